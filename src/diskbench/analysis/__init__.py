@@ -1,0 +1,1 @@
+"""What the numbers mean: pure, one idea a file."""

@@ -1,0 +1,1 @@
+"""Limits, bursts and prices of disks: data with sources, and lookups."""

@@ -1,0 +1,1 @@
+"""One file per command: parse, build the adapters, call, print."""

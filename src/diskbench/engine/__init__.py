@@ -1,0 +1,1 @@
+"""Orchestration: the life of one trial and its lease."""

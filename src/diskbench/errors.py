@@ -1,0 +1,108 @@
+"""Every error diskbench raises on purpose.
+
+* DiskbenchError                 exit 1, never raised itself
+  - UserError                    exit 2: the input or the environment; nothing was changed
+    - UnknownName                a profile, provider, parameter, column … that does not exist
+    - InvalidValue               a value out of its range or of the wrong form
+    - ProfileError               a profile that does not parse, render or pass fio's own check
+    - TargetRefused              a path or device that must not, or cannot, be written to
+    - HostUnavailable            a host that cannot be reached, trusted or used
+    - StoreUnavailable           the database or the evidence store cannot be used
+  - MeasurementFailed            exit 1: it ran, and did not end well; evidence is kept
+    - FioFailed                  fio ended with an error
+    - FioOutputUnreadable        fio's output names no usable result
+    - EvidenceDamaged            a fetched file does not match its checksum
+  - ConnectionLost               exit 1: a host went away (retried by the engine before a user sees it)
+  - ReleaseFailed                exit 3: something could not be given back
+  - Interrupted                  exit 130: a person stopped it
+
+Each carries `message` (what was wrong, with the value) and `advice` (what to do next).
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class DiskbenchError(Exception):
+    """What went wrong, and what to do next; `exit_code` is the process's exit status."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, advice: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  {self.advice}" if self.advice else self.message
+
+
+class UserError(DiskbenchError):
+    """The user's input or environment; nothing was changed."""
+
+    exit_code = 2
+
+
+class UnknownName(UserError):
+    """A name that does not exist; lists the nearest and the known ones."""
+
+    def __init__(self, kind: str, value: str, known: Iterable[str], *, advice: str = "") -> None:
+        self.kind, self.value, self.known = kind, value, sorted(known)
+        near = difflib.get_close_matches(value, self.known, n=3)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        listed = ", ".join(self.known) or "none"
+        super().__init__(
+            f"unknown {kind} {value!r}", advice=advice or f"{hint}known: {listed}"
+        )
+
+
+class InvalidValue(UserError):
+    """A value out of its range or of the wrong form."""
+
+
+class ProfileError(UserError):
+    """A profile that does not parse, render, or pass fio's own check."""
+
+
+class TargetRefused(UserError):
+    """A path or device that must not, or cannot, be written to."""
+
+
+class HostUnavailable(UserError):
+    """A host that cannot be reached, trusted or used."""
+
+
+class StoreUnavailable(UserError):
+    """The database or the evidence store cannot be used."""
+
+
+class MeasurementFailed(DiskbenchError):
+    """It ran and did not end well; the evidence is kept."""
+
+
+class FioFailed(MeasurementFailed):
+    """fio ended with an error."""
+
+
+class FioOutputUnreadable(MeasurementFailed):
+    """fio's output holds no usable result; names file and cause."""
+
+
+class EvidenceDamaged(MeasurementFailed):
+    """A fetched file does not match the checksum taken on the host."""
+
+
+class ConnectionLost(DiskbenchError):
+    """The connection to a host broke; the work on the host goes on."""
+
+
+class ReleaseFailed(DiskbenchError):
+    """Something could not be given back; says what is left and where."""
+
+    exit_code = 3
+
+
+class Interrupted(DiskbenchError):
+    """A person stopped it; what was finished is kept."""
+
+    exit_code = 130

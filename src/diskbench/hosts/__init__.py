@@ -1,0 +1,1 @@
+"""The edge to a machine: commands, files, devices, detached fio."""

@@ -1,0 +1,1 @@
+"""The nouns of diskbench (DESIGN.md section 1): frozen data, no I/O."""

@@ -1,0 +1,96 @@
+"""What was measured: one normalised row per (run, step, job, direction), and what to doubt in it."""
+
+from typing import Literal
+
+from diskbench.model.base import Frozen
+
+Direction = Literal["read", "write", "trim", "sync"]
+Scope = Literal["job", "step"]
+RunState = Literal["planned", "running", "done", "failed", "interrupted", "cancelled"]
+
+
+class Warning(Frozen):  # noqa: A001 - the field's word; it never meets the built-in here
+    """A reason to doubt a result. `code` is stable; `advice` names what to do next."""
+
+    code: str
+    message: str
+    advice: str = ""
+    step: str | None = None
+
+
+class Measurement(Frozen):
+    """One row. `scope` is `job` for one fio job and `step` for all jobs of a step merged.
+
+    Latencies are nanoseconds; rates are per second of the job's own runtime. Quantiles come from
+    merged json+ histogram counts and are None where fewer I/Os than ln 0.05 / ln p stand behind
+    them (MR-10). `lat_*` is total latency, `clat_*` completion, `slat_*` submission. `cpu_*` are
+    fractions of one core (0.25 = a quarter of a core), summed over the jobs of a step.
+    """
+
+    run_id: str
+    step_index: int
+    step: str
+    role: str
+    round: int | None = None
+    scope: Scope
+    job: str
+    job_index: int
+    jobs: int = 1
+    direction: Direction
+    rw: str | None = None
+    block_bytes: int | None = None
+    iodepth: int | None = None
+    ios: int
+    bytes: int
+    runtime_ns: int
+    iops: float
+    bytes_per_s: float
+    lat_mean_ns: float | None = None
+    lat_min_ns: int | None = None
+    lat_max_ns: int | None = None
+    lat_stddev_ns: float | None = None
+    clat_mean_ns: float | None = None
+    clat_min_ns: int | None = None
+    clat_max_ns: int | None = None
+    clat_stddev_ns: float | None = None
+    clat_samples: int = 0
+    slat_mean_ns: float | None = None
+    slat_max_ns: int | None = None
+    p50_ns: float | None = None
+    p90_ns: float | None = None
+    p95_ns: float | None = None
+    p99_ns: float | None = None
+    p99_9_ns: float | None = None
+    p99_99_ns: float | None = None
+    cpu_user: float | None = None
+    cpu_system: float | None = None
+    context_switches: int | None = None
+    short_ios: int = 0
+    error: int = 0
+
+
+class StepResult(Frozen):
+    """One finished step: its rows, its warnings, and how fio ended."""
+
+    step_index: int
+    step: str
+    role: str
+    round: int | None = None
+    started_at: str
+    finished_at: str
+    fio_exit: int
+    fio_version: str
+    measurements: tuple[Measurement, ...]
+    warnings: tuple[Warning, ...] = ()
+    seconds_in_fio: float = 0.0
+
+
+class Tick(Frozen):
+    """Totals of one second of a running step, from fio's own interim output."""
+
+    elapsed_s: float
+    read_iops: float = 0.0
+    write_iops: float = 0.0
+    read_bytes_per_s: float = 0.0
+    write_bytes_per_s: float = 0.0
+    latency_ns: float | None = None

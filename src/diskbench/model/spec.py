@@ -1,0 +1,123 @@
+"""What to measure: the cell, and the plan it is resolved to."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from diskbench.model.base import Frozen
+from diskbench.model.facts import HostFacts
+
+Filesystem = Literal["none", "ext4", "xfs"]
+TargetKind = Literal["directory", "device"]
+Role = Literal["fill", "measure", "canary", "offered"]
+PageCache = Literal["drop", "keep"]
+
+
+class TargetSpec(Frozen):
+    """What the user allowed to be written to; nothing in it was looked up.
+
+    `destroy_data` is the identity typed for a device (serial, WWN, or backing file and inode).
+    `size_bytes` is how much of the target to use; None leaves it to the profile.
+    """
+
+    kind: TargetKind
+    path: str
+    destroy_data: str | None = None
+    size_bytes: int | None = None
+    filesystem: Filesystem | None = None
+
+
+class Cell(Frozen):
+    """One point to measure: provider × machine × disk × profile × replicate."""
+
+    provider: str
+    address: str | None = None
+    target: TargetSpec
+    profile: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    runs: int = Field(default=1, ge=1)
+    replicate: int = Field(default=0, ge=0)
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+class Step(Frozen):
+    """One stonewall group of the profile: one fio process.
+
+    `job` is the exact job file that fio is given. `round` counts the passes of a loop from 1.
+    """
+
+    index: int
+    name: str
+    role: Role = "measure"
+    round: int | None = None
+    job: str
+    expected_s: float
+    page_cache: PageCache = "drop"
+    drop_caches_every_s: float | None = None
+
+
+class Loop(Frozen):
+    """Steps that are repeated until the tracked job is steady (MR-2), at most `max_rounds` times.
+
+    `first` is the index in the plan's steps where the round begins; a round ends with the last.
+    """
+
+    first: int
+    until: Literal["steady"] = "steady"
+    tracked: str
+    direction: Literal["read", "write"]
+    min_rounds: int = 5
+    max_rounds: int = 25
+
+
+class ProfileFacts(Frozen):
+    """The profile as it was used: enough to render the same job file again."""
+
+    name: str
+    title: str
+    question: str
+    source: str
+    template: str
+    digest: str
+    parameters: dict[str, str | int | float | bool]
+
+
+class ResolvedTarget(Frozen):
+    """The one place of this trial that is written to.
+
+    `work_dir` is the directory that holds the test files (None for a raw device); `state_dir`
+    holds scripts, logs and output on the host. Both are named after the trial and end with it.
+    """
+
+    kind: TargetKind
+    path: str
+    device: str | None = None
+    identity: str | None = None
+    device_size_bytes: int | None = None
+    device_number: str | None = None
+    filesystem: Filesystem = "none"
+    work_dir: str | None = None
+    state_dir: str
+    size_bytes: int
+
+
+class Plan(Frozen):
+    """A cell, resolved against a real machine: what will be run, on what, and for how long.
+
+    A trial is one machine with one disk; `run_ids` are its consecutive runs.
+    """
+
+    format: Literal[1] = 1
+    diskbench_version: str
+    campaign_id: str
+    trial_id: str
+    run_ids: tuple[str, ...]
+    cell: Cell
+    profile: ProfileFacts
+    target: ResolvedTarget
+    steps: tuple[Step, ...]
+    loop: Loop | None = None
+    facts: HostFacts
+    expected_s: float
+    space_bytes: int
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""From a cell to what will be run: pure."""

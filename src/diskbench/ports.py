@@ -1,0 +1,121 @@
+"""The edges of the world as the engine sees them. Each docstring is the contract that
+`tests/contract/` holds every adapter to, the fakes included."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a command ended on a host."""
+
+    exit: int
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def text(self) -> str:
+        """Standard output as text; undecodable bytes are replaced."""
+        return self.stdout.decode(errors="replace")
+
+
+class Host(Protocol):
+    """A machine on which commands run.
+
+    A Host is used by one thread at a time. It connects at first use and reconnects by itself at
+    the next call after a broken connection; it never repeats a command by itself, because only the
+    caller knows whether the command may run twice. A command that was running when the connection
+    broke raises ConnectionLost and may or may not have run to its end.
+    """
+
+    name: str
+
+    def run(
+        self, script: str, *, stdin: bytes = b"", timeout_s: float = 60.0, root: bool = False
+    ) -> Completed:
+        """Run `script` with POSIX sh and wait for it.
+
+        `root=True` runs it as root: directly when the user is root, else through `sudo -n`;
+        raises HostUnavailable when neither is possible. A non-zero exit is returned, not raised.
+        Raises ConnectionLost when the connection breaks or `timeout_s` passes, HostUnavailable
+        when the host cannot be reached, trusted or logged in to.
+        """
+        ...
+
+    def stream(
+        self, script: str, *, timeout_s: float = 30.0, root: bool = False
+    ) -> Iterator[bytes]:
+        """Yield the standard output of `script` line by line as it comes, without line ends.
+
+        `timeout_s` is the longest silence borne: after it, or when the connection breaks,
+        ConnectionLost is raised. Ends when the script ends; its exit status is not looked at.
+        Closing the iterator ends the script's connection, not what it started.
+        """
+        ...
+
+    def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
+        """Write a file atomically (temporary name, then rename); twice is as once."""
+        ...
+
+    def fetch(self, script: str, sink: "ByteSink", *, root: bool = False) -> int:
+        """Run `script` and copy its standard output to `sink`; returns its exit status.
+
+        Raises ConnectionLost when the connection breaks; what reached the sink is then partial.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give back the connection; any number of times."""
+        ...
+
+
+class ByteSink(Protocol):
+    """Somewhere bytes can be written to."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take `data`."""
+        ...
+
+
+@runtime_checkable
+class EvidenceStore(Protocol):
+    """Write-once files under slash-separated keys in any object store."""
+
+    url: str
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write `data` once. The same bytes again are accepted, others raise StoreUnavailable."""
+        ...
+
+    def get(self, key: str) -> bytes:
+        """The bytes of `key`; raises KeyError when there are none."""
+        ...
+
+    def list(self, prefix: str) -> Sequence[str]:
+        """All keys that start with `prefix/`, sorted."""
+        ...
+
+    def delete(self, prefix: str) -> None:
+        """Delete all keys that start with `prefix/`; none is as well."""
+        ...
+
+    def check_writable(self) -> None:
+        """Write, read and delete a probe; raises StoreUnavailable naming URL and cause."""
+        ...
+
+
+class Clock(Protocol):
+    """Time, so that tests need not wait for it."""
+
+    def utc(self) -> str:
+        """Now, as ISO 8601 in UTC with microseconds."""
+        ...
+
+    def monotonic_s(self) -> float:
+        """Seconds that never go backward."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...

@@ -1,0 +1,1 @@
+"""Where machines and disks come from."""

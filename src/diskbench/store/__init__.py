@@ -1,0 +1,1 @@
+"""Rows in SQL, files in an object store, frames for people."""

@@ -1,0 +1,91 @@
+"""Sizes, rates and times, as people type them and as they read them.
+
+GiB is 2^30 bytes, MB/s is 10^6 bytes per second, IOPS are operations per second; latency is
+held in nanoseconds and shown in µs, ms or s.
+"""
+
+import re
+
+from diskbench.errors import InvalidValue
+
+KIB = 2**10
+MIB = 2**20
+GIB = 2**30
+TIB = 2**40
+NS_PER_S = 1_000_000_000
+
+_FIO_SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)(b?)$", re.IGNORECASE)
+_POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+
+
+def parse_size_bytes(text: str) -> int:
+    """Bytes of a size as fio reads it with its default kb_base: `4k`, `64KiB`, `1m`, `20g`.
+
+    Every prefix is a power of 1024, as in a fio job file (fio HOWTO, "kb_base", 3.33).
+    Raises InvalidValue for anything else.
+    """
+    found = _FIO_SIZE.match(text.strip())
+    if not found:
+        raise InvalidValue(
+            f"{text!r} is no size", advice="write a number with k, m, g or t, such as 64k or 20g"
+        )
+    number, prefix, _, _ = found.groups()
+    return int(float(number) * 1024 ** _POWER[prefix.lower()])
+
+
+def format_bytes(count: float) -> str:
+    """`count` bytes with a binary unit: `20 GiB`, `1.5 MiB`, `512 B`."""
+    value = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < 1024 or unit == "TiB":
+            return f"{value:.0f} {unit}" if value == int(value) else f"{value:.1f} {unit}"
+        value /= 1024
+    raise AssertionError("unreachable: TiB takes all")
+
+
+def format_mb_per_s(bytes_per_s: float) -> str:
+    """A rate in MB/s (10^6 bytes/s), without the unit: `102.6`, `0.41`, `1,614`."""
+    return _significant(bytes_per_s / 1e6)
+
+
+def format_iops(iops: float) -> str:
+    """Operations per second with thousands separators: `3,000`, `99.6`."""
+    return _significant(iops)
+
+
+def format_latency_ns(ns: float | None) -> str:
+    """A latency with its unit: `85 µs`, `1.24 ms`, `2.50 s`; an en dash where there is none."""
+    if ns is None:
+        return "–"
+    if ns < 1e3:
+        return f"{ns:.0f} ns"
+    for scale, unit in ((1e3, "µs"), (1e6, "ms"), (1e9, "s")):
+        if ns < scale * 999.5 or unit == "s":
+            return f"{_significant(ns / scale)} {unit}"
+    raise AssertionError("unreachable: seconds take all")
+
+
+def format_duration_s(seconds: float) -> str:
+    """A duration for a person: `45 s`, `12 min 30 s`, `3 h 05 min`, `2 d 4 h`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes:02d} min" if minutes else f"{hours} h"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h" if hours else f"{days} d"
+
+
+def _significant(value: float) -> str:
+    """Three significant digits below a thousand, whole numbers with separators above."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 99.95:
+        return f"{value:,.0f}"
+    if abs(value) >= 9.995:
+        return f"{value:.1f}"
+    return f"{value:.2f}"

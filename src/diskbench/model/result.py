@@ -4,7 +4,9 @@ from typing import Literal
 
 from diskbench.model.base import Frozen
 
-Direction = Literal["read", "write", "trim", "sync"]
+Direction = Literal["read", "write", "trim", "mixed", "sync"]
+"""`mixed` is what fio reports with unified_rw_reporting=1: all directions in one."""
+
 Scope = Literal["job", "step"]
 RunState = Literal["planned", "running", "done", "failed", "interrupted", "cancelled"]
 
@@ -19,12 +21,14 @@ class Warning(Frozen):  # noqa: A001 - the field's word; it never meets the buil
 
 
 class Measurement(Frozen):
-    """One row. `scope` is `job` for one fio job and `step` for all jobs of a step merged.
+    """One row. `scope` is `job` for one fio job and `step` for all jobs of a step merged; a step row
+    is named `all` and has job_index -1. Rows of direction `sync` count fsync and fdatasync calls.
 
     Latencies are nanoseconds; rates are per second of the job's own runtime. Quantiles come from
     merged json+ histogram counts and are None where fewer I/Os than ln 0.05 / ln p stand behind
-    them (MR-10). `lat_*` is total latency, `clat_*` completion, `slat_*` submission. `cpu_*` are
-    fractions of one core (0.25 = a quarter of a core), summed over the jobs of a step.
+    them (MR-10). `lat_*` is total latency, `clat_*` completion, `slat_*` submission. `quantiles_of` says
+    which of the first two the quantiles describe: total latency where fio gave its histogram, else
+    completion latency; `clat_samples` is how many I/Os stand behind them. `cpu_*` are fractions of one core (0.25 = a quarter of a core), summed over the jobs of a step.
     """
 
     run_id: str
@@ -54,6 +58,7 @@ class Measurement(Frozen):
     clat_max_ns: int | None = None
     clat_stddev_ns: float | None = None
     clat_samples: int = 0
+    quantiles_of: Literal["lat", "clat"] | None = None
     slat_mean_ns: float | None = None
     slat_max_ns: int | None = None
     p50_ns: float | None = None

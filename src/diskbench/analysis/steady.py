@@ -1,0 +1,56 @@
+"""Is a series of rounds steady? (MR-2; SNIA SSS PTS 2.0.2, definition 2.1.24)"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+EXCURSION_LIMIT = 0.20
+SLOPE_LIMIT = 0.10
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """The verdict and its two figures, each a fraction of the mean of the rounds.
+
+    `excursion` is (max − min)/mean; `slope` is the rise (+) or fall (−) of the least-squares line
+    from the first round to the last.
+    """
+
+    steady: bool
+    excursion: float
+    slope: float
+
+
+def steady(values: Sequence[float]) -> Steady:
+    """Judge the n `values` y of a window of equal rounds (the harness gives it five).
+
+        excursion = (max y − min y) / mean y                                     ≤ 0.20
+        b         = Σ (x − mean x)(y − mean y) / Σ (x − mean x)²,  x = 0 … n−1
+        slope     = b · (n − 1) / mean y                                  |slope| ≤ 0.10
+
+    With n = 5 the line's range is |b|·4. The rule finds drift, not noise: a stationary series whose
+    coefficient of variation is 10 % passes one window in three, and a burst passes it throughout,
+    so it never stands alone (MR-3, MR-4, MR-6). A mean of zero is not steady: nothing was measured.
+
+    Raises ValueError for fewer than two values: one round has no slope.
+    """
+    count = len(values)
+    if count < 2:
+        raise ValueError(f"a window needs two rounds or more, not {count}")
+    mean_y = sum(values) / count
+    if mean_y <= 0:
+        return Steady(steady=False, excursion=0.0, slope=0.0)
+    mean_x = (count - 1) / 2
+    covariance = sum((x - mean_x) * (y - mean_y) for x, y in enumerate(values))
+    b = covariance / sum((x - mean_x) ** 2 for x in range(count))
+    excursion = (max(values) - min(values)) / mean_y
+    slope = b * (count - 1) / mean_y
+    return Steady(
+        steady=_within(excursion, EXCURSION_LIMIT) and _within(abs(slope), SLOPE_LIMIT),
+        excursion=excursion,
+        slope=slope,
+    )
+
+
+def _within(value: float, limit: float) -> bool:
+    # Both limits are inclusive; 1e-12 keeps a value that lies on one there after rounding.
+    return value <= limit + 1e-12

@@ -1,0 +1,23 @@
+"""What the machine did while a step ran, from one sample a second beside fio (MR-12)."""
+
+from diskbench.model.base import Frozen
+
+
+class SampleSummary(Frozen):
+    """One step's samples, summed up. None where the host does not count the thing.
+
+    `busiest_core`, `mean_cpu` and `steal` are fractions (0.9 = 90 %): the busiest core over the
+    whole step, the mean of all cores, and the time a hypervisor gave to somebody else.
+    `device_*` are differences of the device's own counters (/proc/diskstats) over `seconds`.
+    """
+
+    seconds: float
+    busiest_core: float | None = None
+    mean_cpu: float | None = None
+    steal: float | None = None
+    context_switches_per_s: float | None = None
+    device_read_ios: int | None = None
+    device_write_ios: int | None = None
+    device_read_bytes: int | None = None
+    device_write_bytes: int | None = None
+    mean_in_flight: float | None = None

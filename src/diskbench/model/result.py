@@ -26,9 +26,10 @@ class Measurement(Frozen):
 
     Latencies are nanoseconds; rates are per second of the job's own runtime. Quantiles come from
     merged json+ histogram counts and are None where fewer I/Os than ln 0.05 / ln p stand behind
-    them (MR-10). `lat_*` is total latency, `clat_*` completion, `slat_*` submission. `quantiles_of` says
-    which of the first two the quantiles describe: total latency where fio gave its histogram, else
-    completion latency; `clat_samples` is how many I/Os stand behind them. `cpu_*` are fractions of one core (0.25 = a quarter of a core), summed over the jobs of a step.
+    them (MR-10). `lat_*` is total latency, `clat_*` completion, `slat_*` submission.
+    `quantiles_of` says which of the first two the quantiles describe: total latency where fio gave
+    its histogram, else completion latency; `clat_samples` is how many I/Os stand behind them.
+    `cpu_*` are fractions of one core (0.25 = a quarter of a core), summed over the jobs of a step.
     """
 
     run_id: str

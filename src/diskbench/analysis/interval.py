@@ -53,4 +53,5 @@ def _rank(n: int, confidence: float) -> int:
 
 
 def _coverage(rank: int, n: int) -> float:
-    return 1 - 2 * sum(comb(n, i) for i in range(rank)) / 2**n
+    tail = sum(comb(n, i) for i in range(rank)) / (1 << n)
+    return 1 - 2 * tail

@@ -1,0 +1,201 @@
+"""From a decoded document of fio to one checked FioOutput."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from diskbench.fio.reported import DirectionStats, DiskUse, FioJob, Latency
+from diskbench.model.result import Direction
+
+_SECTOR_BYTES = 512
+_DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim", "mixed", "sync")
+_ALL_CLIENTS = "All clients"
+_COUNTER_LIMIT = 2**64
+
+
+class MisshapenError(Exception):
+    """A field of the document has another type or range than fio gives it; says which."""
+
+
+def read_jobs(root: Mapping[str, Any]) -> tuple[FioJob, ...]:
+    """The jobs of a document, in fio's order; of `fio --client` those of each client.
+
+    Raises MisshapenError.
+    """
+    return tuple(_job(entry, index) for index, entry in enumerate(_entries(root)))
+
+
+def read_disks(root: Mapping[str, Any]) -> tuple[DiskUse, ...]:
+    """The disks of a document; none where fio could not count. Raises MisshapenError."""
+    return tuple(_disk(entry) for entry in _list(root.get("disk_util")))
+
+
+def read_options(value: object) -> dict[str, str]:
+    """Options as fio lists them; an option without a value is the empty string."""
+    if not isinstance(value, dict):
+        return {}
+    return {key: "" if option is None else str(option) for key, option in value.items()}
+
+
+def _entries(root: Mapping[str, Any]) -> list[Any]:
+    entries = _list(root.get("jobs")) or _list(root.get("client_stats"))
+    # `fio --client` adds the sum of all clients as one more entry; alone it is the result.
+    single = [e for e in entries if not (isinstance(e, dict) and e.get("jobname") == _ALL_CLIENTS)]
+    return single or entries
+
+
+def _job(entry: object, index: int) -> FioJob:
+    job = _mapping(entry, f"jobs[{index}]")
+    name = str(job.get("jobname", f"job{index}"))
+    directions: dict[Direction, DirectionStats] = {}
+    for direction in _DIRECTIONS:
+        if isinstance(job.get(direction), dict):
+            directions[direction] = _direction(job[direction], f"{name}.{direction}")
+    if "mixed" in directions and ("read" in directions or "write" in directions):
+        del directions["mixed"]  # unified_rw_reporting=both: the sum of what is there already
+    levels = job.get("iodepth_level")
+    return FioJob(
+        name=name,
+        index=index,
+        group=_int(job, "groupid", name),
+        error=_int(job, "error", name),
+        options=read_options(job.get("job options")),
+        directions=directions,
+        run_ms=_optional_int(job, "job_runtime", name),
+        start_ms=_optional_int(job, "job_start", name) or None,
+        usr_cpu=_optional_float(job, "usr_cpu", name),
+        sys_cpu=_optional_float(job, "sys_cpu", name),
+        context_switches=_optional_int(job, "ctx", name),
+        depth_levels=_depth_levels(levels if isinstance(levels, dict) else {}, name),
+        total_errors=_int(job, "total_err", name),
+        first_error=_int(job, "first_error", name),
+        host=job["hostname"] if isinstance(job.get("hostname"), str) else None,
+    )
+
+
+def _direction(stats: Mapping[str, Any], where: str) -> DirectionStats:
+    ios = _int(stats, "total_ios", where)
+    # fio 3.0 and 3.1 have io_kbytes only.
+    size = _optional_int(stats, "io_bytes", where)
+    return DirectionStats(
+        ios=ios,
+        bytes=size if size is not None else _int(stats, "io_kbytes", where) * 1024,
+        runtime_ns=_int(stats, "runtime", where) * 1_000_000,
+        short_ios=_int(stats, "short_ios", where),
+        dropped_ios=_int(stats, "drop_ios", where),
+        lat=_latency(stats.get("lat_ns"), ios, f"{where}.lat_ns"),
+        clat=_latency(stats.get("clat_ns"), ios, f"{where}.clat_ns"),
+        slat=_latency(stats.get("slat_ns"), ios, f"{where}.slat_ns"),
+    )
+
+
+def _latency(value: object, ios: int, where: str) -> Latency | None:
+    if not isinstance(value, dict):
+        return None
+    bins = _bins(value.get("bins"), where)
+    mean = _optional_float(value, "mean", where) or 0.0
+    # Before 3.18 fio does not write N. The histogram knows it; without one, an unmeasured latency
+    # (gtod_reduce, sync engines' slat) is all zeros.
+    samples = _optional_int(value, "N", where)
+    if samples is None:
+        samples = sum(bins.values()) or (ios if mean > 0 else 0)
+    if samples == 0:
+        return None
+    return Latency(
+        samples=samples,
+        min_ns=_int(value, "min", where),
+        max_ns=_int(value, "max", where),
+        mean_ns=mean,
+        stddev_ns=_optional_float(value, "stddev", where) or 0.0,
+        percentiles=_percentiles(value.get("percentile")),
+        bins=bins,
+    )
+
+
+def _bins(value: object, where: str) -> dict[int, int]:
+    if not isinstance(value, dict):
+        return {}
+    bins: dict[int, int] = {}
+    for key, number in value.items():
+        # Old json+ put the histogram's constants (FIO_IO_U_PLAT_BITS …) beside its buckets.
+        if not (key.isascii() and key.isdigit() and len(key) < 20):
+            continue
+        if type(number) is not int or not 0 <= number < _COUNTER_LIMIT:
+            raise MisshapenError(f"{where}.bins[{key}] is {number!r}, not a count")
+        if number:
+            bins[int(key)] = number
+    return bins
+
+
+def _percentiles(value: object) -> dict[float, int]:
+    if not isinstance(value, dict):
+        return {}
+    found: dict[float, int] = {}
+    for key, latency in value.items():
+        try:
+            percent = float(key)
+        except ValueError:
+            continue
+        if 0 < percent <= 100 and type(latency) is int and 0 <= latency < _COUNTER_LIMIT:
+            found[percent] = latency
+    return found
+
+
+def _depth_levels(levels: Mapping[str, Any], where: str) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for key in levels:
+        depth = key.removeprefix(">=")
+        if depth.isascii() and depth.isdigit() and len(depth) < 6:
+            found[int(depth)] = _optional_float(levels, key, where) or 0.0
+    return found
+
+
+def _disk(entry: object) -> DiskUse:
+    disk = _mapping(entry, "disk_util")
+    name = str(disk.get("name", ""))
+    read, written = (
+        _optional_int(disk, key, f"disk_util {name}") for key in ("read_sectors", "write_sectors")
+    )
+    return DiskUse(
+        name=name,
+        read_ios=_int(disk, "read_ios", name),
+        write_ios=_int(disk, "write_ios", name),
+        read_bytes=None if read is None else read * _SECTOR_BYTES,
+        write_bytes=None if written is None else written * _SECTOR_BYTES,
+        util=_optional_float(disk, "util", name),
+    )
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _mapping(value: object, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise MisshapenError(f"{where} is {type(value).__name__}, not an object")
+    return value
+
+
+def _int(values: Mapping[str, Any], key: str, where: str) -> int:
+    return _optional_int(values, key, where) or 0
+
+
+def _optional_int(values: Mapping[str, Any], key: str, where: str) -> int | None:
+    exact = values.get(key)
+    number = exact if type(exact) is int else _optional_float(values, key, where)
+    if number is None:
+        return None
+    if not 0 <= number < _COUNTER_LIMIT:
+        raise MisshapenError(f"{where}.{key} is {number!r}, not a 64-bit counter")
+    return int(number)
+
+
+def _optional_float(values: Mapping[str, Any], key: str, where: str) -> float | None:
+    number = values.get(key)
+    if number is None:
+        return None
+    if type(number) not in (int, float):
+        raise MisshapenError(f"{where}.{key} is {number!r}, not a number")
+    if abs(number) > 1e300 or not math.isfinite(number):
+        return None
+    return float(number)

@@ -1,0 +1,79 @@
+"""Latency histograms as fio keeps them: latency in ns → number of I/Os.
+
+fio sorts a latency v into buckets that are exact below 128 and 1/64 of a power of two wide above
+(stat.h, FIO_IO_U_PLAT_BITS 6); the key of a bucket is its middle, so a value read back is off by at
+most 1/128. Counts of jobs are summed, which loses nothing; percentiles are never averaged (MR-10).
+"""
+
+from collections.abc import Iterable, Mapping
+
+Histogram = Mapping[int, int]
+"""Middle of a bucket in ns → how many I/Os fell into it."""
+
+PLAT_BITS = 6
+_PLAT_VALUES = 1 << PLAT_BITS
+
+
+def merge(histograms: Iterable[Histogram]) -> dict[int, int]:
+    """The histogram of all I/Os of `histograms`: counts summed per bucket, buckets ascending."""
+    total: dict[int, int] = {}
+    for histogram in histograms:
+        for value, count in histogram.items():
+            total[value] = total.get(value, 0) + count
+    return dict(sorted(total.items()))
+
+
+def count(histogram: Histogram) -> int:
+    """How many I/Os the histogram holds."""
+    return sum(histogram.values())
+
+
+def mean(histogram: Histogram) -> float | None:
+    """Σ v·c / Σ c, off by at most 1/128; None when it is empty. fio's own mean is exact."""
+    total = count(histogram)
+    return sum(value * n for value, n in histogram.items()) / total if total else None
+
+
+def value_at(histogram: Histogram, fraction: float) -> int | None:
+    """The smallest bucket with at least `fraction` of all I/Os at or below it; None when empty.
+
+    The same rule as fio's calc_clat_percentiles (stat.c), so it equals what fio prints.
+    """
+    total = count(histogram)
+    if not total:
+        return None
+    # The slack keeps 0.999 · 1000 from asking for the 1000th I/O because of binary rounding.
+    wanted = fraction * total - 1e-9 * total
+    seen = 0
+    value = 0
+    for value, n in sorted(histogram.items()):
+        seen += n
+        if n and seen >= wanted:
+            return value
+    return value
+
+
+def bucket_index(value_ns: int) -> int:
+    """The number of the bucket that fio counts a latency in (stat.c, plat_val_to_idx)."""
+    error_bits = max(value_ns.bit_length() - 1 - PLAT_BITS, 0)
+    if error_bits == 0:
+        return value_ns
+    return ((error_bits + 1) << PLAT_BITS) + ((value_ns >> error_bits) & (_PLAT_VALUES - 1))
+
+
+def bucket_middle_ns(index: int, *, coarseness: int = 0) -> int:
+    """The middle of bucket `index` in ns (stat.c, plat_idx_to_val).
+
+    `coarseness` is fio's log_hist_coarseness: each column of a histogram log then holds 2^c
+    buckets, and the middle is that of all of them.
+    """
+    first = index << coarseness
+    low, high = _lower_edge_ns(first), _lower_edge_ns(first + (1 << coarseness))
+    return low if high - low <= 1 else (low + high) // 2
+
+
+def _lower_edge_ns(index: int) -> int:
+    if index < 2 * _PLAT_VALUES:
+        return index
+    error_bits = (index >> PLAT_BITS) - 1
+    return (_PLAT_VALUES + (index & (_PLAT_VALUES - 1))) << error_bits

@@ -1,0 +1,151 @@
+"""fio's own result, read: `--output-format=json` and `json+` of versions 3.16 to 3.42.
+
+fio writes other things into the same stream (notices, errors, exec_prerun's words; axboe/fio #731)
+and, with --status-interval, one cumulative document a second. So nothing is read as a whole: the
+last complete document is taken, and everything that was unusual on the way is told in `notes`.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from diskbench.errors import FioOutputUnreadable
+from diskbench.fio.document import MisshapenError, read_disks, read_jobs, read_options
+from diskbench.fio.reported import FioOutput
+
+__all__ = ["FioOutput", "parse_output"]
+
+_START = re.compile(r'\{\s*"fio version"')
+"""How fio begins each document (stat.c, client.c)."""
+
+_ANY_START = re.compile(r'\{\s*"')
+"""How a document begins that another program wrote again, its keys in another order."""
+
+_BARE_NUMBER = re.compile(r":\s*-?(?:nan|inf)\b", re.IGNORECASE)
+_FOREIGN_LINE = re.compile(r'^(?![ \t]*(?:["{}\[\]]|-?\d)).*\n?', re.MULTILINE)
+"""A line that no JSON of fio can hold: it begins with neither quote, bracket nor digit."""
+
+_MOST_CANDIDATES = 32
+
+
+def parse_output(data: bytes, *, where: str) -> FioOutput:
+    """The last complete document in `data`, which came from the file `where`.
+
+    Raises FioOutputUnreadable, naming `where`, the cause and the position, when there is none.
+    """
+    found = _find_document(data, where)
+    root, notes = found.root, list(found.notes)
+    try:
+        jobs, disks = read_jobs(root), read_disks(root)
+    except MisshapenError as error:
+        raise _unreadable(where, str(error)) from None
+    if not jobs:
+        said = f"; fio said: {found.text.splitlines()[0][:200]}" if found.text else ""
+        raise _unreadable(where, f"it lists no job: fio ended before it started one{said}")
+    if found.documents > 1:
+        notes.append(f"{found.documents} documents (--status-interval): the last one is used")
+    stamp = root.get("timestamp_ms")
+    if stamp is None and isinstance(root.get("timestamp"), int):
+        stamp = root["timestamp"] * 1000
+    return FioOutput(
+        where=where,
+        version=str(root.get("fio version", "unknown")),
+        jobs=jobs,
+        options=read_options(root.get("global options")),
+        timestamp_ms=stamp if isinstance(stamp, int) else None,
+        disks=disks,
+        documents=found.documents,
+        interim=found.interim,
+        text=found.text,
+        notes=tuple(notes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The document that counts, the text around all documents, and what was unusual."""
+
+    root: Mapping[str, Any]
+    documents: int
+    interim: bool
+    text: str
+    notes: tuple[str, ...]
+
+
+def _find_document(data: bytes, where: str) -> _Found:
+    """The last complete document of fio in `data`; raises FioOutputUnreadable without one."""
+    text = data.decode("utf-8", errors="replace")
+    if not text.strip():
+        raise _unreadable(where, "the file is empty")
+    starts = [m.start() for m in _START.finditer(text)]
+    if not starts:
+        starts = [m.start() for m in _ANY_START.finditer(text)][:_MOST_CANDIDATES]
+    if not starts:
+        raise _unreadable(where, f"no JSON document in it; it begins {text.strip()[:80]!r}")
+    found: list[tuple[int, int, dict[str, Any]]] = []
+    outside: list[str] = []
+    notes: list[str] = []
+    problem = "no document of fio in it"
+    end, broken_at = 0, -1
+    for start in starts:
+        if start < end:
+            continue
+        try:
+            root, stop, repaired = _decode(text, start)
+        except (ValueError, RecursionError) as error:
+            problem, broken_at = _cause(text, error), start
+            continue
+        if not isinstance(root, dict) or not ("jobs" in root or "client_stats" in root):
+            continue
+        found.append((start, stop, root))
+        if repaired:
+            notes.append("lines of other text inside the JSON were left out")
+        outside.append(text[end:start])
+        end = stop
+    if not found:
+        raise _unreadable(where, problem)
+    truncated = broken_at > found[-1][0]
+    if truncated:
+        notes.append(
+            f"the last document, from character {broken_at} on, is not complete ({problem}); "
+            "an earlier one, cumulative up to its own time, is used"
+        )
+    outside.append(text[end : broken_at if truncated else None])
+    around = "".join(outside).strip()
+    if around:
+        notes.append(f"text around the JSON: {around.splitlines()[0][:120]!r}")
+    return _Found(found[-1][2], len(found), truncated, around, tuple(dict.fromkeys(notes)))
+
+
+def _decode(text: str, start: int) -> tuple[Any, int, bool]:
+    """The JSON value at `start`, where it ends in `text`, and whether it had to be repaired."""
+    decoder = json.JSONDecoder()
+    try:
+        root, end = decoder.raw_decode(text, start)
+    except ValueError:
+        following = _START.search(text, start + 1)
+        limit = following.start() if following else len(text)
+        rest = text[start:limit]
+        repaired = _FOREIGN_LINE.sub("", _BARE_NUMBER.sub(": null", rest))
+        if repaired == rest:
+            raise
+        root, _ = decoder.raw_decode(repaired)
+        return root, limit, True
+    return root, end, False
+
+
+def _cause(text: str, error: ValueError | RecursionError) -> str:
+    if not isinstance(error, json.JSONDecodeError):
+        return "brackets are nested too deep" if isinstance(error, RecursionError) else str(error)
+    if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated"):
+        return f"the file ends in the middle of a document, at character {error.pos}"
+    return f"{error.msg} at line {error.lineno}, column {error.colno} (character {error.pos})"
+
+
+def _unreadable(where: str, cause: str) -> FioOutputUnreadable:
+    return FioOutputUnreadable(
+        f"{where}: not readable as output of fio: {cause}",
+        advice="the file was kept as it is; look at it, and at stderr.txt beside it",
+    )

@@ -1,0 +1,33 @@
+"""Quantiles that may be printed: enough I/Os must stand behind them (MR-10)."""
+
+import math
+
+from diskbench.fio.histogram import Histogram, count, value_at
+
+QUANTILES: dict[str, float] = {
+    "p50_ns": 0.50,
+    "p90_ns": 0.90,
+    "p95_ns": 0.95,
+    "p99_ns": 0.99,
+    "p99_9_ns": 0.999,
+    "p99_99_ns": 0.9999,
+}
+"""The quantiles of a Measurement: field name → fraction."""
+
+
+def needed(fraction: float) -> int:
+    """The least N with pᴺ ≤ 0.05, so N ≥ ln 0.05 / ln p: p99 needs 299, p99.9 2,995.
+
+    With fewer I/Os all of them lie below the true quantile more often than once in twenty, and the
+    largest one seen is no upper bound for it.
+    """
+    # The slack keeps an exact whole number from being rounded up by the last bit.
+    return math.ceil(math.log(0.05) / math.log(fraction) - 1e-9)
+
+
+def quantile(histogram: Histogram, fraction: float) -> float | None:
+    """Quantile `fraction` (0.99 for p99) in ns, within 1/128; None where too few I/Os back it."""
+    if count(histogram) < needed(fraction):
+        return None
+    found = value_at(histogram, fraction)
+    return None if found is None else float(found)

@@ -1,0 +1,113 @@
+"""What fio reports of one process: its jobs, their directions, their latencies."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from diskbench.fio.histogram import Histogram
+from diskbench.model.result import Direction
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """One kind of latency of one direction of one job, in ns.
+
+    `samples` is how many I/Os were timed. `bins` are there in json+ where fio was asked for
+    percentiles of this kind; `percentiles` (percent → ns) are what fio computed from them.
+    """
+
+    samples: int
+    min_ns: int
+    max_ns: int
+    mean_ns: float
+    stddev_ns: float
+    percentiles: Mapping[float, int] = field(default_factory=dict)
+    bins: Histogram = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionStats:
+    """One direction of one job. Latencies are None where fio timed nothing.
+
+    `runtime_ns` is how long this direction ran, from fio's milliseconds; 0 for `sync`, which fio
+    does not time apart.
+    """
+
+    ios: int
+    bytes: int
+    runtime_ns: int
+    short_ios: int = 0
+    dropped_ios: int = 0
+    lat: Latency | None = None
+    clat: Latency | None = None
+    slat: Latency | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FioJob:
+    """One entry of fio's report: a job, or with group_reporting all jobs of a group.
+
+    `run_ms` and the CPU percentages are sums and means over the members of a group, as in fio:
+    cpu_seconds = usr_cpu/100 · run_ms/1000. `start_ms` is Unix time (fio ≥ 3.36). `error` is an
+    errno. `depth_levels` maps a depth (1, 2, 4 … 64) to the percentage of I/Os issued at that depth
+    or above, below the next.
+    """
+
+    name: str
+    index: int
+    group: int
+    error: int
+    options: Mapping[str, str]
+    directions: Mapping[Direction, DirectionStats]
+    run_ms: int | None = None
+    start_ms: int | None = None
+    usr_cpu: float | None = None
+    sys_cpu: float | None = None
+    context_switches: int | None = None
+    depth_levels: Mapping[int, float] = field(default_factory=dict)
+    total_errors: int = 0
+    first_error: int = 0
+    host: str | None = None
+
+    @property
+    def ios(self) -> int:
+        """I/Os of all directions, without syncs."""
+        return sum(s.ios for d, s in self.directions.items() if d != "sync")
+
+
+@dataclass(frozen=True, slots=True)
+class DiskUse:
+    """What fio read from the kernel's counters of one disk, over the whole fio process."""
+
+    name: str
+    read_ios: int
+    write_ios: int
+    read_bytes: int | None
+    write_bytes: int | None
+    util: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FioOutput:
+    """One document of fio.
+
+    `notes` tells, one sentence each, what was not as it should be: text around the document,
+    several documents, a truncated one. `text` is everything outside documents.
+    """
+
+    where: str
+    version: str
+    jobs: tuple[FioJob, ...]
+    options: Mapping[str, str]
+    timestamp_ms: int | None = None
+    disks: tuple[DiskUse, ...] = ()
+    documents: int = 1
+    interim: bool = False
+    text: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def version_numbers(self) -> tuple[int, int]:
+        """`fio-3.33` as (3, 33); (0, 0) where it says something else."""
+        major, _, rest = self.version.removeprefix("fio-").partition(".")
+        minor = rest.split("-")[0].split(".")[0]
+        return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)

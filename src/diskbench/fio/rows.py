@@ -1,0 +1,263 @@
+"""From fio's report of one step to its rows: one a job and direction, and one of all jobs together.
+
+The jobs of a step run side by side (one step is one stonewall group), so the step's rates are
+
+    bytes_per_s = Σ bytes / max runtime,   iops = Σ ios / max runtime
+
+which is how fio sums a group. Where jobs ran for different times this is the mean over the whole
+step, including the time when only some of them ran; it is never the sum of the jobs' own rates,
+which would describe a load that was never there. Job rows have each job's own rate.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from diskbench.fio.declared import (
+    Options,
+    block_bytes,
+    declared,
+    directions_of,
+    iodepth,
+    is_set,
+    numjobs,
+    options_of,
+    rw_of,
+)
+from diskbench.fio.histogram import Histogram, merge
+from diskbench.fio.quantiles import QUANTILES, needed, quantile
+from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, Latency
+from diskbench.model.result import Direction, Measurement
+from diskbench.model.spec import Step
+from diskbench.units import NS_PER_S
+
+ALL_JOBS = "all"
+"""The job name of a step row; its job_index is -1."""
+
+_Kind = Literal["lat", "clat"]
+_KINDS: tuple[_Kind, ...] = ("lat", "clat")
+_ORDER: tuple[Direction, ...] = ("read", "write", "trim", "mixed", "sync")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One direction of one job with what the job file says of it."""
+
+    job: FioJob
+    options: Options
+    direction: Direction
+    stats: DirectionStats
+    runtime_ns: int
+    members: int
+
+
+def measurements(output: FioOutput, *, run_id: str, step: Step) -> tuple[Measurement, ...]:
+    """The rows of a step: for each job its directions, then the merged row of each direction.
+
+    A direction that a job was asked for and did no I/O in has a row with zeros; one that it was
+    not asked for has none. Latencies are merged by counts: means weighted by samples, the standard
+    deviation pooled with the spread between the means, quantiles from summed histograms (MR-10).
+    """
+    parts = _parts(output, declared(step.job))
+    rows = [_row([part], run_id, step, scope_is_job=True) for part in parts]
+    for direction in _ORDER:
+        same = [part for part in parts if part.direction == direction]
+        if same:
+            rows.append(_row(same, run_id, step, scope_is_job=False))
+    return tuple(rows)
+
+
+def step_histograms(output: FioOutput, direction: Direction) -> dict[str, dict[int, int]]:
+    """Histograms merged over all jobs of the step, one for each kind of latency that fio kept.
+
+    Keys are among `lat` (total), `clat` (completion) and `slat` (submission); empty ones are left
+    out. Direction `sync` has `lat` alone.
+    """
+    kinds: dict[str, list[Histogram]] = {"lat": [], "clat": [], "slat": []}
+    for job in output.jobs:
+        stats = job.directions.get(direction)
+        if stats is None:
+            continue
+        for kind, latency in (("lat", stats.lat), ("clat", stats.clat), ("slat", stats.slat)):
+            if latency and latency.bins:
+                kinds[kind].append(latency.bins)
+    return {kind: merge(found) for kind, found in kinds.items() if found}
+
+
+def _parts(output: FioOutput, sections: Mapping[str, Options]) -> list[_Part]:
+    parts: list[_Part] = []
+    for job in output.jobs:
+        options = options_of(job, output, sections)
+        wall_ns = (
+            max(stats.runtime_ns for stats in job.directions.values()) if job.directions else 0
+        )
+        wall_ns = wall_ns or (job.run_ms or 0) * 1_000_000
+        asked = directions_of(options)
+        idle = job.ios == 0 and not asked
+        members = _members(job, options, wall_ns)
+        for direction in _ORDER:
+            stats = job.directions.get(direction)
+            if stats is None:
+                continue
+            # A job that did nothing at all has a row all the same, so that this is seen.
+            if stats.ios or direction in asked or (idle and direction == "read"):
+                runtime = wall_ns if direction == "sync" else stats.runtime_ns
+                parts.append(_Part(job, options, direction, stats, runtime, members))
+    return parts
+
+
+def _members(job: FioJob, options: Options, wall_ns: int) -> int:
+    """How many fio jobs an entry stands for: more than one with group_reporting alone.
+
+    fio sums job_runtime over the members of a group, so it is about members × wall time; the job
+    file cannot say it where jobs of several names share a group.
+    """
+    if not is_set(options, "group_reporting"):
+        return 1
+    if job.run_ms and wall_ns:
+        return max(round(job.run_ms * 1_000_000 / wall_ns), 1)
+    return numjobs(options)
+
+
+def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool) -> Measurement:
+    first = parts[0]
+    runtime_ns = max(part.runtime_ns for part in parts)
+    ios = sum(part.stats.ios for part in parts)
+    size = sum(part.stats.bytes for part in parts)
+    lat = _pool(part.stats.lat for part in parts)
+    clat = _pool(part.stats.clat for part in parts)
+    slat = _pool(part.stats.slat for part in parts)
+    kind, samples, quantiles = _quantiles(parts)
+    jobs = {part.job.index: part for part in parts}.values()
+    return Measurement(
+        run_id=run_id,
+        step_index=step.index,
+        step=step.name,
+        role=step.role,
+        round=step.round,
+        scope="job" if scope_is_job else "step",
+        job=first.job.name if scope_is_job else ALL_JOBS,
+        job_index=first.job.index if scope_is_job else -1,
+        jobs=sum(part.members for part in jobs),
+        direction=first.direction,
+        rw=_common(rw_of(part.options) for part in parts),
+        block_bytes=_common(_block(part) for part in parts),
+        iodepth=_common(iodepth(part.options) for part in parts),
+        ios=ios,
+        bytes=size,
+        runtime_ns=runtime_ns,
+        iops=ios * NS_PER_S / runtime_ns if runtime_ns else 0.0,
+        bytes_per_s=size * NS_PER_S / runtime_ns if runtime_ns else 0.0,
+        lat_mean_ns=lat.mean_ns if lat else None,
+        lat_min_ns=lat.min_ns if lat else None,
+        lat_max_ns=lat.max_ns if lat else None,
+        lat_stddev_ns=lat.stddev_ns if lat else None,
+        clat_mean_ns=clat.mean_ns if clat else None,
+        clat_min_ns=clat.min_ns if clat else None,
+        clat_max_ns=clat.max_ns if clat else None,
+        clat_stddev_ns=clat.stddev_ns if clat else None,
+        clat_samples=samples,
+        quantiles_of=kind,
+        slat_mean_ns=slat.mean_ns if slat else None,
+        slat_max_ns=slat.max_ns if slat else None,
+        **quantiles,
+        cpu_user=_cores([(part.job, part.job.usr_cpu) for part in jobs], runtime_ns),
+        cpu_system=_cores([(part.job, part.job.sys_cpu) for part in jobs], runtime_ns),
+        context_switches=_total(part.job.context_switches for part in jobs),
+        short_ios=sum(part.stats.short_ios for part in parts),
+        error=next((part.job.error for part in jobs if part.job.error), 0),
+    )
+
+
+def _pool(latencies: Iterable[Latency | None]) -> Latency | None:
+    """All samples as one: N = Σ nᵢ, m = Σ nᵢ·mᵢ / N, and with sᵢ the standard deviations
+
+        s² = (Σ (nᵢ − 1)·sᵢ² + Σ nᵢ·(mᵢ − m)²) / (N − 1)
+
+    which is what the samples themselves would give (fio: stat.c, __sum_stat).
+    """
+    found = [latency for latency in latencies if latency]
+    if len(found) < 2:
+        return found[0] if found else None
+    total = sum(latency.samples for latency in found)
+    mean = sum(latency.samples * latency.mean_ns for latency in found) / total
+    squares = sum(
+        (latency.samples - 1) * latency.stddev_ns**2
+        + latency.samples * (latency.mean_ns - mean) ** 2
+        for latency in found
+    )
+    return Latency(
+        samples=total,
+        min_ns=min(latency.min_ns for latency in found),
+        max_ns=max(latency.max_ns for latency in found),
+        mean_ns=mean,
+        stddev_ns=math.sqrt(squares / (total - 1)) if total > 1 else 0.0,
+    )
+
+
+def _quantiles(
+    parts: Sequence[_Part],
+) -> tuple[_Kind | None, int, dict[str, float | None]]:
+    """Which latency the quantiles are of, how many I/Os stand behind them, and the quantiles."""
+    for kind in _KINDS:
+        latencies = [_latency(part.stats, kind) for part in parts]
+        timed = [latency for latency in latencies if latency]
+        # A job without a histogram would be left out of the merge: then there is none.
+        if timed and all(latency.bins for latency in timed):
+            merged = merge(latency.bins for latency in timed)
+            found = {name: quantile(merged, p) for name, p in QUANTILES.items()}
+            return kind, sum(merged.values()), found
+    if len(parts) == 1:
+        for kind in _KINDS:
+            latency = _latency(parts[0].stats, kind)
+            if latency and latency.percentiles:
+                return kind, latency.samples, _printed(latency)
+    return None, 0, dict.fromkeys(QUANTILES)
+
+
+def _printed(latency: Latency) -> dict[str, float | None]:
+    """fio's own percentiles of one job, where plain json has no histogram."""
+    by_fraction = {round(percent / 100, 6): ns for percent, ns in latency.percentiles.items()}
+    return {
+        name: float(by_fraction[p]) if p in by_fraction and latency.samples >= needed(p) else None
+        for name, p in QUANTILES.items()
+    }
+
+
+def _cores(jobs: Sequence[tuple[FioJob, float | None]], wall_ns: int) -> float | None:
+    """CPU time of the jobs over wall time, in cores: Σ percentᵢ/100 · job_runtimeᵢ / wall."""
+    if not wall_ns or any(percent is None for _, percent in jobs):
+        return None
+    return sum(
+        (percent or 0.0) / 100 * (job.run_ms * 1_000_000 / wall_ns if job.run_ms else 1.0)
+        for job, percent in jobs
+    )
+
+
+def _block(part: _Part) -> int | None:
+    said = block_bytes(part.options, part.direction)
+    if said is not None or part.direction == "sync" or not part.stats.ios:
+        return said
+    if part.options.get("rw"):
+        return None
+    whole, rest = divmod(part.stats.bytes, part.stats.ios)
+    return whole if rest == 0 else None
+
+
+def _latency(stats: DirectionStats, kind: _Kind) -> Latency | None:
+    return stats.lat if kind == "lat" else stats.clat
+
+
+_T = TypeVar("_T")
+
+
+def _common(values: Iterable[_T]) -> _T | None:
+    """The value that all share; None where they differ."""
+    distinct = set(values)
+    return distinct.pop() if len(distinct) == 1 else None
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    known = list(values)
+    return None if any(value is None for value in known) else sum(value or 0 for value in known)

@@ -7,6 +7,9 @@ most 1/128. Counts of jobs are summed, which loses nothing; percentiles are neve
 
 from collections.abc import Iterable, Mapping
 
+from diskbench.fio.reported import FioOutput
+from diskbench.model.result import Direction
+
 Histogram = Mapping[int, int]
 """Middle of a bucket in ns → how many I/Os fell into it."""
 
@@ -77,3 +80,20 @@ def _lower_edge_ns(index: int) -> int:
         return index
     error_bits = (index >> PLAT_BITS) - 1
     return (_PLAT_VALUES + (index & (_PLAT_VALUES - 1))) << error_bits
+
+
+def step_histograms(output: FioOutput, direction: Direction) -> dict[str, dict[int, int]]:
+    """Histograms merged over all jobs of the step, one for each kind of latency that fio kept.
+
+    Keys are among `lat` (total), `clat` (completion) and `slat` (submission); empty ones are left
+    out. Direction `sync` has `lat` alone.
+    """
+    kinds: dict[str, list[Histogram]] = {"lat": [], "clat": [], "slat": []}
+    for job in output.jobs:
+        stats = job.directions.get(direction)
+        if stats is None:
+            continue
+        for kind, latency in (("lat", stats.lat), ("clat", stats.clat), ("slat", stats.slat)):
+            if latency and latency.bins:
+                kinds[kind].append(latency.bins)
+    return {kind: merge(found) for kind, found in kinds.items() if found}

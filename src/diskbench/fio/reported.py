@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diskbench.fio.histogram import Histogram
 from diskbench.model.result import Direction
 
 
@@ -21,7 +20,7 @@ class Latency:
     mean_ns: float
     stddev_ns: float
     percentiles: Mapping[float, int] = field(default_factory=dict)
-    bins: Histogram = field(default_factory=dict)
+    bins: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from diskbench.fio.declared import (
     options_of,
     rw_of,
 )
-from diskbench.fio.histogram import Histogram, merge
+from diskbench.fio.histogram import merge
 from diskbench.fio.quantiles import QUANTILES, needed, quantile
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, Latency
 from diskbench.model.result import Direction, Measurement
@@ -66,23 +66,6 @@ def measurements(output: FioOutput, *, run_id: str, step: Step) -> tuple[Measure
         if same:
             rows.append(_row(same, run_id, step, scope_is_job=False))
     return tuple(rows)
-
-
-def step_histograms(output: FioOutput, direction: Direction) -> dict[str, dict[int, int]]:
-    """Histograms merged over all jobs of the step, one for each kind of latency that fio kept.
-
-    Keys are among `lat` (total), `clat` (completion) and `slat` (submission); empty ones are left
-    out. Direction `sync` has `lat` alone.
-    """
-    kinds: dict[str, list[Histogram]] = {"lat": [], "clat": [], "slat": []}
-    for job in output.jobs:
-        stats = job.directions.get(direction)
-        if stats is None:
-            continue
-        for kind, latency in (("lat", stats.lat), ("clat", stats.clat), ("slat", stats.slat)):
-            if latency and latency.bins:
-                kinds[kind].append(latency.bins)
-    return {kind: merge(found) for kind, found in kinds.items() if found}
 
 
 def _parts(output: FioOutput, sections: Mapping[str, Options]) -> list[_Part]:

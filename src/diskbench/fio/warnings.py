@@ -1,0 +1,313 @@
+"""Reasons to doubt a result, each with its numbers and what to do next.
+
+The thresholds are choices of this project unless a source is named: no paper gives them. A warning
+never changes or drops a number.
+
+code                 when
+client-bound         busiest core ≥ 90 % or steal ≥ 2 % (MR-12); without samples, one fio job using
+                     ≥ 90 % of a core by fio's own account
+page-cache           buffered, and the device moved < 95 % of fio's bytes; without samples, buffered
+                     and the job's files fit into memory
+unwritten            direct reads, and the device read < 95 % of fio's bytes: blocks never written
+                     (or trimmed) are answered without touching the medium
+queue-not-filled     under half of the I/Os were issued at the depth asked for
+network-filesystem   the target lies on one
+too-short            a measured step ran < 2 s, or did < 100 I/Os
+no-io                a job did no I/O at all
+fio-error            fio reported an error of a job
+short-ios            some I/Os moved fewer bytes than asked
+degraded-output      fio's output needed repair, or an earlier document of it
+clock                host and controller disagree by ≥ 1 s
+runs-disagree        (max − min)/median of IOPS over the runs > 10 %
+"""
+
+import os
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+
+from diskbench.fio.declared import Options, declared, iodepth, is_set, numjobs, options_of, size_of
+from diskbench.fio.reported import FioJob, FioOutput
+from diskbench.model.facts import HostFacts
+from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
+from diskbench.model.samples import SampleSummary
+from diskbench.model.spec import Step
+from diskbench.units import NS_PER_S, format_bytes
+
+BUSY_CORE = 0.90
+STEAL = 0.02
+DEVICE_SHARE = 0.95
+FULL_DEPTH_SHARE = 0.50
+SHORTEST_S = 2.0
+FEWEST_IOS = 100
+CLOCK_S = 1.0
+RUN_SPREAD = 0.10
+_DEEPEST_LEVEL = 64
+"""fio counts all depths from 64 up as one (stat.h, FIO_IO_U_MAP_NR)."""
+
+_PACING = ("rate", "rate_iops", "rate_process", "thinktime", "latency_target")
+
+
+def step_warnings(
+    step: Step,
+    rows: Sequence[Measurement],
+    output: FioOutput,
+    facts: HostFacts,
+    samples: SampleSummary | None,
+) -> tuple[Warning, ...]:
+    """What to doubt in one step; `samples` is None where the machine was not sampled."""
+    sections = declared(step.job)
+    found = [
+        *_errors(output),
+        *_notes(output),
+        *_client_bound(step, output, sections, samples),
+        *_cache(step, rows, output, sections, facts, samples),
+        *_queue(output, sections),
+        *_target(facts),
+        *_short(step, rows),
+        *_clock(facts),
+    ]
+    return tuple(warning.model_copy(update={"step": step.name}) for warning in found)
+
+
+def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
+    """Steps in which consecutive runs disagree: spread = (max − min)/median of IOPS > 10 %.
+
+    `runs` holds the rows of each run. Only merged rows count, compared by step, round and
+    direction; with one run there is nothing to compare.
+    """
+    values: dict[tuple[int, str, str], list[float]] = {}
+    for rows in runs:
+        for row in rows:
+            if row.scope == "step" and row.role != "fill":
+                values.setdefault((row.step_index, row.step, row.direction), []).append(row.iops)
+    found = []
+    for (_, name, direction), iops in sorted(values.items()):
+        middle = statistics.median(iops)
+        if len(iops) < 2 or middle <= 0:
+            continue
+        spread = (max(iops) - min(iops)) / middle
+        if spread > RUN_SPREAD:
+            found.append(
+                Warning(
+                    code="runs-disagree",
+                    step=name,
+                    message=f"{direction} IOPS of {len(iops)} runs lie {_percent(spread)} apart: "
+                    f"{min(iops):,.0f} to {max(iops):,.0f}, median {middle:,.0f}",
+                    advice="read the runs as a series, not as one number; throttling and used-up "
+                    "burst credit look like this: try --profile burst or sustained",
+                )
+            )
+    return tuple(found)
+
+
+def _errors(output: FioOutput) -> Iterator[Warning]:
+    for job in output.jobs:
+        code = job.error or job.first_error
+        if code:
+            counted = f" ({job.total_errors:,} errors in all)" if job.total_errors else ""
+            yield Warning(
+                code="fio-error",
+                message=f"job {job.name} ended with error {code}: {_errno_text(code)}{counted}",
+                advice="the figures cover the time before it; see stderr.txt in the evidence",
+            )
+        short = sum(stats.short_ios for stats in job.directions.values())
+        if short:
+            yield Warning(
+                code="short-ios",
+                message=f"job {job.name}: {short:,} of {job.ios:,} I/Os moved fewer bytes "
+                "than asked",
+                advice="IOPS and MB/s do not belong together; is the file or device smaller than "
+                "the job's size?",
+            )
+        if not code and job.ios == 0 and not _only_syncs(job):
+            yield Warning(
+                code="no-io",
+                message=f"job {job.name} did no I/O",
+                advice="its rows are zeros; look at its size, runtime and at stderr.txt",
+            )
+
+
+def _errno_text(code: int) -> str:
+    return os.strerror(code) if code < 4096 else "no errno of Linux"
+
+
+def _only_syncs(job: FioJob) -> bool:
+    sync = job.directions.get("sync")
+    return bool(sync and sync.ios)
+
+
+def _notes(output: FioOutput) -> Iterator[Warning]:
+    # Several documents are what --status-interval is for; only a lost last one is a fault.
+    told = [note for note in output.notes if "(--status-interval)" not in note]
+    if told:
+        yield Warning(
+            code="degraded-output",
+            message=f"{output.where}: {'; '.join(told)}",
+            advice="the raw output is in the evidence; compare before trusting the figures",
+        )
+
+
+def _client_bound(
+    step: Step,
+    output: FioOutput,
+    sections: Mapping[str, Options],
+    samples: SampleSummary | None,
+) -> Iterator[Warning]:
+    if step.role == "canary":
+        return
+    advice = (
+        "the disk may be faster than this; use fewer jobs than cores, a larger instance, or larger "
+        "blocks, and compare with the null canary"
+    )
+    if samples and samples.steal is not None and samples.steal >= STEAL:
+        yield Warning(
+            code="client-bound",
+            message=f"the hypervisor took {_percent(samples.steal)} of the processor time "
+            f"(limit {_percent(STEAL)})",
+            advice="another tenant used the processor: repeat on a new machine (--replicates)",
+        )
+    if samples and samples.busiest_core is not None:
+        if samples.busiest_core >= BUSY_CORE:
+            yield Warning(
+                code="client-bound",
+                message=f"the busiest core was {_percent(samples.busiest_core)} busy "
+                f"(limit {_percent(BUSY_CORE)})",
+                advice=advice,
+            )
+        return
+    for job in output.jobs:
+        # fio's percentages are means over the members of a group, so this is one job's share.
+        share = ((job.usr_cpu or 0.0) + (job.sys_cpu or 0.0)) / 100
+        threads = numjobs(options_of(job, output, sections))
+        if share >= BUSY_CORE:
+            yield Warning(
+                code="client-bound",
+                message=f"job {job.name} used {_percent(share)} of a core"
+                + (f" in each of {threads} threads" if threads > 1 else ""),
+                advice=advice,
+            )
+            return
+
+
+def _cache(
+    step: Step,
+    rows: Sequence[Measurement],
+    output: FioOutput,
+    sections: Mapping[str, Options],
+    facts: HostFacts,
+    samples: SampleSummary | None,
+) -> Iterator[Warning]:
+    if step.page_cache == "keep" or step.role == "canary":
+        return  # measuring the cache is what this step is for, or it touches no disk
+    options = [options_of(job, output, sections) for job in output.jobs]
+    buffered = any(not is_set(one, "direct") for one in options)
+    moved = {row.direction: row.bytes for row in rows if row.scope == "step"}
+    if samples:
+        yield from _missing_bytes("read", moved, samples.device_read_bytes, buffered=buffered)
+        if buffered:
+            yield from _missing_bytes("write", moved, samples.device_write_bytes, buffered=True)
+    elif buffered:
+        size = _declared_bytes(options)
+        memory = facts.memory_bytes
+        if size and memory and size < memory:
+            yield Warning(
+                code="page-cache",
+                message=f"the I/O is buffered and its {format_bytes(size)} fit into "
+                f"{format_bytes(memory)} of memory",
+                advice="use direct=1, or files of twice the memory",
+            )
+
+
+def _missing_bytes(
+    direction: Direction, moved: Mapping[Direction, int], device: int | None, *, buffered: bool
+) -> Iterator[Warning]:
+    asked = moved.get(direction, 0)
+    if not asked or device is None or device >= DEVICE_SHARE * asked:
+        return
+    share = f"{format_bytes(device)} of {format_bytes(asked)} ({_percent(device / asked)})"
+    if buffered:
+        done = "read from" if direction == "read" else "written to"
+        yield Warning(
+            code="page-cache",
+            message=f"only {share} were {done} the device: the page cache served the rest",
+            advice="use direct=1, files of twice the memory, or (writes) end_fsync=1",
+        )
+    else:
+        yield Warning(
+            code="unwritten",
+            message=f"only {share} were read from the device although the I/O is direct",
+            advice="blocks that were never written are read without I/O: run --profile fill first",
+        )
+
+
+def _declared_bytes(options: Sequence[Options]) -> int | None:
+    """What the files of all jobs hold together; None where a job does not say it in bytes."""
+    total = 0
+    for one in options:
+        size = size_of(one.get("filesize") or one.get("size", ""))
+        if size is None:
+            return None
+        total += size
+    return total
+
+
+def _queue(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warning]:
+    for job in output.jobs:
+        options = options_of(job, output, sections)
+        depth = iodepth(options) or 1
+        if depth < 2 or not job.depth_levels or any(name in options for name in _PACING):
+            continue
+        level = min(1 << (depth.bit_length() - 1), _DEEPEST_LEVEL)
+        share = sum(p for at, p in job.depth_levels.items() if at >= level) / 100
+        if job.ios and share < FULL_DEPTH_SHARE:
+            engine = options.get("ioengine", "psync")
+            yield Warning(
+                code="queue-not-filled",
+                message=f"job {job.name} asked for a queue depth of {depth}, but "
+                f"{_percent(share)} of its I/Os were issued at {level} or deeper",
+                advice=f"a synchronous engine (this one is {engine}) and buffered I/O have no "
+                "queue: use libaio or io_uring with direct=1, or numjobs",
+            )
+            return
+
+
+def _target(facts: HostFacts) -> Iterator[Warning]:
+    if facts.network_filesystem:
+        kind = facts.mount.fstype if facts.mount else "network"
+        yield Warning(
+            code="network-filesystem",
+            message=f"the target lies on a network filesystem ({kind})",
+            advice="this measures the server and the network, not a disk; choose another --path",
+        )
+
+
+def _short(step: Step, rows: Sequence[Measurement]) -> Iterator[Warning]:
+    merged = [row for row in rows if row.scope == "step" and row.direction != "sync" and row.ios]
+    if step.role in ("fill", "canary") or not merged:
+        return
+    seconds = max(row.runtime_ns for row in merged) / NS_PER_S
+    ios = sum(row.ios for row in merged)
+    if seconds < SHORTEST_S or ios < FEWEST_IOS:
+        yield Warning(
+            code="too-short",
+            message=f"{ios:,} I/Os in {seconds:.2f} s are too few for a steady rate "
+            f"(at least {FEWEST_IOS} in {SHORTEST_S:.0f} s)",
+            advice="give it more time or data: --set runtime=… or --size",
+        )
+
+
+def _clock(facts: HostFacts) -> Iterator[Warning]:
+    offset = facts.clock_offset_s
+    if offset is not None and abs(offset) >= CLOCK_S:
+        yield Warning(
+            code="clock",
+            message=f"the host's clock is {abs(offset):.1f} s {'ahead' if offset > 0 else 'behind'}"
+            " of this machine's",
+            advice="durations are right, times of day are not: series of several hosts cannot be "
+            "laid over each other; set up NTP (chrony) on the host",
+        )
+
+
+def _percent(fraction: float) -> str:
+    percent = fraction * 100
+    return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.1f} %"

@@ -1,0 +1,117 @@
+"""The names and the columns of fio's log files (fio HOWTO, "Log File Formats").
+
+    <prefix>_<kind>.<job>.log      kind: bw, iops, lat, clat, slat, clat_hist; job counts from 1
+    <prefix>_<kind>.log            with per_job_logs=0
+
+    time, value, direction, bs                                   fio before 2.1.11
+    time, value, direction, bs, priority                         since 3.18 or so
+    time, value, direction, bs, offset, priority                 log_offset=1
+    time, value, direction, bs, offset, priority, issue time     log_issue_time=1 (3.38)
+    time, value, value1, direction, bs, …                        log_window_value=both (3.37)
+    time, direction, bs, count, count, …                         histogram logs
+
+Time is ms since the job began, or Unix ms with log_unix_epoch=1; latency is in ns, bw in KiB/s.
+With log_avg_msec a row stands for the window that *ends* at its time, its bs is 0, and windows
+without any I/O have no row. Without it a row is one I/O, and `value` of an iops log is always 1.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from diskbench.errors import FioOutputUnreadable
+
+LogKind = Literal["bw", "iops", "lat", "clat", "slat", "hist"]
+
+_NAME = re.compile(
+    r"^(?:(?P<prefix>.*)_)?(?P<kind>bw|iops|slat|clat_hist|clat|lat|hist)"
+    r"(?:\.(?P<job>\d+))?\.log(?:\.zst)?$"
+)
+_DIRECTIONS = (b"0", b"1", b"2")
+_MOST_COLUMNS = 9
+_EPOCH_MS = 10**11
+"""Times above are Unix time: as ms since the start they would be three years of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogName:
+    """What a log file's name says."""
+
+    prefix: str
+    kind: LogKind
+    job: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of one value log: how many, and whether a second value (the maximum) is there.
+
+    `averaged` rows are windows, others single I/Os; `epoch` times are Unix time in ms.
+    """
+
+    columns: int
+    has_maximum: bool
+    averaged: bool
+    epoch: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in order; those that nothing reads are `x4`, `x5`, …"""
+        known = ("time", "value", *(("maximum",) if self.has_maximum else ()), "direction", "bs")
+        return (*known, *(f"x{index}" for index in range(len(known), self.columns)))
+
+
+def log_name(name: str) -> LogName | None:
+    """The parts of a log file's name (without its folder); None when it is not one of fio's."""
+    found = _NAME.match(name)
+    if not found:
+        return None
+    kind = found["kind"]
+    return LogName(
+        prefix=found["prefix"] or "",
+        kind="hist" if kind.endswith("hist") else _kind(kind),
+        job=int(found["job"] or 0),
+    )
+
+
+def layout(head: bytes, *, where: str) -> Layout | None:
+    """The layout of a value log by its first lines; None when it is empty.
+
+    `head` may end within a line. Six columns can be log_offset or log_window_value=both: the
+    column that only ever holds 0, 1 or 2 is the direction, the earlier one when both could be.
+    Raises FioOutputUnreadable, naming `where` and the line, when it is no log of fio.
+    """
+    lines = head.split(b"\n")
+    if len(lines) > 1 and not head.endswith(b"\n"):
+        lines.pop()  # cut in the middle
+    rows = [[cell.strip() for cell in line.split(b",")] for line in lines if line.strip()]
+    if not rows:
+        return None
+    columns = len(rows[0])
+    for number, row in enumerate(rows, 1):
+        numeric = all(cell.isdigit() for cell in row[:4])
+        if len(row) != columns or not 4 <= columns <= _MOST_COLUMNS or not numeric:
+            raise FioOutputUnreadable(
+                f"{where}: line {number} is no row of a fio log: {b', '.join(row)[:80]!r}",
+                advice="fio writes time, value, direction and block size, separated by commas",
+            )
+    if all(row[2] in _DIRECTIONS for row in rows):
+        position = 2
+    elif columns >= 5 and all(row[3] in _DIRECTIONS for row in rows):
+        position = 3
+    else:
+        raise FioOutputUnreadable(
+            f"{where}: no column of it is a direction (0 read, 1 write, 2 trim)",
+            advice="is it a histogram log, or the log of another program?",
+        )
+    return Layout(
+        columns=columns,
+        has_maximum=position == 3,
+        averaged=all(row[position + 1] == b"0" for row in rows),
+        epoch=int(rows[0][0]) > _EPOCH_MS,
+    )
+
+
+def _kind(text: str) -> LogKind:
+    kinds: tuple[LogKind, ...] = ("bw", "iops", "lat", "clat", "slat")
+    return next(kind for kind in kinds if kind == text)

@@ -1,0 +1,130 @@
+"""fio's log files as relations of DuckDB."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diskbench.errors import FioOutputUnreadable
+from diskbench.fio.logs import Layout, LogName, layout, log_name
+
+if TYPE_CHECKING:
+    import duckdb
+
+_HEAD_BYTES = 16 * 1024
+_TYPES = {
+    "time": "BIGINT",
+    "value": "BIGINT",
+    "maximum": "BIGINT",
+    "direction": "UTINYINT",
+    "bs": "UBIGINT",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log file that holds something; `layout` is None for histogram logs."""
+
+    path: Path
+    name: LogName
+    layout: Layout | None
+
+
+@contextmanager
+def database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """An empty DuckDB in memory that spills into its own temporary folder."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="diskbench-duckdb-") as spill:
+        db = duckdb.connect(":memory:")
+        try:
+            db.execute(f"SET temp_directory = {literal(Path(spill))}")
+            db.execute("SET preserve_insertion_order = false")
+            yield db
+        finally:
+            db.close()
+
+
+def open_logs(paths: Sequence[Path]) -> list[Log]:
+    """The fio logs among `paths`, by name; empty files and others are passed over."""
+    logs = []
+    for path in sorted(paths):
+        name = log_name(path.name)
+        if name is None or path.stat().st_size == 0:
+            continue
+        if name.kind == "hist":
+            logs.append(Log(path, name, None))
+            continue
+        found = layout(_head(path), where=path.name)
+        if found:
+            logs.append(Log(path, name, found))
+    return logs
+
+
+def _head(path: Path) -> bytes:
+    if path.suffix != ".zst":
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES)
+    import zstandard
+
+    with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
+        try:
+            return reader.read(_HEAD_BYTES)
+        except zstandard.ZstdError as error:
+            raise FioOutputUnreadable(
+                f"{path.name}: not zstd, or damaged: {error}",
+                advice="compare it with the checksum in manifest.json",
+            ) from error
+
+
+def union(logs: Sequence[Log]) -> str:
+    """All logs of one kind as one relation; logs of one layout in one parallel scan."""
+    by_layout: dict[Layout, list[Path]] = {}
+    for log in logs:
+        if log.layout:
+            by_layout.setdefault(log.layout, []).append(log.path)
+    return " UNION ALL ".join(_scan_paths(found, paths) for found, paths in by_layout.items())
+
+
+def scan(log: Log) -> str:
+    """One value log as (time, value[, maximum], direction, bs)."""
+    assert log.layout is not None
+    return _scan_paths(log.layout, [log.path])
+
+
+def _scan_paths(found: Layout, paths: Sequence[Path]) -> str:
+    columns = ", ".join(f"'{name}': '{_TYPES.get(name, 'VARCHAR')}'" for name in found.names)
+    files = ", ".join(literal(path) for path in paths)
+    maximum = ", maximum" if found.has_maximum else ""
+    return (
+        f"SELECT time, value{maximum}, direction, bs FROM read_csv([{files}], delim=',', "
+        f"header=false, quote='', escape='', columns={{{columns}}}, auto_detect=false"
+        f"{compression(paths[0])})"
+    )
+
+
+def compression(path: Path) -> str:
+    """The argument that makes read_csv read `path`."""
+    return ", compression='zstd'" if path.suffix == ".zst" else ""
+
+
+def literal(path: Path) -> str:
+    """A path as an SQL string: DuckDB's table functions take no bound parameters."""
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def run(db: duckdb.DuckDBPyConnection, query: str) -> list[tuple[int, ...]]:
+    """Run a query over log files; a file that does not parse becomes our error."""
+    import duckdb
+
+    try:
+        return db.execute(query).fetchall()
+    except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
+        raise FioOutputUnreadable(
+            f"a log file of fio does not parse: {str(error).splitlines()[0]}",
+            advice="the file is kept; a log that ends within a line was cut while it was copied",
+        ) from error

@@ -1,0 +1,97 @@
+"""Averaged logs (log_avg_msec): windows of about a second each, into seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from diskbench.store.log_scan import Log, run, scan
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
+    """Averaged logs into table `windows`, each row with its `width` in ms.
+
+    A window reaches back to the one before it in the same log, but no further than the usual width:
+    windows without I/O have no row. `width` of a second row at the same time is 0.
+    """
+    parts = [
+        f"SELECT '{log.name.kind}' AS kind, {log.name.job} AS job, time, value, "
+        f"{'maximum' if log.layout and log.layout.has_maximum else 'NULL'} AS maximum, "
+        f"direction FROM ({scan(log)})"
+        for log in logs
+    ]
+    run(
+        db,
+        f"""
+        CREATE TABLE windows AS
+        WITH lagged AS (
+            SELECT *, time - lag(time) OVER (PARTITION BY kind, job, direction ORDER BY time)
+                AS gap
+            FROM ({" UNION ALL ".join(parts)})
+        ), usual AS (
+            -- fio wakes up a little late, never early: the tenth of a second is what was meant
+            SELECT coalesce(greatest(round(median(gap) / 100) * 100, 1), 1000)::BIGINT AS width
+            FROM lagged WHERE gap > 0
+        )
+        SELECT kind, job, time, value, maximum, direction,
+            least(coalesce(gap, usual.width), usual.width) AS width, usual.width AS usual
+        FROM lagged, usual
+        """,
+    )
+
+
+def rate_windows(db: duckdb.DuckDBPyConnection, *, skip_latency: bool) -> None:
+    """Windows into tables `counted` and `latency`: each belongs to the second of its middle.
+
+    Windows longer than a second (log_avg_msec=5000) count for all the seconds that they cover.
+    """
+    db.execute(
+        """
+        CREATE VIEW spread AS
+        SELECT kind, job, direction, time, value, maximum, greatest(width, 1) AS width,
+            unnest(range(
+                (time - usual - zero.ms + least(usual, 1000) // 2) // 1000,
+                (time - usual - zero.ms + least(usual, 1000) // 2) // 1000
+                    + greatest(round(usual / 1000), 1)::BIGINT
+            )) AS second
+        FROM windows, zero
+        """
+    )
+    db.execute(
+        """
+        INSERT INTO counted
+        WITH rates AS (
+            SELECT kind, job, direction, second,
+                sum(value * width) / sum(width) AS rate
+            FROM spread WHERE kind IN ('iops', 'bw') GROUP BY ALL
+        )
+        SELECT second, direction,
+            sum(rate) FILTER (kind = 'iops'), sum(rate * 1024) FILTER (kind = 'bw')
+        FROM rates GROUP BY ALL
+        """
+    )
+    if skip_latency:
+        return
+    db.execute(
+        """
+        INSERT INTO latency
+        WITH chosen AS (
+            SELECT CASE WHEN bool_or(kind = 'lat') THEN 'lat' ELSE 'clat' END AS kind FROM windows
+        ), weighted AS (
+            SELECT l.second, l.direction, l.value, l.maximum,
+                coalesce(i.value, 1) * l.width AS weight
+            FROM spread l
+            JOIN chosen USING (kind)
+            LEFT JOIN (
+                SELECT job, direction, second, avg(value) AS value
+                FROM spread WHERE kind = 'iops' GROUP BY ALL
+            ) i ON i.job = l.job AND i.direction = l.direction AND i.second = l.second
+        )
+        SELECT second, direction, NULL, sum(value * weight) / nullif(sum(weight), 0), max(maximum),
+            NULL, NULL, NULL, NULL
+        FROM weighted GROUP BY ALL
+        """
+    )

@@ -1,0 +1,239 @@
+"""fio's log files as one row a second and direction, read by DuckDB.
+
+Every second from the first to the last has a row, with 0 IOPS where nothing was done: stalls are
+what a series is for (axboe/fio #1112). All jobs of a step are summed.
+
+* A log with a row an I/O gives exact figures: rows are counted, never rates averaged.
+* An averaged log (log_avg_msec) gives a rate a window and job. A window counts for the seconds it
+  covers; several windows in one second, as fio writes them now and then (#739, #947), are weighted
+  by their length. Mean latencies are weighted by the I/Os of their window, from the iops log.
+* Quantiles come from the I/Os, else from the histogram log, never from averages; one that too few
+  I/Os back is null (MR-10).
+* fio leaves the last, incomplete window out of averaged iops and bw logs. What the JSON counts
+  beyond the logged windows is put there (`totals`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diskbench.fio.logs import LogKind
+from diskbench.fio.quantiles import needed
+from diskbench.model.result import Direction
+from diskbench.store.log_histograms import (
+    SECOND_QUANTILES,
+    add_histogram_quantiles,
+    read_histograms,
+)
+from diskbench.store.log_scan import Log, database, literal, open_logs, run, scan, union
+from diskbench.store.log_windows import rate_windows, read_windows
+
+if TYPE_CHECKING:
+    import duckdb
+
+SERIES_COLUMNS = (
+    "second",
+    "direction",
+    "unix_ms",
+    "iops",
+    "bytes_per_s",
+    "lat_mean_ns",
+    "p50_ns",
+    "p95_ns",
+    "p99_ns",
+    "p99_9_ns",
+    "lat_max_ns",
+)
+
+_DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
+_LATENCY_ORDER: tuple[LogKind, ...] = ("lat", "clat")
+_SLIVER_MS = 100
+"""A last second shorter than this is counted with the one before it: what was in flight at the end
+completes in it, and a rate over a few ms says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What fio's JSON counts for one direction of a step: what a series must sum up to."""
+
+    ios: int
+    bytes: int
+    runtime_s: float
+
+
+def write_series(
+    paths: Sequence[Path], target: Path, *, totals: Mapping[Direction, Total] | None = None
+) -> int:
+    """Read the log files `paths` of one step and write its series to `target` as Parquet.
+
+    Files that are no fio log by their name are passed over; `.zst` ones are read as they are.
+    Returns the number of rows. Raises FioOutputUnreadable, naming the file, for a damaged log.
+    """
+    logs = open_logs(paths)
+    with database() as db:
+        _collect(db, logs)
+        _fill_tail(db, totals or {})
+        _finish(db, logs)
+        db.execute(
+            f"COPY (SELECT {', '.join(SERIES_COLUMNS)} FROM series ORDER BY second, direction) "
+            f"TO {literal(target)} (FORMAT parquet, COMPRESSION zstd)"
+        )
+        row = db.execute("SELECT count(*) FROM series").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _collect(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
+    """Fill table `counted` (second, direction, ios, bytes) and `latency`, and `zero_ms`."""
+    db.execute("CREATE TABLE counted (second BIGINT, direction UTINYINT, ios DOUBLE, bytes DOUBLE)")
+    db.execute(
+        "CREATE TABLE latency (second BIGINT, direction UTINYINT, n DOUBLE, lat_mean_ns DOUBLE, "
+        "lat_max_ns DOUBLE, p50_ns DOUBLE, p95_ns DOUBLE, p99_ns DOUBLE, p99_9_ns DOUBLE)"
+    )
+    values = [log for log in logs if log.layout]
+    single = [log for log in values if log.layout and not log.layout.averaged]
+    windows = [log for log in values if log.layout and log.layout.averaged]
+    if windows:
+        read_windows(db, windows)
+    read_histograms(db, [log for log in logs if log.name.kind == "hist"])
+    db.execute(f"CREATE TABLE zero AS SELECT {_zero(db, single, windows)} AS ms")
+    if single:
+        _read_single(db, single)
+    if windows:
+        rate_windows(db, skip_latency=bool(single))
+    add_histogram_quantiles(db)
+
+
+def _zero(db: duckdb.DuckDBPyConnection, single: Sequence[Log], windows: Sequence[Log]) -> int:
+    """Time zero in ms: 0, or with Unix times when the first window or I/O began."""
+    if not any(log.layout and log.layout.epoch for log in (*single, *windows)):
+        return 0
+    if windows:
+        row = db.execute("SELECT min(time - width) FROM windows").fetchone()
+    else:
+        source = " UNION ALL ".join(scan(log) for log in single)
+        row = db.execute(f"SELECT min(time) FROM ({source})").fetchone()
+    return int(row[0]) if row and row[0] is not None else 0
+
+
+def _read_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
+    """A row an I/O: count, sum and quantiles straight from the file, nothing kept."""
+    kinds = {log.name.kind for log in logs}
+    kind = next((kind for kind in (*_LATENCY_ORDER, "iops", "bw") if kind in kinds), None)
+    if kind is None:
+        return
+    source = union([log for log in logs if log.name.kind == kind])
+    second = "(time - (SELECT ms FROM zero)) // 1000"
+    if kind not in _LATENCY_ORDER:
+        run(
+            db,
+            f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
+            f"sum(bs) AS bytes, max(time) AS latest FROM ({source}) GROUP BY ALL",
+        )
+        _count_single(db)
+        return
+    fractions = list(SECOND_QUANTILES.values())
+    run(
+        db,
+        f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
+        "sum(bs) AS bytes, avg(value) AS mean, max(value) AS maximum, max(time) AS latest, "
+        f"quantile_disc(value, {fractions}) AS q FROM ({source}) GROUP BY ALL",
+    )
+    _count_single(db)
+    quantiles = ", ".join(
+        f"CASE WHEN n >= {needed(p)} THEN q[{index}] END"
+        for index, p in enumerate(SECOND_QUANTILES.values(), 1)
+    )
+    db.execute(
+        f"INSERT INTO latency SELECT second, direction, n, mean, maximum, {quantiles} FROM single"
+    )
+
+
+def _count_single(db: duckdb.DuckDBPyConnection) -> None:
+    """Counted I/Os as rates a second."""
+    db.execute(
+        f"""
+        INSERT INTO counted
+        WITH ending AS (
+            SELECT max(latest) - any_value(zero.ms) AS ms, max(second) AS second
+            FROM single, zero
+        ), last AS (
+            SELECT CASE WHEN ms - second * 1000 < {_SLIVER_MS} AND second > 0
+                THEN second - 1 ELSE second END AS second, ms
+            FROM ending
+        ), placed AS (
+            SELECT least(single.second, last.second) AS place, direction, n, bytes,
+                -- the last second lasts as long as I/Os completed in it
+                CASE WHEN single.second >= last.second
+                    THEN greatest(ms - last.second * 1000, 1) / 1000 ELSE 1 END AS length
+            FROM single, last
+        )
+        SELECT place, direction, sum(n) / max(length), sum(bytes) / max(length)
+        FROM placed GROUP BY place, direction
+        """
+    )
+
+
+def _fill_tail(db: duckdb.DuckDBPyConnection, totals: Mapping[Direction, Total]) -> None:
+    """The incomplete last window of averaged logs: what fio counted and did not log."""
+    for number, direction in enumerate(_DIRECTIONS):
+        total = totals.get(direction)
+        if total is None or total.runtime_s <= 0:
+            continue
+        row = db.execute(
+            "SELECT max(second) + 1, sum(ios), sum(bytes) FROM counted WHERE direction = ?",
+            [number],
+        ).fetchone()
+        if not row or row[0] is None:
+            continue
+        covered, ios, size = row[0], row[1] or 0.0, row[2] or 0.0
+        left_s = total.runtime_s - covered
+        if left_s < _SLIVER_MS / 1000 or (total.ios <= ios and total.bytes <= size):
+            continue
+        seconds = range(covered, covered + max(math.ceil(left_s - _SLIVER_MS / 1000), 1))
+        rates = (max(total.ios - ios, 0) / left_s, max(total.bytes - size, 0) / left_s)
+        db.executemany(
+            "INSERT INTO counted VALUES (?, ?, ?, ?)",
+            [(second, number, *rates) for second in seconds],
+        )
+
+
+def _finish(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
+    epoch = any(log.layout and log.layout.epoch for log in logs)
+    clock = "zero.ms + a.second * 1000" if epoch else "NULL"
+    # Latencies of a last window that the rates do not reach would stand beside 0 IOPS.
+    axis = "counted" if _has_rows(db, "counted") else "latency"
+    db.execute(
+        f"""
+        CREATE TABLE series AS
+        WITH axis AS (
+            SELECT unnest(range(least(min(second), 0), max(second) + 1)) AS second FROM {axis}
+        ), seen AS (SELECT DISTINCT direction FROM {axis})
+        SELECT a.second,
+            ['read', 'write', 'trim'][s.direction + 1] AS direction,
+            ({clock})::BIGINT AS unix_ms,
+            {_zero_filled(db, "ios")} AS iops,
+            {_zero_filled(db, "bytes")} AS bytes_per_s,
+            any_value(l.lat_mean_ns) AS lat_mean_ns,
+            {", ".join(f"any_value(l.{name}) AS {name}" for name in SECOND_QUANTILES)},
+            any_value(l.lat_max_ns) AS lat_max_ns
+        FROM axis a CROSS JOIN seen s CROSS JOIN zero
+        LEFT JOIN counted c ON c.second = a.second AND c.direction = s.direction
+        LEFT JOIN latency l ON l.second = a.second AND l.direction = s.direction
+        GROUP BY a.second, s.direction, zero.ms
+        """
+    )
+
+
+def _zero_filled(db: duckdb.DuckDBPyConnection, column: str) -> str:
+    """A second without a row did nothing; a log that is not there says nothing (null)."""
+    row = db.execute(f"SELECT count({column}) FROM counted").fetchone()
+    return f"coalesce(sum(c.{column}), 0)" if row and row[0] else "NULL::DOUBLE"
+
+
+def _has_rows(db: duckdb.DuckDBPyConnection, table: str) -> bool:
+    row = db.execute(f"SELECT count(*) FROM {table}").fetchone()
+    return bool(row and row[0])

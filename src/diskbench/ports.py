@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from diskbench.model.spec import Cell
+
 
 @dataclass(frozen=True)
 class Completed:
@@ -96,12 +98,42 @@ class EvidenceStore(Protocol):
         """All keys that start with `prefix/`, sorted."""
         ...
 
+    def folders(self, prefix: str) -> Sequence[str]:
+        """The names directly under `prefix/` that have keys below them, sorted."""
+        ...
+
     def delete(self, prefix: str) -> None:
         """Delete all keys that start with `prefix/`; none is as well."""
         ...
 
     def check_writable(self) -> None:
         """Write, read and delete a probe; raises StoreUnavailable naming URL and cause."""
+        ...
+
+
+class Provider(Protocol):
+    """Where a machine with a disk comes from. Abilities beyond these four are small protocols of
+    their own, so that a provider's type says what it can do (DESIGN.md section 2)."""
+
+    name: str
+
+    def check(self, cell: Cell) -> None:
+        """Refuse what can be known without a machine; raises UserError. Rents nothing."""
+        ...
+
+    def acquire(self, lease_id: str, cell: Cell) -> str:
+        """The address of a machine for `cell`, made or found by `lease_id`; twice is as once."""
+        ...
+
+    def connect(self, address: str) -> Host:
+        """A Host for `address`; connects at first use."""
+        ...
+
+    def release(self, lease_id: str, address: str) -> None:
+        """Give back everything that carries `lease_id`; nothing left to give is as well.
+
+        Raises ReleaseFailed naming what could not be given back.
+        """
         ...
 
 

@@ -1,0 +1,114 @@
+"""What the machine did while a step ran, from the samples taken once a second beside fio.
+
+A sample is a marker line `@ <Unix time>`, then as the kernel prints them: the `cpu*` and `ctxt`
+lines of /proc/stat, the line of /proc/loadavg, and the device's line of /proc/diskstats. With Δ
+the difference between a step's last and first sample, in the kernel's own units
+(Documentation/admin-guide/iostats.rst, proc(5)):
+
+    busy = Δ(all but idle and iowait) / Δ all,   steal = Δ steal / Δ all
+    bytes = 512 · Δ sectors,                     in flight = Δ weighted ms / Δ ms
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from diskbench.model.samples import SampleSummary
+
+_SECTOR_BYTES = 512
+_IDLE, _IOWAIT, _STEAL = 3, 4, 7
+_CPU_FIELDS = 8
+"""user nice system idle iowait irq softirq steal; the guest times after them are in user."""
+_DISK_FIELDS = 14
+_Found = TypeVar("_Found")
+
+
+@dataclass
+class _Sample:
+    at_s: float
+    cpus: dict[str, list[int]] = field(default_factory=dict)
+    switches: int | None = None
+    disk: list[int] | None = None
+
+
+def parse_samples(data: bytes) -> SampleSummary | None:
+    """The samples of one step, summed up; None where fewer than two were taken.
+
+    Lines that cannot be read are skipped: the last sample of a killed step may be cut short.
+    """
+    samples = _samples(data.decode(errors="replace"))
+    if len(samples) < 2:
+        return None
+    cores = _ends(samples, lambda s: s.cpus or None)
+    switches = _ends(samples, lambda s: s.switches)
+    disk = _ends(samples, lambda s: s.disk)
+    everything = _cpu_delta(cores, "cpu")
+    busy = [
+        _busy(delta)
+        for name in (cores[1] if cores else {})
+        if name != "cpu" and (delta := _cpu_delta(cores, name))
+    ]
+    seconds = samples[-1].at_s - samples[0].at_s
+    moved = [b - a for a, b in zip(disk[0], disk[1], strict=False)] if disk else None
+    return SampleSummary(
+        seconds=seconds,
+        busiest_core=max(busy) if busy else None,
+        mean_cpu=_busy(everything) if everything else None,
+        steal=everything[_STEAL] / sum(everything) if everything else None,
+        context_switches_per_s=(switches[1] - switches[0]) / seconds
+        if switches and seconds > 0
+        else None,
+        device_read_ios=moved[0] if moved else None,
+        device_write_ios=moved[4] if moved else None,
+        device_read_bytes=moved[2] * _SECTOR_BYTES if moved else None,
+        device_write_bytes=moved[6] * _SECTOR_BYTES if moved else None,
+        mean_in_flight=moved[10] / (seconds * 1000) if moved and seconds > 0 else None,
+    )
+
+
+def _samples(text: str) -> list[_Sample]:
+    found: list[_Sample] = []
+    for line in text.splitlines():
+        words = line.split()
+        if not words:
+            continue
+        try:
+            if words[0] == "@":
+                found.append(_Sample(at_s=float(words[1])))
+            elif found:
+                _read(words, found[-1])
+        except (ValueError, IndexError):
+            continue
+    return found
+
+
+def _read(words: Sequence[str], sample: _Sample) -> None:
+    if words[0].startswith("cpu"):
+        counts = [int(word) for word in words[1 : _CPU_FIELDS + 1]]
+        if len(counts) == _CPU_FIELDS:
+            sample.cpus[words[0]] = counts
+    elif words[0] == "ctxt":
+        sample.switches = int(words[1])
+    elif len(words) >= _DISK_FIELDS and words[0].isdigit():
+        sample.disk = [int(word) for word in words[3:_DISK_FIELDS]]
+
+
+def _ends(
+    samples: Sequence[_Sample], of: Callable[[_Sample], _Found | None]
+) -> tuple[_Found, _Found] | None:
+    """The first and last value that is there; None where there are not two."""
+    values = [value for sample in samples if (value := of(sample)) is not None]
+    return (values[0], values[-1]) if len(values) > 1 else None
+
+
+def _cpu_delta(
+    cores: tuple[dict[str, list[int]], dict[str, list[int]]] | None, name: str
+) -> list[int] | None:
+    if cores is None or name not in cores[0] or name not in cores[1]:
+        return None
+    delta = [b - a for a, b in zip(cores[0][name], cores[1][name], strict=True)]
+    return delta if sum(delta) > 0 else None
+
+
+def _busy(delta: Sequence[int]) -> float:
+    return 1 - (delta[_IDLE] + delta[_IOWAIT]) / sum(delta)

@@ -1,0 +1,170 @@
+"""Settings: flag > DISKBENCH_* > ./diskbench.toml > the user's config.toml > default.
+
+Read with the standard library rather than pydantic-settings, whose import alone costs a fifth of a
+second at each start and which does not tell where a value came from. Credentials of clouds are
+never settings of ours: each SDK has its own chain.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.base import Frozen
+from diskbench.store.urls import printable
+
+PREFIX = "DISKBENCH_"
+FILE_NAME = "diskbench.toml"
+USER_FILE_NAME = "config.toml"
+
+
+class Settings(Frozen):
+    """What diskbench needs to know beyond a command's own flags.
+
+    `database_url` may hold a password and is therefore typed as a secret. `owner` is put on
+    everything that is rented. `secret_file` holds the key that host and user keys derive from.
+    """
+
+    database_url: SecretStr = Field(description="rows and workflows: sqlite:///… or postgresql://…")
+    evidence_url: str = Field(description="raw files: file:///…, s3://…, gs://… or az://…")
+    log_format: Literal["human", "json"] = Field(description="how events are written to stderr")
+    owner: str = Field(
+        min_length=1, max_length=63, description="who rents: a tag on every resource"
+    )
+    secret_file: Path = Field(description="the secret that SSH keys derive from, shared by workers")
+
+    @field_validator("database_url", mode="before")
+    @classmethod
+    def _database_path(cls, value: object) -> object:
+        """A plain path is a SQLite file."""
+        if isinstance(value, str) and value and "://" not in value:
+            return f"sqlite:///{Path(value).expanduser().absolute()}"
+        return value
+
+    @field_validator("evidence_url", mode="before")
+    @classmethod
+    def _evidence_path(cls, value: object) -> object:
+        """A plain path is a directory."""
+        if isinstance(value, str) and value and "://" not in value:
+            return Path(value).expanduser().absolute().as_uri()
+        return value
+
+    def shown(self, name: str) -> str:
+        """The value of a setting as it may be printed."""
+        value = getattr(self, name)
+        text = value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+        return printable(text) if name.endswith("_url") else text
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The settings, where each came from, and DISKBENCH_* variables that mean nothing here."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    unknown_variables: tuple[str, ...] = ()
+
+
+def load_settings(
+    flags: Mapping[str, str | None] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+    user_directory: Path | None = None,
+) -> Loaded:
+    """The settings in force. `flags` maps setting names to what was typed (None: not typed).
+
+    `directory` is the working directory, `user_directory` the user's config directory. Raises
+    UnknownName or InvalidValue naming the file, variable or flag at fault.
+    """
+    from platformdirs import user_config_path
+
+    environ = os.environ if environ is None else environ
+    user_directory = user_directory or user_config_path("diskbench")
+    sources = [
+        *_flags(flags or {}),
+        *_variables(environ),
+        *_file((directory or Path()) / FILE_NAME),
+        *_file(user_directory / USER_FILE_NAME),
+        *_defaults(),
+    ]
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for name, value, origin in sources:
+        if name not in values:
+            values[name], origins[name] = value, origin
+    known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    unknown = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+    return Loaded(_validated(values, origins), origins, tuple(unknown))
+
+
+_Value = tuple[str, Any, str]
+
+
+def _flags(flags: Mapping[str, str | None]) -> list[_Value]:
+    return [
+        (name, value, f"--{name.replace('_', '-')}")
+        for name, value in flags.items()
+        if value is not None
+    ]
+
+
+def _variables(environ: Mapping[str, str]) -> list[_Value]:
+    return [
+        (name, environ[variable], variable)
+        for name in Settings.model_fields
+        if environ.get(variable := f"{PREFIX}{name.upper()}")
+    ]
+
+
+def _file(path: Path) -> list[_Value]:
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise InvalidValue(f"cannot read {path}: {error.strerror}") from error
+    try:
+        found = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidValue(f"{path} is no TOML: {error}") from error
+    for name in found:
+        if name not in Settings.model_fields:
+            raise UnknownName(f"setting in {path}:", name, Settings.model_fields)
+    return [(name, value, str(path)) for name, value in found.items()]
+
+
+def _defaults() -> list[_Value]:
+    import getpass
+
+    from platformdirs import user_data_path
+
+    data = user_data_path("diskbench")
+    try:
+        owner = getpass.getuser()
+    except (KeyError, OSError):  # a user id without a name, as in many containers
+        owner = f"uid-{os.getuid()}"
+    return [
+        (name, value, "default")
+        for name, value in (
+            ("database_url", f"sqlite:///{data / 'diskbench.db'}"),
+            ("evidence_url", (data / "evidence").as_uri()),
+            ("log_format", "human"),
+            ("owner", owner),
+            ("secret_file", data / "secret"),
+        )
+    ]
+
+
+def _validated(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings:
+    try:
+        return Settings.model_validate(dict(values))
+    except ValidationError as error:
+        cause = error.errors(include_input=False)[0]
+        name = str(cause["loc"][0])
+        raise InvalidValue(f"{name} from {origins[name]}: {cause['msg']}") from None

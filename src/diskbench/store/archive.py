@@ -1,0 +1,235 @@
+"""How the files of a run lie in the evidence store.
+
+    runs/<run_id>/plan.json
+    runs/<run_id>/steps/<iii>-<name>[-r<round>]/<file>[.zst]
+                                               /step.json       closes the step
+    runs/<run_id>/manifest.json                                 closes the run
+
+Files of more than 4 KiB are compressed. A closed folder never changes; one that a killed process
+left open is written anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from diskbench.errors import EvidenceDamaged, StoreUnavailable
+from diskbench.model.spec import Plan, Step
+from diskbench.store.evidence import KeyTaken
+from diskbench.store.manifest import FORMAT, FileRecord, Manifest, StepRecord
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from diskbench.ports import EvidenceStore
+
+RUNS = "runs"
+STEP_JSON = "step.json"
+COMPRESS_ABOVE_BYTES = 4096
+"""Smaller files stay readable as they are; compression would save less than a disk block."""
+_LEVEL = 3
+_RecordT = TypeVar("_RecordT", bound="BaseModel")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]")
+
+
+@dataclass(frozen=True)
+class KeptStep:
+    """One closed step: its record, and its files as they were fetched."""
+
+    record: StepRecord
+    files: Mapping[str, bytes]
+
+
+def run_prefix(run_id: str) -> str:
+    """Where everything of a run lies."""
+    return f"{RUNS}/{run_id}"
+
+
+def step_folder(step: Step) -> str:
+    """The folder of a step under its run: `steps/003-randread-r2`."""
+    name = _UNSAFE.sub("_", step.name)
+    return f"steps/{step.index:03d}-{name}" + (f"-r{step.round}" if step.round else "")
+
+
+def write_plan(store: EvidenceStore, plan: Plan) -> None:
+    """The plan, once for each of its runs, before they start."""
+    for run_id in plan.run_ids:
+        store.put(f"{run_prefix(run_id)}/plan.json", _plan_bytes(plan))
+
+
+def read_plan(store: EvidenceStore, run_id: str) -> Plan:
+    """The plan of a run; raises KeyError when there is none."""
+    return Plan.model_validate_json(store.get(f"{run_prefix(run_id)}/plan.json"))
+
+
+def plan_record(plan: Plan) -> FileRecord:
+    """What the manifest says of plan.json."""
+    return _record("plan.json", _plan_bytes(plan), key="plan.json")
+
+
+def write_step_evidence(
+    store: EvidenceStore,
+    run_id: str,
+    step: Step,
+    files: Mapping[str, bytes],
+    *,
+    started_at: str,
+    finished_at: str,
+    stopped: bool = False,
+) -> KeptStep:
+    """Keep the files of a step and close its folder; returns what is kept.
+
+    A folder closed earlier wins, with its times and files, so a step that is collected twice
+    stays what it was; only the leavings of a stopped step give way to a whole one.
+    """
+    prefix = f"{run_prefix(run_id)}/{step_folder(step)}"
+    closed = read_step(store, run_id, step_folder(step))
+    if closed and (stopped or not closed.stopped):
+        return KeptStep(closed, read_step_files(store, run_id, closed))
+    if closed:
+        store.delete(prefix)
+    record = StepRecord(
+        run_id=run_id,
+        step=step,
+        started_at=started_at,
+        finished_at=finished_at,
+        stopped=stopped,
+        files={name: _record(name, data) for name, data in sorted(files.items())},
+    )
+    try:
+        _put_files(store, prefix, record, files)
+    except KeyTaken:  # a killed process left this folder open, with files of another attempt
+        store.delete(prefix)
+        _put_files(store, prefix, record, files)
+    store.put(f"{prefix}/{STEP_JSON}", _json(record))
+    return KeptStep(record, files)
+
+
+def read_step(store: EvidenceStore, run_id: str, folder: str) -> StepRecord | None:
+    """The record that closes a step's folder; None while it is open."""
+    try:
+        data = store.get(f"{run_prefix(run_id)}/{folder}/{STEP_JSON}")
+    except KeyError:
+        return None
+    return _parse(StepRecord, data, f"{folder}/{STEP_JSON} of run {run_id}")
+
+
+def read_step_files(store: EvidenceStore, run_id: str, record: StepRecord) -> dict[str, bytes]:
+    """All files of a closed step, verified. Raises EvidenceDamaged naming the one that differs."""
+    folder = f"{run_prefix(run_id)}/{step_folder(record.step)}"
+    return {name: read_file(store, folder, name, file) for name, file in record.files.items()}
+
+
+def read_file(store: EvidenceStore, folder: str, name: str, file: FileRecord) -> bytes:
+    """One file, decompressed and verified. Raises EvidenceDamaged when it is not what was kept."""
+    try:
+        data = store.get(f"{folder}/{file.key}")
+    except KeyError:
+        raise EvidenceDamaged(
+            f"evidence {store.url}: {folder}/{file.key} is missing",
+            advice="restore it from a copy of the store; the other runs are not affected",
+        ) from None
+    if file.key.endswith(".zst"):
+        data = _decompress(data, f"{folder}/{file.key}")
+    if hashlib.sha256(data).hexdigest() != file.sha256:
+        raise EvidenceDamaged(
+            f"evidence {store.url}: {folder}/{file.key} is not what was kept (SHA-256 of {name})",
+            advice="restore it from a copy of the store; the other runs are not affected",
+        )
+    return data
+
+
+def write_manifest(store: EvidenceStore, manifest: Manifest) -> Manifest:
+    """Close a run; one closed earlier wins and is returned."""
+    try:
+        store.put(f"{run_prefix(manifest.run_id)}/manifest.json", _json(manifest))
+    except KeyTaken:
+        earlier = read_manifest(store, manifest.run_id)
+        assert earlier is not None
+        return earlier
+    return manifest
+
+
+def read_manifest(store: EvidenceStore, run_id: str) -> Manifest | None:
+    """The manifest of a run; None while the run is not finished."""
+    try:
+        data = store.get(f"{run_prefix(run_id)}/manifest.json")
+    except KeyError:
+        return None
+    return _parse(Manifest, data, f"manifest.json of run {run_id}")
+
+
+def list_runs(store: EvidenceStore) -> Sequence[str]:
+    """The ids of all runs that have evidence, sorted; finished or not."""
+    return store.folders(RUNS)
+
+
+def step_folders(store: EvidenceStore, run_id: str) -> Sequence[str]:
+    """The folders of all steps of a run, closed or not, in order."""
+    return [f"steps/{name}" for name in store.folders(f"{run_prefix(run_id)}/steps")]
+
+
+def digest(record: BaseModel) -> str:
+    """The SHA-256 of a record as it lies in the store."""
+    return hashlib.sha256(_json(record)).hexdigest()
+
+
+def _record(name: str, data: bytes, *, key: str | None = None) -> FileRecord:
+    safe = "/".join(_UNSAFE.sub("_", part) for part in name.split("/"))
+    stored = key or (f"{safe}.zst" if len(data) > COMPRESS_ABOVE_BYTES else safe)
+    return FileRecord(key=stored, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+
+
+def _put_files(
+    store: EvidenceStore, prefix: str, record: StepRecord, files: Mapping[str, bytes]
+) -> None:
+    for name, file in record.files.items():
+        put_file(store, prefix, file, files[name])
+
+
+def put_file(store: EvidenceStore, prefix: str, file: FileRecord, data: bytes) -> None:
+    """Write one file as its record says, compressed where its key ends in .zst."""
+    store.put(f"{prefix}/{file.key}", _compress(data) if file.key.endswith(".zst") else data)
+
+
+def _compress(data: bytes) -> bytes:
+    import zstandard
+
+    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(data)
+
+
+def _decompress(data: bytes, key: str) -> bytes:
+    import zstandard
+
+    try:
+        return zstandard.ZstdDecompressor().decompress(data)
+    except zstandard.ZstdError as error:
+        raise EvidenceDamaged(f"evidence {key} cannot be decompressed: {error}") from error
+
+
+def _json(record: BaseModel) -> bytes:
+    return record.model_dump_json(indent=1).encode()
+
+
+def _plan_bytes(plan: Plan) -> bytes:
+    return _json(plan)
+
+
+def _parse(kind: type[_RecordT], data: bytes, what: str) -> _RecordT:
+    from pydantic import ValidationError
+
+    try:
+        return kind.model_validate_json(data)
+    except ValidationError as error:
+        cause = error.errors()[0]
+        if cause["loc"] == ("format",):
+            raise StoreUnavailable(
+                f"evidence: {what} has format {cause['input']}; this diskbench knows {FORMAT}",
+                advice="it was written by a newer diskbench: upgrade this one",
+            ) from error
+        where = ".".join(str(part) for part in cause["loc"])
+        raise EvidenceDamaged(f"evidence: {what} is damaged: {where}: {cause['msg']}") from error

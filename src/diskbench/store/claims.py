@@ -1,0 +1,167 @@
+"""Who works on what: the owner of each trial, a user's wish to stop it, its progress, and the
+processes that are alive. None of it is a result; it goes when the trial ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from diskbench.store import schema
+from diskbench.store.clock import iso, now
+from diskbench.store.database import transaction
+from diskbench.store.upsert import upsert
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy.engine import Engine
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An unfinished trial: the executor that works on it (None: nobody), and whether to stop it."""
+
+    trial_id: str
+    owner: str | None
+    cancel: bool
+
+
+@dataclass(frozen=True)
+class Executor:
+    """A process that may own trials. `process_started` tells it from another with the same pid."""
+
+    executor_id: str
+    hostname: str
+    pid: int
+    process_started: str
+    beat_at: str
+
+
+def claim_trial(
+    database: Engine, trial_id: str, *, owner: str, previous: str | None = None
+) -> bool:
+    """Make `owner` the trial's owner if `previous` is it now (compare and swap).
+
+    True when `owner` owns the trial afterwards, also when it did before; False when somebody else
+    was faster, or the trial is finished.
+    """
+    claim = schema.claim
+    expected = claim.c.owner == previous if previous is not None else claim.c.owner.is_(None)
+    with transaction(database) as connection:
+        swapped = connection.execute(
+            sa.update(claim)
+            .where(claim.c.trial_id == trial_id, sa.or_(expected, claim.c.owner == owner))
+            .values(owner=owner, claimed_at=now())
+        )
+    return swapped.rowcount == 1
+
+
+def list_claims(database: Engine) -> Sequence[Claim]:
+    """All unfinished trials, oldest first."""
+    claim = schema.claim
+    query = sa.select(claim.c.trial_id, claim.c.owner, claim.c.cancel).order_by(claim.c.trial_id)
+    with transaction(database) as connection:
+        return [Claim(*row) for row in connection.execute(query)]
+
+
+def request_cancel(database: Engine, trial_id: str) -> bool:
+    """Ask whoever runs the trial to stop it; False when it is not running any more."""
+    claim = schema.claim
+    with transaction(database) as connection:
+        asked = connection.execute(
+            sa.update(claim).where(claim.c.trial_id == trial_id).values(cancel=True)
+        )
+    return asked.rowcount == 1
+
+
+def cancel_requested(database: Engine, trial_id: str) -> bool:
+    """Whether somebody asked to stop the trial."""
+    claim = schema.claim
+    with transaction(database) as connection:
+        wish = connection.execute(
+            sa.select(claim.c.cancel).where(claim.c.trial_id == trial_id)
+        ).scalar_one_or_none()
+    return bool(wish)
+
+
+def save_progress(
+    database: Engine,
+    run_id: str,
+    *,
+    step_index: int,
+    step: str,
+    round: int | None = None,  # noqa: A002 - the field's name in every row
+    tick: Mapping[str, Any] | None = None,
+) -> None:
+    """The last known progress of a run; called at most once a second."""
+    row = {
+        "run_id": run_id,
+        "step_index": step_index,
+        "step": step,
+        "round": round,
+        "tick": dict(tick) if tick else None,
+        "updated_at": now(),
+    }
+    with transaction(database) as connection:
+        upsert(connection, schema.progress, [row])
+
+
+def load_progress(database: Engine, run_id: str) -> dict[str, Any] | None:
+    """The last known progress of a run that is not finished; None where there is none."""
+    progress = schema.progress
+    with transaction(database) as connection:
+        found = connection.execute(
+            sa.select(progress).where(progress.c.run_id == run_id)
+        ).mappings()
+        row = found.one_or_none()
+    return dict(row) if row else None
+
+
+def register_executor(
+    database: Engine, executor_id: str, *, hostname: str, pid: int, process_started: str
+) -> None:
+    """Tell that this process is alive and may own trials."""
+    row = {
+        "executor_id": executor_id,
+        "hostname": hostname,
+        "pid": pid,
+        "process_started": process_started,
+        "beat_at": now(),
+    }
+    with transaction(database) as connection:
+        upsert(connection, schema.executor, [row])
+
+
+def beat(database: Engine, executor_id: str) -> bool:
+    """Tell that this process is still alive; False when it was declared dead and removed."""
+    executor = schema.executor
+    with transaction(database) as connection:
+        alive = connection.execute(
+            sa.update(executor).where(executor.c.executor_id == executor_id).values(beat_at=now())
+        )
+    return alive.rowcount == 1
+
+
+def list_executors(database: Engine) -> Sequence[Executor]:
+    """All processes that are registered, alive or silent."""
+    columns = (schema.executor.c[name] for name in Executor.__dataclass_fields__)
+    query = sa.select(*columns).order_by(schema.executor.c.executor_id)
+    with transaction(database) as connection:
+        return [Executor(*row) for row in connection.execute(query)]
+
+
+def remove_executor(database: Engine, executor_id: str) -> None:
+    """Forget a process that ended or is dead."""
+    executor = schema.executor
+    with transaction(database) as connection:
+        connection.execute(sa.delete(executor).where(executor.c.executor_id == executor_id))
+
+
+def is_silent(executor: Executor, *, for_s: float, at: datetime | None = None) -> bool:
+    """Whether the last beat is more than `for_s` seconds old."""
+    limit = (at or datetime.now(UTC)) - timedelta(seconds=for_s)
+    return executor.beat_at < iso(limit)

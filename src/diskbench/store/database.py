@@ -1,0 +1,229 @@
+"""Opening the database: SQLite in a file by default, PostgreSQL by URL; the schema made or brought
+up to date on the way. Alembic is imported only when there is something to migrate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from diskbench.errors import StoreUnavailable
+from diskbench.store.schema import HEAD, REVISIONS, VERSION_TABLE, metadata
+from diskbench.store.urls import printable
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from sqlalchemy.engine import Connection, Engine
+
+BUSY_TIMEOUT_S = 30
+"""How long a writer waits for another before it gives up; one write takes milliseconds."""
+CONNECT_TIMEOUT_S = 10
+_LOCK_KEY = 0x6469736B62656E63
+"""PostgreSQL's advisory lock around making and migrating the schema: "diskbenc"."""
+_VERSIONS = sa.table(VERSION_TABLE, sa.column("version_num", sa.String))
+
+
+def open_database(url: str) -> Engine:
+    """An engine on `url` whose schema is the one this program knows.
+
+    A missing SQLite file and its directory are made. Safe when several processes do it at once.
+    Raises StoreUnavailable, naming the URL without its password and the cause, when the database
+    cannot be reached or written, is none, or has a newer schema.
+    """
+    parsed = _parse(url)
+    _make_directory(parsed)
+    engine = sa.create_engine(parsed, **_options(parsed))
+    if parsed.get_backend_name() == "sqlite":
+        sa.event.listen(engine, "connect", _sqlite_pragmas)
+    try:
+        with _as_unavailable(engine):
+            if _revision(engine) != HEAD:
+                _bring_up_to_date(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+def check_writable(engine: Engine) -> None:
+    """Take and give back the write lock; raises StoreUnavailable when nothing can be written."""
+    with _as_unavailable(engine), engine.connect() as connection:
+        if engine.dialect.name == "sqlite":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        elif connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on":
+            raise StoreUnavailable(
+                f"database {shown_url(engine)} is read-only", advice="use the primary server's URL"
+            )
+
+
+@contextmanager
+def transaction(engine: Engine) -> Iterator[Connection]:
+    """A connection whose work is committed at the end, or none of it.
+
+    A database that fails meanwhile (disk full, gone, locked too long) raises StoreUnavailable.
+    """
+    with _as_unavailable(engine), engine.begin() as connection:
+        yield connection
+
+
+def shown_url(engine: Engine) -> str:
+    """The URL of `engine` as it may be printed."""
+    return printable(engine.url.render_as_string(hide_password=True))
+
+
+def _parse(url: str) -> sa.URL:
+    try:
+        parsed = sa.make_url(url)
+        backend = parsed.get_backend_name()
+    except exc.ArgumentError as error:  # the text itself may hold a password
+        raise StoreUnavailable("the database URL cannot be read", advice=_URL_FORMS) from error
+    if backend == "sqlite":
+        return parsed.set(drivername="sqlite")
+    if backend in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    raise StoreUnavailable(
+        f"database {printable(url)}: {backend} is not supported",
+        advice=_URL_FORMS,
+    )
+
+
+_URL_FORMS = "write sqlite:////absolute/path.db or postgresql://user@host/name"
+
+
+def _options(url: sa.URL) -> dict[str, Any]:
+    if url.get_backend_name() == "sqlite":
+        return {"connect_args": {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False}}
+    return {
+        "connect_args": {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "diskbench"},
+        "pool_pre_ping": True,
+    }
+
+
+def _make_directory(url: sa.URL) -> None:
+    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
+        return
+    directory = Path(url.database).parent
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"database {printable(url.render_as_string())}: no {directory}: {error.strerror}",
+            advice=_CHOOSE,
+        ) from error
+
+
+_CHOOSE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
+
+
+def _sqlite_pragmas(connection: sqlite3.Connection, _record: object) -> None:
+    """Readers beside one writer (WAL), few syncs, and foreign keys that hold."""
+    cursor = connection.cursor()
+    if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        _switch_to_wal(cursor)
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
+
+
+def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
+    """SQLite does not wait for the lock here, whatever the busy timeout: so this does."""
+    import sqlite3
+
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _revision(engine: Engine) -> str | None:
+    """The schema revision found, None where there is no schema of ours."""
+    with engine.connect() as connection:
+        return _revision_on(connection)
+
+
+def _revision_on(connection: Connection) -> str | None:
+    if not sa.inspect(connection).has_table(VERSION_TABLE):
+        return None
+    found = connection.execute(sa.select(_VERSIONS.c.version_num)).scalar()
+    return str(found) if found is not None else None
+
+
+def _bring_up_to_date(engine: Engine) -> None:
+    """Make or migrate the schema in one transaction, one process at a time."""
+    with engine.connect() as connection:
+        if engine.dialect.name == "sqlite":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        else:
+            connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK_KEY})"))
+        found = _revision_on(connection)
+        if found is None:
+            create(connection)
+        elif found not in REVISIONS:
+            raise StoreUnavailable(
+                f"database {shown_url(engine)} has schema {found}; this diskbench knows "
+                f"{REVISIONS[0]} to {HEAD}",
+                advice="a newer diskbench wrote it: upgrade this one, or use another database",
+            )
+        elif found != HEAD:
+            migrate(connection)
+        connection.commit()
+
+
+def create(connection: Connection) -> None:
+    """All tables at once, marked as being at HEAD; a test holds this equal to the migrations."""
+    metadata.create_all(connection)
+    versions = sa.Table(
+        VERSION_TABLE,
+        sa.MetaData(),
+        sa.Column("version_num", sa.String(32), nullable=False),
+        sa.PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc"),
+    )
+    versions.create(connection)
+    connection.execute(sa.insert(versions).values(version_num=HEAD))
+
+
+def migrate(connection: Connection) -> None:
+    """Run the migrations up to HEAD on `connection`, in its transaction."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", "diskbench.store:migrations")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+@contextmanager
+def _as_unavailable(engine: Engine) -> Iterator[None]:
+    try:
+        yield
+    except exc.DBAPIError as error:
+        cause = str(error.orig).strip().splitlines()
+        raise StoreUnavailable(
+            f"database {shown_url(engine)}: {cause[0] if cause else type(error.orig).__name__}",
+            advice=_advice(str(error.orig)),
+        ) from error
+    except exc.NoSuchModuleError as error:
+        raise StoreUnavailable(f"database {shown_url(engine)}: {error}") from error
+
+
+def _advice(cause: str) -> str:
+    if "full" in cause or "No space" in cause:
+        return "free some space there, then go on with 'diskbench resume'; nothing is lost"
+    if "not a database" in cause or "unable to open" in cause or "readonly" in cause:
+        return _CHOOSE
+    if "locked" in cause:
+        return "another process keeps the database locked; end it, then 'diskbench resume'"
+    return "check that the server runs, and the URL: 'diskbench config' shows where it comes from"

@@ -1,0 +1,155 @@
+"""Write-once files in an object store: a directory, S3, Google Cloud Storage, Azure, or memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from diskbench.errors import InvalidValue, StoreUnavailable
+from diskbench.store.urls import printable
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+SCHEMES = ("file", "s3", "gs", "az", "memory")
+_PROBE = "diskbench-probe"
+_FORMS = "write file:///absolute/directory, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix"
+_PRIVATE = 0o700
+
+
+class KeyTaken(StoreUnavailable):
+    """A key that holds other bytes already; evidence is never overwritten."""
+
+
+class ObjectEvidence:
+    """An EvidenceStore (ports.py) on any store that obstore knows."""
+
+    def __init__(self, url: str, store: ObjectStore) -> None:
+        self.url = printable(url)
+        self._store = store
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write `data` once. The same bytes again are accepted, others raise KeyTaken.
+
+        Raises StoreUnavailable when the store is full or cannot be written to.
+        """
+        from obstore.exceptions import AlreadyExistsError
+
+        try:
+            with self._as_unavailable(f"cannot write {key}"):
+                self._store.put(key, data, mode="create")
+        except AlreadyExistsError:
+            if self.get(key) != data:
+                raise KeyTaken(
+                    f"evidence {self.url}: {key} is there already with other content",
+                    advice="evidence is never overwritten; use another store for another database",
+                ) from None
+
+    def get(self, key: str) -> bytes:
+        """The bytes of `key`; raises KeyError when there are none."""
+        try:
+            with self._as_unavailable(f"cannot read {key}"):
+                return bytes(self._store.get(key).bytes())
+        except FileNotFoundError:
+            raise KeyError(key) from None
+
+    def list(self, prefix: str) -> Sequence[str]:
+        """All keys that start with `prefix/`, sorted."""
+        with self._as_unavailable(f"cannot list {prefix}/"):
+            return sorted(str(item["path"]) for page in self._store.list(prefix) for item in page)
+
+    def folders(self, prefix: str) -> Sequence[str]:
+        """The names directly under `prefix/` that have keys below them, sorted."""
+        with self._as_unavailable(f"cannot list {prefix}/"):
+            found = self._store.list_with_delimiter(prefix)["common_prefixes"]
+        return sorted(name.rstrip("/").rpartition("/")[2] for name in found)
+
+    def delete(self, prefix: str) -> None:
+        """Delete all keys that start with `prefix/`; none is as well."""
+        for key in self.list(prefix):
+            try:
+                with self._as_unavailable(f"cannot delete {key}"):
+                    self._store.delete(key)
+            except FileNotFoundError:
+                continue  # another process deleted it first
+
+    def check_writable(self) -> None:
+        """Write, read and delete a probe; raises StoreUnavailable naming URL and cause."""
+        import secrets
+
+        folder, data = f"{_PROBE}-{secrets.token_hex(8)}", secrets.token_bytes(16)
+        self.put(f"{folder}/probe", data)
+        try:
+            found = self.get(f"{folder}/probe")
+        except KeyError:
+            found = b""
+        if found != data:
+            raise StoreUnavailable(f"evidence {self.url}: what was written cannot be read back")
+        self.delete(folder)
+
+    @contextmanager
+    def _as_unavailable(self, doing: str) -> Iterator[None]:
+        """Let "exists already" and "not found" through; everything else is the store's failure."""
+        from obstore.exceptions import AlreadyExistsError, BaseError
+
+        try:
+            yield
+        except (AlreadyExistsError, FileNotFoundError):
+            raise
+        except (BaseError, OSError, ValueError) as error:
+            raise _unavailable(self.url, doing, error) from error
+
+
+def open_evidence(url: str) -> ObjectEvidence:
+    """The evidence store at `url`; a directory is made when it is missing, a bucket never is.
+
+    Credentials come from the cloud SDK's usual environment, never from the URL. Nothing is written
+    or read yet (`check_writable` does). Raises InvalidValue or StoreUnavailable.
+    """
+    from obstore.exceptions import BaseError
+    from obstore.store import from_url
+
+    parts = urlsplit(url)
+    if parts.scheme not in SCHEMES:
+        raise InvalidValue(
+            f"evidence URL {printable(url)!r} has the unknown scheme {parts.scheme!r}",
+            advice=_FORMS,
+        )
+    if parts.password or "@" in parts.netloc:
+        raise InvalidValue(
+            f"evidence URL {printable(url)!r} holds a user name or password",
+            advice="leave it out: credentials come from the cloud's usual environment variables",
+        )
+    options: dict[str, Any] = {"mkdir": True} if parts.scheme == "file" else {}
+    try:
+        if parts.scheme == "file":
+            _make_directory(url)
+        return ObjectEvidence(url, from_url(url, **options))
+    except (BaseError, OSError, ValueError) as error:
+        raise _unavailable(printable(url), "cannot open it", error) from error
+
+
+def _make_directory(url: str) -> None:
+    from pathlib import Path
+    from urllib.request import url2pathname
+
+    Path(url2pathname(urlsplit(url).path)).mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
+
+
+def _unavailable(url: str, doing: str, error: Exception) -> StoreUnavailable:
+    lines = str(error).strip().splitlines()
+    cause = lines[0] if lines else type(error).__name__
+    return StoreUnavailable(f"evidence {url}: {doing}: {cause}", advice=_advice(str(error)))
+
+
+def _advice(cause: str) -> str:
+    if "No space left" in cause or "StorageFull" in cause or "QuotaExceeded" in cause:
+        return (
+            "free some space there, then 'diskbench resume': the files are still on the measured "
+            "host, and finished steps are not run again"
+        )
+    if "Permission denied" in cause or "Read-only" in cause or "Not a directory" in cause:
+        return "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
+    return "'diskbench config' shows where the URL comes from; then 'diskbench resume' goes on"

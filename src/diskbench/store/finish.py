@@ -1,0 +1,89 @@
+"""The end of a run: its manifest, then its row. Evidence first: a row never says more than it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.store import archive
+from diskbench.store.clock import now
+from diskbench.store.leases import load_lease
+from diskbench.store.manifest import Manifest, StepEntry
+from diskbench.store.parse_step import PARSER_VERSION
+from diskbench.store.rows import end_run, run_times
+from diskbench.store.run_row import marks, run_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.outcome import Problem
+    from diskbench.model.result import RunState
+    from diskbench.model.spec import Plan
+    from diskbench.ports import EvidenceStore
+
+
+def finish_run(
+    database: Engine,
+    evidence: EvidenceStore,
+    plan: Plan,
+    run_index: int,
+    state: RunState,
+    problem: Problem | None,
+) -> None:
+    """Write the manifest and the final state of a run; a manifest written earlier wins."""
+    run_id = plan.run_ids[run_index]
+    manifest = archive.read_manifest(evidence, run_id)
+    if manifest is None:
+        started_at, saved = run_times(database, run_id)
+        row = run_row(plan, run_index, evidence.url)
+        lease = load_lease(database, plan.trial_id)
+        manifest = archive.write_manifest(
+            evidence,
+            Manifest(
+                run_id=run_id,
+                run_index=run_index,
+                trial_id=plan.trial_id,
+                campaign_id=plan.campaign_id,
+                state=state,
+                problem=problem,
+                started_at=started_at,
+                finished_at=now(),
+                diskbench_version=plan.diskbench_version,
+                parser_version=PARSER_VERSION,
+                fio_version=plan.facts.fio_version,
+                cell=plan.cell,
+                labels=dict(plan.cell.labels),
+                marks=marks(row),
+                lease=lease.model_dump(mode="json") if lease else None,
+                plan=archive.plan_record(plan),
+                steps=tuple(_entries(evidence, run_id, saved)),
+            ),
+        )
+    end_run(
+        database,
+        run_id,
+        manifest.state,
+        manifest.problem,
+        started_at=manifest.started_at,
+        finished_at=manifest.finished_at,
+    )
+
+
+def _entries(evidence: EvidenceStore, run_id: str, saved: Sequence[int]) -> Iterator[StepEntry]:
+    """One entry for each closed folder; those of `saved` steps have rows."""
+    for folder in archive.step_folders(evidence, run_id):
+        record = archive.read_step(evidence, run_id, folder)
+        if record is None:
+            continue  # left open by a killed process; nothing in it can be vouched for
+        yield StepEntry(
+            folder=folder,
+            sha256=archive.digest(record),
+            step_index=record.step.index,
+            step=record.step.name,
+            round=record.step.round,
+            started_at=record.started_at,
+            finished_at=record.finished_at,
+            has_rows=record.step.index in saved,
+            files=record.files,
+        )

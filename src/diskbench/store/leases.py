@@ -1,0 +1,95 @@
+"""Leases: one row for each thing that must be given back, written before anything is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import sqlalchemy as sa
+
+from diskbench.model.base import Frozen
+from diskbench.store import schema
+from diskbench.store.clock import now
+from diskbench.store.database import transaction
+from diskbench.store.upsert import insert_missing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Engine
+
+LeaseState = Literal["open", "released"]
+
+
+class Lease(Frozen):
+    """A claim on things rented or made for a trial; its id is the trial's.
+
+    `address` is the host and `target` what was made on it; `expires_at` and `released_at` are UTC.
+    `error` is why giving it back failed the last time.
+    """
+
+    lease_id: str
+    provider: str
+    account: str | None = None
+    region: str | None = None
+    endpoint: str | None = None
+    address: str | None = None
+    target: dict[str, Any] | None = None
+    run_ids: tuple[str, ...] = ()
+    created_at: str = ""
+    expires_at: str | None = None
+    hourly_usd: float | None = None
+    state: LeaseState = "open"
+    error: str | None = None
+    released_at: str | None = None
+
+
+def create_lease(database: Engine, lease: Lease) -> None:
+    """Write the row of a new lease; one that is there already stays as it is."""
+    row = lease.model_dump(mode="json") | {"created_at": lease.created_at or now()}
+    with transaction(database) as connection:
+        insert_missing(connection, schema.lease, [row])
+
+
+def load_lease(database: Engine, lease_id: str) -> Lease | None:
+    """One lease; None when there is none."""
+    with transaction(database) as connection:
+        found = connection.execute(
+            sa.select(schema.lease).where(schema.lease.c.lease_id == lease_id)
+        ).mappings()
+        row = found.one_or_none()
+    return Lease.model_validate(dict(row)) if row else None
+
+
+def extend_lease(database: Engine, lease_id: str, expires_at: str) -> None:
+    """Move the expiry of an open lease."""
+    _update(database, lease_id, expires_at=expires_at)
+
+
+def note_lease_error(database: Engine, lease_id: str, error: str) -> None:
+    """Note why an open lease could not be given back."""
+    _update(database, lease_id, error=error)
+
+
+def release_lease(database: Engine, lease_id: str) -> None:
+    """Mark a lease as given back; the first time counts."""
+    _update(database, lease_id, state="released", error=None, released_at=now())
+
+
+def list_leases(database: Engine, *, state: LeaseState | None = None) -> Sequence[Lease]:
+    """All leases, or those in `state`, oldest first."""
+    query = sa.select(schema.lease).order_by(schema.lease.c.created_at, schema.lease.c.lease_id)
+    if state is not None:
+        query = query.where(schema.lease.c.state == state)
+    with transaction(database) as connection:
+        rows = [dict(row) for row in connection.execute(query).mappings()]
+    return [Lease.model_validate(row) for row in rows]
+
+
+def _update(database: Engine, lease_id: str, **values: object) -> None:
+    lease = schema.lease
+    with transaction(database) as connection:
+        connection.execute(
+            sa.update(lease)
+            .where(lease.c.lease_id == lease_id, lease.c.state == "open")
+            .values(**values)
+        )

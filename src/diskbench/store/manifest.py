@@ -1,0 +1,85 @@
+"""What stands beside the files of a run in the evidence store, as JSON.
+
+`step.json` closes a step's folder and `manifest.json` closes a run's: what has none is unfinished.
+Unknown fields are ignored when read, because a later diskbench only ever adds some.
+"""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from diskbench.model.outcome import Problem
+from diskbench.model.result import RunState
+from diskbench.model.spec import Cell, Step
+
+FORMAT: Literal[1] = 1
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class FileRecord(_Record):
+    """One file: where it lies under its folder, and what it held before compression."""
+
+    key: str
+    bytes: int
+    sha256: str
+
+
+class StepRecord(_Record):
+    """`step.json`. `stopped` marks the leavings of a step that a person stopped."""
+
+    format: Literal[1] = FORMAT
+    run_id: str
+    step: Step
+    started_at: str
+    finished_at: str
+    stopped: bool = False
+    files: dict[str, FileRecord]
+
+
+class StepEntry(_Record):
+    """A step in the manifest: its folder, the digest of its step.json, whether it has rows."""
+
+    folder: str
+    sha256: str
+    step_index: int
+    step: str
+    round: int | None = None
+    started_at: str
+    finished_at: str
+    has_rows: bool
+    files: dict[str, FileRecord]
+
+
+class ImportRecord(_Record):
+    """Where imported numbers came from: the file as it was given, and what read it."""
+
+    file: FileRecord
+    name: str
+    kind: str
+
+
+class Manifest(_Record):
+    """`manifest.json`, the last file of a run: everything that its rows are rebuilt from."""
+
+    format: Literal[1] = FORMAT
+    run_id: str
+    run_index: int
+    trial_id: str
+    campaign_id: str
+    state: RunState
+    problem: Problem | None = None
+    started_at: str | None
+    finished_at: str
+    diskbench_version: str
+    parser_version: int
+    fio_version: str | None = None
+    cell: Cell | None = None
+    labels: dict[str, str] = {}
+    marks: dict[str, bool] = {}
+    lease: dict[str, Any] | None = None
+    plan: FileRecord | None = None
+    steps: tuple[StepEntry, ...] = ()
+    imported: ImportRecord | None = None

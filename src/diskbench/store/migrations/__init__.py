@@ -1,0 +1,1 @@
+"""Alembic migrations of our tables; run by store.database, never by hand."""

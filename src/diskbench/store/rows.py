@@ -1,0 +1,192 @@
+"""Writing the results of trials: plan, steps, end. Every function may be called twice and then
+ends as after once; each is one transaction and raises StoreUnavailable when the database fails.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import sqlalchemy as sa
+
+from diskbench.errors import UnknownName
+from diskbench.store import schema
+from diskbench.store.clock import now
+from diskbench.store.database import transaction
+from diskbench.store.run_row import campaign_row, run_row, trial_row
+from diskbench.store.upsert import insert_missing, upsert
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection, Engine
+
+    from diskbench.model.outcome import Problem
+    from diskbench.model.result import RunState, StepResult
+    from diskbench.model.spec import Plan
+
+FINAL_STATES = ("done", "failed", "interrupted", "cancelled")
+
+
+def save_plan(database: Engine, plan: Plan, evidence_url: str) -> None:
+    """Campaign, trial, its runs as planned and its claim, before anything is made on a host.
+
+    `evidence_url` is the store's printable URL.
+    """
+    with transaction(database) as connection:
+        insert_missing(connection, schema.campaign, [campaign_row(plan.campaign_id)])
+        insert_missing(connection, schema.trial, [trial_row(plan)])
+        rows = [run_row(plan, index, evidence_url) for index in range(len(plan.run_ids))]
+        insert_missing(connection, schema.run, rows)
+        insert_missing(connection, schema.claim, [{"trial_id": plan.trial_id, "cancel": False}])
+
+
+def load_plan(database: Engine, trial_id: str) -> Plan:
+    """The plan of a trial as it was saved. Raises UnknownName."""
+    from diskbench.model.spec import Plan
+
+    query = sa.select(schema.trial.c.plan).where(schema.trial.c.trial_id == trial_id)
+    with transaction(database) as connection:
+        found = connection.execute(query).scalar_one_or_none()
+    if found is None:
+        raise UnknownName("trial", trial_id, (), advice="see 'diskbench results list'")
+    return Plan.model_validate(found)
+
+
+def begin_run(database: Engine, run_id: str) -> None:
+    """Mark a planned run as running, from now on; a run that has begun keeps its time."""
+    run = schema.run
+    with transaction(database) as connection:
+        connection.execute(
+            sa.update(run)
+            .where(run.c.run_id == run_id, run.c.state == "planned")
+            .values(state="running", started_at=now())
+        )
+
+
+def save_step(database: Engine, run_id: str, result: StepResult) -> None:
+    """All rows of one finished step, in place of any that its index had."""
+    with transaction(database) as connection:
+        write_step(connection, run_id, result)
+
+
+def write_step(connection: Connection, run_id: str, result: StepResult) -> None:
+    """`save_step` inside the caller's transaction."""
+    of_step = {"run_id": run_id, "step_index": result.step_index}
+    row = result.model_dump(exclude={"measurements", "warnings"})
+    upsert(connection, schema.step, [{"run_id": run_id, **row}])
+    for table in (schema.measurement, schema.warning):
+        connection.execute(sa.delete(table).filter_by(**of_step))
+    insert_missing(
+        connection,
+        schema.measurement,
+        [m.model_dump() | of_step for m in result.measurements],
+    )
+    insert_missing(
+        connection,
+        schema.warning,
+        [
+            of_step | {"position": position} | warning.model_dump()
+            for position, warning in enumerate(result.warnings)
+        ],
+    )
+
+
+def load_results(database: Engine, run_id: str) -> tuple[StepResult, ...]:
+    """The finished steps of a run, in order, as they were saved."""
+    from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004
+
+    with transaction(database) as connection:
+        steps, measurements, warnings = (
+            [dict(row) for row in _of_run(connection, table, run_id)]
+            for table in (schema.step, schema.measurement, schema.warning)
+        )
+    fields = set(Warning.model_fields)
+    return tuple(
+        StepResult(
+            **{k: v for k, v in step.items() if k != "run_id"},
+            measurements=tuple(
+                Measurement(**m) for m in measurements if m["step_index"] == step["step_index"]
+            ),
+            warnings=tuple(
+                Warning(**{k: v for k, v in w.items() if k in fields})
+                for w in warnings
+                if w["step_index"] == step["step_index"]
+            ),
+        )
+        for step in steps
+    )
+
+
+def end_run(
+    database: Engine,
+    run_id: str,
+    state: RunState,
+    problem: Problem | None,
+    *,
+    started_at: str | None,
+    finished_at: str,
+) -> None:
+    """The final state of a run. When it is the trial's last, nobody owns the trial any more."""
+    run, claim = schema.run, schema.claim
+    with transaction(database) as connection:
+        connection.execute(
+            sa.update(run)
+            .where(run.c.run_id == run_id)
+            .values(**ending(state, problem), started_at=started_at, finished_at=finished_at)
+        )
+        connection.execute(sa.delete(schema.progress).where(schema.progress.c.run_id == run_id))
+        trial_id = sa.select(run.c.trial_id).where(run.c.run_id == run_id).scalar_subquery()
+        unfinished = sa.select(run.c.run_id).where(
+            run.c.trial_id == trial_id, run.c.state.not_in(FINAL_STATES)
+        )
+        connection.execute(
+            sa.delete(claim).where(claim.c.trial_id == trial_id, ~unfinished.exists())
+        )
+
+
+def ending(state: RunState, problem: Problem | None) -> dict[str, Any]:
+    """The columns of a run that tell how it ended."""
+    return {
+        "state": state,
+        "error_kind": problem.kind if problem else None,
+        "error": problem.message if problem else None,
+        "advice": (problem.advice or None) if problem else None,
+    }
+
+
+def run_times(database: Engine, run_id: str) -> tuple[str | None, tuple[int, ...]]:
+    """When a run began, and the indexes of its steps that have rows."""
+    with transaction(database) as connection:
+        began = connection.execute(
+            sa.select(schema.run.c.started_at).where(schema.run.c.run_id == run_id)
+        ).scalar_one_or_none()
+        steps = [dict(row) for row in _of_run(connection, schema.step, run_id)]
+    return (
+        began or (steps[0]["started_at"] if steps else None),
+        tuple(step["step_index"] for step in steps),
+    )
+
+
+def delete_runs(database: Engine, run_ids: tuple[str, ...]) -> int:
+    """Delete runs with all their rows, and trials and campaigns left empty; returns how many."""
+    with transaction(database) as connection:
+        gone = connection.execute(
+            sa.delete(schema.run).where(schema.run.c.run_id.in_(run_ids))
+        ).rowcount
+        sweep_empty(connection)
+    return gone
+
+
+def sweep_empty(connection: Connection) -> None:
+    """Delete trials without runs and campaigns without trials."""
+    for parent, child, key in (
+        (schema.trial, schema.run, "trial_id"),
+        (schema.campaign, schema.trial, "campaign_id"),
+    ):
+        children = sa.select(child.c[key]).where(child.c[key] == parent.c[key])
+        connection.execute(sa.delete(parent).where(~children.exists()))
+
+
+def _of_run(connection: Connection, table: sa.Table, run_id: str) -> list[sa.RowMapping]:
+    found = connection.execute(
+        sa.select(table).where(table.c.run_id == run_id).order_by(*table.primary_key.columns)
+    )
+    return cast("list[sa.RowMapping]", list(found.mappings()))

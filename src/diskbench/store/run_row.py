@@ -1,0 +1,98 @@
+"""What stands in the rows of a run, from its plan: pure, so that a run and its rebuild agree."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from diskbench.model.spec import Plan
+from diskbench.store.clock import ulid_time
+from diskbench.store.parse_step import PARSER_VERSION
+
+EMULATED_PROVIDERS = frozenset({"lab", "fake"})
+"""Whose disks are this machine's, dressed up; their results say nothing about a cloud."""
+_EPOCH = "1970-01-01T00:00:00.000000+00:00"
+
+
+def campaign_row(campaign_id: str) -> dict[str, Any]:
+    """The row of a campaign."""
+    return {"campaign_id": campaign_id, "created_at": ulid_time(campaign_id)}
+
+
+def trial_row(plan: Plan) -> dict[str, Any]:
+    """The row of a trial; `plan` is everything its runs need."""
+    return {
+        "trial_id": plan.trial_id,
+        "campaign_id": plan.campaign_id,
+        "replicate": plan.cell.replicate,
+        "created_at": ulid_time(plan.trial_id),
+        "plan": plan.model_dump(mode="json"),
+    }
+
+
+def run_row(plan: Plan, run_index: int, evidence_url: str) -> dict[str, Any]:
+    """The row of one run of `plan` before it starts."""
+    run_id = plan.run_ids[run_index]
+    facts, target, cell = plan.facts, plan.target, plan.cell
+    disk = facts.disk
+    return {
+        "run_id": run_id,
+        "trial_id": plan.trial_id,
+        "campaign_id": plan.campaign_id,
+        "run_index": run_index,
+        "replicate": cell.replicate,
+        "state": "planned",
+        "error_kind": None,
+        "error": None,
+        "advice": None,
+        "created_at": ulid_time(run_id) or _EPOCH,
+        "started_at": None,
+        "finished_at": None,
+        "expected_s": plan.expected_s / len(plan.run_ids),
+        "profile": plan.profile.name,
+        "profile_digest": plan.profile.digest,
+        "parameters": dict(plan.profile.parameters),
+        "labels": dict(cell.labels),
+        "provider": cell.provider,
+        "address": cell.address,
+        "target_kind": target.kind,
+        "target_path": target.path,
+        "target_device": target.device or (disk.path if disk else None),
+        "target_identity": target.identity,
+        "filesystem": _filesystem(plan),
+        "size_bytes": target.size_bytes,
+        "hostname": facts.hostname or None,
+        "cloud": facts.cloud.vendor,
+        "instance_type": facts.cloud.instance_type,
+        "zone": facts.cloud.zone,
+        "cpu_model": facts.cpu.model or None,
+        "cpu_count": facts.cpu.count,
+        "memory_bytes": facts.memory_bytes or None,
+        "kernel": facts.kernel or None,
+        "distribution": facts.distribution or None,
+        "virtualisation": facts.virtualisation,
+        "fio_version": facts.fio_version,
+        "disk_model": disk.model if disk else None,
+        "disk_driver": disk.driver if disk else None,
+        "disk_transport": disk.transport if disk else None,
+        "disk_size_bytes": disk.size_bytes if disk else None,
+        "emulated": cell.provider in EMULATED_PROVIDERS,
+        "unverified": facts.cloud.vendor is not None and not facts.cloud.verified,
+        "imported": False,
+        "evidence_url": evidence_url,
+        "diskbench_version": plan.diskbench_version,
+        "format": plan.format,
+        "parser_version": PARSER_VERSION,
+    }
+
+
+def marks(row: Mapping[str, Any]) -> dict[str, bool]:
+    """What a reader must know before believing the numbers of a run."""
+    return {name: bool(row[name]) for name in ("emulated", "unverified", "imported")}
+
+
+def _filesystem(plan: Plan) -> str | None:
+    """The filesystem that was measured through: ours, or the one found under the directory."""
+    if plan.target.filesystem != "none":
+        return plan.target.filesystem
+    if plan.target.kind == "device":
+        return None
+    return plan.facts.mount.fstype if plan.facts.mount else None

@@ -1,0 +1,43 @@
+"""Insert-or-update by primary key, the same on SQLite and PostgreSQL."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Connection
+
+
+def insert_missing(
+    connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Insert the rows whose primary key is not there yet; leave the others as they are."""
+    if rows:
+        statement = _insert(connection, table).on_conflict_do_nothing(
+            index_elements=list(table.primary_key.columns)
+        )
+        connection.execute(statement, [dict(row) for row in rows])
+
+
+def upsert(connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert the rows; where the primary key is there already, take the new values.
+
+    All rows have the same fields, which include the primary key.
+    """
+    if not rows:
+        return
+    key = {column.name for column in table.primary_key.columns}
+    statement = _insert(connection, table)
+    changed = {name: statement.excluded[name] for name in rows[0] if name not in key}
+    connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=list(table.primary_key.columns), set_=changed
+        ),
+        [dict(row) for row in rows],
+    )
+
+
+def _insert(connection: Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+    if connection.dialect.name == "postgresql":
+        return postgresql.insert(table)
+    return sqlite.insert(table)

@@ -33,6 +33,10 @@ class Host(Protocol):
 
     name: str
 
+    def connect(self) -> None:
+        """Connect now unless connected; raises as `run` does. Lets a caller time it, no more."""
+        ...
+
     def run(
         self, script: str, *, stdin: bytes = b"", timeout_s: float = 60.0, root: bool = False
     ) -> Completed:
@@ -41,12 +45,13 @@ class Host(Protocol):
         `root=True` runs it as root: directly when the user is root, else through `sudo -n`;
         raises HostUnavailable when neither is possible. A non-zero exit is returned, not raised.
         Raises ConnectionLost when the connection breaks or `timeout_s` passes, HostUnavailable
-        when the host cannot be reached, trusted or logged in to.
+        when the host cannot be reached, trusted or logged in to. A host that was reached before and
+        no longer answers is ConnectionLost: it may come back.
         """
         ...
 
     def stream(
-        self, script: str, *, timeout_s: float = 30.0, root: bool = False
+        self, script: str, *, stdin: bytes = b"", timeout_s: float = 30.0, root: bool = False
     ) -> Iterator[bytes]:
         """Yield the standard output of `script` line by line as it comes, without line ends.
 
@@ -60,10 +65,13 @@ class Host(Protocol):
         """Write a file atomically (temporary name, then rename); twice is as once."""
         ...
 
-    def fetch(self, script: str, sink: "ByteSink", *, root: bool = False) -> int:
+    def fetch(
+        self, script: str, sink: "ByteSink", *, timeout_s: float = 60.0, root: bool = False
+    ) -> int:
         """Run `script` and copy its standard output to `sink`; returns its exit status.
 
-        Raises ConnectionLost when the connection breaks; what reached the sink is then partial.
+        Raises ConnectionLost when the connection breaks or is silent for `timeout_s`; what reached
+        the sink is then partial.
         """
         ...
 

@@ -1,0 +1,5 @@
+"""`python -m diskbench`."""
+
+from diskbench.cli.main import main
+
+main()

@@ -1,0 +1,100 @@
+"""`diskbench run`: measure a disk, here or over SSH."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+Output = Literal["table", "json", "csv"]
+
+
+def run(
+    provider: Annotated[
+        str, typer.Option(help="Where the machine comes from: local, ssh.", show_default=True)
+    ] = "local",
+    host: Annotated[
+        list[str] | None,
+        typer.Option(help="USER@HOST[:PORT] to measure over SSH; several are measured at once."),
+    ] = None,
+    path: Annotated[
+        str | None, typer.Option(help="Directory to measure in (default: the working directory).")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Block device to measure; ALL DATA ON IT IS DESTROYED.")
+    ] = None,
+    destroy_data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IDENTITY", help="The device's identity, as `diskbench devices` prints it."
+        ),
+    ] = None,
+    size: Annotated[
+        float | None,
+        typer.Option(metavar="GIB", help="How much of the target to use, in GiB (2^30 bytes)."),
+    ] = None,
+    filesystem: Annotated[
+        str | None,
+        typer.Option(help="Make this filesystem on the device first: none, ext4 or xfs."),
+    ] = None,
+    profile: Annotated[
+        str, typer.Option(help="A profile's name (`diskbench profiles list`) or a .fio file.")
+    ] = "default",
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Profile parameter.")
+    ] = None,
+    runs: Annotated[
+        int, typer.Option(help="Consecutive fio runs on the same machine and disk.")
+    ] = 1,
+    replicates: Annotated[
+        int, typer.Option(help="New machines with new disks (providers that rent).")
+    ] = 1,
+    label: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label kept with the rows.")
+    ] = None,
+    output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No plan, no progress.")] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Go on in the background; print the run's id.")
+    ] = False,
+    install_fio: Annotated[
+        bool, typer.Option("--install-fio", help="Install fio on the target when it has none.")
+    ] = False,
+    timing: Annotated[
+        bool, typer.Option("--timing", help="Say at the end where the time went.")
+    ] = False,
+    database: Annotated[
+        str | None, typer.Option(help="Database URL (default: see `diskbench config`).")
+    ] = None,
+    evidence: Annotated[
+        str | None, typer.Option(help="Evidence store URL (default: see `diskbench config`).")
+    ] = None,
+) -> None:
+    """Measure a disk: render a profile, run fio, keep the evidence, say what it means."""
+    from diskbench.engine.session import Options, run_cells
+    from diskbench.plan.cells import Request
+
+    request = Request(
+        provider=provider,
+        profile=profile,
+        hosts=tuple(host or ()),
+        path=path,
+        device=device,
+        destroy_data=destroy_data,
+        size_gib=size,
+        filesystem=filesystem,
+        parameters=tuple(set_ or ()),
+        labels=tuple(label or ()),
+        runs=runs,
+        replicates=replicates,
+    )
+    options = Options(
+        quiet=quiet,
+        output=output,
+        detach=detach,
+        install_fio=install_fio,
+        timing=timing,
+        database=database,
+        evidence=evidence,
+    )
+    raise typer.Exit(run_cells(request, options))

@@ -1,0 +1,83 @@
+"""DBOS in this process: launch, start a trial, take over a dead process's trial, wait.
+
+Each process has a fresh executor id and listens to its own queue at most, so that no bystander
+ever runs another's trials (DESIGN.md section 7, Takeover). Only public calls of DBOS are used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from dbos import DBOS, SetWorkflowID
+
+from diskbench.engine.durable.serializer import JsonSerializer
+from diskbench.engine.durable.workflow import APPLICATION_VERSION, bind, trial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import sqlalchemy as sa
+
+    from diskbench.engine.trial import Stations
+    from diskbench.model.spec import Plan
+
+_RARELY_S = 3600.0
+"""diskbench uses neither DBOS's schedules nor its notifications here; they need not be polled."""
+_TAKEOVER_POLL_S = 0.1
+
+
+def own_queue(executor_id: str) -> str:
+    """The only queue that the process `executor_id` takes work from."""
+    return f"exec-{executor_id}"
+
+
+def launch(
+    engine: sa.Engine,
+    executor_id: str,
+    stations: Stations,
+    load_plan: Callable[[str], Plan],
+    *,
+    takes_over: bool = False,
+) -> None:
+    """Start DBOS on our own database engine. `takes_over` listens to this process's own queue."""
+    bind(stations, load_plan)
+    DBOS(
+        config={
+            "name": "diskbench",
+            "system_database_url": engine.url.render_as_string(hide_password=False),
+            "system_database_engine": engine,
+            "executor_id": executor_id,
+            "application_version": APPLICATION_VERSION,
+            "serializer": JsonSerializer(),
+            "use_listen_notify": False,
+            "notification_listener_polling_interval_sec": _RARELY_S,
+            "scheduler_polling_interval_sec": _RARELY_S,
+            "log_level": "CRITICAL",
+        }
+    )
+    DBOS.listen_queues([own_queue(executor_id)] if takes_over else [])
+    DBOS.launch()
+    if takes_over:
+        DBOS.register_queue(own_queue(executor_id), polling_interval_sec=_TAKEOVER_POLL_S)
+
+
+def start(trial_id: str) -> Callable[[], dict[str, Any]]:
+    """Start a trial in this process; returns what waits for its end. The same id twice is one trial."""
+    with SetWorkflowID(trial_id):
+        handle = DBOS.start_workflow(trial, trial_id)
+    return handle.get_result
+
+
+def take_over(trial_id: str, executor_id: str) -> Callable[[], dict[str, Any]]:
+    """Go on with a trial whose process is dead; the caller has won its row (compare-and-swap)."""
+    if DBOS.get_workflow_status(trial_id) is None:
+        return start(trial_id)  # killed between its row and its workflow: nothing ran yet
+    handle = DBOS.resume_workflow(trial_id, queue_name=own_queue(executor_id))
+    return lambda: handle.get_result(polling_interval_sec=_TAKEOVER_POLL_S)
+
+
+def stop() -> None:
+    """Take DBOS down without waiting for its threads (tests; a process simply exits)."""
+    with contextlib.suppress(Exception):
+        DBOS.destroy()

@@ -1,0 +1,90 @@
+"""A trial as a durable workflow: every station is a checkpoint.
+
+A killed controller's trial goes on, in another process, at the station where it stood. The first
+four traps of DESIGN.md section 3 shape this file: the application version is fixed, nothing is
+taken down inside the workflow, and a stop is a message that stations obey, never a DBOS cancel.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dbos import DBOS
+
+from diskbench.engine.trial import Stations, run_trial
+from diskbench.model.outcome import Outcome, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.model.result import RunState
+    from diskbench.model.spec import Plan, Step
+
+APPLICATION_VERSION = "1"
+"""Raised by hand when the sequence of stations changes; runs of another version are released."""
+
+_stations: Stations | None = None
+_load_plan: Callable[[str], Plan] | None = None
+
+
+def bind(stations: Stations, load_plan: Callable[[str], Plan]) -> None:
+    """Give this process's workflows their adapters; called once, before launch."""
+    global _stations, _load_plan
+    _stations, _load_plan = stations, load_plan
+
+
+def _bound() -> tuple[Stations, Callable[[str], Plan]]:
+    if _stations is None or _load_plan is None:
+        raise RuntimeError("bind() was not called before the workflow ran")
+    return _stations, _load_plan
+
+
+@DBOS.step(name="prepare")
+def _prepare(trial_id: str) -> dict[str, Any]:
+    stations, load_plan = _bound()
+    return stations.prepare(load_plan(trial_id)).model_dump(mode="json")
+
+
+@DBOS.step(name="measure")
+def _measure(trial_id: str, run_index: int, step: dict[str, Any]) -> dict[str, Any]:
+    from diskbench.model.spec import Step
+
+    stations, load_plan = _bound()
+    outcome = stations.measure(load_plan(trial_id), run_index, Step.model_validate(step))
+    return outcome.model_dump(mode="json")
+
+
+@DBOS.step(name="finish_run")
+def _finish_run(
+    trial_id: str, run_index: int, state: RunState, problem: dict[str, Any] | None
+) -> None:
+    stations, load_plan = _bound()
+    stations.finish_run(
+        load_plan(trial_id), run_index, state, Problem.model_validate(problem) if problem else None
+    )
+
+
+class _Checkpointed:
+    """The stations, each behind its checkpoint; only JSON goes in and out."""
+
+    def prepare(self, plan: Plan) -> Outcome:
+        return Outcome.model_validate(_prepare(plan.trial_id))
+
+    def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
+        return Outcome.model_validate(
+            _measure(plan.trial_id, run_index, step.model_dump(mode="json"))
+        )
+
+    def finish_run(
+        self, plan: Plan, run_index: int, state: RunState, problem: Problem | None
+    ) -> None:
+        _finish_run(
+            plan.trial_id, run_index, state, problem.model_dump(mode="json") if problem else None
+        )
+
+
+@DBOS.workflow(name="trial")
+def trial(trial_id: str) -> dict[str, Any]:
+    """Run one trial to its end; its plan is an immutable row, so a replay reads the same one."""
+    _, load_plan = _bound()
+    return run_trial(load_plan(trial_id), _Checkpointed()).model_dump(mode="json")

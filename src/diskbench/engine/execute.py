@@ -1,0 +1,139 @@
+"""Driving several trials in this process: start or take over, wait, give back.
+
+Each trial has a waiting thread of its own, so that a host that is done is given back while others
+still measure, and one that fails costs the others nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diskbench.engine.lease import release
+from diskbench.engine.stations import LiveStations, Watcher
+from diskbench.errors import DiskbenchError, ReleaseFailed
+from diskbench.model.outcome import TrialEnd
+
+if TYPE_CHECKING:
+    from diskbench.engine.session import Session
+    from diskbench.model.spec import Plan
+
+
+@dataclass
+class TrialReport:
+    """How a trial ended here: at its end, or suspended where it stood for another process."""
+
+    plan: Plan
+    end: TrialEnd | None = None
+    suspended: BaseException | None = None
+    not_released: ReleaseFailed | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0 done · 1 failed · 2 environment · 3 not given back · 130 interrupted."""
+        if self.not_released is not None:
+            return 3
+        if self.suspended is not None:
+            return self.suspended.exit_code if isinstance(self.suspended, DiskbenchError) else 1
+        states = {run.state for run in self.end.runs} if self.end else {"failed"}
+        if "interrupted" in states:
+            return 130
+        return 1 if states - {"done"} else 0
+
+
+@dataclass
+class _Desk:
+    """Where suspended stations leave word; `over` wakes the trial's waiting thread."""
+
+    reports: dict[str, TrialReport]
+    over: dict[str, threading.Event] = field(default_factory=dict)
+
+    def suspend(self, trial_id: str, error: BaseException) -> None:
+        self.reports[trial_id].suspended = error
+        self.over[trial_id].set()
+        threading.Event().wait()  # parked: the workflow must not end, so that it can be resumed
+
+
+def execute(
+    session: Session,
+    plans: Sequence[Plan],
+    watcher: Watcher,
+    stop: threading.Event,
+    *,
+    take_over: bool = False,
+) -> list[TrialReport]:
+    """Run `plans`, whose rows are saved and claimed by this process, to their end or suspension.
+
+    Returns one report a plan, in order. `take_over` goes on with trials that another process began.
+    """
+    from diskbench.engine.durable import process
+    from diskbench.store.rows import load_plan
+
+    desk = _Desk({plan.trial_id: TrialReport(plan) for plan in plans})
+    desk.over = {plan.trial_id: threading.Event() for plan in plans}
+    stations = LiveStations(
+        database=session.database,
+        evidence=session.evidence,
+        connect=session.connect,
+        watcher=watcher,
+        stop=stop,
+        suspend=desk.suspend,
+        timing=session.timing,
+    )
+    known = {plan.trial_id: plan for plan in plans}
+    with session.timing.span("launch"):
+        process.launch(
+            session.database,
+            session.executor_id,
+            stations,
+            lambda trial_id: known.get(trial_id) or load_plan(session.database, trial_id),
+            takes_over=take_over,
+        )
+    threads = []
+    for plan in plans:
+        wait = (
+            process.take_over(plan.trial_id, session.executor_id)
+            if take_over
+            else process.start(plan.trial_id)
+        )
+        threads.append(_spawn(_await_end, desk, plan.trial_id, wait))
+        threads.append(_spawn(_give_back_when_over, desk, session, plan))
+    for thread in threads[1::2]:
+        while thread.is_alive():
+            thread.join(0.2)  # in slices, so that signals are handled meanwhile
+    return [desk.reports[plan.trial_id] for plan in plans]
+
+
+def _await_end(desk: _Desk, trial_id: str, wait: Callable[[], dict[str, object]]) -> None:
+    try:
+        desk.reports[trial_id].end = TrialEnd.model_validate(wait())
+    except Exception as error:  # noqa: BLE001 - a fault in the workflow itself; told, never lost
+        desk.reports[trial_id].suspended = error
+    desk.over[trial_id].set()
+
+
+def _give_back_when_over(desk: _Desk, session: Session, plan: Plan) -> None:
+    desk.over[plan.trial_id].wait()
+    report = desk.reports[plan.trial_id]
+    if report.end is None:
+        return
+    try:
+        with session.timing.span("release"):
+            release(session.database, plan, session.provider(plan), session.connect)
+    except ReleaseFailed as error:
+        report.not_released = error
+    except Exception as error:  # noqa: BLE001 - the measurement is done; say what is left
+        report.not_released = ReleaseFailed(
+            f"not given back: {plan.target.state_dir}: {error}",
+            advice=f"diskbench gc {plan.trial_id}",
+        )
+    finally:
+        session.disconnect(plan)
+
+
+def _spawn(work: Callable[..., None], *args: object) -> threading.Thread:
+    thread = threading.Thread(target=work, args=args, daemon=True)
+    thread.start()
+    return thread

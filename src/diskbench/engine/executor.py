@@ -1,0 +1,97 @@
+"""This process as an executor: enrolled, beating, and able to tell the dead from the living."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import sqlalchemy as sa
+
+    from diskbench.store.claims import Claim, Executor
+
+BEAT_S = 15.0
+"""How often a process says that it lives; our choice."""
+DEAD_AFTER_S = 4 * BEAT_S
+"""A process on another machine is dead after four missed beats; on this one the kernel knows."""
+
+
+def enrol(database: sa.Engine, executor_id: str) -> None:
+    """Register this process under `executor_id` and let its row beat in the background."""
+    from diskbench.store.claims import register_executor
+
+    register_executor(
+        database,
+        executor_id,
+        hostname=socket.gethostname(),
+        pid=os.getpid(),
+        process_started=process_started(os.getpid()) or "",
+    )
+    threading.Thread(target=_beat, args=(database, executor_id), daemon=True).start()
+
+
+def retire(database: sa.Engine, executor_id: str) -> None:
+    """Take this process off the list at its orderly end."""
+    from diskbench.store.claims import remove_executor
+
+    remove_executor(database, executor_id)
+
+
+def is_alive(executor: Executor, *, hostname: str, now: datetime) -> bool:
+    """Whether the process of an executor's row still exists, as far as can be known from here."""
+    if executor.hostname == hostname:
+        return process_started(executor.pid) == executor.process_started
+    silent = now - datetime.fromisoformat(executor.beat_at)
+    return silent < timedelta(seconds=DEAD_AFTER_S)
+
+
+def abandoned(claims: Sequence[Claim], executors: Sequence[Executor]) -> list[Claim]:
+    """The unfinished trials whose process is dead or unknown, oldest first."""
+    hostname, now = socket.gethostname(), datetime.now(UTC)
+    living = {e.executor_id for e in executors if is_alive(e, hostname=hostname, now=now)}
+    return [claim for claim in claims if claim.owner not in living]
+
+
+def process_started(pid: int) -> str | None:
+    """When process `pid` of this machine started, in clock ticks since boot, with the boot's id.
+
+    None when there is no such process (or it is a zombie). From proc(5), field 22 of
+    /proc/PID/stat; without /proc a process is known by its existence alone.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return _exists_without_proc(pid)
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in {"Z", "X"} else f"{boot}/{fields[19]}"
+
+
+def _exists_without_proc(pid: int) -> str | None:
+    if Path("/proc/self").exists():
+        return None
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except PermissionError:
+        return "exists"
+    return "exists"
+
+
+def _beat(database: sa.Engine, executor_id: str) -> None:
+    from diskbench.errors import StoreUnavailable
+    from diskbench.store.claims import beat
+
+    pause = threading.Event()
+    while not pause.wait(BEAT_S):
+        try:
+            beat(database, executor_id)
+        except StoreUnavailable:
+            continue  # the run's own writes will say so where a person sees it

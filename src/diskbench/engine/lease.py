@@ -1,0 +1,62 @@
+"""Giving back: what a trial put on its host, and what was rented for it.
+
+A lease is a row, written before anything is made. `release` finds everything by the trial's name,
+never by memory, may be called any number of times, and knows nothing of the run's workflow: the
+run's own end, a resume, and `diskbench gc` all come here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, ReleaseFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import sqlalchemy as sa
+
+    from diskbench.model.spec import Plan
+    from diskbench.ports import Host, Provider
+
+ATTEMPTS = 5
+"""Tries before a host that does not answer is left to `diskbench gc`; our choice."""
+
+
+def release(
+    database: sa.Engine, plan: Plan, provider: Provider, connect: Callable[[Plan], Host]
+) -> None:
+    """Take away everything of this trial and mark its lease released.
+
+    Raises ReleaseFailed naming what is left and where; the lease then stays open for `gc`.
+    """
+    import tenacity
+
+    from diskbench.hosts.jobs import cleanup
+    from diskbench.store.rows import release_lease
+
+    tries = tenacity.Retrying(
+        stop=tenacity.stop_after_attempt(ATTEMPTS),
+        wait=tenacity.wait_random_exponential(multiplier=0.5, max=10),
+        retry=tenacity.retry_if_exception_type((ConnectionLost, HostUnavailable)),
+        reraise=True,
+    )
+    try:
+        tries(lambda: cleanup(connect(plan), plan.target))
+        provider.release(plan.trial_id, plan.cell.address or "")
+    except DiskbenchError as error:
+        raise ReleaseFailed(
+            f"not given back: {', '.join(left_behind(plan))} on {where(plan)}: {error.message}",
+            advice=f"when the host answers again: diskbench gc {plan.trial_id}",
+        ) from error
+    release_lease(database, plan.trial_id)
+
+
+def left_behind(plan: Plan) -> tuple[str, ...]:
+    """The paths on the host that carry the trial's name."""
+    return tuple(p for p in (plan.target.work_dir, plan.target.state_dir) if p)
+
+
+def where(plan: Plan) -> str:
+    """The host of a plan, for a person."""
+    return plan.cell.address or "this machine"

@@ -1,0 +1,88 @@
+"""From a request to plans: every check that can be made before anything is written anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diskbench import __version__
+from diskbench.engine.probe import Probed, check_parses, check_profile_suits, probe
+from diskbench.engine.session import new_id
+from diskbench.errors import DiskbenchError
+from diskbench.plan.trial import Names, make_plan
+from diskbench.providers.registry import provider
+
+if TYPE_CHECKING:
+    from diskbench.engine.timing import Timing
+    from diskbench.fio.profiles import Profile
+    from diskbench.model.spec import Cell, Plan
+    from diskbench.ports import Host
+
+AT_ONCE = 32
+"""Hosts that are looked at at the same time; each is mostly waited for."""
+
+
+@dataclass
+class Prepared:
+    """The plans of the cells that can be measured, their hosts, and why the others cannot."""
+
+    plans: list[Plan] = field(default_factory=list)
+    hosts: dict[str, Host] = field(default_factory=dict)
+    refused: list[tuple[Cell, DiskbenchError]] = field(default_factory=list)
+
+
+class Preparation:
+    """Looks at all hosts in the background from the moment it is made, so that the caller can
+    open its stores meanwhile; `result` waits and raises nothing that belongs to one host."""
+
+    def __init__(
+        self, cells: Sequence[Cell], profile: Profile, *, install_fio: bool, timing: Timing
+    ) -> None:
+        for cell in cells:
+            provider(cell.provider).check(cell)
+            check_profile_suits(profile, cell)
+        self._cells, self._profile, self._timing = cells, profile, timing
+        self._install_fio = install_fio
+        self._pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(cells)))
+        self._campaign_id = new_id()
+        self._found = [self._pool.submit(self._look, cell) for cell in cells]
+
+    def result(self) -> Prepared:
+        """Plans in the order of the cells."""
+        prepared = Prepared()
+        for cell, future in zip(self._cells, self._found, strict=True):
+            try:
+                plan, host = future.result()
+            except DiskbenchError as error:
+                prepared.refused.append((cell, error))
+            else:
+                prepared.plans.append(plan)
+                prepared.hosts[plan.trial_id] = host
+        self._pool.shutdown(wait=False)
+        return prepared
+
+    def _look(self, cell: Cell) -> tuple[Plan, Host]:
+        names = Names(
+            campaign_id=self._campaign_id,
+            trial_id=new_id(),
+            run_ids=tuple(new_id() for _ in range(cell.runs)),
+        )
+        with self._timing.span("connect and look"):
+            host = provider(cell.provider).connect(cell.address or "")
+            try:
+                found: Probed = probe(host, cell, install_fio=self._install_fio)
+                plan = make_plan(cell, self._profile, found.facts, names, version=__version__)
+                check_parses(host, plan)
+            except BaseException:
+                host.close()
+                raise
+        return plan, host
+
+
+def close_all(hosts: dict[str, Host]) -> None:
+    """Close hosts that will not be used after all."""
+    closers: list[Callable[[], None]] = [host.close for host in hosts.values()]
+    for close in closers:
+        close()

@@ -1,0 +1,82 @@
+"""Looking at a machine before anything is written to it: reachable, able, and its target safe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.errors import HostUnavailable, InvalidValue
+
+if TYPE_CHECKING:
+    from diskbench.fio.profiles import Profile
+    from diskbench.model.facts import HostFacts
+    from diskbench.model.spec import Cell, Plan
+    from diskbench.ports import Host
+
+MINIMUM_FIO = (3, 16)
+"""The oldest fio whose output is parsed and tested: Ubuntu 20.04's (facts/peers.md section 5)."""
+
+
+@dataclass(frozen=True)
+class Probed:
+    """A machine that was looked at and found able to run the cell."""
+
+    cell: Cell
+    facts: HostFacts
+
+
+def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
+    """The facts of a machine, after every check that can be made without writing to its target.
+
+    Raises HostUnavailable (unreachable, not trusted, no fio …) or TargetRefused.
+    """
+    from diskbench.hosts.device import check_device
+    from diskbench.hosts.directory import check_directory
+    from diskbench.hosts.facts import gather
+
+    spec = cell.target
+    is_device = spec.kind == "device"
+    facts = gather(host, spec.path, device=is_device)
+    if facts.fio_version is None and install_fio:
+        from diskbench.hosts.install import install_fio as install
+
+        install(host)
+        facts = gather(host, spec.path, device=is_device)
+    _check_fio(facts, host.name)
+    if is_device:
+        check_device(host, spec.path, spec.destroy_data or "", spec.size_bytes)
+    else:
+        check_directory(host, spec.path, spec.size_bytes)
+    return Probed(cell=cell, facts=facts)
+
+
+def check_parses(host: Host, plan: Plan) -> None:
+    """Have the target's own fio parse every step; raises ProfileError with fio's words."""
+    from diskbench.hosts.parse_only import parse_only
+
+    parse_only(host, [(step.name, step.job) for step in plan.steps])
+
+
+def check_profile_suits(profile: Profile, cell: Cell) -> None:
+    """Refuse what is known before any machine is looked at: unknown parameters."""
+    from diskbench.errors import UnknownName
+
+    known = {parameter_name for parameter_name in profile.parameters}
+    for key, _ in cell.parameters:
+        if key not in known:
+            raise UnknownName(f"parameter of profile {profile.name!r}", key, known)
+
+
+def _check_fio(facts: HostFacts, name: str) -> None:
+    if facts.fio_version is None:
+        raise HostUnavailable(
+            f"{name} has no fio",
+            advice="install it there, or add --install-fio to have diskbench do it",
+        )
+    digits = facts.fio_version.removeprefix("fio-").split("-")[0].split(".")
+    version = tuple(int(d) for d in digits[:2] if d.isdigit())
+    if version < MINIMUM_FIO:
+        raise InvalidValue(
+            f"{name} has {facts.fio_version}; diskbench reads fio 3.16 and newer",
+            advice="install a newer fio there",
+        )

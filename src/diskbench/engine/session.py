@@ -1,0 +1,86 @@
+"""The adapters of one process: database, evidence store, hosts. The one wiring module, used by
+every command that runs, resumes or gives back."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diskbench.engine.executor import enrol, retire
+from diskbench.engine.timing import Timing
+from diskbench.providers.registry import provider as provider_named
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from diskbench.model.spec import Plan
+    from diskbench.ports import EvidenceStore, Host, Provider
+
+
+def new_id() -> str:
+    """A lower-case ULID: sorts by time, fits every cloud's naming rules."""
+    from ulid import ULID
+
+    return str(ULID()).lower()
+
+
+@dataclass
+class Session:
+    """What a process holds open while it works; hosts stay connected from probe to release."""
+
+    database: sa.Engine
+    evidence: EvidenceStore
+    executor_id: str
+    timing: Timing = field(default_factory=Timing)
+    _hosts: dict[str, Host] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def provider(self, plan: Plan) -> Provider:
+        """The provider of a plan."""
+        return provider_named(plan.cell.provider)
+
+    def connect(self, plan: Plan) -> Host:
+        """The trial's host; the same one each time."""
+        with self._lock:
+            host = self._hosts.get(plan.trial_id)
+            if host is None:
+                host = self.provider(plan).connect(plan.cell.address or "")
+                self._hosts[plan.trial_id] = host
+            return host
+
+    def adopt(self, trial_id: str, host: Host) -> None:
+        """Keep a host that was probed, so that its trial need not connect again."""
+        with self._lock:
+            self._hosts[trial_id] = host
+
+    def disconnect(self, plan: Plan) -> None:
+        """Close the trial's connection."""
+        with self._lock:
+            host = self._hosts.pop(plan.trial_id, None)
+        if host is not None:
+            host.close()
+
+
+    def close(self) -> None:
+        """Say that this process is gone and let go of the database."""
+        retire(self.database, self.executor_id)
+        self.database.dispose()
+
+
+def open_session(database_url: str, evidence_url: str, *, timing: Timing | None = None) -> Session:
+    """Open database and evidence store, and enrol this process as an executor whose row beats.
+
+    Raises StoreUnavailable when either cannot be used; nothing was measured then.
+    """
+    from diskbench.store.database import open_database
+    from diskbench.store.evidence import open_evidence
+
+    timing = timing or Timing()
+    with timing.span("open stores"):
+        database = open_database(database_url)
+        evidence = open_evidence(evidence_url)
+        evidence.check_writable()
+        executor_id = new_id()
+        enrol(database, executor_id)
+    return Session(database=database, evidence=evidence, executor_id=executor_id, timing=timing)

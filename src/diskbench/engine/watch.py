@@ -1,0 +1,86 @@
+"""Who follows a trial while it runs: the terminal, and the row that another process can read."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import threading
+
+    import sqlalchemy as sa
+
+    from diskbench.model.result import StepResult, Tick
+    from diskbench.model.spec import Plan, Step
+
+PROGRESS_EVERY_S = 1.0
+"""At most one progress row a second: a reader sees no more, and SQLite syncs no more."""
+
+
+class Watcher(Protocol):
+    """Told of progress from the threads of the trials; must not block."""
+
+    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
+        """A step is about to run."""
+        ...
+
+    def tick(self, trial_id: str, tick: Tick) -> None:
+        """One second of the running step."""
+        ...
+
+    def step_finished(self, trial_id: str, result: StepResult) -> None:
+        """A step is done and its rows are stored."""
+        ...
+
+    def note(self, trial_id: str, text: str) -> None:
+        """Something worth a line: a broken connection, a stop that is obeyed."""
+        ...
+
+
+class RowWatcher:
+    """Passes everything on, keeps each trial's last progress in its row, and sets `stop` when
+    somebody asked by `diskbench cancel`."""
+
+    def __init__(
+        self, database: sa.Engine, plans: list[Plan], inner: Watcher, stop: threading.Event
+    ) -> None:
+        self._database, self._inner, self._stop = database, inner, stop
+        self._plans = {plan.trial_id: plan for plan in plans}
+        self._current: dict[str, tuple[str, Step]] = {}
+        self._written: dict[str, float] = {}
+
+    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
+        """Pass on, and write the step's row at once."""
+        self._current[trial_id] = (self._plans[trial_id].run_ids[run_index], step)
+        self._write(trial_id, None)
+        self._inner.step_started(trial_id, run_index, step)
+
+    def tick(self, trial_id: str, tick: Tick) -> None:
+        """Pass on, and write the row when the last one is a second old."""
+        self._inner.tick(trial_id, tick)
+        if time.monotonic() - self._written.get(trial_id, 0.0) >= PROGRESS_EVERY_S:
+            self._write(trial_id, tick)
+
+    def step_finished(self, trial_id: str, result: StepResult) -> None:
+        """Pass on."""
+        self._inner.step_finished(trial_id, result)
+
+    def note(self, trial_id: str, text: str) -> None:
+        """Pass on."""
+        self._inner.note(trial_id, text)
+
+    def _write(self, trial_id: str, tick: Tick | None) -> None:
+        from diskbench.store.claims import cancel_requested, save_progress
+
+        self._written[trial_id] = time.monotonic()
+        run_id, step = self._current[trial_id]
+        save_progress(
+            self._database,
+            run_id,
+            step_index=step.index,
+            step=step.name,
+            round=step.round,
+            tick=tick.model_dump(mode="json") if tick else None,
+        )
+        if not self._stop.is_set() and cancel_requested(self._database, trial_id):
+            self._stop.set()

@@ -1,0 +1,37 @@
+"""How a station of the workflow ended: what crosses a checkpoint, so plain JSON."""
+
+from typing import Literal
+
+from diskbench.model.base import Frozen
+from diskbench.model.result import RunState, StepResult
+
+
+class Problem(Frozen):
+    """An error as data: its class name, what was wrong, and what to do next."""
+
+    kind: str
+    message: str
+    advice: str = ""
+
+
+class Outcome(Frozen):
+    """The end of one station: done, failed (it ran and went wrong) or stopped (a person asked)."""
+
+    state: Literal["done", "failed", "stopped"]
+    result: StepResult | None = None
+    problem: Problem | None = None
+
+
+class RunEnd(Frozen):
+    """How one run of a trial ended."""
+
+    run_id: str
+    state: RunState
+    problem: Problem | None = None
+
+
+class TrialEnd(Frozen):
+    """How a trial ended: one entry a run, in order."""
+
+    trial_id: str
+    runs: tuple[RunEnd, ...]

@@ -1,0 +1,131 @@
+"""Flags, as typed, to cells: one a host and replicate. Pure; every refusal names the value."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from diskbench.errors import InvalidValue
+from diskbench.model.spec import Cell, Filesystem, TargetSpec
+from diskbench.units import GIB
+
+FILESYSTEMS: tuple[Filesystem, ...] = ("none", "ext4", "xfs")
+_LABEL_KEY = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user typed for one `diskbench run`, before anything was looked up."""
+
+    provider: str
+    profile: str
+    hosts: Sequence[str] = ()
+    path: str | None = None
+    device: str | None = None
+    destroy_data: str | None = None
+    size_gib: float | None = None
+    filesystem: str | None = None
+    parameters: Sequence[str] = ()
+    labels: Sequence[str] = ()
+    runs: int = 1
+    replicates: int = 1
+
+
+def cells(request: Request) -> tuple[Cell, ...]:
+    """The cells of a request. Raises InvalidValue for what cannot be meant."""
+    for name, count in (("--runs", request.runs), ("--replicates", request.replicates)):
+        if count < 1:
+            raise InvalidValue(f"{name} {count} measures nothing", advice="give 1 or more")
+    twice = {host for host in request.hosts if list(request.hosts).count(host) > 1}
+    if twice:
+        raise InvalidValue(
+            f"--host {sorted(twice)[0]} is given twice",
+            advice="a host measures one thing at a time; use --runs to repeat",
+        )
+    target = target_spec(request)
+    parameters = key_values("--set", request.parameters)
+    labels = key_values("--label", request.labels)
+    for key, _ in labels:
+        if not _LABEL_KEY.match(key):
+            raise InvalidValue(
+                f"label key {key!r} holds something other than letters, digits, '_', '.' and '-'"
+            )
+    return tuple(
+        Cell(
+            provider=request.provider,
+            address=host,
+            target=target,
+            profile=request.profile,
+            parameters=parameters,
+            runs=request.runs,
+            replicate=replicate,
+            labels=labels,
+        )
+        for replicate in range(request.replicates)
+        for host in (request.hosts or (None,))
+    )
+
+
+def target_spec(request: Request) -> TargetSpec:
+    """Where may be written to; a device needs its identity typed."""
+    if request.path and request.device:
+        raise InvalidValue(
+            f"both --path {request.path} and --device {request.device} are given",
+            advice="measure one of them",
+        )
+    filesystem = _filesystem(request.filesystem)
+    size_bytes = _size_bytes(request.size_gib)
+    if request.device:
+        if not request.destroy_data:
+            raise InvalidValue(
+                f"measuring {request.device} destroys all data on it",
+                advice="find its identity with 'diskbench devices' and add --destroy-data IDENTITY",
+            )
+        return TargetSpec(
+            kind="device",
+            path=request.device,
+            destroy_data=request.destroy_data,
+            size_bytes=size_bytes,
+            filesystem=filesystem,
+        )
+    if request.destroy_data:
+        raise InvalidValue(
+            "--destroy-data goes with --device", advice="leave it out to measure in a directory"
+        )
+    return TargetSpec(
+        kind="directory",
+        path=request.path or ".",
+        size_bytes=size_bytes,
+        filesystem=filesystem,
+    )
+
+
+def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """`k=v` texts as sorted pairs; raises InvalidValue for one without a key, or a key twice."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        key, sep, value = pair.partition("=")
+        if not sep or not key.strip():
+            raise InvalidValue(f"{flag} {pair!r} is not of the form key=value")
+        if key.strip() in found:
+            raise InvalidValue(f"{flag} {key.strip()} is given twice")
+        found[key.strip()] = value.strip()
+    return tuple(sorted(found.items()))
+
+
+def _size_bytes(size_gib: float | None) -> int | None:
+    if size_gib is None:
+        return None
+    if not 0 < size_gib < 2**20:
+        raise InvalidValue(
+            f"--size {size_gib:g} is no size", advice="give GiB, more than 0: --size 20, --size 0.5"
+        )
+    return int(size_gib * GIB)
+
+
+def _filesystem(name: str | None) -> Filesystem | None:
+    for known in FILESYSTEMS:
+        if name == known:
+            return known
+    if name is None:
+        return None
+    raise InvalidValue(f"unknown filesystem {name!r}", advice=f"known: {', '.join(FILESYSTEMS)}")

@@ -1,0 +1,59 @@
+"""Which step comes next: a pure function of the plan and what is finished."""
+
+from collections.abc import Sequence
+
+from diskbench.analysis.steady import Steady, steady
+from diskbench.fio.offered import resolve
+from diskbench.model.result import StepResult
+from diskbench.model.spec import Loop, Plan, Step
+
+WINDOW_ROUNDS = 5
+"""Rounds in the steady-state window (SNIA PTS 2.0.2, 2.1.24; MR-2)."""
+
+
+def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
+    """The step to run after `finished`, or None when the run is complete.
+
+    Steps before the loop run once. The loop's steps repeat, with `round` counted from 1, until
+    the tracked job is steady over the last five rounds or `max_rounds` are done. Rates that
+    depend on earlier results (MR-11) are filled in. `index` counts all steps of the run.
+    """
+    done = len(finished)
+    if plan.loop is None:
+        step = plan.steps[done] if done < len(plan.steps) else None
+        return resolve(step, finished) if step else None
+    first = plan.loop.first
+    if done < first:
+        return resolve(plan.steps[done], finished)
+    body = plan.steps[first:]
+    rounds_done, position = divmod(done - first, len(body))
+    if position == 0 and _loop_is_over(plan.loop, rounds_done, finished):
+        return None
+    step = body[position].model_copy(update={"index": done, "round": rounds_done + 1})
+    return resolve(step, finished)
+
+
+def steadiness(loop: Loop, finished: Sequence[StepResult]) -> Steady | None:
+    """The steady-state judgement over the last five rounds; None while there are fewer."""
+    values = tracked_values(loop, finished)
+    return steady(values[-WINDOW_ROUNDS:]) if len(values) >= WINDOW_ROUNDS else None
+
+
+def tracked_values(loop: Loop, finished: Sequence[StepResult]) -> list[float]:
+    """IOPS of the tracked job, one value a finished round, in order."""
+    return [
+        row.iops
+        for result in finished
+        if result.round is not None and result.step == loop.tracked
+        for row in result.measurements
+        if row.scope == "step" and row.direction == loop.direction
+    ]
+
+
+def _loop_is_over(loop: Loop, rounds_done: int, finished: Sequence[StepResult]) -> bool:
+    if rounds_done >= loop.max_rounds:
+        return True
+    if rounds_done < max(loop.min_rounds, WINDOW_ROUNDS):
+        return False
+    judged = steadiness(loop, finished)
+    return judged is not None and judged.steady

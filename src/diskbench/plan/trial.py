@@ -1,0 +1,145 @@
+"""A cell and a machine's facts, made into a plan: pure."""
+
+from dataclasses import dataclass
+
+from diskbench.errors import InvalidValue
+from diskbench.fio.profiles import Profile
+from diskbench.fio.steps import FioTarget, build_steps, space_bytes
+from diskbench.fio.template import RenderContext, render
+from diskbench.model.facts import HostFacts
+from diskbench.model.spec import Cell, Filesystem, Plan, ProfileFacts, ResolvedTarget
+from diskbench.units import format_bytes
+
+STATE_ROOT = "/var/tmp"  # noqa: S108 - survives a reboot of the host, unlike /tmp or /run
+RESERVE = 0.05
+"""Share of a filesystem's free space that is left alone; our choice, so that root never fills up."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """The ids of one trial."""
+
+    campaign_id: str
+    trial_id: str
+    run_ids: tuple[str, ...]
+
+
+def work_name(trial_id: str) -> str:
+    """The name of a trial's directories on a host: found by name, never by memory."""
+    return f"diskbench-{trial_id}"
+
+
+def resolve_target(
+    cell: Cell, profile: Profile, facts: HostFacts, trial_id: str
+) -> ResolvedTarget:
+    """The one place that this trial writes to. Raises InvalidValue when the profile cannot use it."""
+    spec = cell.target
+    filesystem: Filesystem = spec.filesystem or (
+        profile.filesystem if spec.kind == "device" else "none"
+    )
+    if spec.kind == "device" and filesystem == "none" and "device" not in profile.targets:
+        filesystem = "ext4"
+    if spec.kind == "directory" and filesystem != "none":
+        raise InvalidValue(
+            f"--filesystem {filesystem} needs a device to make it on, not the directory {spec.path}",
+            advice="give --device and --destroy-data, or leave --filesystem out",
+        )
+    uses_files = spec.kind == "directory" or filesystem != "none"
+    if "directory" not in profile.targets and uses_files:
+        raise InvalidValue(
+            f"profile {profile.name!r} measures a raw device, not files",
+            advice="give --device and --destroy-data, and --filesystem none",
+        )
+    state_dir = f"{STATE_ROOT}/{work_name(trial_id)}"
+    disk = facts.disk
+    if spec.kind == "directory":
+        work_dir: str | None = f"{spec.path.rstrip('/')}/{work_name(trial_id)}"
+    elif filesystem != "none":
+        work_dir = f"{state_dir}/mnt/{work_name(trial_id)}"
+    else:
+        work_dir = None
+    return ResolvedTarget(
+        kind=spec.kind,
+        path=spec.path,
+        device=disk.path if disk and spec.kind == "device" else None,
+        identity=spec.destroy_data,
+        device_size_bytes=disk.size_bytes if disk else None,
+        device_number=disk.number if disk else None,
+        filesystem=filesystem,
+        work_dir=work_dir,
+        state_dir=state_dir,
+        size_bytes=spec.size_bytes or 0,
+    )
+
+
+def make_plan(
+    cell: Cell, profile: Profile, facts: HostFacts, names: Names, *, version: str
+) -> Plan:
+    """The plan of one trial: rendered, split into steps, with time and space.
+
+    Raises ProfileError or InvalidValue when the profile does not fit the machine or the target.
+    """
+    target = resolve_target(cell, profile, facts, names.trial_id)
+    context = RenderContext(
+        cores=facts.cpu.count,
+        memory_bytes=facts.memory_bytes,
+        fio_version=facts.fio_version,
+        engines=facts.fio_engines,
+        target_kind="directory" if target.work_dir else "device",
+        size_bytes=cell.target.size_bytes,
+        rotational=facts.disk.rotational if facts.disk else None,
+        transport=facts.disk.transport if facts.disk else None,
+    )
+    rendered = render(profile, dict(cell.parameters), context)
+    fio_target = FioTarget(
+        kind="directory" if target.work_dir else "device",
+        path=target.work_dir or target.device or target.path,
+        size_bytes=cell.target.size_bytes,
+    )
+    steps, loop = build_steps(profile, rendered, fio_target, facts.fio_version)
+    space = space_bytes(steps)
+    _check_room(cell, target, facts, space)
+    rounds = loop.min_rounds if loop else 1
+    once = sum(s.expected_s for s in (steps[: loop.first] if loop else steps))
+    repeated = sum(s.expected_s for s in steps[loop.first :]) * rounds if loop else 0.0
+    return Plan(
+        diskbench_version=version,
+        campaign_id=names.campaign_id,
+        trial_id=names.trial_id,
+        run_ids=names.run_ids,
+        cell=cell,
+        profile=ProfileFacts(
+            name=profile.name,
+            title=profile.title,
+            question=profile.question,
+            source=profile.source,
+            template=profile.template,
+            digest=profile.digest,
+            parameters=rendered.parameters,
+        ),
+        target=target.model_copy(update={"size_bytes": space}),
+        steps=steps,
+        loop=loop,
+        facts=facts,
+        expected_s=(once + repeated) * len(names.run_ids),
+        space_bytes=space,
+    )
+
+
+def _check_room(cell: Cell, target: ResolvedTarget, facts: HostFacts, space: int) -> None:
+    """Refuse a plan that would not fit; a full disk measures nothing and harms others."""
+    if cell.target.kind == "device":
+        size = target.device_size_bytes
+        if size is not None and space > size:
+            raise InvalidValue(
+                f"{format_bytes(space)} is larger than {target.path} ({format_bytes(size)})",
+                advice="give a smaller --size",
+            )
+        return
+    free = facts.mount.available_bytes if facts.mount else None
+    if free is not None and space > free * (1 - RESERVE):
+        raise InvalidValue(
+            f"the profile writes {format_bytes(space)}, but {target.path} has "
+            f"{format_bytes(free)} free (of which {RESERVE:.0%} is left alone)",
+            advice="give a smaller --size or another --path",
+        )

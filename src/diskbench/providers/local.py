@@ -1,0 +1,42 @@
+"""This machine: nothing is rented and nothing is given back but our own files."""
+
+from diskbench.errors import InvalidValue
+from diskbench.model.spec import Cell
+from diskbench.ports import Host
+
+
+class LocalProvider:
+    """The machine diskbench itself runs on."""
+
+    name = "local"
+
+    def check(self, cell: Cell) -> None:
+        """A local cell names no host, and is measured once: it is one machine with one disk."""
+        if cell.address is not None:
+            raise InvalidValue(
+                f"--host {cell.address} does not go with --provider local",
+                advice="use --provider ssh to measure another machine",
+            )
+        refuse_replicates(cell)
+
+    def acquire(self, lease_id: str, cell: Cell) -> str:  # noqa: ARG002 - the port's signature
+        """This machine needs no address."""
+        return ""
+
+    def connect(self, address: str) -> Host:  # noqa: ARG002 - the port's signature
+        """A host that runs commands here."""
+        from diskbench.hosts.connect import local_host
+
+        return local_host()
+
+    def release(self, lease_id: str, address: str) -> None:
+        """Nothing was rented."""
+
+
+def refuse_replicates(cell: Cell) -> None:
+    """Raise InvalidValue for a replicate: a machine that is not rented cannot be rented anew."""
+    if cell.replicate > 0:
+        raise InvalidValue(
+            f"--replicates rents a new machine and a new disk each time; {cell.provider!r} rents none",
+            advice="use --runs N for consecutive runs on the same machine and disk",
+        )

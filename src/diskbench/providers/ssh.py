@@ -1,0 +1,34 @@
+"""A machine that somebody else looks after, reached over SSH."""
+
+from diskbench.errors import InvalidValue
+from diskbench.model.spec import Cell
+from diskbench.ports import Host
+from diskbench.providers.local import refuse_replicates
+
+
+class SshProvider:
+    """USER@HOST[:PORT], resolved by OpenSSH's own configuration."""
+
+    name = "ssh"
+
+    def check(self, cell: Cell) -> None:
+        """An SSH cell names its host."""
+        if not cell.address:
+            raise InvalidValue(
+                "--provider ssh needs a machine to measure", advice="add --host USER@HOST[:PORT]"
+            )
+        refuse_replicates(cell)
+
+    def acquire(self, lease_id: str, cell: Cell) -> str:  # noqa: ARG002 - the port's signature
+        """The address as typed; nothing is rented."""
+        assert cell.address is not None
+        return cell.address
+
+    def connect(self, address: str) -> Host:
+        """A host over one SSH connection, its key verified strictly."""
+        from diskbench.hosts.connect import ssh_host
+
+        return ssh_host(address)
+
+    def release(self, lease_id: str, address: str) -> None:
+        """Nothing was rented."""

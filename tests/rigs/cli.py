@@ -1,0 +1,58 @@
+"""diskbench as a user runs it: a process of its own, with a home of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+TINY = ("--set", "size=16m", "--set", "runtime=1")
+
+
+@dataclass
+class Cli:
+    """A user with an empty home: own database, own evidence store."""
+
+    home: Path
+    extra_env: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def env(self) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("DISKBENCH_", "XDG_"))}
+        return kept | {"HOME": str(self.home), "COLUMNS": "100"} | self.extra_env
+
+    def start(self, *args: str, **popen: Any) -> subprocess.Popen[str]:
+        """Start `diskbench ARGS` without waiting for it."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "diskbench", *args],
+            env=self.env,
+            cwd=self.home,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            **popen,
+        )
+
+    def run(self, *args: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run `diskbench ARGS` to its end."""
+        process = self.start(*args)
+        out, err = process.communicate(timeout=timeout_s)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def json(self, *args: str) -> Any:
+        """The JSON document that `diskbench ARGS --output json` prints; it must end with 0."""
+        done = self.run(*args, "--output", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+def a_user(tmp_path: Path) -> Cli:
+    """A new user in a directory of the test's."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return Cli(home)

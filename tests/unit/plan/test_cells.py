@@ -1,0 +1,70 @@
+"""What the flags of `diskbench run` mean, and what they cannot mean."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.errors import InvalidValue
+from diskbench.plan.cells import Request, cells, key_values
+from diskbench.units import GIB
+
+
+def a_request(**changes: object) -> Request:
+    fields: dict[str, object] = {"provider": "local", "profile": "quick"}
+    return Request(**(fields | changes))  # type: ignore[arg-type]
+
+
+def test_one_host_is_one_cell_per_replicate() -> None:
+    made = cells(a_request(provider="ssh", hosts=("a", "b"), replicates=2))
+    assert [(c.address, c.replicate) for c in made] == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
+
+
+def test_without_a_path_the_working_directory_is_measured() -> None:
+    (cell,) = cells(a_request())
+    assert (cell.target.kind, cell.target.path) == ("directory", ".")
+
+
+def test_size_is_in_gib() -> None:
+    (cell,) = cells(a_request(size_gib=0.5))
+    assert cell.target.size_bytes == GIB // 2
+
+
+@pytest.mark.parametrize("size", [0.0, -1.0, float("nan"), float("inf"), 1e300])
+def test_a_size_that_is_none_is_refused_with_its_value(size: float) -> None:
+    with pytest.raises(InvalidValue, match="--size"):
+        cells(a_request(size_gib=size))
+
+
+def test_a_device_needs_its_identity_typed() -> None:
+    with pytest.raises(InvalidValue, match="destroys all data") as refused:
+        cells(a_request(device="/dev/sdz"))
+    assert "--destroy-data" in refused.value.advice
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"path": "/a", "device": "/dev/sdz", "destroy_data": "x"},
+        {"destroy_data": "x"},
+        {"runs": 0},
+        {"replicates": -1},
+        {"filesystem": "btrfs"},
+        {"hosts": ("a", "a")},
+        {"labels": ("no-value",)},
+        {"labels": ("a b=c",)},
+        {"parameters": ("size=1g", "size=2g")},
+    ],
+)
+def test_what_cannot_be_meant_is_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(InvalidValue):
+        cells(a_request(**changes))
+
+
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-z]{1,8}", fullmatch=True), st.text(max_size=8).map(str.strip)
+    )
+)
+def test_pairs_come_back_as_typed_and_sorted(pairs: dict[str, str]) -> None:
+    typed = [f"{k}={v}" for k, v in pairs.items()]
+    assert key_values("--label", typed) == tuple(sorted(pairs.items()))

@@ -1,0 +1,86 @@
+"""diskbench measures how fast cloud disks really are.
+
+For notebooks: `load_runs`, `load_measurements`, `load_series` and `load_histogram` give polars
+frames; docs/api.md lists their columns and units. Importing this package imports none of what they
+need: that happens at the first call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from diskbench.model.result import Direction
+
+__all__ = ["load_histogram", "load_measurements", "load_runs", "load_series"]
+
+
+def load_runs(*, database: str | None = None) -> pl.DataFrame:
+    """One row a run, oldest first: what was asked for, on which machine and disk, how it ended.
+
+    `database` is a URL (default: the setting `database_url`). Raises StoreUnavailable.
+    """
+    from diskbench.store.frames import runs_frame
+
+    return runs_frame(database or _setting("database_url"))
+
+
+def load_measurements(
+    run_id: str | Sequence[str] | None = None, *, database: str | None = None
+) -> pl.DataFrame:
+    """One row a run, step, job and direction, of all runs or of those named.
+
+    Rows of scope `step` are all jobs of a step merged; do not add them to rows of scope `job`.
+    `database` is a URL (default: the setting `database_url`). Raises StoreUnavailable.
+    """
+    from diskbench.store.frames import measurements_frame
+
+    run_ids = [run_id] if isinstance(run_id, str) else run_id
+    return measurements_frame(database or _setting("database_url"), run_ids=run_ids)
+
+
+def load_series(
+    run_id: str, *, step: str | None = None, evidence: str | None = None
+) -> pl.DataFrame:
+    """One row a step, second and direction of a run; seconds without I/O have 0 IOPS.
+
+    Read from fio's logs at the first call and kept as Parquet beside the evidence. `evidence` is a
+    URL (default: the setting `evidence_url`). Raises UnknownName for a run or step without
+    evidence, FioOutputUnreadable for damaged logs, StoreUnavailable.
+    """
+    from diskbench.store.evidence import open_evidence
+    from diskbench.store.frames import series_frame
+
+    return series_frame(open_evidence(evidence or _setting("evidence_url")), run_id, step=step)
+
+
+def load_histogram(
+    run_id: str,
+    *,
+    step: str | None = None,
+    direction: Direction | None = None,
+    evidence: str | None = None,
+) -> pl.DataFrame:
+    """One row a step, direction, kind of latency and bucket: how many I/Os took that long.
+
+    `evidence` is a URL (default: the setting `evidence_url`). Raises UnknownName for a run or step
+    without evidence, StoreUnavailable.
+    """
+    from diskbench.store.evidence import open_evidence
+    from diskbench.store.frames import histogram_frame
+
+    store = open_evidence(evidence or _setting("evidence_url"))
+    return histogram_frame(store, run_id, step=step, direction=direction)
+
+
+def _setting(name: str) -> str:
+    from pydantic import SecretStr
+
+    from diskbench.settings import load_settings
+
+    value = getattr(load_settings().settings, name)
+    return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

@@ -1,0 +1,245 @@
+"""Rows, series and histograms as polars frames; docs/api.md lists their columns and units."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import StoreUnavailable, UnknownName
+from diskbench.fio.logs import log_name
+from diskbench.store.series import Total
+
+if TYPE_CHECKING:
+    import polars as pl
+    import sqlalchemy as sa
+
+    from diskbench.fio.reported import FioOutput
+    from diskbench.model.result import Direction
+    from diskbench.ports import EvidenceStore
+    from diskbench.store.manifest import StepRecord
+
+SERIES_VERSION = 1
+"""Raised when the same logs give another series; older Parquet files are then left unused."""
+
+_FIO_JSON = "fio.json"
+_STEP_KEYS = ("run_id", "step_index", "step", "round")
+
+
+def runs_frame(database: str) -> pl.DataFrame:
+    """One row a run, oldest first: what was asked for, on which machine and disk, how it ended."""
+    from diskbench.store.schema import run
+
+    return _table_frame(database, run, order=(run.c.run_id,))
+
+
+def measurements_frame(database: str, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
+    """One row a run, step, job and direction; `scope` tells job rows from merged step rows."""
+    from diskbench.store.schema import measurement
+
+    table = measurement
+    where = table.c.run_id.in_(run_ids) if run_ids is not None else None
+    order = (table.c.run_id, table.c.step_index, table.c.scope, table.c.job_index)
+    return _table_frame(database, table, where=where, order=(*order, table.c.direction))
+
+
+def series_frame(evidence: EvidenceStore, run_id: str, *, step: str | None = None) -> pl.DataFrame:
+    """One row a step, second and direction of a run.
+
+    Read from fio's logs the first time and kept as Parquet beside the evidence. Raises UnknownName
+    for a run or step without evidence, FioOutputUnreadable for damaged logs.
+    """
+    import polars as pl
+
+    frames = [
+        _with_step(_series_of(evidence, run_id, folder, record), run_id, record)
+        for folder, record in _steps(evidence, run_id, step)
+    ]
+    return pl.concat(frames) if frames else pl.DataFrame()
+
+
+def histogram_frame(
+    evidence: EvidenceStore,
+    run_id: str,
+    *,
+    step: str | None = None,
+    direction: Direction | None = None,
+) -> pl.DataFrame:
+    """One row a step, direction, kind of latency and bucket: how many I/Os took that long.
+
+    Buckets of all jobs of a step are merged. Raises UnknownName for a run or step without evidence.
+    """
+    import polars as pl
+
+    from diskbench.fio.histogram import step_histograms
+
+    rows: list[tuple[object, ...]] = []
+    for folder, record in _steps(evidence, run_id, step):
+        output = _output_of(evidence, run_id, folder, record)
+        if output is None:
+            continue
+        seen = {d for job in output.jobs for d in job.directions}
+        for one in sorted(seen if direction is None else seen & {direction}):
+            for kind, histogram in step_histograms(output, one).items():
+                key = (run_id, record.step.index, record.step.name, record.step.round, one, kind)
+                rows += [(*key, latency, count) for latency, count in histogram.items()]
+    return pl.DataFrame(
+        rows,
+        schema={
+            "run_id": pl.String,
+            "step_index": pl.Int64,
+            "step": pl.String,
+            "round": pl.Int64,
+            "direction": pl.String,
+            "kind": pl.String,
+            "latency_ns": pl.Int64,
+            "count": pl.Int64,
+        },
+        orient="row",
+    )
+
+
+def _steps(
+    evidence: EvidenceStore, run_id: str, step: str | None
+) -> Iterator[tuple[str, StepRecord]]:
+    """The closed steps of a run with their folders, all or those of one name."""
+    from diskbench.store.archive import read_step, run_prefix
+
+    keys = evidence.list(f"{run_prefix(run_id)}/steps")
+    names = sorted({key.split("/steps/", 1)[1].split("/", 1)[0] for key in keys})
+    folders = [f"steps/{name}" for name in names]
+    records = [(folder, read_step(evidence, run_id, folder)) for folder in folders]
+    closed = [(folder, record) for folder, record in records if record]
+    if not closed:
+        raise UnknownName("run", run_id, (), advice=f"{evidence.url} has no finished step of it")
+    if step is not None and all(record.step.name != step for _, record in closed):
+        raise UnknownName("step", step, {record.step.name for _, record in closed})
+    yield from (pair for pair in closed if step is None or pair[1].step.name == step)
+
+
+def _series_of(
+    evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
+) -> pl.DataFrame:
+    import polars as pl
+
+    from diskbench.store.archive import run_prefix
+    from diskbench.store.series import write_series
+
+    prefix = run_prefix(run_id)
+    derived = f"{prefix}/derived/{folder.rpartition('/')[2]}.series-{SERIES_VERSION}.parquet"
+    try:
+        return pl.read_parquet(evidence.get(derived))
+    except KeyError:
+        pass
+    with tempfile.TemporaryDirectory(prefix="diskbench-series-") as directory:
+        paths = []
+        for name, file in record.files.items():
+            if log_name(name):
+                # The name as fio gave it, with the ending that says how it is stored.
+                suffix = ".zst" if file.key.endswith(".zst") else ""
+                path = Path(directory, Path(name).name + suffix)
+                path.write_bytes(evidence.get(f"{prefix}/{folder}/{file.key}"))
+                paths.append(path)
+        target = Path(directory, "series.parquet")
+        output = _output_of(evidence, run_id, folder, record)
+        write_series(paths, target, totals=_totals(output) if output else None)
+        data = target.read_bytes()
+    # A store that may only be read will do: the series is then made anew each time.
+    with contextlib.suppress(StoreUnavailable):
+        evidence.put(derived, data)
+    return pl.read_parquet(data)
+
+
+def _output_of(
+    evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
+) -> FioOutput | None:
+    from diskbench.fio.output import parse_output
+    from diskbench.store.archive import read_file, run_prefix
+
+    file = record.files.get(_FIO_JSON)
+    if file is None:
+        return None
+    data = read_file(evidence, f"{run_prefix(run_id)}/{folder}", _FIO_JSON, file)
+    return parse_output(data, where=f"{folder}/{_FIO_JSON}")
+
+
+def _totals(output: FioOutput) -> dict[Direction, Total]:
+    """What the series of a step must sum up to (jobs of a step run side by side)."""
+    found: dict[Direction, Total] = {}
+    for job in output.jobs:
+        for direction, stats in job.directions.items():
+            before = found.get(direction, Total(0, 0, 0.0))
+            found[direction] = Total(
+                ios=before.ios + stats.ios,
+                bytes=before.bytes + stats.bytes,
+                runtime_s=max(before.runtime_s, stats.runtime_ns / 1e9),
+            )
+    return found
+
+
+def _with_step(frame: pl.DataFrame, run_id: str, record: StepRecord) -> pl.DataFrame:
+    import polars as pl
+
+    step = record.step
+    values = (run_id, step.index, step.name, step.round)
+    types = (pl.String, pl.Int64, pl.String, pl.Int64)
+    keys = zip(_STEP_KEYS, values, types, strict=True)
+    return frame.select(
+        *(pl.lit(value, dtype=kind).alias(name) for name, value, kind in keys), pl.all()
+    )
+
+
+def _table_frame(
+    database: str,
+    table: sa.Table,
+    *,
+    where: sa.ColumnElement[bool] | None = None,
+    order: Sequence[sa.ColumnElement[Any]],
+) -> pl.DataFrame:
+    """A table with the types of its columns, also where a column is all null; JSON stays text."""
+    import polars as pl
+    import sqlalchemy as sa
+
+    from diskbench.store.database import open_database
+
+    query = sa.select(table).order_by(*order)
+    if where is not None:
+        query = query.where(where)
+    engine = open_database(database)
+    try:
+        with engine.connect() as connection:
+            rows = [tuple(row) for row in connection.execute(query)]
+    finally:
+        engine.dispose()
+    schema: dict[str, Any] = {}
+    texts: list[int] = []
+    for index, column in enumerate(table.columns):
+        if isinstance(column.type, sa.JSON):
+            texts.append(index)
+        schema[column.name] = _polars_type(column)
+    if texts:
+        rows = [
+            tuple(
+                json.dumps(value) if index in texts and value is not None else value
+                for index, value in enumerate(row)
+            )
+            for row in rows
+        ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _polars_type(column: sa.Column[Any]) -> Any:  # noqa: ANN401 - polars' own type of a data type
+    import polars as pl
+    import sqlalchemy as sa
+
+    for kind, found in (
+        (sa.Boolean, pl.Boolean),
+        (sa.Integer, pl.Int64),
+        (sa.Float, pl.Float64),
+    ):
+        if isinstance(column.type, kind):
+            return found
+    return pl.String

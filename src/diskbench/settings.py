@@ -108,7 +108,7 @@ _Value = tuple[str, Any, str]
 
 def _flags(flags: Mapping[str, str | None]) -> list[_Value]:
     return [
-        (name, value, f"--{name.replace('_', '-')}")
+        (name, value, f"--{name.removesuffix('_url').replace('_', '-')}")
         for name, value in flags.items()
         if value is not None
     ]

@@ -16,8 +16,11 @@ from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.upsert import insert_missing, upsert
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlalchemy.engine import Connection, Engine
 
+    from diskbench.model.base import Frozen
     from diskbench.model.outcome import Problem
     from diskbench.model.result import RunState, StepResult
     from diskbench.model.spec import Plan
@@ -77,7 +80,10 @@ def write_step(connection: Connection, run_id: str, result: StepResult) -> None:
     insert_missing(
         connection,
         schema.measurement,
-        [m.model_dump() | of_step for m in result.measurements],
+        [
+            m.model_dump() | of_step | {"position": position}
+            for position, m in enumerate(result.measurements)
+        ],
     )
     insert_missing(
         connection,
@@ -98,21 +104,26 @@ def load_results(database: Engine, run_id: str) -> tuple[StepResult, ...]:
             [dict(row) for row in _of_run(connection, table, run_id)]
             for table in (schema.step, schema.measurement, schema.warning)
         )
-    fields = set(Warning.model_fields)
     return tuple(
         StepResult(
-            **{k: v for k, v in step.items() if k != "run_id"},
+            **_fields(StepResult, step),
             measurements=tuple(
-                Measurement(**m) for m in measurements if m["step_index"] == step["step_index"]
+                Measurement(**_fields(Measurement, row))
+                for row in measurements
+                if row["step_index"] == step["step_index"]
             ),
             warnings=tuple(
-                Warning(**{k: v for k, v in w.items() if k in fields})
-                for w in warnings
-                if w["step_index"] == step["step_index"]
+                Warning(**_fields(Warning, row))
+                for row in warnings
+                if row["step_index"] == step["step_index"]
             ),
         )
         for step in steps
     )
+
+
+def _fields(noun: type[Frozen], row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in noun.model_fields if name in row}
 
 
 def end_run(
@@ -187,6 +198,12 @@ def sweep_empty(connection: Connection) -> None:
 
 def _of_run(connection: Connection, table: sa.Table, run_id: str) -> list[sa.RowMapping]:
     found = connection.execute(
-        sa.select(table).where(table.c.run_id == run_id).order_by(*table.primary_key.columns)
+        sa.select(table).where(table.c.run_id == run_id).order_by(*_order(table))
     )
     return cast("list[sa.RowMapping]", list(found.mappings()))
+
+
+def _order(table: sa.Table) -> list[sa.Column[Any]]:
+    """Rows of a step stand in the order in which they were made."""
+    names = ("step_index", "position") if "position" in table.c else ("step_index",)
+    return [table.c[name] for name in names]

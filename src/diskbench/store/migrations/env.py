@@ -2,13 +2,8 @@
 
 from alembic import context
 
-from diskbench.store.schema import PREFIX, VERSION_TABLE, metadata
-
-
-def ours(name: str | None, kind: str, _parents: object) -> bool:
-    """Whether a thing found in the database is ours; DBOS's tables are not."""
-    return kind != "table" or (name is not None and name.startswith(PREFIX))
-
+from diskbench.store.migrations.filters import ours
+from diskbench.store.schema import VERSION_TABLE, metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -1,0 +1,43 @@
+"""Points in time as people type them, as intervals of the text that rows hold."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from diskbench.errors import InvalidValue
+from diskbench.store.clock import iso
+
+_AGO = re.compile(r"^(\d+)\s*([smhdw])$")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_DATE_LENGTH = len("2026-11-21")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a typed time covers: from `start` up to but not including `end`, both as in rows."""
+
+    start: str
+    end: str
+
+
+def parse_moment(text: str, *, at: datetime | None = None) -> Moment:
+    """`2026-11-21` (that day), `2026-11-21T10:00` (that microsecond), `7d` (ago, from `at`).
+
+    A time without an offset is UTC, as everything in rows is. Raises InvalidValue.
+    """
+    ago = _AGO.match(text.strip())
+    try:
+        if ago:
+            back = timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
+            start, covers = (at or datetime.now(UTC)) - back, timedelta(microseconds=1)
+        else:
+            start = datetime.fromisoformat(text.strip())
+            start = start if start.tzinfo else start.replace(tzinfo=UTC)
+            is_date = len(text.strip()) <= _DATE_LENGTH
+            covers = timedelta(days=1) if is_date else timedelta(microseconds=1)
+        return Moment(iso(start), iso(start + covers))
+    except (ValueError, OverflowError):
+        raise InvalidValue(
+            f"{text!r} is no time",
+            advice="write 2026-11-21, 2026-11-21T10:00+01:00, or 36h, 7d, 4w (ago)",
+        ) from None

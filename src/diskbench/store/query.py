@@ -1,0 +1,213 @@
+"""Finding runs and their rows: filters by any field, ids by prefix."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.store import schema
+from diskbench.store.database import transaction
+from diskbench.store.moments import parse_moment
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+_FILTER = re.compile(r"^\s*([A-Za-z_][\w.-]*?)\s*(>=|<=|!=|=|>|<|~)\s*(.*?)\s*$", re.DOTALL)
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+_TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
+_MAPPINGS = {"label": "labels", "set": "parameters"}
+LAST = "last"
+_SHOWN_MATCHES = 5
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One condition: `field`, one of = != > >= < <= ~ (contains), and the value as typed."""
+
+    field: str
+    operator: str
+    value: str
+
+
+def parse_filter(text: str) -> Filter:
+    """`profile=quick`, `iops>3000`, `label.team=storage`, `created_at>=2026-11-01`, `kernel~6.1`.
+
+    Raises InvalidValue for another form, UnknownName for a field that no row has.
+    """
+    found = _FILTER.match(text)
+    if not found:
+        raise InvalidValue(
+            f"filter {text!r} is not of the form FIELD=VALUE",
+            advice="operators: = != > >= < <= and ~ (contains), as in --filter 'iops>3000'",
+        )
+    parsed = Filter(*found.groups())
+    _condition(parsed)
+    return parsed
+
+
+def filter_fields() -> tuple[str, ...]:
+    """Every name a filter may start with: columns of runs, then those of measurements."""
+    of_runs = [column.name for column in schema.run.c if column.name not in _MAPPINGS.values()]
+    of_rows = [c.name for c in schema.measurement.c if c.name not in schema.run.c]
+    return (*of_runs, *(f"{name}.KEY" for name in _MAPPINGS), *of_rows)
+
+
+def find_runs(
+    database: Engine, filters: Sequence[Filter] = (), *, limit: int | None = None
+) -> list[dict[str, Any]]:
+    """The rows of the runs that meet all `filters`, newest first.
+
+    A filter on a measurement's field is met by a run with at least one merged row that meets it.
+    """
+    run = schema.run
+    query = sa.select(run).where(*map(_condition, filters)).limit(limit)
+    query = query.order_by(run.c.created_at.desc(), run.c.run_id.desc())
+    with transaction(database) as connection:
+        return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def count_runs(database: Engine, filters: Sequence[Filter] = ()) -> int:
+    """How many runs meet all `filters`."""
+    query = sa.select(sa.func.count()).select_from(schema.run).where(*map(_condition, filters))
+    with transaction(database) as connection:
+        return int(connection.execute(query).scalar_one())
+
+
+def find_run(database: Engine, run_id: str) -> dict[str, Any]:
+    """One run by its full id, the beginning of it, or `last` for the newest.
+
+    Raises UnknownName when there is none, InvalidValue when several begin so.
+    """
+    run = schema.run
+    query = sa.select(run).order_by(run.c.created_at.desc(), run.c.run_id.desc())
+    wanted = run_id.strip().lower()
+    if wanted != LAST:
+        query = query.where(run.c.run_id.startswith(wanted, autoescape=True))
+    with transaction(database) as connection:
+        limit = 1 if wanted == LAST else _SHOWN_MATCHES + 1
+        found = [dict(row) for row in connection.execute(query.limit(limit)).mappings()]
+    exact = [row for row in found if row["run_id"] == wanted]
+    if not wanted or not found:
+        raise UnknownName("run", run_id, (), advice="'diskbench results list' shows what there is")
+    if exact or len(found) == 1:
+        return (exact or found)[0]
+    ids = ", ".join(row["run_id"] for row in found[:_SHOWN_MATCHES])
+    more = ", …" if len(found) > _SHOWN_MATCHES else ""
+    raise InvalidValue(f"several runs begin with {run_id!r}: {ids}{more}", advice="type more of it")
+
+
+def find_measurements(database: Engine, filters: Sequence[Filter] = ()) -> list[dict[str, Any]]:
+    """Measurement rows of the runs that meet `filters`, each with its run's columns before it.
+
+    A filter on a measurement's field picks rows here, not whole runs.
+    """
+    run, measurement = schema.run, schema.measurement
+    of_rows = [c for c in measurement.c if c.name not in run.c and c.name != "position"]
+    job_error = measurement.c.error.label("job_error")
+    query = (
+        sa.select(*run.c, *of_rows, job_error)
+        .join_from(run, measurement, run.c.run_id == measurement.c.run_id)
+        .where(*(_condition(f, on_rows=True) for f in filters))
+        .order_by(run.c.created_at, run.c.run_id, measurement.c.step_index, measurement.c.position)
+    )
+    with transaction(database) as connection:
+        return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _condition(wanted: Filter, *, on_rows: bool = False) -> sa.ColumnElement[bool]:
+    run, measurement = schema.run, schema.measurement
+    kind, dot, key = wanted.field.partition(".")
+    if dot and kind in _MAPPINGS:
+        return _mapping_condition(run.c[_MAPPINGS[kind]], key, wanted)
+    if wanted.field in run.c and wanted.field not in _MAPPINGS.values():
+        return _column_condition(run.c[wanted.field], wanted)
+    if wanted.field not in measurement.c:
+        raise UnknownName("field", wanted.field, filter_fields())
+    condition = _column_condition(measurement.c[wanted.field], wanted)
+    if on_rows:
+        return condition
+    rows = sa.select(measurement.c.run_id).where(
+        measurement.c.run_id == run.c.run_id, measurement.c.scope == "step", condition
+    )
+    return rows.exists()
+
+
+def _column_condition(column: sa.Column[Any], wanted: Filter) -> sa.ColumnElement[bool]:
+    if wanted.operator == "~":
+        return sa.cast(column, sa.Text).icontains(wanted.value, autoescape=True)
+    if not wanted.value:
+        return _presence(column, wanted)
+    if column.name.endswith("_at"):
+        return _time_condition(column, wanted)
+    value = _value(column, wanted)
+    if wanted.operator == "=":
+        return column == value
+    if wanted.operator == "!=":
+        return column.is_distinct_from(value)
+    condition: sa.ColumnElement[bool] = _COMPARE[wanted.operator](column, value)
+    return condition
+
+
+def _mapping_condition(column: sa.Column[Any], key: str, wanted: Filter) -> sa.ColumnElement[bool]:
+    value = sa.cast(column[key].as_string(), sa.Text)
+    if wanted.operator == "~":
+        return value.icontains(wanted.value, autoescape=True)
+    if wanted.operator in _COMPARE:
+        raise InvalidValue(
+            f"{wanted.field} is text: {wanted.operator} does not compare it",
+            advice="use =, != or ~",
+        )
+    if not wanted.value:
+        return _presence(value, wanted)
+    if wanted.operator == "=":
+        return value == wanted.value
+    return value.is_distinct_from(wanted.value)
+
+
+def _presence(column: sa.ColumnElement[Any], wanted: Filter) -> sa.ColumnElement[bool]:
+    """`field=` is met where there is no value, `field!=` where there is one."""
+    if wanted.operator in _COMPARE:
+        raise InvalidValue(f"filter {wanted.field}{wanted.operator} has nothing to compare with")
+    return column.is_(None) if wanted.operator == "=" else column.is_not(None)
+
+
+def _time_condition(column: sa.Column[Any], wanted: Filter) -> sa.ColumnElement[bool]:
+    moment = parse_moment(wanted.value)
+    inside = sa.and_(column >= moment.start, column < moment.end)
+    return {
+        "=": inside,
+        "!=": sa.not_(inside),
+        ">": column >= moment.end,
+        ">=": column >= moment.start,
+        "<": column < moment.start,
+        "<=": column < moment.end,
+    }[wanted.operator]
+
+
+def _value(column: sa.Column[Any], wanted: Filter) -> object:
+    text = wanted.value
+    try:
+        if isinstance(column.type, sa.Boolean):
+            if text.lower() not in _TRUE + _FALSE:
+                raise ValueError
+            return text.lower() in _TRUE
+        if isinstance(column.type, sa.Integer):
+            return int(text.replace("_", ""))
+        if isinstance(column.type, sa.Double):
+            return float(text)
+    except ValueError:
+        kind = {sa.Boolean: "true or false", sa.Double: "a number"}
+        asked = next((v for k, v in kind.items() if isinstance(column.type, k)), "a whole number")
+        raise InvalidValue(f"filter {wanted.field}: {text!r} is not {asked}") from None
+    return text

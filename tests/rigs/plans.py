@@ -1,0 +1,106 @@
+"""Plans as a planner makes them, and the files that a host leaves of their steps."""
+
+import subprocess
+from pathlib import Path
+
+from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
+from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Step, TargetSpec
+
+JOB = """[global]
+ioengine=psync
+size=256k
+bs=4k
+filename=data
+percentile_list=50:90:95:99:99.9:99.99
+
+[{name}]
+rw={rw}
+"""
+RUN_IDS = ("01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj0aaaaaaaaaaaaaaa2")
+TRIAL_ID = RUN_IDS[0]
+CAMPAIGN_ID = "01kq8z6rhzaaaaaaaaaaaaaaa0"
+
+
+def make_step(index=0, name="write", rw="write", **changes):
+    return Step(index=index, name=name, job=JOB.format(name=name, rw=rw), expected_s=1.0, **changes)
+
+
+def make_plan(run_ids=RUN_IDS, *, labels=(("team", "storage"),), profile="quick", **changes):
+    cell = Cell(
+        provider="ssh",
+        address="root@db1",
+        target=TargetSpec(kind="directory", path="/mnt/data"),
+        profile=profile,
+        runs=len(run_ids),
+        labels=labels,
+    )
+    values = {
+        "diskbench_version": "0.1.0",
+        "campaign_id": CAMPAIGN_ID,
+        "trial_id": run_ids[0],
+        "run_ids": run_ids,
+        "cell": cell,
+        "profile": ProfileFacts(
+            name=profile,
+            title="Quick",
+            question="How fast?",
+            source="us",
+            template=JOB,
+            digest="d1",
+            parameters={"runtime": 1, "bs": "4k"},
+        ),
+        "target": ResolvedTarget(
+            kind="directory",
+            path="/mnt/data",
+            work_dir="/mnt/data/diskbench-x",
+            state_dir="/var/tmp/diskbench-x",
+            size_bytes=2**20,
+        ),
+        "steps": (make_step(0), make_step(1, "read", "randread")),
+        "facts": HostFacts(
+            hostname="db1",
+            cpu=CpuFacts(model="EPYC", count=2, architecture="x86_64"),
+            memory_bytes=4 * 2**30,
+            kernel="6.1.0",
+            fio_version="fio-3.33",
+            cloud=CloudFacts(vendor="aws", instance_type="m7i.large"),
+            disk=DiskFacts(name="nvme1n1", path="/dev/nvme1n1", size_bytes=20 * 2**30),
+        ),
+        "expected_s": 4.0,
+        "space_bytes": 2**20,
+    }
+    return Plan(**(values | changes))
+
+
+def run_fio(directory: Path, step: Step) -> dict[str, bytes]:
+    """What a host leaves of a step: fio's own output, its exit status, its logs."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "job.fio").write_text(step.job)
+    ended = subprocess.run(
+        ["fio", "--output-format=json+", "--eta=never", "job.fio"],
+        cwd=directory,
+        capture_output=True,
+        check=False,
+    )
+    return {
+        "job.fio": step.job.encode(),
+        "fio.json": ended.stdout,
+        "fio.exit": f"{ended.returncode}\n".encode(),
+        "stderr.txt": ended.stderr,
+        "samples.txt": SAMPLES,
+    }
+
+
+SAMPLES = b"""@ 1000.5
+cpu  100 0 100 800 0 0 0 0 0 0
+cpu0 100 0 100 800 0 0 0 0 0 0
+ctxt 1000
+0.10 0.10 0.10 1/100 4000
+ 259 0 nvme1n1 10 0 80 5 20 0 160 9 0 30 14
+@ 1010.5
+cpu  900 0 200 850 0 0 0 50 0 0
+cpu0 900 0 200 850 0 0 0 50 0 0
+ctxt 11000
+0.10 0.10 0.10 1/100 4000
+ 259 0 nvme1n1 110 0 880 50 220 0 1760 90 1 3000 20014
+"""

@@ -1,0 +1,60 @@
+"""A private PostgreSQL: a cluster of its own in a directory, on a unix socket only.
+
+Needs the `postgresql` package (initdb, pg_ctl). PostgreSQL refuses to run as root, so as root it
+runs as the user `postgres`.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_SPEED = ["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"]
+
+
+@contextmanager
+def running_postgres() -> Iterator[str]:
+    """The URL of an empty database; the server ends with the block."""
+    # A socket's path has at most 107 characters: pytest's own directories may be too deep.
+    home = Path(tempfile.mkdtemp(prefix="diskbench-pg-"))
+    home.chmod(0o755)
+    data = home / "data"
+    as_user: list[str] = []
+    if os.geteuid() == 0:
+        shutil.chown(home, "postgres", "postgres")
+        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+    bin_dir = _bin_dir()
+
+    def run(*argv: str) -> None:
+        subprocess.run(
+            [*as_user, *argv], cwd=home, check=True, capture_output=True, stdin=subprocess.DEVNULL
+        )
+
+    try:
+        run(f"{bin_dir}/initdb", "-D", str(data), "-U", "bench", "--auth=trust", "--no-sync",
+            "--locale=C.UTF-8", "-E", "UTF8")  # fmt: skip
+        options = ["-k", str(home), "-c", "listen_addresses=", *_SPEED]
+        run(f"{bin_dir}/pg_ctl", "-D", str(data), "-w", "-l", str(home / "log"),
+            "-o", " ".join(options), "start")  # fmt: skip
+        try:
+            yield f"postgresql://bench@/postgres?host={home}"
+        finally:
+            run(f"{bin_dir}/pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _bin_dir() -> str:
+    """Debian keeps the server's programs out of PATH, by version."""
+    found = shutil.which("initdb")
+    if found:
+        return str(Path(found).parent)
+    versions = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[-3])
+    )
+    if not versions:
+        raise RuntimeError("PostgreSQL's initdb is missing: install the postgresql package")
+    return str(versions[-1].parent)

@@ -1,0 +1,76 @@
+import pytest
+
+from diskbench.model.outcome import Problem
+from diskbench.store import archive
+from diskbench.store.claims import list_claims
+from diskbench.store.finish import finish_run
+from diskbench.store.parse_step import step_result
+from diskbench.store.query import find_runs
+from diskbench.store.rows import load_results, save_plan, save_step
+
+TIMES = {
+    "started_at": "2026-11-21T10:00:00.000000+00:00",
+    "finished_at": "2026-11-21T10:00:05.000000+00:00",
+}
+
+
+def measure(database, evidence, plan, run_index, fio_files):
+    run_id = plan.run_ids[run_index]
+    for step, files in fio_files:
+        kept = archive.write_step_evidence(evidence, run_id, step, files, **TIMES)
+        result = step_result(step, run_id, kept.files, plan.facts, **TIMES)
+        save_step(database, run_id, result)
+
+
+@pytest.fixture
+def measured(database, evidence, plan, fio_files):
+    save_plan(database, plan, evidence.url)
+    archive.write_plan(evidence, plan)
+    measure(database, evidence, plan, 0, fio_files)
+    return plan
+
+
+def test_a_finished_run_has_a_manifest_that_names_every_file(database, evidence, measured):
+    finish_run(database, evidence, measured, 0, "done", None)
+    manifest = archive.read_manifest(evidence, measured.run_ids[0])
+    assert [entry.step for entry in manifest.steps] == ["write", "read"]
+    assert all(entry.has_rows for entry in manifest.steps)
+    assert set(manifest.steps[0].files) == {
+        "job.fio", "fio.json", "fio.exit", "stderr.txt", "samples.txt",
+    }  # fmt: skip
+    assert manifest.started_at == TIMES["started_at"]
+    assert manifest.marks == {"emulated": False, "unverified": True, "imported": False}
+    prefix = archive.run_prefix(measured.run_ids[0])
+    kept = {key.removeprefix(f"{prefix}/") for key in evidence.list(prefix)}
+    named = {f"{e.folder}/{f.key}" for e in manifest.steps for f in e.files.values()}
+    closing = {f"{e.folder}/step.json" for e in manifest.steps} | {"plan.json", "manifest.json"}
+    assert kept == named | closing
+
+
+def test_finishing_twice_keeps_the_first_end(database, evidence, measured):
+    finish_run(database, evidence, measured, 0, "done", None)
+    first = archive.read_manifest(evidence, measured.run_ids[0])
+    finish_run(database, evidence, measured, 0, "failed", Problem(kind="X", message="late"))
+    assert archive.read_manifest(evidence, measured.run_ids[0]) == first
+    [row] = [r for r in find_runs(database) if r["run_id"] == measured.run_ids[0]]
+    assert (row["state"], row["error"]) == ("done", None)
+
+
+def test_the_trial_is_unclaimed_when_its_last_run_ends(database, evidence, measured):
+    finish_run(database, evidence, measured, 0, "done", None)
+    assert [claim.trial_id for claim in list_claims(database)] == [measured.trial_id]
+    problem = Problem(kind="FioFailed", message="fio ended with status 1", advice="look")
+    finish_run(database, evidence, measured, 1, "failed", problem)
+    assert list_claims(database) == []
+    [row] = [r for r in find_runs(database) if r["run_id"] == measured.run_ids[1]]
+    assert (row["state"], row["error_kind"], row["error"], row["advice"]) == (
+        "failed", "FioFailed", "fio ended with status 1", "look",
+    )  # fmt: skip
+
+
+def test_saved_steps_are_read_back_as_they_were(database, measured, fio_files):
+    run_id = measured.run_ids[0]
+    step, files = fio_files[0]
+    saved = load_results(database, run_id)
+    assert saved[0] == step_result(step, run_id, files, measured.facts, **TIMES)
+    assert [result.step for result in saved] == ["write", "read"]

@@ -1,0 +1,15 @@
+"""Hosts by address; imports no protocol until a connection is made."""
+
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.ssh import SshHost
+from diskbench.ports import Host
+
+
+def local_host() -> Host:
+    """The machine diskbench runs on."""
+    return LocalHost()
+
+
+def ssh_host(address: str) -> Host:
+    """The machine at USER@HOST[:PORT]; connects at first use."""
+    return SshHost(address)

@@ -1,0 +1,138 @@
+"""This machine as a Host: scripts run in a child process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from typing import TYPE_CHECKING
+
+from diskbench.errors import ConnectionLost
+from diskbench.hosts.shell import argv, put_script, require_put, root_refused
+from diskbench.ports import Completed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.ports import ByteSink
+
+_CHUNK = 65536
+
+
+class LocalHost:
+    """The machine diskbench itself runs on; there is no connection that could break."""
+
+    name = "this machine"
+
+    def connect(self) -> None:
+        """Nothing to connect to."""
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def run(
+        self, script: str, *, stdin: bytes = b"", timeout_s: float = 60.0, root: bool = False
+    ) -> Completed:
+        """See ports.Host.run; after `timeout_s` the script and its children are killed."""
+        with _child(script, root=root, stderr=subprocess.PIPE) as process:
+            try:
+                out, err = process.communicate(stdin, timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                raise _silent(timeout_s) from None
+        done = Completed(_shell_exit(process.returncode), out, err)
+        if root:
+            root_refused(done, self.name)
+        return done
+
+    def stream(
+        self, script: str, *, stdin: bytes = b"", timeout_s: float = 30.0, root: bool = False
+    ) -> Iterator[bytes]:
+        """See ports.Host.stream."""
+        with (
+            _given(stdin) as given,
+            _child(script, root=root, stdin=given, stderr=subprocess.DEVNULL) as process,
+        ):
+            pending = b""
+            for chunk in _chunks(process, timeout_s):
+                *lines, pending = (pending + chunk).split(b"\n")
+                yield from lines
+            if pending:
+                yield pending
+
+    def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
+        """See ports.Host.put."""
+        require_put(self.run(put_script(path, mode), stdin=data, root=root), path, self.name)
+
+    def fetch(
+        self, script: str, sink: ByteSink, *, timeout_s: float = 60.0, root: bool = False
+    ) -> int:
+        """See ports.Host.fetch."""
+        with _child(script, root=root, stderr=subprocess.DEVNULL) as process:
+            assert process.stdin is not None
+            process.stdin.close()
+            for chunk in _chunks(process, timeout_s):
+                sink.write(chunk)
+            return _shell_exit(process.wait())
+
+
+@contextlib.contextmanager
+def _child(
+    script: str, *, root: bool, stderr: int, stdin: int = subprocess.PIPE
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The script as a child in a session of its own; what is left of it is killed on the way out."""
+    process = subprocess.Popen(
+        argv(script, root=root),
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+
+
+@contextlib.contextmanager
+def _given(data: bytes) -> Iterator[int]:
+    """A file descriptor from which `data` is read; a file, so that no writer can block."""
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        yield file.fileno()
+
+
+def _chunks(process: subprocess.Popen[bytes], timeout_s: float) -> Iterator[bytes]:
+    """Standard output as it comes; ConnectionLost after `timeout_s` of silence."""
+    assert process.stdout is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        deadline = time.monotonic() + timeout_s
+        while True:
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                raise _silent(timeout_s)
+            chunk = os.read(process.stdout.fileno(), _CHUNK)
+            if not chunk:
+                return
+            yield chunk
+            deadline = time.monotonic() + timeout_s
+
+
+def _silent(timeout_s: float) -> ConnectionLost:
+    return ConnectionLost(f"a command on this machine gave no sign of life for {timeout_s:g} s")
+
+
+def _shell_exit(returncode: int) -> int:
+    """The exit status as a shell would give it: 128 + n for a process that signal n ended."""
+    return 128 - returncode if returncode < 0 else returncode

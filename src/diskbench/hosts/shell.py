@@ -1,0 +1,54 @@
+"""How a script becomes a command, the same on every kind of host: pure text."""
+
+import shlex
+
+from diskbench.errors import HostUnavailable, MeasurementFailed
+from diskbench.ports import Completed
+
+NO_ROOT_EXIT = 97
+"""What the wrapper exits with when root is neither held nor to be had; no tool we call uses it."""
+
+_AS_ROOT = f"""\
+if [ "$(id -u)" = 0 ]; then exec sh -c "$0"; fi
+if ! why=$(sudo -n true 2>&1); then echo "diskbench: no root: $why" >&2; exit {NO_ROOT_EXIT}; fi
+exec sudo -n sh -c "$0"
+"""
+
+
+def argv(script: str, *, root: bool = False) -> list[str]:
+    """The argument list that runs `script` with sh, as root where asked."""
+    return ["sh", "-c", _AS_ROOT, script] if root else ["sh", "-c", script]
+
+
+def command_line(script: str, *, root: bool = False) -> str:
+    """`argv` as one line for the user's login shell on the far side."""
+    return "exec " + shlex.join(argv(script, root=root))
+
+
+def root_refused(done: Completed, host_name: str) -> None:
+    """Raise HostUnavailable when `done` ended because root could not be had."""
+    if done.exit == NO_ROOT_EXIT and b"diskbench: no root" in done.stderr:
+        why = done.stderr.decode(errors="replace").partition("no root: ")[2].strip()
+        raise HostUnavailable(
+            f"this needs root on {host_name}, and `sudo -n` gave none: {why}",
+            advice="log in as root, or allow sudo without a password for this user",
+        )
+
+
+def put_script(path: str, mode: int) -> str:
+    """Write standard input to `path` atomically, by a temporary name beside it."""
+    target = shlex.quote(path)
+    return (
+        f"umask 077; new={target}.$$.new\n"
+        f'if cat >"$new" && chmod {mode:o} "$new" && mv -f "$new" {target}; then exit 0; fi\n'
+        'rm -f "$new"; exit 1'
+    )
+
+
+def require_put(done: Completed, path: str, host_name: str) -> None:
+    """Raise MeasurementFailed when a file could not be written."""
+    if done.exit:
+        raise MeasurementFailed(
+            f"cannot write {path} on {host_name}: {done.stderr.decode(errors='replace').strip()}",
+            advice="look at the free space and the permissions there",
+        )

@@ -1,0 +1,93 @@
+"""Logging in with a key: the agent's, then the files that OpenSSH would try."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import paramiko
+
+from diskbench.errors import HostUnavailable
+from diskbench.hosts.ssh_config import Route
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def login(transport: paramiko.Transport, route: Route) -> None:
+    """Log in, or raise HostUnavailable saying what was tried.
+
+    Passwords are not asked for: a run must be able to log in again by itself after a break.
+    """
+    tried: list[str] = []
+    for label, key in _keys(route, tried):
+        try:
+            transport.auth_publickey(route.user, key)
+        except paramiko.BadAuthenticationType as error:
+            offered = ", ".join(error.allowed_types)
+            raise HostUnavailable(
+                f"{route.typed} takes no keys from {route.user}, only: {offered}",
+                advice="allow public keys for this user on the host",
+            ) from error
+        except paramiko.AuthenticationException:
+            tried.append(f"{label}: refused")
+            if not transport.is_active():
+                break
+            continue
+        if transport.is_authenticated():
+            return
+        tried.append(f"{label}: accepted, but the host wants a second factor")
+    listed = "; ".join(tried) or "no key was found"
+    raise HostUnavailable(
+        f"{route.typed} refuses the login of {route.user} ({listed})",
+        advice=f"`ssh -o BatchMode=yes {route.typed} true` must work; keys with a passphrase "
+        "belong in the agent (ssh-add)",
+    )
+
+
+def _keys(route: Route, tried: list[str]) -> Iterator[tuple[str, paramiko.PKey]]:
+    """Keys in OpenSSH's order: those of the agent, then identity files; why one is left out goes
+    to `tried`."""
+    held = _agent_keys(route)
+    public = {k for file in route.identity_files if (k := _public_blob(file)) is not None}
+    seen: set[bytes] = set()
+    for key in sorted(held, key=lambda k: k.asbytes() not in public):
+        if route.identities_only and key.asbytes() not in public:
+            continue
+        seen.add(key.asbytes())
+        yield f"agent key {key.comment or key.get_name()}", key
+    for file in route.identity_files:
+        if not file.is_file():
+            continue
+        try:
+            loaded = paramiko.PKey.from_path(file)
+        except paramiko.PasswordRequiredException:
+            tried.append(f"{file}: has a passphrase")
+            continue
+        except (TypeError, ValueError, OSError, paramiko.SSHException) as error:
+            needs_passphrase = isinstance(error, TypeError)
+            tried.append(f"{file}: {'has a passphrase' if needs_passphrase else error}")
+            continue
+        if loaded.asbytes() not in seen:
+            yield str(file), loaded
+
+
+def _agent_keys(route: Route) -> tuple[paramiko.AgentKey, ...]:
+    """The agent's keys. IdentityAgent other than SSH_AUTH_SOCK's is not followed."""
+    if route.identity_agent == "none":
+        return ()
+    try:
+        return paramiko.Agent().get_keys()
+    except (OSError, paramiko.SSHException):
+        return ()
+
+
+def _public_blob(file: Path) -> bytes | None:
+    """The key of `file`.pub, by which an agent's key is matched to an identity file."""
+    import base64
+
+    try:
+        fields = file.with_name(file.name + ".pub").read_text().split()
+        return base64.b64decode(fields[1])
+    except (OSError, ValueError, IndexError):
+        return None

@@ -1,0 +1,170 @@
+"""An address as typed, resolved by OpenSSH itself, so that its configuration means what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from diskbench.errors import HostUnavailable, InvalidValue
+
+CONFIG_VARIABLE = "DISKBENCH_SSH_CONFIG"
+"""An OpenSSH configuration to use in place of ~/.ssh/config; `ssh -F`."""
+
+_ADDRESS = re.compile(r"^(?:(?P<user>[^@\s]+)@)?(?:\[(?P<v6>[^\]\s]+)\]|(?P<host>[^\s\[\]]+?))(?::(?P<port>\d+))?$")
+
+
+@dataclass(frozen=True)
+class Address:
+    """USER@HOST[:PORT] taken apart; None where nothing was typed."""
+
+    host: str
+    user: str | None = None
+    port: int | None = None
+
+
+@dataclass(frozen=True)
+class Route:
+    """How to reach and verify one host: `ssh -G`, as far as diskbench follows it."""
+
+    typed: str
+    hostname: str
+    port: int
+    user: str
+    identity_files: tuple[Path, ...]
+    identities_only: bool
+    identity_agent: str | None
+    known_hosts: tuple[Path, ...]
+    key_name: str
+    proxy_command: str | None = None
+    timeout_s: float | None = None
+
+
+def parse_address(text: str) -> Address:
+    """`USER@HOST`, `HOST:PORT`, `[2001:db8::1]:2222` or a name from the OpenSSH configuration.
+
+    Raises InvalidValue for anything else. A bare IPv6 address has no port.
+    """
+    bare = text.rpartition("@")[2]
+    if bare.count(":") > 1 and not bare.startswith("["):
+        user = text.rpartition("@")[0] or None
+        return Address(_safe(bare, text), user)
+    found = _ADDRESS.match(text)
+    if not found:
+        raise InvalidValue(f"{text!r} is no address", advice="write USER@HOST[:PORT]")
+    port = int(found["port"]) if found["port"] else None
+    if port is not None and not 0 < port < 65536:
+        raise InvalidValue(f"{text!r} names port {port}", advice="ports go from 1 to 65535")
+    return Address(_safe(found["v6"] or found["host"], text), found["user"], port)
+
+
+def _safe(host: str, text: str) -> str:
+    if host.startswith("-"):
+        raise InvalidValue(f"{text!r} is no address", advice="a host does not start with a dash")
+    return host
+
+
+def resolve(text: str) -> Route:
+    """Ask `ssh -G` how to reach `text`. Raises InvalidValue or HostUnavailable."""
+    address = parse_address(text)
+    command = ["ssh", *config_flags(), "-G"]
+    if address.port is not None:
+        command += ["-p", str(address.port)]
+    if address.user is not None:
+        command += ["-l", address.user]
+    try:
+        done = subprocess.run(
+            [*command, "--", address.host], capture_output=True, text=True, check=False, timeout=30
+        )
+    except FileNotFoundError:
+        raise HostUnavailable(
+            "there is no OpenSSH client here, whose configuration diskbench follows",
+            advice="install openssh-client",
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise HostUnavailable(
+            f"`ssh -G {address.host}` gave no answer in 30 s",
+            advice="look for a Match exec that hangs in your ssh configuration",
+        ) from None
+    if done.returncode:
+        raise HostUnavailable(
+            f"OpenSSH refuses its configuration for {address.host}: {done.stderr.strip()}",
+            advice=f"correct it until `ssh -G {address.host}` is content",
+        )
+    return parse_resolved(text, done.stdout)
+
+
+def config_flags() -> list[str]:
+    """`-F FILE` where another OpenSSH configuration is named by the environment."""
+    named = os.environ.get(CONFIG_VARIABLE)
+    return ["-F", named] if named else []
+
+
+def parse_resolved(text: str, output: str) -> Route:
+    """The output of `ssh -G` as a Route."""
+    values: dict[str, list[str]] = {}
+    for line in output.splitlines():
+        key, _, value = line.partition(" ")
+        values.setdefault(key.lower(), []).append(value.strip())
+
+    def first(key: str) -> str | None:
+        value = values.get(key, [""])[0]
+        return value if value and value.lower() != "none" else None
+
+    hostname = first("hostname") or text
+    port = int(first("port") or 22)
+    user = first("user") or ""
+    alias = first("hostkeyalias")
+    name = alias or (hostname.lower() if port == 22 else f"[{hostname.lower()}]:{port}")
+    files = (first("userknownhostsfile") or "") + " " + (first("globalknownhostsfile") or "")
+    jump = first("proxyjump")
+    timeout = first("connecttimeout")
+    return Route(
+        typed=text,
+        hostname=hostname,
+        port=port,
+        user=user,
+        identity_files=tuple(
+            Path(_unquoted(v)).expanduser() for v in values.get("identityfile", []) if v != "none"
+        ),
+        identities_only=first("identitiesonly") == "yes",
+        identity_agent=values.get("identityagent", ["SSH_AUTH_SOCK"])[0],
+        known_hosts=tuple(Path(f).expanduser() for f in shlex.split(files)),
+        key_name=name,
+        proxy_command=_jump_command(jump) if jump else first("proxycommand"),
+        timeout_s=float(timeout) if timeout and timeout.isdigit() else None,
+    )
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
+
+
+def _jump_command(jumps: str) -> str:
+    """ProxyJump as the ProxyCommand OpenSSH itself makes of it: hop by hop with `ssh -W`."""
+    *before, last = jumps.split(",")
+    address = parse_address(last.removeprefix("ssh://"))
+    command = ["ssh", *config_flags(), "-o", "BatchMode=yes"]
+    if before:
+        command += ["-J", ",".join(before)]
+    if address.user:
+        command += ["-l", address.user]
+    if address.port:
+        command += ["-p", str(address.port)]
+    return f"{shlex.join(command)} -W '[%h]:%p' -- {shlex.quote(address.host)}"
+
+
+def expand_proxy(route: Route) -> str:
+    """The proxy command with OpenSSH's tokens filled in: %h %p %r %n %%."""
+    assert route.proxy_command is not None
+    tokens = {
+        "%%": "%",
+        "%h": route.hostname,
+        "%p": str(route.port),
+        "%r": route.user,
+        "%n": parse_address(route.typed).host,
+    }
+    return re.sub("%[%hprn]", lambda found: tokens[found[0]], route.proxy_command)

@@ -1,0 +1,125 @@
+"""Making one SSH connection: socket or proxy, handshake, host key, login."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import paramiko
+
+from diskbench.errors import HostUnavailable
+from diskbench.hosts.known_hosts import key_order, known_keys, verify
+from diskbench.hosts.ssh_auth import login
+from diskbench.hosts.ssh_config import Route, expand_proxy, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KEEPALIVE_S = 10
+"""Seconds between keepalives, so that firewalls do not forget a connection; our choice."""
+_WINDOW = 2**24
+"""Receive window in bytes: 64 times paramiko's, for logs over long lines; our choice."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long each part of a connection attempt may take, in seconds."""
+
+    connect_s: float = 15.0
+    banner_s: float = 15.0
+    auth_s: float = 20.0
+
+
+class Unreachable(HostUnavailable):
+    """Nobody answered, or not as an SSH server does; it may be otherwise in a moment."""
+
+
+def open_transport(address: str, limits: Limits) -> paramiko.Transport:
+    """A connected, verified and authenticated transport.
+
+    Raises Unreachable when there is no answer, HostUnavailable when the key or the login is
+    refused, InvalidValue for an address that is none.
+    """
+    route = resolve(address)
+    known = known_keys(route)
+    sock = _socket(route, limits)
+    transport = None
+    try:
+        with _translated(route):
+            transport = paramiko.Transport(sock, default_window_size=_WINDOW)
+            transport.banner_timeout = limits.banner_s
+            transport.handshake_timeout = limits.banner_s
+            transport.auth_timeout = limits.auth_s
+            transport.daemon = True
+            options = transport.get_security_options()
+            options.key_types = key_order(known, tuple(options.key_types))
+            transport.start_client(timeout=limits.banner_s)
+            key = transport.get_remote_server_key()
+        verify(route, known, key.get_name(), key.asbytes())
+        with _translated(route):
+            login(transport, route)
+            transport.set_keepalive(KEEPALIVE_S)
+    except BaseException:
+        if transport is not None:
+            transport.close()
+        sock.close()
+        raise
+    return transport
+
+
+@contextlib.contextmanager
+def _translated(route: Route) -> Iterator[None]:
+    """paramiko's and the socket's errors as ours."""
+    try:
+        yield
+    except (TimeoutError, EOFError, OSError, paramiko.SSHException) as error:
+        why = str(error) or type(error).__name__
+        raise Unreachable(
+            f"no SSH connection to {_where(route)}: {why}",
+            advice=f"try it by hand: ssh {route.typed}",
+        ) from error
+
+
+def _socket(route: Route, limits: Limits) -> socket.socket:
+    if route.proxy_command:
+        return _proxy_socket(expand_proxy(route))
+    try:
+        sock = socket.create_connection(
+            (route.hostname, route.port), timeout=route.timeout_s or limits.connect_s
+        )
+    except socket.gaierror as error:
+        raise Unreachable(
+            f"{route.hostname!r} cannot be resolved: {error.strerror}",
+            advice="look for a typing error, or name it in your ssh configuration",
+        ) from error
+    except OSError as error:
+        why = "no answer in time" if isinstance(error, TimeoutError) else error.strerror or error
+        raise Unreachable(
+            f"cannot connect to {_where(route)}: {why}",
+            advice=f"is it up, and does sshd listen there? try: ssh {route.typed}",
+        ) from error
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return sock
+
+
+def _proxy_socket(command: str) -> socket.socket:
+    """One end of a socket pair; the proxy command holds the other as its input and output."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        subprocess.Popen(  # noqa: S602 - ProxyCommand is a shell command by definition (ssh_config)
+            f"exec {command}",
+            shell=True,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    return ours
+
+
+def _where(route: Route) -> str:
+    through = " through its proxy" if route.proxy_command else ""
+    return f"{route.hostname} port {route.port}{through}"

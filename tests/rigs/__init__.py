@@ -1,0 +1,1 @@
+"""Reusable pieces of test ground: real servers on loopback, real devices."""

@@ -24,7 +24,7 @@ from diskbench.errors import FioOutputUnreadable
 LogKind = Literal["bw", "iops", "lat", "clat", "slat", "hist"]
 
 _NAME = re.compile(
-    r"^(?:(?P<prefix>.*)_)?(?P<kind>bw|iops|slat|clat_hist|clat|lat|hist)"
+    r"^(?:(?P<prefix>.*?)_)?(?P<kind>bw|iops|slat|clat_hist|clat|lat|hist)"
     r"(?:\.(?P<job>\d+))?\.log(?:\.zst)?$"
 )
 _DIRECTIONS = (b"0", b"1", b"2")

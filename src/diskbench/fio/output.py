@@ -101,7 +101,7 @@ def _find_document(data: bytes, where: str) -> _Found:
             continue
         found.append((start, stop, root))
         if repaired:
-            notes.append("lines of other text inside the JSON were left out")
+            notes.append(repaired)
         outside.append(text[end:start])
         end = stop
     if not found:
@@ -119,21 +119,27 @@ def _find_document(data: bytes, where: str) -> _Found:
     return _Found(found[-1][2], len(found), truncated, around, tuple(dict.fromkeys(notes)))
 
 
-def _decode(text: str, start: int) -> tuple[Any, int, bool]:
-    """The JSON value at `start`, where it ends in `text`, and whether it had to be repaired."""
+def _decode(text: str, start: int) -> tuple[Any, int, str]:
+    """The JSON value at `start`, where it ends in `text`, and what was repaired to read it."""
     decoder = json.JSONDecoder()
     try:
         root, end = decoder.raw_decode(text, start)
     except ValueError:
         following = _START.search(text, start + 1)
         limit = following.start() if following else len(text)
-        rest = text[start:limit]
-        repaired = _FOREIGN_LINE.sub("", _BARE_NUMBER.sub(": null", rest))
-        if repaired == rest:
+        numbers = _BARE_NUMBER.sub(": null", text[start:limit])
+        lines = _FOREIGN_LINE.sub("", numbers)
+        if lines == text[start:limit]:
             raise
-        root, _ = decoder.raw_decode(repaired)
-        return root, limit, True
-    return root, end, False
+        try:
+            root, used = decoder.raw_decode(numbers)
+        except ValueError:
+            root, _ = decoder.raw_decode(lines)
+            return root, limit, "lines of other text inside the JSON were left out"
+        # Counted from the end, because the repair moved everything before it.
+        end = limit - (len(numbers) - used)
+        return root, end, "nan and inf, which are no JSON, were read as missing"
+    return root, end, ""
 
 
 def _cause(text: str, error: ValueError | RecursionError) -> str:

@@ -1,0 +1,198 @@
+"""Rows of a step: rates, merged latencies, and what stands in a row when little is known."""
+
+import math
+import statistics
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.fio.histogram import merge, value_at
+from diskbench.fio.output import parse_output
+from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, Latency
+from diskbench.fio.rows import ALL_JOBS, measurements
+from diskbench.model.spec import Step
+
+CASES = Path(__file__).parents[2] / "cases" / "fio_output"
+TWO_JOBS = """
+[global]
+size=1m
+blocksize=4k   ; an alias
+io_size=128k
+readwrite=randrw:16
+[a]
+filename=disk.bin
+[b]
+filename=disk.bin
+rw=write
+bs=8k
+fsync=4
+"""
+
+
+def step(job=TWO_JOBS):
+    return Step(index=3, name="mix", round=2, job=job, expected_s=1)
+
+
+def rows_of(name, job=TWO_JOBS):
+    output = parse_output((CASES / f"{name}.out").read_bytes(), where=name)
+    return output, measurements(output, run_id="01run", step=step(job))
+
+
+def pick(rows, **wanted):
+    found = [r for r in rows if all(getattr(r, k) == v for k, v in wanted.items())]
+    assert len(found) == 1, found
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    "version", ["3.16", "3.25", "3.28", "3.33", "3.36", "3.39", "3.41", "3.42"]
+)
+def test_every_version_gives_the_same_rows(version):
+    _, rows = rows_of(f"v{version}-two-jobs")
+    assert [(r.scope, r.job, r.job_index, r.direction) for r in rows] == [
+        ("job", "a", 0, "read"),
+        ("job", "a", 0, "write"),
+        ("job", "b", 1, "write"),
+        ("job", "b", 1, "sync"),
+        ("step", ALL_JOBS, -1, "read"),
+        ("step", ALL_JOBS, -1, "write"),
+        ("step", ALL_JOBS, -1, "sync"),
+    ]
+    assert {(r.run_id, r.step_index, r.step, r.round) for r in rows} == {("01run", 3, "mix", 2)}
+    assert all(r.clat_samples == r.ios for r in rows)
+    assert pick(rows, scope="step", direction="write").p50_ns is not None
+
+
+def test_options_come_from_the_job_file_and_its_aliases():
+    _, rows = rows_of("v3.33-two-jobs")
+    a = pick(rows, scope="job", job="a", direction="read")
+    assert (a.rw, a.block_bytes, a.iodepth, a.jobs) == ("randrw", 4096, 1, 1)
+    b = pick(rows, scope="job", job="b", direction="write")
+    assert (b.rw, b.block_bytes) == ("write", 8192)
+    merged = pick(rows, scope="step", direction="write")
+    assert (merged.rw, merged.block_bytes, merged.jobs) == (None, None, 2)
+
+
+def test_without_a_job_file_fios_own_options_stand_in():
+    _, rows = rows_of("v3.33-two-jobs", job="")
+    assert pick(rows, scope="job", job="b", direction="write").block_bytes == 8192
+    assert pick(rows, scope="job", job="a", direction="read").rw == "randrw"
+
+
+def test_sizes_of_reads_and_writes_may_differ():
+    _, rows = rows_of(
+        "v3.33-two-jobs", job="[a]\nrw=randrw\nbs=4k,16k\n[b]\nrw=write\nbssplit=4k/50"
+    )
+    assert pick(rows, scope="job", job="a", direction="read").block_bytes == 4096
+    assert pick(rows, scope="job", job="a", direction="write").block_bytes == 16384
+    assert pick(rows, scope="job", job="b", direction="write").block_bytes is None
+
+
+def test_a_steps_rate_is_the_sum_over_the_longest_runtime():
+    output, rows = rows_of("v3.33-two-jobs")
+    parts = [job.directions["write"] for job in output.jobs]
+    merged = pick(rows, scope="step", direction="write")
+    longest = max(part.runtime_ns for part in parts)
+    assert merged.runtime_ns == longest
+    assert merged.iops == pytest.approx(sum(p.ios for p in parts) * 1e9 / longest)
+    assert merged.bytes_per_s == pytest.approx(sum(p.bytes for p in parts) * 1e9 / longest)
+
+
+def test_a_steps_quantiles_are_those_of_the_summed_histogram():
+    output, rows = rows_of("v3.33-two-jobs")
+    bins = merge(job.directions["write"].clat.bins for job in output.jobs)
+    merged = pick(rows, scope="step", direction="write")
+    assert merged.quantiles_of == "clat"
+    assert merged.clat_samples == sum(bins.values())
+    assert merged.p50_ns == value_at(bins, 0.5)
+    assert merged.p99_ns is None  # fewer than 299 I/Os
+
+
+def test_total_latency_is_preferred_where_fio_has_its_histogram():
+    output, rows = rows_of("v3.41-group")
+    row = pick(rows, scope="job", job="a", direction="read")
+    assert row.quantiles_of == "lat"
+    assert row.p50_ns == value_at(output.jobs[0].directions["read"].lat.bins, 0.5)
+
+
+def test_a_group_counts_its_members_and_their_processor_time():
+    output, rows = rows_of("v3.41-group", job="[global]\ngroup_reporting\nnumjobs=2\n[a]\n[b]\n")
+    job = output.jobs[0]
+    wall_ms = max(s.runtime_ns for s in job.directions.values()) / 1e6
+    row = pick(rows, scope="step", direction="write")
+    assert row.jobs == max(round(job.run_ms / wall_ms), 1)
+    runtime_ms = row.runtime_ns / 1e6
+    assert row.cpu_user == pytest.approx(job.usr_cpu / 100 * job.run_ms / runtime_ms)
+
+
+def test_plain_json_has_fios_percentiles_for_jobs_and_none_for_the_step():
+    _, rows = rows_of("v3.33-plain-json")
+    job = pick(rows, scope="job", job="a", direction="read")
+    assert job.p50_ns is not None
+    assert pick(rows, scope="step", direction="write").p50_ns is None
+
+
+def test_syncs_have_their_own_row_with_their_rate():
+    output, rows = rows_of("v3.33-two-jobs")
+    sync = output.jobs[1].directions["sync"]
+    row = pick(rows, scope="step", direction="sync")
+    assert (row.ios, row.bytes, row.jobs) == (sync.ios, 0, 1)
+    assert row.lat_mean_ns == sync.lat.mean_ns
+    assert row.iops == pytest.approx(sync.ios * 1e9 / row.runtime_ns)
+
+
+def test_unified_reporting_gives_one_mixed_row():
+    _, rows = rows_of("v3.33-unified", job="[m]\nrw=randrw\nbs=4k\n")
+    assert pick(rows, scope="step", direction="mixed").ios == 16
+    _, rows = rows_of("v3.33-unified-both", job="[m]\nrw=randrw\nbs=4k\n")
+    assert {r.direction for r in rows} == {"read", "write"}
+
+
+def test_a_job_that_did_nothing_has_a_row_of_zeros():
+    _, rows = rows_of("v3.33-cannot-open", job="[none]\nrw=read\nbs=4k\n")
+    row = pick(rows, scope="job", direction="read")
+    assert (row.ios, row.iops, row.bytes_per_s, row.error) == (0, 0.0, 0.0, 20)
+    assert row.lat_mean_ns is None
+    assert row.p50_ns is None
+    _, rows = rows_of("v3.33-cannot-open", job="[another]\n")
+    assert pick(rows, scope="job").direction == "read"
+
+
+def test_untimed_ios_have_a_rate_and_no_latency():
+    _, rows = rows_of("v3.33-gtod-reduce", job="[null]\nrw=read\nbs=4k\n")
+    row = pick(rows, scope="step", direction="read")
+    assert row.ios == 16
+    assert row.lat_mean_ns is None
+    assert row.quantiles_of is None
+
+
+SAMPLES = st.lists(st.lists(st.floats(1, 1e9), min_size=1, max_size=30), min_size=1, max_size=4)
+
+
+@given(SAMPLES)
+def test_pooled_mean_and_deviation_are_those_of_all_samples_together(samples):
+    jobs = tuple(fake_job(index, values) for index, values in enumerate(samples))
+    output = FioOutput(where="x", version="fio-3.33", jobs=jobs, options={})
+    row = pick(measurements(output, run_id="r", step=step("")), scope="step")
+    together = [value for values in samples for value in values]
+    assert row.lat_mean_ns == pytest.approx(statistics.fmean(together))
+    wanted = statistics.stdev(together) if len(together) > 1 else 0.0
+    assert row.lat_stddev_ns == pytest.approx(wanted, rel=1e-6, abs=1e-3)
+    assert math.isfinite(row.iops)
+
+
+def fake_job(index, values):
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    latency = Latency(
+        samples=len(values),
+        min_ns=int(min(values)),
+        max_ns=int(max(values)),
+        mean_ns=statistics.fmean(values),
+        stddev_ns=deviation,
+    )
+    stats = DirectionStats(ios=len(values), bytes=4096, runtime_ns=10**9, lat=latency)
+    return FioJob(
+        name=f"j{index}", index=index, group=0, error=0, options={}, directions={"read": stats}
+    )

@@ -1,0 +1,167 @@
+"""Each warning, just beyond and just within what calls for it."""
+
+from pathlib import Path
+
+import pytest
+
+from diskbench.fio.output import parse_output
+from diskbench.fio.reported import DirectionStats, FioJob, FioOutput
+from diskbench.fio.rows import measurements
+from diskbench.fio.warnings import run_warnings, step_warnings
+from diskbench.model.facts import HostFacts, MountFacts
+from diskbench.model.samples import SampleSummary
+from diskbench.model.spec import Step
+
+CASES = Path(__file__).parents[2] / "cases" / "fio_output"
+DIRECT = "[j]\nrw=randread\nbs=4k\ndirect=1\nsize=1g\n"
+BUFFERED = "[j]\nrw=randread\nbs=4k\nsize=1g\n"
+FACTS = HostFacts(memory_bytes=2**33)
+QUIET = SampleSummary(seconds=10, busiest_core=0.2, steal=0.0)
+
+
+def fake_output(*, ios=10_000, seconds=10, direction="read", **job):
+    stats = DirectionStats(ios=ios, bytes=ios * 4096, runtime_ns=int(seconds * 1e9))
+    fields = {"name": "j", "index": 0, "group": 0, "error": 0, "options": {}, **job}
+    one = FioJob(directions={direction: stats}, **fields)
+    return FioOutput(where="fio.json", version="fio-3.33", jobs=(one,), options={})
+
+
+def warn(output=None, *, job=DIRECT, facts=FACTS, samples=QUIET, **step):
+    output = output or fake_output()
+    one = Step(index=0, name="s", job=job, expected_s=10, **step)
+    rows = measurements(output, run_id="r", step=one)
+    return {w.code: w for w in step_warnings(one, rows, output, facts, samples)}
+
+
+def test_a_sound_step_has_no_warning():
+    assert warn() == {}
+
+
+def test_every_warning_names_its_step_and_what_to_do_next():
+    found = warn(fake_output(error=5, ios=3), facts=HostFacts(network_filesystem=True))
+    assert {"fio-error", "too-short", "network-filesystem"} <= set(found)
+    assert all(w.step == "s" and w.advice and w.message for w in found.values())
+
+
+@pytest.mark.parametrize(("core", "warned"), [(0.899, False), (0.90, True)])
+def test_the_busiest_core_bounds_the_client(core, warned):
+    found = warn(samples=SampleSummary(seconds=10, busiest_core=core))
+    assert ("client-bound" in found) == warned
+
+
+@pytest.mark.parametrize(("steal", "warned"), [(0.019, False), (0.02, True)])
+def test_steal_bounds_the_client(steal, warned):
+    found = warn(samples=SampleSummary(seconds=10, busiest_core=0.1, steal=steal))
+    assert ("client-bound" in found) == warned
+
+
+@pytest.mark.parametrize(("system", "warned"), [(49.0, False), (51.0, True)])
+def test_without_samples_fios_own_account_bounds_the_client(system, warned):
+    found = warn(fake_output(usr_cpu=40.0, sys_cpu=system), samples=None)
+    assert ("client-bound" in found) == warned
+    assert warn(fake_output(usr_cpu=90.0, sys_cpu=9.0), samples=None, role="canary") == {}
+
+
+@pytest.mark.parametrize(("share", "warned"), [(0.94, True), (0.96, False)])
+def test_buffered_reads_that_the_device_never_saw_came_from_the_cache(share, warned):
+    samples = SampleSummary(seconds=10, device_read_bytes=int(10_000 * 4096 * share))
+    assert ("page-cache" in warn(job=BUFFERED, samples=samples)) == warned
+    assert warn(job=BUFFERED, samples=samples, page_cache="keep") == {}
+
+
+@pytest.mark.parametrize(("share", "warned"), [(0.94, True), (0.96, False)])
+def test_direct_reads_that_the_device_never_saw_are_of_unwritten_blocks(share, warned):
+    samples = SampleSummary(seconds=10, device_read_bytes=int(10_000 * 4096 * share))
+    found = warn(samples=samples)
+    assert ("unwritten" in found) == warned
+    assert "page-cache" not in found
+
+
+def test_buffered_writes_may_still_be_in_memory():
+    samples = SampleSummary(seconds=10, device_write_bytes=0)
+    job = BUFFERED.replace("randread", "randwrite")
+    assert "page-cache" in warn(fake_output(direction="write"), job=job, samples=samples)
+    direct = DIRECT.replace("randread", "randwrite")
+    assert warn(fake_output(direction="write"), job=direct, samples=samples) == {}
+
+
+@pytest.mark.parametrize(("size", "warned"), [("7g", True), ("8g", False), ("50%", False)])
+def test_without_samples_buffered_files_below_memory_are_suspect(size, warned):
+    job = BUFFERED.replace("1g", size)
+    assert ("page-cache" in warn(job=job, samples=None)) == warned
+
+
+@pytest.mark.parametrize(("share", "warned"), [(49.0, True), (51.0, False)])
+def test_a_queue_that_was_not_filled(share, warned):
+    levels = {1: 100 - share, 2: 0.0, 4: 0.0, 8: 0.0, 16: 0.0, 32: share, 64: 0.0}
+    job = DIRECT + "iodepth=32\nioengine=libaio\n"
+    found = warn(fake_output(depth_levels=levels), job=job)
+    assert ("queue-not-filled" in found) == warned
+    assert warn(fake_output(depth_levels=levels), job=job + "rate_iops=100\n") == {}
+
+
+def test_depths_beyond_what_fio_tells_apart_are_judged_at_64():
+    levels = {1: 0.0, 32: 10.0, 64: 90.0}
+    assert warn(fake_output(depth_levels=levels), job=DIRECT + "iodepth=256\n") == {}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ios", "warned"), [(1.9, 1000, True), (2.0, 1000, False), (10, 99, True)]
+)
+def test_a_run_that_is_too_short(seconds, ios, warned):
+    assert ("too-short" in warn(fake_output(seconds=seconds, ios=ios))) == warned
+    assert "too-short" not in warn(fake_output(seconds=seconds, ios=ios), role="fill")
+
+
+def test_a_network_filesystem_is_named():
+    mount = MountFacts(mount_point="/n", source="s:/n", fstype="nfs4", options="rw")
+    found = warn(facts=HostFacts(network_filesystem=True, mount=mount))
+    assert "nfs4" in found["network-filesystem"].message
+
+
+@pytest.mark.parametrize(
+    ("offset", "warned"), [(0.9, False), (-1.0, True), (3.0, True), (None, False)]
+)
+def test_a_wrong_clock(offset, warned):
+    assert ("clock" in warn(facts=HostFacts(clock_offset_s=offset))) == warned
+
+
+def test_short_ios_and_no_io_are_told():
+    stats = DirectionStats(ios=1000, bytes=1, runtime_ns=10**10, short_ios=7)
+    job = FioJob(name="j", index=0, group=0, error=0, options={}, directions={"read": stats})
+    output = FioOutput(where="x", version="fio-3.33", jobs=(job,), options={})
+    assert "7 of 1,000" in warn(output)["short-ios"].message
+    assert "no-io" in warn(fake_output(ios=0))
+
+
+def test_an_error_of_fio_is_told_in_words():
+    output = parse_output((CASES / "v3.33-error-etime.out").read_bytes(), where="fio.json")
+    assert "timed out" in warn(output, job="[late]\nrw=randread\ndirect=1\n")["fio-error"].message
+
+
+def test_status_interval_alone_is_no_fault_but_a_lost_last_document_is():
+    job = "[si]\nrw=read\ndirect=1\nrate_iops=50\n"
+    for name, warned in (("v3.33-status-interval", False), ("truncated-last", True)):
+        output = parse_output((CASES / f"{name}.out").read_bytes(), where="fio.json")
+        assert ("degraded-output" in warn(output, job=job)) == warned
+
+
+def run(iops, **row):
+    output = fake_output(ios=int(iops * 10), **row)
+    one = Step(index=0, name="s", job=DIRECT, expected_s=10)
+    return measurements(output, run_id="r", step=one)
+
+
+def test_runs_that_disagree_are_told_with_their_range():
+    (found,) = run_warnings([run(3000), run(2990), run(100)])
+    assert found.code == "runs-disagree"
+    assert found.step == "s"
+    assert "100 to 3,000, median 2,990" in found.message
+
+
+def test_runs_within_a_tenth_of_their_median_agree():
+    assert run_warnings([run(950), run(1000), run(1050)]) == ()
+    assert len(run_warnings([run(940), run(1000), run(1050)])) == 1
+    assert run_warnings([run(1000)]) == ()
+    assert run_warnings([]) == ()
+    assert run_warnings([run(0), run(0)]) == ()

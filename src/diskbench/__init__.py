@@ -16,7 +16,18 @@ if TYPE_CHECKING:
 
     from diskbench.model.result import Direction
 
-__all__ = ["load_histogram", "load_measurements", "load_runs", "load_series"]
+__all__ = ["__version__", "load_histogram", "load_measurements", "load_runs", "load_series"]
+
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    """`__version__`, from the installed package's metadata, read only when somebody asks."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("diskbench")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def load_runs(*, database: str | None = None) -> pl.DataFrame:

@@ -1,0 +1,129 @@
+"""What diskbench tells on stderr: events with fields, for a person or (JSON) for a program.
+
+A module logs with `logging.getLogger(__name__).info("fio started", extra={"run": run_id})`; every
+field given in `extra` is shown. Secrets are never fields.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from datetime import UTC, datetime
+from typing import Any, Literal, TextIO
+
+Format = Literal["human", "json"]
+_OWN = logging.getLogger("diskbench")
+_PLAIN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_NOISY = ("paramiko", "dbos", "alembic")
+"""Libraries that log what their caller handles anyway; heard with --debug only."""
+
+
+class _Stderr(logging.Handler):
+    """Writes to whatever sys.stderr is now, since a progress bar replaces it while it is shown."""
+
+    def __init__(self, chosen: Format | None) -> None:
+        super().__init__()
+        self._chosen = chosen
+
+    @property
+    def chosen(self) -> Format:
+        """--log-format, else the setting; looked up at the first event, since few runs have any."""
+        if self._chosen is None:
+            self._chosen = _from_settings()
+        return self._chosen
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line."""
+        try:
+            text = _as_json(record) if self.chosen == "json" else _as_text(record, sys.stderr)
+            print(text, file=sys.stderr)
+        except Exception:  # noqa: BLE001 - as every logging handler: telling must not break doing
+            self.handleError(record)
+
+
+def set_up(chosen: Format | None, *, verbose: bool = False, debug: bool = False) -> None:
+    """Send events to stderr: warnings, with `verbose` what happens, with `debug` everything."""
+    root = logging.getLogger()
+    for handler in root.handlers[:]:
+        if isinstance(handler, _Stderr):
+            root.removeHandler(handler)
+    root.addHandler(_Stderr(chosen))
+    _OWN.setLevel(logging.DEBUG if debug else logging.INFO if verbose else logging.WARNING)
+    for name in _NOISY:
+        logging.getLogger(name).setLevel(logging.INFO if debug else logging.CRITICAL)
+
+
+def debugging() -> bool:
+    """Was --debug given?"""
+    return _OWN.isEnabledFor(logging.DEBUG)
+
+
+def emit_problem(kind: str, message: str, advice: str, exit_code: int) -> None:
+    """Tell an error and what to do about it, in the chosen format."""
+    if _format() == "json":
+        record = {"time": _now(), "level": "error", "event": message, "kind": kind}
+        print(json.dumps({**record, "advice": advice, "exit_code": exit_code}), file=sys.stderr)
+        return
+    label = _styled("error:", "1;31", sys.stderr)
+    print(f"{label} {message}", file=sys.stderr)
+    for line in advice.splitlines():
+        print(f"  {line}", file=sys.stderr)
+
+
+def _format() -> Format:
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, _Stderr):
+            return handler.chosen
+    return "human"
+
+
+def _from_settings() -> Format:
+    from diskbench.errors import DiskbenchError
+    from diskbench.settings import load_settings
+
+    try:
+        return load_settings().settings.log_format
+    except DiskbenchError:
+        return "human"  # the command itself will tell what is wrong with the settings
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    return {k: v for k, v in vars(record).items() if k not in _PLAIN_FIELDS}
+
+
+def _as_json(record: logging.LogRecord) -> str:
+    told: dict[str, Any] = {
+        "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+        "level": record.levelname.lower(),
+        "logger": record.name,
+        "event": record.getMessage(),
+        **_fields(record),
+    }
+    if record.exc_info:
+        told["traceback"] = logging.Formatter().formatException(record.exc_info)
+    return json.dumps(told, default=str)
+
+
+def _as_text(record: logging.LogRecord, stream: TextIO) -> str:
+    clock = datetime.fromtimestamp(record.created, UTC).astimezone().strftime("%H:%M:%S")
+    level = record.levelname.lower()
+    colour = {"warning": "33", "error": "1;31", "critical": "1;31"}.get(level, "2")
+    fields = "".join(f" {k}={v}" for k, v in _fields(record).items())
+    text = f"{clock} {_styled(level, colour, stream)} {record.getMessage()}"
+    text += _styled(fields, "2", stream) if fields else ""
+    if record.exc_info:
+        text += "\n" + logging.Formatter().formatException(record.exc_info)
+    return text
+
+
+def _styled(text: str, code: str, stream: TextIO) -> str:
+    """`text` in a colour where the stream is a terminal and nobody asked for none (NO_COLOR)."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
+        return text
+    return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()

@@ -1,0 +1,60 @@
+"""An error as a person or a program reads it on stderr, and the exit code it means."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+from diskbench.cli.events import debugging, emit_problem
+from diskbench.errors import DiskbenchError
+
+UNEXPECTED = 1
+
+
+def report(error: BaseException) -> int:
+    """Tell `error` on stderr; returns the exit code.
+
+    A DiskbenchError is told by its message and advice. Anything else is a fault of diskbench: one
+    line, and the traceback goes to a file. With --debug the traceback is printed for both.
+    """
+    if debugging():
+        traceback.print_exception(error, file=sys.stderr)
+    if isinstance(error, DiskbenchError):
+        emit_problem(type(error).__name__, error.message, error.advice, error.exit_code)
+        return error.exit_code
+    line = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    kept = _keep_traceback(error)
+    advice = "this is a fault in diskbench, not in your input; please report it"
+    if kept:
+        advice += f" with {kept}"
+    emit_problem(type(error).__name__, line, advice, UNEXPECTED)
+    return UNEXPECTED
+
+
+def _keep_traceback(error: BaseException) -> Path | None:
+    """Write the traceback, without the values of variables, where only this user can read it."""
+    text = "".join(traceback.format_exception(error))
+    name = f"{type(error).__name__.lower()}-{os.getpid()}-"
+    for folder in (_log_folder(), None):
+        try:
+            if folder:
+                folder.mkdir(parents=True, exist_ok=True)
+            handle, path = tempfile.mkstemp(".txt", f"diskbench-{name}", folder)
+            with os.fdopen(handle, "w") as file:
+                file.write(text)
+        except OSError:
+            continue
+        return Path(path)
+    return None
+
+
+def _log_folder() -> Path | None:
+    from platformdirs import user_log_path
+
+    try:
+        return user_log_path("diskbench")
+    except (OSError, RuntimeError):  # no home directory
+        return None

@@ -1,0 +1,75 @@
+"""Commands that are imported when they are run, not when they are listed.
+
+`diskbench --help` and shell completion know every command's name and one line about it from
+COMMANDS; its module, and all that imports, is loaded when somebody asks for that command.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context
+
+COMMANDS: dict[str, str] = {
+    "run": "Measure a disk: on this machine, or on others over SSH.",
+    "resume": "Go on with runs whose process died.",
+    "cancel": "Ask a running trial to stop, collect and clean up.",
+    "gc": "Give back what runs left behind.",
+    "profiles": "What can be measured: list, show, render, validate.",
+    "devices": "The block devices of a machine, and their identities.",
+    "results": "Read, export, import, rebuild and delete what was measured.",
+    "providers": "Where machines come from, and what each provider can do.",
+    "config": "Every setting, its value, and where the value came from.",
+    "schema": "The JSON schemas of what diskbench prints.",
+    "version": "The version of diskbench.",
+}
+"""Command → its line in the help. The module is `diskbench.cli.<command>`; what is mounted is its
+`app` (a typer.Typer) or, where there is none, the function named like the command."""
+
+
+class LazyGroup(TyperGroup):
+    """A group that lists COMMANDS and loads one only to run it."""
+
+    def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002 - typer's
+        """The names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:  # noqa: ARG002
+        """A placeholder with the command's one line: enough for help and completion."""
+        line = COMMANDS.get(cmd_name)
+        return TyperCommand(cmd_name, help=line, rich_markup_mode=None) if line else None
+
+    def resolve_command(
+        self, ctx: Context, args: list[str]
+    ) -> tuple[str | None, Command | None, list[str]]:
+        """The real command that `args` begin with; a name that is none gets the nearest ones."""
+        name, *rest = args
+        if name in COMMANDS:
+            return name, load(name), rest
+        if not ctx.resilient_parsing and not name.startswith("-"):
+            near = difflib.get_close_matches(name, COMMANDS, n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(COMMANDS)}"
+            ctx.fail(f"unknown command {name!r}: {hint}")
+        return super().resolve_command(ctx, args)
+
+
+def load(name: str) -> Command:
+    """Import the module of a command and make the command."""
+    module = importlib.import_module(f"diskbench.cli.{name}")
+    found: Any = getattr(module, "app", None)
+    if not isinstance(found, typer.Typer):
+        function = getattr(module, name)
+        found = typer.Typer()
+        found.command(name)(function)
+    found.rich_markup_mode = None  # plain help everywhere: rich costs 0.15 s and adds boxes
+    found._add_completion = False  # noqa: SLF001 - a sub-app has no completion flags of its own
+    command = get_command(found)
+    command.name = name
+    return command

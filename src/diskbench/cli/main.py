@@ -1,0 +1,103 @@
+"""The `diskbench` command: its options, and the one place where an error becomes an exit code.
+
+Nothing heavy is imported here: help, completion and `version` need typer alone
+(benchmarks/startup.py measures it).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from typing import Annotated, Literal
+
+import typer
+from typer.main import get_command
+
+from diskbench.cli.lazy import LazyGroup
+
+PROGRAM = "diskbench"
+INTERRUPTED = 130
+BROKEN_PIPE = 141  # 128 + SIGPIPE: what a shell reports for any program whose reader left
+
+app = typer.Typer(
+    name=PROGRAM,
+    cls=LazyGroup,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with: diskbench run --profile quick --path DIR",
+)
+
+
+@app.callback()
+def diskbench(
+    log_format: Annotated[
+        Literal["human", "json"] | None,
+        typer.Option(help="How events are written to stderr.", show_default=False),
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")] = False,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", envvar="DISKBENCH_DEBUG", help="Tell all, with tracebacks."),
+    ] = False,
+) -> None:
+    """Measure how fast a disk really is: fio runs, the evidence is kept, the limits are named."""
+    from diskbench.cli.events import set_up
+
+    set_up(log_format, verbose=verbose, debug=debug)
+
+
+def main() -> None:
+    """The entry point of the `diskbench` script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line; returns the exit code (DESIGN.md section 5). Never raises."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM is treated like SIGINT
+    try:
+        code = _invoke(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        if error.errno != errno.EPIPE:
+            return _fail(error)
+        _forget_stdout()
+        return BROKEN_PIPE
+    except Exception as error:  # noqa: BLE001 - the last resort: told, kept in a file, exit 1
+        return _fail(error)
+    return code
+
+
+def _invoke(arguments: list[str]) -> int:
+    """Run the command; typer's own ways to end become an exit code, everything else is raised."""
+    from typer.exceptions import Abort, TyperException
+
+    try:
+        code = get_command(app).main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
+    except TyperException as error:
+        error.show() if hasattr(error, "show") else print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except Abort:
+        return INTERRUPTED
+    except SystemExit as left:
+        # typer swallows a broken pipe and exits 1, the code of a failed measurement.
+        if isinstance(left.__context__, OSError):
+            raise left.__context__ from None
+        return left.code if isinstance(left.code, int) else int(left.code is not None)
+    return code if isinstance(code, int) else 0
+
+
+def _fail(error: Exception) -> int:
+    from diskbench.cli.failures import report
+
+    return report(error)
+
+
+def _forget_stdout() -> None:
+    """Keep the interpreter from complaining about stdout once more when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

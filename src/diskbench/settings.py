@@ -21,6 +21,8 @@ from diskbench.store.urls import printable
 PREFIX = "DISKBENCH_"
 FILE_NAME = "diskbench.toml"
 USER_FILE_NAME = "config.toml"
+_NO_SETTINGS = {"DISKBENCH_DEBUG"}
+"""Variables of ours that a command reads by itself."""
 
 
 class Settings(Frozen):
@@ -98,7 +100,7 @@ def load_settings(
     for name, value, origin in sources:
         if name not in values:
             values[name], origins[name] = value, origin
-    known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields} | _NO_SETTINGS
     unknown = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
     return Loaded(_validated(values, origins), origins, tuple(unknown))
 
@@ -108,7 +110,7 @@ _Value = tuple[str, Any, str]
 
 def _flags(flags: Mapping[str, str | None]) -> list[_Value]:
     return [
-        (name, value, f"--{name.removesuffix('_url').replace('_', '-')}")
+        (name, value, f"--{name.replace('_', '-')}")
         for name, value in flags.items()
         if value is not None
     ]

@@ -188,11 +188,17 @@ def _put_files(
     store: EvidenceStore, prefix: str, record: StepRecord, files: Mapping[str, bytes]
 ) -> None:
     for name, file in record.files.items():
-        put_file(store, prefix, file, files[name])
+        _put_file(store, prefix, file, files[name])
 
 
-def put_file(store: EvidenceStore, prefix: str, file: FileRecord, data: bytes) -> None:
-    """Write one file as its record says, compressed where its key ends in .zst."""
+def put_original(store: EvidenceStore, prefix: str, name: str, data: bytes) -> FileRecord:
+    """Keep an imported file beside the steps of its run."""
+    file = _record(f"imported/{name}", data)
+    _put_file(store, prefix, file, data)
+    return file
+
+
+def _put_file(store: EvidenceStore, prefix: str, file: FileRecord, data: bytes) -> None:
     store.put(f"{prefix}/{file.key}", _compress(data) if file.key.endswith(".zst") else data)
 
 

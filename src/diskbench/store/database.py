@@ -118,7 +118,7 @@ def _make_directory(url: sa.URL) -> None:
         ) from error
 
 
-_CHOOSE = "choose another place with --database or DISKBENCH_DATABASE_URL"
+_CHOOSE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
 
 
 def _sqlite_pragmas(connection: sqlite3.Connection, _record: object) -> None:

@@ -151,5 +151,5 @@ def _advice(cause: str) -> str:
             "host, and finished steps are not run again"
         )
     if "Permission denied" in cause or "Read-only" in cause or "Not a directory" in cause:
-        return "choose another place with --evidence or DISKBENCH_EVIDENCE_URL"
+        return "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
     return "'diskbench config' shows where the URL comes from; then 'diskbench resume' goes on"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,10 @@ from diskbench.store.log_scan import Log, run, scan
 
 if TYPE_CHECKING:
     import duckdb
+
+SLIVER_S = 0.1
+"""A last second shorter than this is counted with the one before it: what was in flight at the end
+completes in it, and a rate over a few ms says nothing."""
 
 
 def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
@@ -95,3 +100,41 @@ def rate_windows(db: duckdb.DuckDBPyConnection, *, skip_latency: bool) -> None:
         FROM weighted GROUP BY ALL
         """
     )
+
+
+def fill_tail(
+    db: duckdb.DuckDBPyConnection, direction: int, *, ios: int, size: int, runtime_s: float
+) -> None:
+    """Add what fio's JSON counts beyond the logged windows to the seconds that have none.
+
+    Whether fio still logs the last window of a job is a matter of a millisecond, so each job's
+    logged time is looked at. With t_j the time that job j did not log, every job gets the rate
+    (total − Σ logged) / Σ t_j in the seconds that it did not log.
+    """
+    rows = db.execute(
+        """
+        SELECT coalesce(max(time) FILTER (kind IN ('iops', 'bw')) - any_value(zero.ms), 0) / 1000
+        FROM windows, zero WHERE direction = ? GROUP BY job
+        """,
+        [direction],
+    ).fetchall()
+    ends = [row[0] for row in rows if runtime_s - row[0] > SLIVER_S]
+    missing_s = sum(runtime_s - end for end in ends)
+    counted = db.execute(
+        "SELECT coalesce(sum(ios), 0), coalesce(sum(bytes), 0) FROM counted WHERE direction = ?",
+        [direction],
+    ).fetchone()
+    if not ends or counted is None:
+        return
+    rates = [
+        max(total - logged, 0) / missing_s
+        for total, logged in zip((ios, size), counted, strict=True)
+    ]
+    for end in ends:
+        # A window ends a little after its second; the sliver keeps 1.001 s from being second 1.
+        first, last = math.floor(end + SLIVER_S), math.ceil(runtime_s - SLIVER_S)
+        seconds = range(first, max(last, first + 1))
+        db.executemany(
+            "INSERT INTO counted VALUES (?, ?, ?, ?)",
+            [(second, direction, *rates) for second in seconds],
+        )

@@ -54,11 +54,18 @@ class StepEntry(_Record):
 
 
 class ImportRecord(_Record):
-    """Where imported numbers came from: the file as it was given, and what read it."""
+    """Where imported numbers came from. `files` are the originals; their keys lie under the run.
 
-    file: FileRecord
-    name: str
+    `name` is the file that holds the numbers (the first log where there is none), as it was given;
+    `index` counts the runs in it.
+    """
+
     kind: str
+    name: str
+    index: int
+    tool_version: str
+    created_at: str
+    files: dict[str, FileRecord]
 
 
 class Manifest(_Record):

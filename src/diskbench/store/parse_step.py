@@ -20,6 +20,8 @@ FIO_JSON = "fio.json"
 FIO_EXIT = "fio.exit"
 STDERR = "stderr.txt"
 SAMPLES = "samples.txt"
+PARSED_FILES = (FIO_JSON, FIO_EXIT, STDERR, SAMPLES)
+"""All that `step_result` reads; logs are read when somebody asks for a series."""
 _TAIL_LINES = 5
 
 

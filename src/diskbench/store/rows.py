@@ -4,7 +4,8 @@ ends as after once; each is one transaction and raises StoreUnavailable when the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -16,7 +17,7 @@ from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.upsert import insert_missing, upsert
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy.engine import Connection, Engine
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from diskbench.model.result import RunState, StepResult
     from diskbench.model.spec import Plan
 
+Row = Mapping[str, Any]
+_AT_ONCE = 500
 FINAL_STATES = ("done", "failed", "interrupted", "cancelled")
 
 
@@ -95,15 +98,25 @@ def write_step(connection: Connection, run_id: str, result: StepResult) -> None:
     )
 
 
-def load_results(database: Engine, run_id: str) -> tuple[StepResult, ...]:
-    """The finished steps of a run, in order, as they were saved."""
-    from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004
-
+def load_results(database: Engine, *run_ids: str) -> dict[str, tuple[StepResult, ...]]:
+    """The finished steps of each run, in order, as they were saved."""
+    found: dict[str, tuple[StepResult, ...]] = {}
     with transaction(database) as connection:
-        steps, measurements, warnings = (
-            [dict(row) for row in _of_run(connection, table, run_id)]
-            for table in (schema.step, schema.measurement, schema.warning)
-        )
+        for chunk in _chunks(run_ids):
+            rows = [
+                _by_run(connection, table, chunk)
+                for table in (schema.step, schema.measurement, schema.warning)
+            ]
+            for run_id in chunk:
+                found[run_id] = _results(*(by_run.get(run_id, []) for by_run in rows))
+    return found
+
+
+def _results(
+    steps: Sequence[Row], measurements: Sequence[Row], warnings: Sequence[Row]
+) -> tuple[StepResult, ...]:
+    from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
+
     return tuple(
         StepResult(
             **_fields(StepResult, step),
@@ -122,7 +135,7 @@ def load_results(database: Engine, run_id: str) -> tuple[StepResult, ...]:
     )
 
 
-def _fields(noun: type[Frozen], row: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(noun: type[Frozen], row: Row) -> dict[str, Any]:
     return {name: row[name] for name in noun.model_fields if name in row}
 
 
@@ -169,19 +182,20 @@ def run_times(database: Engine, run_id: str) -> tuple[str | None, tuple[int, ...
         began = connection.execute(
             sa.select(schema.run.c.started_at).where(schema.run.c.run_id == run_id)
         ).scalar_one_or_none()
-        steps = [dict(row) for row in _of_run(connection, schema.step, run_id)]
+        steps = _by_run(connection, schema.step, [run_id]).get(run_id, [])
     return (
         began or (steps[0]["started_at"] if steps else None),
         tuple(step["step_index"] for step in steps),
     )
 
 
-def delete_runs(database: Engine, run_ids: tuple[str, ...]) -> int:
+def delete_runs(database: Engine, run_ids: Sequence[str]) -> int:
     """Delete runs with all their rows, and trials and campaigns left empty; returns how many."""
     with transaction(database) as connection:
-        gone = connection.execute(
-            sa.delete(schema.run).where(schema.run.c.run_id.in_(run_ids))
-        ).rowcount
+        gone = sum(
+            connection.execute(sa.delete(schema.run).where(schema.run.c.run_id.in_(chunk))).rowcount
+            for chunk in _chunks(run_ids)
+        )
         sweep_empty(connection)
     return gone
 
@@ -196,14 +210,19 @@ def sweep_empty(connection: Connection) -> None:
         connection.execute(sa.delete(parent).where(~children.exists()))
 
 
-def _of_run(connection: Connection, table: sa.Table, run_id: str) -> list[sa.RowMapping]:
-    found = connection.execute(
-        sa.select(table).where(table.c.run_id == run_id).order_by(*_order(table))
-    )
-    return cast("list[sa.RowMapping]", list(found.mappings()))
-
-
-def _order(table: sa.Table) -> list[sa.Column[Any]]:
-    """Rows of a step stand in the order in which they were made."""
+def _by_run(
+    connection: Connection, table: sa.Table, run_ids: Sequence[str]
+) -> dict[str, list[Row]]:
+    """The rows of several runs, those of each in the order in which they were made."""
     names = ("step_index", "position") if "position" in table.c else ("step_index",)
-    return [table.c[name] for name in names]
+    query = sa.select(table).where(table.c.run_id.in_(run_ids))
+    found: dict[str, list[Row]] = {}
+    for row in connection.execute(query.order_by(*(table.c[name] for name in names))).mappings():
+        found.setdefault(row["run_id"], []).append(dict(row))
+    return found
+
+
+def _chunks(run_ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Databases take some thousand parameters in one statement, not any number."""
+    for start in range(0, len(run_ids), _AT_ONCE):
+        yield run_ids[start : start + _AT_ONCE]

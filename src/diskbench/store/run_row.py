@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from diskbench.model.spec import Plan
+from diskbench.store import schema
 from diskbench.store.clock import ulid_time
+from diskbench.store.manifest import ImportRecord, Manifest
 from diskbench.store.parse_step import PARSER_VERSION
 
 EMULATED_PROVIDERS = frozenset({"lab", "fake"})
@@ -82,6 +84,43 @@ def run_row(plan: Plan, run_index: int, evidence_url: str) -> dict[str, Any]:
         "format": plan.format,
         "parser_version": PARSER_VERSION,
     }
+
+
+def imported_run_row(
+    manifest: Manifest,
+    record: ImportRecord,
+    facts: Mapping[str, str | int | float],
+    evidence_url: str,
+) -> dict[str, Any]:
+    """The row of a run that somebody else measured; what its file does not tell is None."""
+    hostname = facts.get("hosts")
+    memory_bytes = facts.get("physical_memory_bytes")
+    known = {
+        "run_id": manifest.run_id,
+        "trial_id": manifest.trial_id,
+        "campaign_id": manifest.campaign_id,
+        "run_index": manifest.run_index,
+        "replicate": 0,
+        "state": manifest.state,
+        "created_at": record.created_at,
+        "started_at": manifest.started_at,
+        "finished_at": manifest.finished_at,
+        "profile": record.name,
+        "parameters": {},
+        "labels": manifest.labels,
+        "provider": f"import/{record.kind}",
+        "hostname": str(hostname) if hostname is not None else None,
+        "memory_bytes": int(memory_bytes) if memory_bytes is not None else None,
+        "fio_version": manifest.fio_version,
+        "emulated": False,
+        "unverified": True,
+        "imported": True,
+        "evidence_url": evidence_url,
+        "diskbench_version": manifest.diskbench_version,
+        "format": manifest.format,
+        "parser_version": PARSER_VERSION,
+    }
+    return {name: known.get(name) for name in schema.run.c.keys()}  # noqa: SIM118 - names
 
 
 def marks(row: Mapping[str, Any]) -> dict[str, bool]:

@@ -71,6 +71,6 @@ def test_the_trial_is_unclaimed_when_its_last_run_ends(database, evidence, measu
 def test_saved_steps_are_read_back_as_they_were(database, measured, fio_files):
     run_id = measured.run_ids[0]
     step, files = fio_files[0]
-    saved = load_results(database, run_id)
+    saved = load_results(database, run_id)[run_id]
     assert saved[0] == step_result(step, run_id, files, measured.facts, **TIMES)
     assert [result.step for result in saved] == ["write", "read"]

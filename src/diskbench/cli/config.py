@@ -1,0 +1,44 @@
+"""`diskbench config`: every setting and where it came from."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+FORMAT = 1
+
+
+def config(
+    output: Annotated[
+        Literal["table", "json"], typer.Option(help="What to print on stdout.")
+    ] = "table",
+) -> None:
+    """Print each setting, its value, and where it came from; passwords are never shown.
+
+    Flag > DISKBENCH_* environment > ./diskbench.toml > the user's config.toml > default.
+    """
+    from diskbench.settings import Settings, load_settings
+
+    loaded = load_settings()
+    rows = [
+        (name, loaded.settings.shown(name), loaded.origins[name]) for name in Settings.model_fields
+    ]
+    if output == "json":
+        import json
+
+        settings = {name: {"value": value, "origin": origin} for name, value, origin in rows}
+        print(json.dumps({"format": FORMAT, "settings": settings}, indent=2))
+    else:
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in ("setting", "value", "from"):
+            table.add_column(column, overflow="fold")
+        for row in rows:
+            table.add_row(*row)
+        Console().print(table)
+    for name in loaded.unknown_variables:
+        print(f"warning: the environment variable {name} is no setting", file=sys.stderr)

@@ -1,0 +1,261 @@
+"""`diskbench results`: what was measured."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.store.query import Filter
+
+app = typer.Typer(
+    help="List, show, export, delete, rebuild and import results.", no_args_is_help=True
+)
+
+Output = Literal["table", "json", "csv"]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        "-f",
+        metavar="FIELD=VALUE",
+        help="Only runs that meet all: profile=quick, iops>3000, label.team=x, kernel~6.1.",
+    ),
+]
+Since = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Not before: 2026-11-21, 36h, 7d, 4w.")
+]
+Until = Annotated[str | None, typer.Option(metavar="TIME", help="Not after, in the same form.")]
+Shown = Annotated[Output, typer.Option("--output", help="What to print on stdout.")]
+_TABLE_LIMIT = 50
+
+
+@app.command("list")
+def list_(
+    filter_: Filters = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="At most so many, newest first; 0: all (default: table 50, else all)."
+        ),
+    ] = None,
+    output: Shown = "table",
+    database_url: DatabaseUrl = None,
+) -> None:
+    """List runs, newest first."""
+    from diskbench.cli.stores import database
+    from diskbench.store.export import csv_text, run_fields
+    from diskbench.store.query import count_runs, find_runs
+
+    wanted = _filters(filter_, since, until)
+    most = _TABLE_LIMIT if limit is None and output == "table" else limit or None
+    engine = database(database_url)
+    runs = find_runs(engine, wanted, limit=most)
+    if output == "json":
+        _print_document(runs)
+    elif output == "csv":
+        sys.stdout.write(csv_text(runs, run_fields()))
+    else:
+        _print_runs(runs)
+        if len(runs) == most and (total := count_runs(engine, wanted)) > len(runs):
+            _say(f"the newest {len(runs)} of {total:,}; --limit 0 lists all")
+
+
+@app.command()
+def show(
+    run_id: Annotated[
+        str, typer.Argument(help="A run's id, the beginning of it, or `last`.")
+    ] = "last",
+    output: Shown = "table",
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Show one run: its table, its warnings, and where its evidence lies."""
+    from diskbench.cli.stores import database
+    from diskbench.store.query import find_run
+    from diskbench.store.rows import load_results
+
+    engine = database(database_url)
+    run = find_run(engine, run_id)
+    steps = load_results(engine, run["run_id"])[run["run_id"]]
+    if output == "json":
+        from diskbench.store.document import results_document
+        from diskbench.store.export import json_text
+
+        print(json_text(results_document([run], {run["run_id"]: steps})))
+    elif output == "csv":
+        from diskbench.store.export import csv_text, measurement_fields
+        from diskbench.store.query import Filter, find_measurements
+
+        rows = find_measurements(engine, [Filter("run_id", "=", run["run_id"])])
+        sys.stdout.write(csv_text(rows, measurement_fields()))
+    else:
+        from diskbench.cli.results_show import print_run
+
+        print_run(run, steps)
+
+
+@app.command()
+def export(
+    format_: Annotated[
+        Literal["csv", "json", "parquet"], typer.Option("--format", help="How to write the rows.")
+    ] = "csv",
+    to: Annotated[
+        Path | None, typer.Option("-o", "--to", metavar="FILE", help="Where to (default: stdout).")
+    ] = None,
+    filter_: Filters = None,
+    since: Since = None,
+    until: Until = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Write measurement rows, each with the columns of its run; JSON as in `show`."""
+    from diskbench.cli.stores import database
+
+    engine = database(database_url)
+    data = _exported(engine, format_, _filters(filter_, since, until))
+    if to is None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    else:
+        _write(to, data)
+
+
+@app.command()
+def delete(
+    run_ids: Annotated[list[str] | None, typer.Argument(help="Ids, or beginnings of them.")] = None,
+    filter_: Filters = None,
+    since: Since = None,
+    until: Until = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    keep_evidence: Annotated[
+        bool, typer.Option("--keep-evidence", help="Delete rows only; `rebuild` brings them back.")
+    ] = False,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Delete runs: their evidence and their rows."""
+    from diskbench.cli.results_delete import delete_runs
+    from diskbench.cli.stores import database, evidence
+
+    delete_runs(
+        database(database_url),
+        None if keep_evidence else evidence(evidence_url),
+        tuple(run_ids or ()),
+        _filters(filter_, since, until),
+        yes=yes,
+    )
+
+
+@app.command()
+def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) -> None:
+    """Make every row again from the evidence, into an empty or an existing database."""
+    from diskbench.cli.stores import database, evidence
+    from diskbench.store.rebuild import rebuild as make_again
+
+    done = make_again(database(database_url), evidence(evidence_url))
+    print(f"rebuilt {len(done.runs)} runs")
+    if done.unfinished:
+        _say(f"left alone, because they are not finished: {', '.join(done.unfinished)}")
+    for run_id, error in done.failed:
+        _say(f"run {run_id} could not be rebuilt: {error}")
+    if done.failed:
+        raise typer.Exit(1)
+
+
+@app.command("import")
+def import_(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="fio JSON, fio logs, GoBonnieGo JSON.")
+    ],
+    label: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label kept with the rows.")
+    ] = None,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Take in what others measured, as runs marked `imported`; the same file twice is one run.
+
+    Log files beside one fio JSON file, in the same directory, are its logs.
+    """
+    from importlib.metadata import version
+
+    from diskbench.cli.stores import database, evidence
+    from diskbench.plan.cells import key_values
+    from diskbench.store.imports import import_source, read_sources
+    from diskbench.store.rebuild import rows_of, write_run
+
+    labels = dict(key_values("--label", label or ()))
+    sources = read_sources(files)
+    engine, store = database(database_url), evidence(evidence_url)
+    for source in sources:
+        for manifest in import_source(store, source, labels=labels, version=version("diskbench")):
+            write_run(engine, rows_of(store, manifest))
+            print(manifest.run_id)
+            _say(f"{source.name} is run {manifest.run_id}")
+
+
+def _filters(texts: Sequence[str] | None, since: str | None, until: str | None) -> list[Filter]:
+    from diskbench.store.query import parse_filter
+
+    bounds = [f"created_at>={since}"] * (since is not None) + [f"created_at<={until}"] * (
+        until is not None
+    )
+    return [parse_filter(text) for text in [*(texts or ()), *bounds]]
+
+
+def _exported(engine: Engine, kind: str, filters: Sequence[Filter]) -> bytes:
+    from diskbench.store.export import csv_text, json_text, measurement_fields, parquet_bytes
+    from diskbench.store.query import find_measurements, find_runs
+
+    if kind == "json":
+        from diskbench.store.document import results_document
+        from diskbench.store.rows import load_results
+
+        runs = find_runs(engine, filters)
+        steps = load_results(engine, *(run["run_id"] for run in runs))
+        return json_text(results_document(runs, steps)).encode() + b"\n"
+    rows = find_measurements(engine, filters)
+    if kind == "csv":
+        return csv_text(rows, measurement_fields()).encode()
+    return parquet_bytes(rows, measurement_fields())
+
+
+def _print_document(runs: Sequence[dict[str, Any]]) -> None:
+    from diskbench.store.document import results_document
+    from diskbench.store.export import json_text
+
+    print(json_text(results_document(runs)))
+
+
+def _print_runs(runs: Sequence[dict[str, Any]]) -> None:
+    if not runs:
+        _say("no runs; 'diskbench run' makes one")
+        return
+    from rich.console import Console
+
+    from diskbench.report.run_list import run_list
+
+    Console().print(run_list(runs))
+
+
+def _write(path: Path, data: bytes) -> None:
+    from diskbench.errors import InvalidValue
+
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise InvalidValue(f"cannot write {path}: {error.strerror}") from error
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -1,0 +1,67 @@
+"""What `diskbench results delete` asks and does."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from diskbench.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+    from diskbench.ports import EvidenceStore
+    from diskbench.store.query import Filter
+
+
+def delete_runs(
+    database: Engine,
+    evidence: EvidenceStore | None,
+    run_ids: Sequence[str],
+    filters: Sequence[Filter],
+    *,
+    yes: bool,
+) -> None:
+    """Delete the named runs and those that meet the filters; asks first. Evidence goes before rows,
+    so that a deletion that fails half-way can be repeated. None keeps the evidence.
+
+    Raises InvalidValue when nothing is named, a run is still going on, or nobody can be asked.
+    """
+    from diskbench.store.archive import run_prefix
+    from diskbench.store.claims import list_claims
+    from diskbench.store.query import find_run, find_runs
+    from diskbench.store.rows import FINAL_STATES
+    from diskbench.store.rows import delete_runs as delete_rows
+
+    if not run_ids and not filters:
+        raise InvalidValue("nothing is named to delete", advice="give run ids, or --filter")
+    found = {run["run_id"]: run for run in (find_run(database, run_id) for run_id in run_ids)}
+    if filters:
+        found |= {run["run_id"]: run for run in find_runs(database, filters)}
+    active = {claim.trial_id for claim in list_claims(database)}
+    for run in found.values():
+        if run["trial_id"] in active and run["state"] not in FINAL_STATES:
+            raise InvalidValue(
+                f"run {run['run_id']} is {run['state']}",
+                advice=f"stop it first: diskbench cancel {run['run_id']}",
+            )
+    if not found:
+        print("no run meets that; nothing deleted", file=sys.stderr)
+        return
+    what = f"{len(found)} run{'s' * (len(found) != 1)}" + (" and evidence" if evidence else "")
+    if not yes:
+        _ask(what)
+    for run_id in found if evidence else ():
+        assert evidence is not None
+        evidence.delete(run_prefix(run_id))
+    delete_rows(database, tuple(found))
+    print(f"deleted {what}")
+
+
+def _ask(what: str) -> None:
+    if not sys.stdin.isatty():
+        raise InvalidValue(f"not asked whether to delete {what}", advice="add --yes")
+    typer.confirm(f"Delete {what} for good?", abort=True, err=True)

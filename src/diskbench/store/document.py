@@ -1,0 +1,80 @@
+"""The JSON document of results: what `--output json` prints, and the schema it is held to.
+
+    {"format": 1, "runs": [{…a run…, "steps": [{…, "measurements": […], "warnings": […]}]}]}
+
+Within a format number fields are only ever added. `steps` is there where a command shows them.
+Names end in their unit: `_bytes`, `_bytes_per_s`, `_ns`, `_s`; times are ISO 8601 in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+from diskbench.store import schema
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from diskbench.model.result import StepResult
+
+FORMAT = 1
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
+
+
+def results_document(
+    runs: Sequence[Mapping[str, Any]],
+    steps: Mapping[str, Sequence[StepResult]] | None = None,
+) -> dict[str, Any]:
+    """The document of `runs` (rows), with the steps of each by its id where they are given."""
+    found: list[dict[str, Any]] = []
+    for run in runs:
+        one = dict(run)
+        if steps is not None:
+            one["steps"] = [step.model_dump(mode="json") for step in steps[run["run_id"]]]
+        found.append(one)
+    return {"format": FORMAT, "runs": found}
+
+
+def results_schema() -> dict[str, Any]:
+    """The JSON schema of the document."""
+    from diskbench.model.result import RunState, StepResult
+
+    step = StepResult.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
+    definitions = step.pop("$defs", {})
+    columns = schema.run.c
+    run = {
+        "type": "object",
+        "properties": {
+            **{column.name: _column(column) for column in columns},
+            "state": {"enum": list(get_args(RunState))},
+            "steps": {"type": "array", "items": {"$ref": "#/$defs/StepResult"}},
+        },
+        "required": [column.name for column in columns],
+    }
+    return {
+        "$schema": _DIALECT,
+        "title": "diskbench results",
+        "description": (__doc__ or "").strip(),
+        "type": "object",
+        "properties": {
+            "format": {"const": FORMAT},
+            "runs": {"type": "array", "items": {"$ref": "#/$defs/Run"}},
+        },
+        "required": ["format", "runs"],
+        "$defs": {"Run": run, "StepResult": step} | _open(definitions),
+    }
+
+
+def _column(column: sa.Column[Any]) -> dict[str, Any]:
+    kind = _TYPES[column.type.python_type]
+    return {"type": [kind, "null"]} if column.nullable else {"type": kind}
+
+
+def _open(definitions: dict[str, Any]) -> dict[str, Any]:
+    """A reader of this format must bear fields that a later diskbench adds."""
+    return {
+        name: {key: value for key, value in one.items() if key != "additionalProperties"}
+        for name, one in definitions.items()
+    }

@@ -1,0 +1,83 @@
+"""Rows for other programs: CSV, JSON, Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from diskbench.store import schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Format = Literal["csv", "json", "parquet"]
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> str:
+    """Rows as CSV with a header; None is empty, mappings are JSON, truth is `true` or `false`."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(fields)
+    writer.writerows([_cell(row[name]) for name in fields] for row in rows)
+    return text.getvalue()
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    """A document as indented JSON."""
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def parquet_bytes(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> bytes:
+    """Rows as Parquet, columns typed as in the database; mappings are JSON text."""
+    import polars as pl
+
+    types: dict[str, Any] = _types()
+    frame = pl.DataFrame(
+        [[_plain(row[name]) for name in fields] for row in rows],
+        schema={name: types[name] for name in fields},
+        orient="row",
+    )
+    target = io.BytesIO()
+    frame.write_parquet(target)
+    return target.getvalue()
+
+
+def run_fields() -> list[str]:
+    """The columns of a run, in order."""
+    return [column.name for column in schema.run.c]
+
+
+def measurement_fields() -> list[str]:
+    """The columns of `find_measurements`, in order: those of the run, then those of the row."""
+    of_rows = [
+        c.name for c in schema.measurement.c if c.name not in (*schema.run.c.keys(), "position")
+    ]
+    return [*run_fields(), *of_rows, "job_error"]
+
+
+def _types() -> dict[str, type[pl.DataType]]:
+    import polars as pl
+
+    known: dict[type, type[pl.DataType]] = {
+        str: pl.String,
+        int: pl.Int64,
+        float: pl.Float64,
+        bool: pl.Boolean,
+        dict: pl.String,
+    }
+    columns = {c.name: c for c in (*schema.measurement.c, *schema.run.c)}
+    found = {name: known[column.type.python_type] for name, column in columns.items()}
+    return found | {"job_error": pl.Int64}
+
+
+def _plain(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else _plain(value)

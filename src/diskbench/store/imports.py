@@ -1,0 +1,238 @@
+"""Taking in what others measured: fio's JSON and logs, and GoBonnieGo's JSON.
+
+The originals are kept as evidence like any other, under an id that follows from their bytes, so
+the same file twice is one run; rows are marked `imported`. Log files that lie beside a fio JSON
+file of one step belong to it; other logs of one prefix are a run with a series and no rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import InvalidValue
+from diskbench.store import archive
+from diskbench.store.clock import now
+from diskbench.store.manifest import FileRecord, ImportRecord, Manifest
+from diskbench.store.parse_step import FIO_JSON, PARSER_VERSION
+from diskbench.store.run_row import imported_run_row
+
+if TYPE_CHECKING:
+    from diskbench.fio.imported import Imported, ImportedRun
+    from diskbench.model.result import StepResult
+    from diskbench.ports import EvidenceStore
+
+_ULID_TIME_BITS = 48
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file that holds runs (or the first of several logs), and the logs that belong to it."""
+
+    name: str
+    data: bytes
+    logs: Mapping[str, bytes]
+
+
+def read_sources(paths: Sequence[Path]) -> tuple[Source, ...]:
+    """The files of one import, logs put to where they belong. Raises InvalidValue naming a file."""
+    from diskbench.fio.imported import kind_of
+
+    contents = {path: _read(path) for path in paths}
+    kinds = {path: kind_of(data, name=path.name) for path, data in contents.items()}
+    logs = [path for path, kind in kinds.items() if kind == "fio-log"]
+    sources = []
+    for path, kind in kinds.items():
+        if kind == "fio-log":
+            continue
+        beside = [log for log in logs if log.parent == path.parent] if kind == "fio-json" else []
+        alone = [p for p, k in kinds.items() if k == "fio-json" and p.parent == path.parent] == [
+            path
+        ]
+        mine = beside if alone and _is_one_step(path, contents[path]) else []
+        logs = [log for log in logs if log not in mine]
+        sources.append(Source(path.name, contents[path], {p.name: contents[p] for p in mine}))
+    for group in _by_prefix(logs):
+        first, *rest = group
+        sources.append(Source(first.name, contents[first], {p.name: contents[p] for p in rest}))
+    return tuple(sources)
+
+
+def import_source(
+    evidence: EvidenceStore, source: Source, *, labels: Mapping[str, str], version: str
+) -> tuple[Manifest, ...]:
+    """Keep a file as evidence; returns the manifest of each run in it, for `imported_rows`.
+
+    A file that was imported before gives the manifests of then. Raises InvalidValue.
+    """
+    from diskbench.fio.imported import read_imported
+
+    found = read_imported(source.data, name=source.name, run_id_of=lambda _: "")
+    ids = tuple(_run_id(source, index, run) for index, run in enumerate(found.runs))
+    return tuple(
+        _keep(evidence, source, found, ids, index, labels, version) for index in range(len(ids))
+    )
+
+
+def imported_rows(
+    evidence: EvidenceStore, manifest: Manifest
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], tuple[StepResult, ...]]:
+    """Campaign, trial and run row and the steps of an imported run, from its evidence."""
+    from diskbench.fio.imported import read_imported
+
+    record = manifest.imported
+    assert record is not None
+    prefix = archive.run_prefix(manifest.run_id)
+    data = archive.read_file(evidence, prefix, record.name, record.files[record.name])
+    found = read_imported(data, name=record.name, run_id_of=lambda _: manifest.run_id)
+    run = found.runs[record.index]
+    campaign = {"campaign_id": manifest.campaign_id, "created_at": record.created_at}
+    trial = {
+        "trial_id": manifest.trial_id,
+        "campaign_id": manifest.campaign_id,
+        "replicate": 0,
+        "created_at": record.created_at,
+        "plan": None,
+    }
+    row = imported_run_row(manifest, record, found.facts, evidence.url)
+    return campaign, trial, row, tuple(_steps(manifest, record, found, run))
+
+
+def _keep(
+    evidence: EvidenceStore,
+    source: Source,
+    found: Imported,
+    ids: Sequence[str],
+    index: int,
+    labels: Mapping[str, str],
+    version: str,
+) -> Manifest:
+    run_id, run = ids[index], found.runs[index]
+    earlier = archive.read_manifest(evidence, run_id)
+    if earlier is not None:
+        return earlier
+    prefix, imported_at = archive.run_prefix(run_id), now()
+    started, finished = _times(run, imported_at)
+    files = {source.name: source.data, **source.logs}
+    names = {name: name for name in files}
+    if found.kind == "fio-json":
+        names[source.name] = FIO_JSON
+    if len(run.steps) == 1:  # series and histograms find them where every step has them
+        kept = archive.write_step_evidence(
+            evidence,
+            run_id,
+            run.steps[0].step,
+            {names[name]: data for name, data in files.items()},
+            started_at=started,
+            finished_at=finished,
+        )
+        folder = archive.step_folder(run.steps[0].step)
+        records = {name: _under(folder, kept.record.files[names[name]]) for name in files}
+    else:
+        records = {
+            name: archive.put_original(evidence, prefix, name, files[name]) for name in files
+        }
+    record = ImportRecord(
+        kind=found.kind,
+        name=source.name,
+        index=index,
+        tool_version=found.tool_version,
+        created_at=run.started_at or run.finished_at or imported_at,
+        files=records,
+    )
+    return archive.write_manifest(
+        evidence,
+        Manifest(
+            run_id=run_id,
+            run_index=index,
+            trial_id=ids[0],
+            campaign_id=ids[0],
+            state="done",
+            started_at=run.started_at,
+            finished_at=finished,
+            diskbench_version=version,
+            parser_version=PARSER_VERSION,
+            fio_version=found.tool_version if found.kind == "fio-json" else None,
+            labels=dict(labels),
+            marks={"emulated": False, "unverified": True, "imported": True},
+            imported=record,
+        ),
+    )
+
+
+def _steps(
+    manifest: Manifest, record: ImportRecord, found: Imported, run: ImportedRun
+) -> list[StepResult]:
+    from diskbench.model.result import StepResult, Warning  # noqa: A004 - the noun
+
+    started, finished = _times(run, manifest.finished_at)
+    notes = tuple(
+        Warning(code="import", message=f"{record.name}: {note}", advice="compare with the original")
+        for note in found.notes
+    )
+    return [
+        StepResult(
+            step_index=one.step.index,
+            step=one.step.name,
+            role=one.step.role,
+            round=one.step.round,
+            started_at=started,
+            finished_at=finished,
+            fio_exit=0,
+            fio_version=found.tool_version,
+            measurements=one.measurements,
+            warnings=notes if one is run.steps[0] else (),
+            seconds_in_fio=max((m.runtime_ns for m in one.measurements), default=0) / 1e9,
+        )
+        for one in run.steps
+    ]
+
+
+def _times(run: ImportedRun, otherwise: str) -> tuple[str, str]:
+    started = run.started_at or run.finished_at or otherwise
+    return started, run.finished_at or started
+
+
+def _run_id(source: Source, index: int, run: ImportedRun) -> str:
+    """A ULID of the time in the file (0 where it tells none) and a digest of its bytes."""
+    from ulid import ULID
+
+    digest = hashlib.sha256(f"{index}\n".encode() + source.data)
+    for name, data in sorted(source.logs.items()):
+        digest.update(f"\n{name}\n".encode() + hashlib.sha256(data).digest())
+    moment = run.started_at or run.finished_at
+    milliseconds = int(datetime.fromisoformat(moment).timestamp() * 1000) if moment else 0
+    in_range = min(max(milliseconds, 0), 2**_ULID_TIME_BITS - 1)
+    return str(ULID.from_bytes(in_range.to_bytes(6, "big") + digest.digest()[:10])).lower()
+
+
+def _under(folder: str, file: FileRecord) -> FileRecord:
+    return file.model_copy(update={"key": f"{folder}/{file.key}"})
+
+
+def _is_one_step(path: Path, data: bytes) -> bool:
+    from diskbench.fio.imported import read_imported
+
+    found = read_imported(data, name=path.name, run_id_of=lambda _: "")
+    return [len(run.steps) for run in found.runs] == [1]
+
+
+def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:
+    from diskbench.fio.logs import log_name
+
+    groups: dict[tuple[Path, str], list[Path]] = {}
+    for path in sorted(logs):
+        found = log_name(path.name)
+        groups.setdefault((path.parent, found.prefix if found else ""), []).append(path)
+    return list(groups.values())
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidValue(f"cannot read {path}: {error.strerror}") from error

@@ -1,0 +1,137 @@
+"""Making every row again from evidence alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from diskbench.errors import DiskbenchError, EvidenceDamaged
+from diskbench.store import archive, schema
+from diskbench.store.database import transaction
+from diskbench.store.imports import imported_rows
+from diskbench.store.parse_step import PARSED_FILES, step_result
+from diskbench.store.rows import ending, write_step
+from diskbench.store.run_row import campaign_row, run_row, trial_row
+from diskbench.store.upsert import insert_missing, upsert
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.result import StepResult
+    from diskbench.model.spec import Plan
+    from diskbench.ports import EvidenceStore
+    from diskbench.store.manifest import Manifest, StepEntry
+
+
+@dataclass(frozen=True)
+class RunRows:
+    """All rows of one run."""
+
+    campaign: dict[str, Any]
+    trial: dict[str, Any]
+    run: dict[str, Any]
+    steps: tuple[StepResult, ...]
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """What a rebuild did: runs made again, runs without a manifest, runs that could not be read."""
+
+    runs: tuple[str, ...]
+    unfinished: tuple[str, ...]
+    failed: tuple[tuple[str, DiskbenchError], ...]
+
+
+def rebuild(
+    database: Engine, evidence: EvidenceStore, *, on_run: Callable[[str], None] | None = None
+) -> Rebuilt:
+    """Make the rows of every finished run in `evidence` again, each run in one transaction.
+
+    Rows of runs that are not in the store, or cannot be read from it, stay as they are.
+    """
+    done: list[str] = []
+    unfinished: list[str] = []
+    failed: list[tuple[str, DiskbenchError]] = []
+    for run_id in archive.list_runs(evidence):
+        if on_run:
+            on_run(run_id)
+        try:
+            manifest = archive.read_manifest(evidence, run_id)
+            if manifest is None:
+                unfinished.append(run_id)
+                continue
+            write_run(database, rows_of(evidence, manifest))
+        except EvidenceDamaged as error:
+            failed.append((run_id, error))
+        else:
+            done.append(run_id)
+    return Rebuilt(tuple(done), tuple(unfinished), tuple(failed))
+
+
+def rows_of(evidence: EvidenceStore, manifest: Manifest) -> RunRows:
+    """The rows of a finished run. Raises EvidenceDamaged naming the file."""
+    if manifest.imported:
+        return RunRows(*imported_rows(evidence, manifest))
+    plan = _plan(evidence, manifest)
+    row = run_row(plan, manifest.run_index, evidence.url) | ending(manifest.state, manifest.problem)
+    row |= {"started_at": manifest.started_at, "finished_at": manifest.finished_at}
+    steps = tuple(
+        _step(evidence, manifest, plan, entry) for entry in manifest.steps if entry.has_rows
+    )
+    return RunRows(campaign_row(plan.campaign_id), trial_row(plan), row, steps)
+
+
+def write_run(database: Engine, rows: RunRows) -> None:
+    """Put the rows of one run in place of those that are there."""
+    run_id = rows.run["run_id"]
+    with transaction(database) as connection:
+        connection.execute(sa.delete(schema.run).where(schema.run.c.run_id == run_id))
+        insert_missing(connection, schema.campaign, [rows.campaign])
+        upsert(connection, schema.trial, [rows.trial])
+        insert_missing(connection, schema.run, [rows.run])
+        for step in rows.steps:
+            write_step(connection, run_id, step)
+
+
+def _plan(evidence: EvidenceStore, manifest: Manifest) -> Plan:
+    from pydantic import ValidationError
+
+    from diskbench.model.spec import Plan
+
+    if manifest.plan is None:
+        raise EvidenceDamaged(f"the manifest of run {manifest.run_id} names no plan")
+    folder = archive.run_prefix(manifest.run_id)
+    data = archive.read_file(evidence, folder, "plan.json", manifest.plan)
+    try:
+        return Plan.model_validate_json(data)
+    except ValidationError as error:
+        cause = error.errors()[0]
+        raise EvidenceDamaged(
+            f"evidence: {folder}/plan.json cannot be read: {cause['loc']}: {cause['msg']}",
+            advice="it was written by another diskbench: use that version to rebuild it",
+        ) from error
+
+
+def _step(evidence: EvidenceStore, manifest: Manifest, plan: Plan, entry: StepEntry) -> StepResult:
+    run_id = manifest.run_id
+    prefix = f"{archive.run_prefix(run_id)}/{entry.folder}"
+    record = archive.read_step(evidence, run_id, entry.folder)
+    if record is None or archive.digest(record) != entry.sha256:
+        raise EvidenceDamaged(f"evidence: {prefix}/step.json is not what the manifest names")
+    files = {
+        name: archive.read_file(evidence, prefix, name, file)
+        for name, file in record.files.items()
+        if name in PARSED_FILES
+    }
+    return step_result(
+        record.step,
+        run_id,
+        files,
+        plan.facts,
+        started_at=record.started_at,
+        finished_at=record.finished_at,
+    )

@@ -1,0 +1,147 @@
+"""What a job will take: seconds and bytes, read from its options without running it.
+
+Time-based jobs say their time. The others are estimated at a modest network disk's rate, which is
+stated here and in the plan; a real disk may be faster or slower.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from diskbench.errors import InvalidValue
+from diskbench.fio.jobfile import Job
+from diskbench.units import MIB, parse_size_bytes
+
+ASSUMED_BYTES_PER_S: Final = 100e6
+"""Rate at which work bound by size is estimated: a gp2 or premium disk of the smaller sizes."""
+ASSUMED_IOPS: Final = 3000
+"""Random or synced operations per second of the same disk."""
+ASSUMED_FILES_PER_S: Final = 10_000
+"""Files created, looked at or deleted per second."""
+METADATA_ENGINES: Final = frozenset(
+    {"filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete"}
+)
+_TIME = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+def seconds(text: str | None) -> float:
+    """Seconds of a fio time (`10`, `5m`, `300ms`); a range counts with its end; 0 for none."""
+    if not text:
+        return 0.0
+    last = text.split("-")[-1].strip().lower()
+    number = last.rstrip("abcdefghijklmnopqrstuvwxyz")
+    unit = last[len(number) :].strip()
+    try:
+        return float(number) * _TIME.get(unit or "s", 1.0)
+    except ValueError:
+        return 0.0
+
+
+def size_bytes(text: str | None, whole: int | None = None) -> int | None:
+    """Bytes of a fio size (`4k`, `10%` of `whole`, the end of a range); None when unknown."""
+    if not text:
+        return None
+    last = text.split("-")[-1].strip()
+    if last.endswith("%"):
+        return int(whole * float(last[:-1]) / 100) if whole else None
+    if last.endswith("z"):
+        return None
+    try:
+        return parse_size_bytes(last)
+    except InvalidValue:
+        return None
+
+
+def count(job: Job, name: str, default: int = 1) -> int:
+    """A whole number among the options; `default` when it is not there or no number."""
+    text = job.get(name) or ""
+    return int(text) if text.isdigit() else default
+
+
+def expected_s(jobs: Iterable[Job], whole: int | None) -> float:
+    """Seconds that the jobs of one step take together.
+
+    They run side by side: the longest time counts, and the work bound by size adds up at
+    ASSUMED_BYTES_PER_S, ASSUMED_IOPS or ASSUMED_FILES_PER_S.
+    """
+    timed = [0.0]
+    bound = 0.0
+    for job in jobs:
+        before = seconds(job.get("startdelay")) + seconds(job.get("ramp_time"))
+        runtime = seconds(job.get("runtime"))
+        if job.flag("time_based") and runtime:
+            timed.append(before + runtime)
+            continue
+        work = _work_s(job, whole)
+        timed.append(before)
+        bound += min(work, runtime) if runtime else work
+    return max(timed) + bound
+
+
+def _work_s(job: Job, whole: int | None) -> float:
+    clones = count(job, "numjobs")
+    engine = (job.get("ioengine") or "").lower()
+    if engine in METADATA_ENGINES:
+        return count(job, "nrfiles") * clones / ASSUMED_FILES_PER_S
+    io = size_bytes(job.get("io_size"), whole) or size_bytes(job.get("size"), whole)
+    io = (io or size_bytes(job.get("filesize"), whole) or 0) * count(job, "loops")
+    block = size_bytes((job.get("bs") or "4k").split(",")[0]) or 4096
+    operations = io / block
+    if limit := count(job, "number_ios", 0):
+        operations = min(operations or limit, limit)
+        io = int(operations * block)
+    if rate := size_bytes((job.get("rate") or "").split(",")[0]):
+        return io / rate
+    if rate_iops := count(job, "rate_iops", 0):
+        return operations / rate_iops
+    each_waits = "rand" in (job.get("rw") or "") or _syncs_each(job)
+    slowest = operations / ASSUMED_IOPS if each_waits else 0.0
+    return max(io / ASSUMED_BYTES_PER_S, slowest) * clones
+
+
+def _syncs_each(job: Job) -> bool:
+    return any(job.get(name) not in {None, "0", "none"} for name in ("fsync", "fdatasync", "sync"))
+
+
+def file_bytes(job: Job, whole: int | None) -> dict[str, int]:
+    """Bytes on the target by file, as fio lays them out; a raw device is one file, named by path.
+
+    `filename=a:b` shares the size between its files; without `filename` each clone and each of
+    `nrfiles` has its own. Metadata engines write no data: 4 KiB a file for the inode.
+    """
+    clones, files = count(job, "numjobs"), count(job, "nrfiles")
+    engine = (job.get("ioengine") or "").lower()
+    if engine == "null":
+        return {}
+    total = size_bytes(job.get("size"), whole)
+    per_file = size_bytes(job.get("filesize"), whole)
+    if engine in METADATA_ENGINES:
+        return {f"{_pattern(job)}({files} files)": files * clones * 4096}
+    end = size_bytes(job.get("offset"), whole) or 0
+    end += (size_bytes(job.get("offset_increment"), whole) or 0) * (clones - 1)
+    if named := _names(job):
+        share = per_file or (total or 0) // len(named)
+        return dict.fromkeys(named, share + end)
+    each = (per_file * files if per_file else total) or 0
+    shared = "$job" not in _pattern(job)
+    return {_pattern(job): (each + end) * (1 if shared else clones)}
+
+
+def _pattern(job: Job) -> str:
+    """What fio names the files of a job after; jobs with the same answer share files."""
+    pattern = job.get("filename_format") or "$jobname.$jobnum.$filenum"
+    return pattern.replace("$jobname", f"{job.name}$job")
+
+
+def _names(job: Job) -> list[str]:
+    """The files of all `filename` options, which add up in fio."""
+    return [
+        name
+        for option in job.options
+        if option.name == "filename" and option.value
+        for name in option.value.replace("\\:", "\0").split(":")
+    ]
+
+
+def round_up_mib(count_bytes: int) -> int:
+    """The next whole MiB."""
+    return -(-count_bytes // MIB) * MIB

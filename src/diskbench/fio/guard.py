@@ -1,0 +1,216 @@
+"""The guard: a job file may do I/O on the target, and nothing else.
+
+Every option of every section is looked at, also those that a later line would replace. What is not
+known to be harmless is refused: an option that names a path, a program, a host or a setting of the
+machine is not on the list, nor is one that fio may gain later.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import Final, Literal
+
+from diskbench.errors import ProfileError, TargetRefused
+from diskbench.fio.jobfile import JobFile, Option
+from diskbench.model.base import Frozen
+
+# fmt: off
+FILE_ENGINES: Final = frozenset({
+    "filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete", "ftruncate",
+    "falloc",
+})
+"""Engines that make or remove directory entries; on a device node they would remove the node."""
+
+ENGINES: Final = FILE_ENGINES | {
+    "libaio", "io_uring", "posixaio", "sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "null",
+}
+"""Engines that do I/O through the file or device they are given, and nothing else."""
+
+
+OURS: Final = {
+    "directory": "diskbench sets it from --path",
+    "verify_state_save": "diskbench keeps no verify state",
+    "unified_rw_reporting": "diskbench reports reads and writes apart",
+    "disk_util": "diskbench reads the disk's own counters",
+    "stats": "diskbench needs every job's figures",
+} | dict.fromkeys((
+    "write_bw_log", "write_iops_log", "write_lat_log", "write_hist_log", "log_avg_msec",
+    "log_hist_msec", "log_hist_coarseness", "log_unix_epoch", "log_alternate_epoch",
+    "log_alternate_epoch_clock_id", "job_start_clock_id", "log_window_value", "log_offset",
+    "log_prio", "log_issue_time", "log_entries", "log_compression", "log_compression_cpus",
+    "log_store_compressed", "per_job_logs", "bwavgtime", "iopsavgtime", "clat_percentiles",
+    "lat_percentiles", "slat_percentiles", "percentile_list",
+), "diskbench sets what is logged")
+"""Options that diskbench sets itself: the same for every step, or its output could not be read."""
+# fmt: on
+
+MEMORY: Final = frozenset({"malloc", "shm", "mmap", "mmapshared"})
+
+_PLAIN_VALUE = re.compile(r"[$`\\]")
+_FILE_NAME = re.compile(r"^[A-Za-z0-9._ +,@%=/-]+\Z")
+_FORMAT = re.compile(r"\$(jobname|jobnum|filenum|clientuid)(?![a-z])")
+_SECTION_NAME = re.compile(r"^[A-Za-z0-9._ +,@%()=:-]+\Z")
+
+
+@cache
+def harmless() -> frozenset[str]:
+    """Options that only shape the I/O, its data, its timing or fio's own process (up to 3.42)."""
+    text = files("diskbench.fio").joinpath("data", "harmless_options.txt").read_text("utf-8")
+    lines = (line.strip() for line in text.splitlines())
+    return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+class FioTarget(Frozen):
+    """Where fio may do I/O: a work directory, or a device by its path.
+
+    `size_bytes` is how much of it the user allows, None when that is left to the profile;
+    `capacity_bytes` is a device's size.
+    """
+
+    kind: Literal["directory", "device"]
+    path: str
+    size_bytes: int | None = None
+    capacity_bytes: int | None = None
+
+
+def check(jobfile: JobFile, target: FioTarget) -> None:
+    """Refuse a job file that could touch anything but `target`.
+
+    Raises ProfileError naming section, line and option, TargetRefused for a path that no fio job
+    file can name.
+    """
+    check_path(target)
+    for section in jobfile.sections:
+        if not _SECTION_NAME.match(section.name) or ".." in section.name:
+            raise ProfileError(
+                f"[{section.name}]: a section names a file and a step; this name holds a "
+                "character that neither may hold",
+                advice="use letters, digits, blanks and . _ + , @ % ( ) = : -",
+            )
+        for option in section.options:
+            if problem := _problem(option, target):
+                raise ProfileError(
+                    f"[{section.name}] line {option.line}: {_shown(option)}: {problem}",
+                    advice="remove the option; docs/profiles.md lists what profiles may hold",
+                )
+
+
+def check_path(target: FioTarget) -> None:
+    """Refuse a target whose path means something else inside a fio job file (`;`, `#`, `$`, …)."""
+    if re.search(r"[^\x20-\x7e]|[;#$`\\\"']", target.path) or target.path != target.path.strip():
+        raise TargetRefused(
+            f"{target.path!r} holds a character that a fio job file cannot hold",
+            advice="choose a path of plain letters, digits and - _ . / :",
+        )
+
+
+def escape(path: str) -> str:
+    """A path as `filename` and `directory` take it: fio splits both at unescaped colons."""
+    return path.replace(":", "\\:")
+
+
+def _problem(option: Option, target: FioTarget) -> str | None:
+    """Why an option is refused; None for a harmless one."""
+    name, value = option.name, option.value or ""
+    if name in OURS:
+        return OURS[name]
+    special = _SPECIAL.get(name)
+    if special is None and name not in harmless():
+        return "this option is not known to leave the rest of the machine alone"
+    if name != "filename_format" and _PLAIN_VALUE.search(value):
+        return "$, backtick and backslash are expanded by fio or a shell; templates use {{ … }}"
+    if "'" in value or '"' in value:
+        return "quotes make fio read a file or keep them in a name"
+    return special(value, target) if special else None
+
+
+def _shown(option: Option) -> str:
+    return option.key if option.value is None else f"{option.key}={option.value}"
+
+
+def _engine(value: str, target: FioTarget) -> str | None:
+    if value not in ENGINES:
+        return f"engine {value!r} is none of {', '.join(sorted(ENGINES))}"
+    if target.kind == "device" and value in FILE_ENGINES:
+        return "this engine makes and removes files; it needs a directory"
+    return None
+
+
+def _filename(value: str, target: FioTarget) -> str | None:
+    if target.kind == "device":
+        if value == target.path or (_is_inside(value) and ":" not in value):
+            return None
+        return f"only {target.path} may be written to"
+    if all(_is_inside(part) for part in value.split(":")):
+        return None
+    return "a file must lie inside the target: a relative name without .."
+
+
+def _filename_format(value: str, target: FioTarget) -> str | None:
+    if target.kind == "device":
+        return "a device has no files"
+    bare = _FORMAT.sub("x", value)
+    return None if _is_inside(bare) else "a file must lie inside the target"
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a name stays below the directory it is joined to."""
+    return (
+        bool(_FILE_NAME.match(name))
+        and not name.startswith("/")
+        and name not in {"-", "."}
+        and ".." not in name.split("/")
+    )
+
+
+def _memory(value: str, target: FioTarget) -> str | None:
+    del target
+    return None if value in MEMORY else f"memory is one of {', '.join(sorted(MEMORY))}"
+
+
+def _one_file(value: str, target: FioTarget) -> str | None:
+    return "a device is one file" if target.kind == "device" and value != "1" else None
+
+
+def _no_unlink(value: str, target: FioTarget) -> str | None:
+    on_device = target.kind == "device" and value != "0"
+    return "it would remove the device node" if on_device else None
+
+
+def _fill_device(value: str, target: FioTarget) -> str | None:
+    full = target.kind == "directory" and value != "0"
+    return "it would fill the whole filesystem" if full else None
+
+
+def _job_name(value: str, target: FioTarget) -> str | None:
+    del target
+    safe = _SECTION_NAME.match(value) and ".." not in value
+    return None if safe else "this name holds a character that no job name may hold"
+
+
+def _kb_base(value: str, target: FioTarget) -> str | None:
+    del target
+    return None if value == "1024" else "sizes are powers of 1024 in diskbench"
+
+
+def _plain(value: str, target: FioTarget) -> str | None:
+    del value, target
+    return None
+
+
+_SPECIAL: Final[dict[str, Callable[[str, FioTarget], str | None]]] = {
+    "ioengine": _engine,
+    "filename": _filename,
+    "filename_format": _filename_format,
+    "mem": _memory,
+    "nrfiles": _one_file,
+    "unlink": _no_unlink,
+    "unlink_each_loop": _no_unlink,
+    "fill_device": _fill_device,
+    "name": _job_name,
+    "wait_for": _job_name,
+    "kb_base": _kb_base,
+    "buffer_pattern": _plain,
+    "verify_pattern": _plain,
+}

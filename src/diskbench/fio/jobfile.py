@@ -1,0 +1,256 @@
+"""fio job files: parsed as fio 3.33 parses them, split into stonewall groups, written again.
+
+The rules are those of fio's `__parse_jobs_ini` and `strip_blank_end` (axboe/fio, init.c, parse.c):
+
+* `;` and `#` end a line wherever they stand; an option is `key=value` or `key` alone;
+* every section whose name starts with `global` is a [global] section, and applies to all jobs after
+  it, never to those before it;
+* keys are case-sensitive, and the last of two equal keys counts, but for `filename`, which adds up.
+
+What fio reads in a surprising way (control characters, lines beyond its buffer, `include`) is
+refused, so that the file which is checked is the file which runs.
+"""
+
+import re
+from typing import Final
+
+from diskbench.errors import ProfileError
+from diskbench.model.base import Frozen
+
+MAX_LINE: Final = 4000
+"""fio reads lines into 4,096 bytes and takes the rest of a longer one for a new line."""
+
+_SECTION = re.compile(r"^\[([^\[\]]{1,200})\]$")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+ALIASES: Final = {
+    "readwrite": "rw",
+    "blocksize": "bs",
+    "blockalign": "ba",
+    "blocksize_range": "bsrange",
+    "blocksize_unaligned": "bs_unaligned",
+    "iodepth_batch_submit": "iodepth_batch",
+    "iodepth_batch_complete": "iodepth_batch_complete_min",
+    "io_limit": "io_size",
+    "fill_fs": "fill_device",
+    "fileoffset": "offset",
+    "nr_files": "nrfiles",
+    "timeout": "runtime",
+    "iomem": "mem",
+    "mem_align": "iomem_align",
+    "ratemin": "rate_min",
+    "ratecycle": "rate_cycle",
+    "start_delay": "startdelay",
+    "wait_for_previous": "stonewall",
+    "disable_bw": "disable_bw_measurement",
+    "ss": "steadystate",
+    "ss_dur": "steadystate_duration",
+    "ss_ramp": "steadystate_ramp_time",
+    "ss_interval": "steadystate_check_interval",
+    "log_max_value": "log_window_value",
+}
+"""Second names of fio options (`fio --cmdhelp=NAME`, 3.33; the last two from fio 3.42's list)."""
+
+
+class Option(Frozen):
+    """One line of a section. `value` is None for a key that stands alone; `line` counts from 1."""
+
+    key: str
+    value: str | None = None
+    line: int = 0
+
+    @property
+    def name(self) -> str:
+        """The option's first name: `blocksize` is `bs`."""
+        return ALIASES.get(self.key, self.key)
+
+
+class Section(Frozen):
+    """A `[name]` and its options."""
+
+    name: str
+    options: tuple[Option, ...] = ()
+
+    @property
+    def is_global(self) -> bool:
+        """Whether fio takes it for defaults of the jobs after it."""
+        return self.name.startswith("global")
+
+
+class JobFile(Frozen):
+    """A whole job file, in order."""
+
+    sections: tuple[Section, ...]
+
+
+class Job(Frozen):
+    """One job with every option that holds for it, the globals before it included, in order."""
+
+    name: str
+    options: tuple[Option, ...]
+
+    def get(self, name: str) -> str | None:
+        """The value that counts: the last one; "" for a key alone, None when it is not there."""
+        found = None
+        for option in self.options:
+            if option.name == name:
+                found = option.value or ""
+        return found
+
+    def flag(self, name: str) -> bool:
+        """Whether a switch is on: alone or with any number but 0."""
+        value = self.get(name)
+        return value is not None and value.strip() not in {"0", "false"}
+
+
+class Group(Frozen):
+    """The jobs that run at the same time: one stonewall group, complete in itself."""
+
+    sections: tuple[Section, ...]
+    jobs: tuple[Job, ...]
+
+    @property
+    def name(self) -> str:
+        """Its step's name: that of its first job, and how many stand beside it."""
+        first = self.jobs[0].name
+        return first if len(self.jobs) == 1 else f"{first}+{len(self.jobs) - 1}"
+
+
+def parse(text: str) -> JobFile:
+    """The sections of a job file. Raises ProfileError naming the line."""
+    sections: list[tuple[str, list[Option]]] = []
+    for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        line = _clean(raw, number)
+        if not line:
+            continue
+        if line.startswith("["):
+            sections.append((_section_name(line, number), []))
+            continue
+        if line.startswith("include"):
+            raise ProfileError(
+                f"line {number}: {line!r}: diskbench reads no included files",
+                advice="put the included lines into the profile itself",
+            )
+        if not sections:
+            raise ProfileError(
+                f"line {number}: option {line!r} stands before any [section]",
+                advice="put it under [global]",
+            )
+        sections[-1][1].append(_option(line, number))
+    parsed = tuple(Section(name=name, options=tuple(options)) for name, options in sections)
+    if not any(not s.is_global for s in parsed):
+        raise ProfileError("the job file has no job", advice="add a [section] with rw= and size=")
+    return JobFile(sections=parsed)
+
+
+def jobs(sections: tuple[Section, ...]) -> tuple[Job, ...]:
+    """The jobs in order, each with the globals that stand before it."""
+    inherited: list[Option] = []
+    found: list[Job] = []
+    for section in sections:
+        if section.is_global:
+            inherited.extend(section.options)
+        else:
+            found.append(Job(name=section.name, options=(*inherited, *section.options)))
+    return tuple(found)
+
+
+def groups(file: JobFile) -> tuple[Group, ...]:
+    """The stonewall groups in order; each behaves alone as it did in the whole file.
+
+    A job with `stonewall` (its own or a global's) begins a group; clones made by `numjobs` stay
+    beside it (fio clears the flag for them). `stonewall` itself is left out, as nothing precedes a
+    group in its own process, and so is `wait_for` on a job of an earlier group, which has ended.
+    """
+    _refuse_exit_all(file)
+    found: list[Group] = []
+    inherited: list[Section] = []
+    members: list[Section] = []
+    for section, effective in _with_effective(file):
+        if effective is None:
+            inherited.append(section)
+            members.append(section)
+            continue
+        is_first = not any(not s.is_global for s in members)
+        if effective.flag("stonewall") and not is_first:
+            found.append(_group(members))
+            members = list(inherited)
+        members.append(section)
+    found.append(_group(members))
+    return tuple(found)
+
+
+def write(sections: tuple[Section, ...]) -> str:
+    """The text of a job file; parse() of it gives the same sections."""
+    blocks = []
+    for section in sections:
+        lines = [f"[{section.name}]"]
+        lines += [o.key if o.value is None else f"{o.key}={o.value}" for o in section.options]
+        blocks.append("\n".join(lines) + "\n")
+    return "\n".join(blocks)
+
+
+def _with_effective(file: JobFile) -> list[tuple[Section, Job | None]]:
+    effective = iter(jobs(file.sections))
+    return [(s, None if s.is_global else next(effective)) for s in file.sections]
+
+
+def _group(members: list[Section]) -> Group:
+    while members and members[-1].is_global:
+        members = members[:-1]
+    names = {s.name for s in members if not s.is_global}
+    kept = tuple(
+        section.model_copy(
+            update={"options": tuple(o for o in section.options if _stays(o, names))}
+        )
+        for section in members
+    )
+    return Group(sections=kept, jobs=jobs(kept))
+
+
+def _stays(option: Option, names: set[str]) -> bool:
+    if option.name == "stonewall":
+        return False
+    return option.name != "wait_for" or option.value in names
+
+
+def _refuse_exit_all(file: JobFile) -> None:
+    found = jobs(file.sections)
+    walls = any(job.flag("stonewall") for job in found[1:])
+    for job in found:
+        if walls and job.get("exit_what") == "all":
+            raise ProfileError(
+                f"[{job.name}]: exit_what=all ends jobs behind a stonewall, but those are steps "
+                "of their own here",
+                advice="use exit_what=group, or take the stonewall out",
+            )
+
+
+def _clean(raw: str, number: int) -> str:
+    if len(raw.encode(errors="surrogateescape")) > MAX_LINE:
+        raise ProfileError(
+            f"line {number} is longer than {MAX_LINE} bytes, which fio would cut in two",
+            advice="shorten the line",
+        )
+    if found := _CONTROL.search(raw):
+        raise ProfileError(
+            f"line {number} holds the control character {found.group()!r}", advice="remove it"
+        )
+    return re.split(r"[;#]", raw, maxsplit=1)[0].strip(" \t")
+
+
+def _section_name(line: str, number: int) -> str:
+    found = _SECTION.match(line)
+    if not found or not found.group(1).strip() or found.group(1) != found.group(1).strip():
+        raise ProfileError(
+            f"line {number}: {line!r} is no section", advice="write [name] alone on its line"
+        )
+    return found.group(1)
+
+
+def _option(line: str, number: int) -> Option:
+    key, equals, value = line.partition("=")
+    key, value = key.strip(" \t"), value.strip(" \t")
+    if not key:
+        raise ProfileError(f"line {number}: {line!r} has no option name", advice="write key=value")
+    return Option(key=key, value=value if equals else None, line=number)

@@ -1,0 +1,124 @@
+"""Offered load (MR-11): steps whose rate is a share of what an earlier step reached.
+
+Inside a job file it is written `rate_iops=75% of capacity`, where `capacity` is an earlier step.
+The sum of independent Poisson streams is a Poisson stream: the rate is dealt out over the job's
+clones, as fio 3.33 hangs at the end of offloaded jobs with a queue deeper than one (about every
+second run of 1 s at iodepth=16, never at iodepth=1).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from diskbench.errors import MeasurementFailed, ProfileError
+from diskbench.fio.estimate import count
+from diskbench.fio.jobfile import Job, Option, Section, jobs, parse, write
+from diskbench.model.result import StepResult
+from diskbench.model.spec import Step
+
+REACHED: Final = 0.99
+"""Least achieved/requested rate at which a latency at an offered load is valid (MR-11)."""
+STAND_IN_IOPS: Final = 1000.0
+"""What `render` and `validate` put in place of a rate that is not measured yet."""
+CLONE_IOPS: Final = 20
+"""Least rate of one clone: fio takes whole numbers only, and rounding must stay below 2.5 %."""
+
+_NOTATION = re.compile(r"^(\d{1,3}(?:\.\d+)?)\s*%\s*of\s+(\S.*)$")
+
+
+def share_of(value: str | None) -> tuple[float, str] | None:
+    """(share, step name) of `75% of capacity`; None for any other value."""
+    found = _NOTATION.match((value or "").strip())
+    return (float(found.group(1)) / 100, found.group(2).strip()) if found else None
+
+
+def references(sections: Sequence[Section]) -> tuple[str, ...]:
+    """The names of the steps whose rate `sections` depend on."""
+    found = (share_of(o.value) for s in sections for o in s.options if o.name == "rate_iops")
+    return tuple(reference[1] for reference in found if reference)
+
+
+def resolve(step: Step, finished: Sequence[StepResult]) -> Step:
+    """`step` with its rates filled in from the results so far; itself when it has none.
+
+    The rate of a step is the IOPS of all its jobs and directions; of several rounds the last
+    counts. Raises MeasurementFailed when the step it depends on reached nothing.
+    """
+    if "% of" not in step.job:
+        return step
+    rates = {
+        result.step: sum(
+            row.iops
+            for row in result.measurements
+            if row.scope == "step" and row.direction in {"read", "write", "trim"}
+        )
+        for result in finished
+    }
+    return step.model_copy(update={"job": fill_rates(step.job, rates, step=step.name)})
+
+
+def stand_in(step: Step, iops: float = STAND_IN_IOPS) -> Step:
+    """`step` with `iops` in place of each rate that is not measured yet, to be shown or checked."""
+    if "% of" not in step.job:
+        return step
+    rates = dict.fromkeys(references(parse(step.job).sections), iops)
+    return step.model_copy(update={"job": fill_rates(step.job, rates, step=step.name)})
+
+
+def fill_rates(job: str, rates: Mapping[str, float], *, step: str) -> str:
+    """The text of a job file with `N% of STEP` replaced by IOPS for each clone."""
+    comments = "".join(line + "\n" for line in job.split("\n") if line.startswith(";"))
+    sections = parse(job).sections
+    effective = iter(jobs(sections))
+    filled = [s if s.is_global else _filled(s, next(effective), rates, step) for s in sections]
+    return comments + write(tuple(filled))
+
+
+def requested_iops(job: str) -> float | None:
+    """Operations per second that a step's job file asks for; None where no rate is set."""
+    rates = [
+        float(rate) * count(found, "numjobs")
+        for found in jobs(parse(job).sections)
+        if (rate := (found.get("rate_iops") or "").split(",")[0]).isdigit()
+    ]
+    return sum(rates) if rates else None
+
+
+def saturated(step: Step, result: StepResult) -> bool | None:
+    """Whether the disk could not follow the offered load: achieved/requested < 0.99 (MR-11).
+
+    None where the step offers no rate. `step` is the resolved one.
+    """
+    requested = requested_iops(step.job)
+    if not requested or step.role != "offered":
+        return None
+    achieved = sum(row.iops for row in result.measurements if row.scope == "step")
+    return achieved / requested < REACHED
+
+
+def check_references(names: Sequence[str], sections: Sequence[Section]) -> None:
+    """Raise ProfileError when a rate depends on a step that does not stand before it."""
+    for wanted in references(sections):
+        if wanted not in names:
+            raise ProfileError(
+                f"rate_iops depends on step {wanted!r}, which does not come before it",
+                advice=f"steps before it: {', '.join(names) or 'none'}",
+            )
+
+
+def _filled(section: Section, job: Job, rates: Mapping[str, float], step: str) -> Section:
+    reference = share_of(job.get("rate_iops"))
+    if reference is None:
+        return section
+    share, source = reference
+    if rates.get(source, 0) <= 0:
+        raise MeasurementFailed(
+            f"step {step!r} needs the rate of step {source!r}, which reached no I/O",
+            advice="look at that step's stderr in the evidence",
+        )
+    total = rates[source] * share
+    clones = max(1, min(count(job, "numjobs"), int(total // CLONE_IOPS)))
+    each = max(1, round(total / clones))
+    kept = tuple(o for o in section.options if o.name not in {"rate_iops", "numjobs"})
+    dealt = (Option(key="numjobs", value=str(clones)), Option(key="rate_iops", value=str(each)))
+    return section.model_copy(update={"options": kept + dealt})

@@ -1,0 +1,202 @@
+"""Profiles: a fio job file as a Jinja template, under YAML front matter that says what it is for.
+
+A plain fio job file without front matter is a profile too: it is used as it stands, nothing in it
+is expanded.
+"""
+
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from diskbench.errors import ProfileError, UnknownName
+from diskbench.model.base import Frozen
+from diskbench.model.spec import Filesystem, PageCache, Role, TargetKind
+
+SUFFIX: Final = ".fio.j2"
+ParameterKind = Literal["int", "float", "bool", "str", "size", "duration"]
+Value = str | int | float | bool
+
+
+class Parameter(Frozen):
+    """One thing that `--set` may change.
+
+    `kind` is how a value is read: `size` as fio reads sizes (64k, 1g), into bytes; `duration`
+    as seconds or with s, m, h, d, into seconds. `default` may be a Jinja expression over `host`
+    and `target`, such as `{{ host.cores }}`. `minimum` and `maximum` are in the value's own unit.
+    """
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    default: Value
+    help: str
+    kind: ParameterKind = "str"
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+class ProfileLoop(Frozen):
+    """Steps repeated until a tracked job is steady (MR-2): from job `first` to the last."""
+
+    first: str
+    tracked: str
+    direction: Literal["read", "write"]
+    min_rounds: int = Field(default=5, ge=5)
+    max_rounds: int = Field(default=25, ge=5)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.max_rounds < self.min_rounds:
+            raise ValueError("max_rounds is less than min_rounds")
+        return self
+
+
+class FrontMatter(Frozen):
+    """What stands between the `---` lines."""
+
+    title: str = Field(min_length=1)
+    question: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+    notes: str = ""
+    targets: tuple[TargetKind, ...] = Field(default=("directory", "device"), min_length=1)
+    filesystem: Filesystem = "none"
+    page_cache: PageCache = "drop"
+    drop_caches_every_s: float | None = Field(default=None, gt=0)
+    roles: dict[str, Role] = Field(default_factory=dict)
+    loop: ProfileLoop | None = None
+    parameters: dict[str, Parameter] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, data: object) -> object:
+        """Put each parameter's key into it as its name."""
+        if isinstance(data, dict) and isinstance(data.get("parameters"), dict):
+            named = {
+                key: {"name": key, **value} if isinstance(value, dict) else value
+                for key, value in data["parameters"].items()
+            }
+            return {**data, "parameters": named}
+        return data
+
+
+class Profile(Frozen):
+    """A profile as it was found. `template` is the job file without its front matter.
+
+    `digest` is the SHA-256 of the whole text, front matter included. `is_template` is False for a
+    plain fio job file. `roles` maps a section name to what its step is for.
+    """
+
+    name: str
+    title: str
+    question: str
+    source: str
+    notes: str = ""
+    targets: tuple[TargetKind, ...] = ("directory", "device")
+    filesystem: Filesystem = "none"
+    page_cache: PageCache = "drop"
+    drop_caches_every_s: float | None = None
+    roles: dict[str, Role] = Field(default_factory=dict)
+    loop: ProfileLoop | None = None
+    parameters: tuple[Parameter, ...] = ()
+    template: str
+    is_template: bool = True
+    first_line: int = 1
+    digest: str
+
+
+def shipped_names() -> tuple[str, ...]:
+    """The names of the profiles that come with diskbench, sorted."""
+    return tuple(sorted(p.name.removesuffix(SUFFIX) for p in _directory().glob(f"*{SUFFIX}")))
+
+
+@cache
+def shipped_profile(name: str) -> Profile:
+    """The shipped profile `name`. Raises UnknownName with the nearest names."""
+    if name not in shipped_names():
+        raise UnknownName("profile", name, shipped_names())
+    return parse_profile((_directory() / f"{name}{SUFFIX}").read_text("utf-8"), name=name)
+
+
+def find_profile(name_or_path: str) -> Profile:
+    """A shipped profile by name, or one from a file (anything with a slash or a suffix).
+
+    Raises UnknownName for a name that is not shipped, ProfileError for a file that is unreadable.
+    """
+    if name_or_path in shipped_names():
+        return shipped_profile(name_or_path)
+    path = Path(name_or_path)
+    if "/" not in name_or_path and "." not in name_or_path and not path.is_file():
+        return shipped_profile(name_or_path)
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise ProfileError(
+            f"profile {name_or_path!r} cannot be read: {error}",
+            advice="give the path of a fio job file, or a name from `diskbench profiles list`",
+        ) from error
+    name = re.sub(r"(\.fio)?\.j2$|\.fio$", "", path.name)
+    return parse_profile(text, name=name)
+
+
+def parse_profile(text: str, *, name: str) -> Profile:
+    """The profile in `text`. Raises ProfileError naming every mistake in its front matter."""
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    matter, body, first_line = _split(text, name)
+    if matter is None:
+        return Profile(
+            name=name,
+            title=name,
+            question="How does this disk do under the user's own fio job file?",
+            source="the user's fio job file",
+            template=text,
+            is_template=False,
+            digest=digest,
+        )
+    front = _front_matter(matter, name)
+    fields = {key: getattr(front, key) for key in FrontMatter.model_fields}
+    fields["parameters"] = tuple(front.parameters.values())
+    return Profile(name=name, template=body, first_line=first_line, digest=digest, **fields)
+
+
+def _split(text: str, name: str) -> tuple[str | None, str, int]:
+    """Front matter (None where there is none), the rest, and the rest's first line number."""
+    lines = text.split("\n")
+    if lines[0].rstrip() != "---":
+        return None, text, 1
+    for number, line in enumerate(lines[1:], start=1):
+        if line.rstrip() == "---":
+            return "\n".join(lines[1:number]), "\n".join(lines[number + 1 :]), number + 2
+    raise ProfileError(
+        f"profile {name!r}: the front matter has no end", advice="close it with a line ---"
+    )
+
+
+def _front_matter(matter: str, name: str) -> FrontMatter:
+    import yaml
+
+    try:
+        data = yaml.safe_load(matter)
+    except yaml.YAMLError as error:
+        raise ProfileError(
+            f"profile {name!r}: the front matter is no YAML: {error}",
+            advice="see `diskbench profiles show quick` for an example",
+        ) from error
+    try:
+        return FrontMatter.model_validate(data if data is not None else {})
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"{'.'.join(str(part) for part in e['loc']) or 'front matter'}: {e['msg']}"
+            for e in error.errors()
+        )
+        raise ProfileError(
+            f"profile {name!r}: {wrong}", advice="docs/profiles.md lists the fields"
+        ) from error
+
+
+def _directory() -> Path:
+    """Where the shipped profiles lie: inside the installed package, or beside a checkout's src."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "profiles" / "jobs"
+    return installed if installed.is_dir() else package.parents[1] / "profiles" / "jobs"

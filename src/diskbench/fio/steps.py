@@ -1,0 +1,171 @@
+"""From a rendered job file to steps: a stonewall group is a fio process with its own job file."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from diskbench.errors import ProfileError
+from diskbench.fio.estimate import expected_s, file_bytes, round_up_mib
+from diskbench.fio.guard import FioTarget, check, escape
+from diskbench.fio.jobfile import Group, Option, Section, groups, jobs, parse, write
+from diskbench.fio.offered import check_references, references
+from diskbench.fio.options import check_version, parse_version
+from diskbench.fio.profiles import Profile
+from diskbench.fio.template import Rendered
+from diskbench.model.spec import Loop, Role, Step
+from diskbench.units import format_bytes
+
+__all__ = ["FioTarget", "build_steps", "space_bytes"]
+
+DEFAULTS: Final = {
+    "ioengine": "libaio",
+    "direct": "1",
+    "randrepeat": "0",
+    "refill_buffers": "1",
+}
+"""What holds unless a template says otherwise: direct I/O, other offsets and data on each pass."""
+
+SET: Final = {
+    "write_bw_log": "fio",
+    "write_iops_log": "fio",
+    "write_lat_log": "fio",
+    "write_hist_log": "fio",
+    "log_avg_msec": "1000",
+    "log_hist_msec": "1000",
+    "log_unix_epoch": "1",
+    "per_job_logs": "1",
+    "clat_percentiles": "1",
+    "percentile_list": "50:90:95:99:99.9:99.99",
+    "verify_state_save": "0",
+}
+"""What every step has; the guard refuses it in a profile. Logs go to fio's working directory."""
+
+BOTH_PERCENTILES = (3, 18)
+"""First fio that reports clat, lat and slat percentiles side by side."""
+
+
+def build_steps(
+    profile: Profile, rendered: Rendered, target: FioTarget, fio_version: str | None
+) -> tuple[tuple[Step, ...], Loop | None]:
+    """The steps of a run, and the loop among them, if the profile has one.
+
+    Raises ProfileError when the job file does not parse, could touch anything but the target,
+    needs a newer fio, or does not fit into the size that the user allows.
+    """
+    file = parse(rendered.text)
+    check(file, target)
+    check_version(file.sections, fio_version, where=f"profile {profile.name!r}")
+    found = groups(file)
+    names = _names(found)
+    steps: list[Step] = []
+    for index, (group, name) in enumerate(zip(found, names, strict=True)):
+        check_references(names[:index], group.sections)
+        sections = (_common(profile, group, target, fio_version), *_placed(group, target))
+        steps.append(
+            Step(
+                index=index,
+                name=name,
+                role=_role(profile, group),
+                job=_heading(profile, name) + write(sections),
+                expected_s=round(expected_s(jobs(sections), target.capacity_bytes), 1),
+                page_cache=profile.page_cache,
+                drop_caches_every_s=profile.drop_caches_every_s,
+            )
+        )
+    loop = _loop(profile, names)
+    _check_size(profile, steps, target)
+    return tuple(steps), loop
+
+
+def space_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> int:
+    """Bytes of the target that the steps use, in whole MiB: each file at its largest.
+
+    Steps that share a file (by name) share its space. Percentages count of `capacity_bytes`.
+    """
+    largest: dict[str, int] = {}
+    for step in steps:
+        for job in jobs(parse(step.job).sections):
+            for name, size in file_bytes(job, capacity_bytes).items():
+                largest[name] = max(largest.get(name, 0), size)
+    return round_up_mib(sum(largest.values()))
+
+
+def _heading(profile: Profile, step: str) -> str:
+    return f"; diskbench profile {profile.name}, step {step}; the first [global] is diskbench's\n"
+
+
+def _names(found: Sequence[Group]) -> list[str]:
+    """Step names: those of the groups, numbered where two are alike."""
+    names: list[str] = []
+    for group in found:
+        name, number = group.name, 1
+        while name in names:
+            number += 1
+            name = f"{group.name}#{number}"
+        names.append(name)
+    return names
+
+
+def _role(profile: Profile, group: Group) -> Role:
+    if references(group.sections):
+        return "offered"
+    return profile.roles.get(group.jobs[0].name, "measure")
+
+
+def _common(profile: Profile, group: Group, target: FioTarget, fio_version: str | None) -> Section:
+    """diskbench's own [global]: the defaults first, so that the profile's may replace them."""
+    # A plain job file keeps fio's own defaults: it must run as its author knows it.
+    options = dict(DEFAULTS) if profile.is_template else {}
+    if target.size_bytes and _lacks_size(group):
+        options["size"] = str(target.size_bytes)
+    if target.kind == "device":
+        options |= {"filename": escape(target.path), "allow_file_create": "0"}
+    else:
+        options["directory"] = escape(target.path)
+    options |= SET
+    if fio_version is None or parse_version(fio_version) >= BOTH_PERCENTILES:
+        options |= {"lat_percentiles": "1", "slat_percentiles": "1"}
+    return Section(name="global", options=tuple(Option(key=k, value=v) for k, v in options.items()))
+
+
+def _lacks_size(group: Group) -> bool:
+    sized = [j.get("size") is not None or j.get("filesize") is not None for j in group.jobs]
+    return not any(sized)
+
+
+def _placed(group: Group, target: FioTarget) -> tuple[Section, ...]:
+    """The group's sections; on a device without file names, since fio adds names up."""
+    if target.kind == "directory":
+        return group.sections
+    dropped = {"filename", "allow_file_create"}
+    return tuple(
+        s.model_copy(update={"options": tuple(o for o in s.options if o.name not in dropped)})
+        for s in group.sections
+    )
+
+
+def _loop(profile: Profile, names: Sequence[str]) -> Loop | None:
+    if profile.loop is None:
+        return None
+    for name in (profile.loop.first, profile.loop.tracked):
+        if name not in names:
+            raise ProfileError(
+                f"profile {profile.name!r}: the loop names the step {name!r}, which there is not",
+                advice=f"steps: {', '.join(names)}",
+            )
+    return Loop(
+        first=names.index(profile.loop.first),
+        tracked=profile.loop.tracked,
+        direction=profile.loop.direction,
+        min_rounds=profile.loop.min_rounds,
+        max_rounds=profile.loop.max_rounds,
+    )
+
+
+def _check_size(profile: Profile, steps: Sequence[Step], target: FioTarget) -> None:
+    needed = space_bytes(steps, target.capacity_bytes)
+    if target.size_bytes and needed > round_up_mib(target.size_bytes):
+        raise ProfileError(
+            f"profile {profile.name!r} uses {format_bytes(needed)} of the target, but --size "
+            f"allows {format_bytes(target.size_bytes)}",
+            advice="give a larger --size, or a smaller size with --set",
+        )

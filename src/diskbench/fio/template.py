@@ -1,0 +1,234 @@
+"""From a profile to a job file: parameters are read and checked, then Jinja fills the template.
+
+The sandboxed environment with StrictUndefined is used, so that a template can neither leave its
+room nor say something by accident. Values given with `--set` are typed and hold no character that
+could begin another option.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from diskbench.errors import InvalidValue, ProfileError, UnknownName
+from diskbench.fio.profiles import Parameter, Profile, Value
+from diskbench.model.base import Frozen
+from diskbench.model.spec import TargetKind
+from diskbench.units import MIB, parse_size_bytes
+
+ASYNC_ENGINES: Final = ("libaio", "io_uring", "posixaio", "psync")
+"""Engines for a queue deeper than one, best first; the last is always there and has depth one."""
+
+NETWORK_NVME_MODELS: Final = (
+    "Amazon Elastic Block Store",
+    "nvme_card-pd",
+    "MSFT NVMe Accelerator",
+    "VMware Virtual NVMe",
+)
+"""NVMe models behind which a network disk stands: EBS, GCE persistent disk, Azure, vSphere."""
+
+_SAFE = re.compile(r"^[A-Za-z0-9 _.,:%+/=-]*\Z")
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h|d)?$")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
+
+
+class RenderContext(Frozen):
+    """What a template may know of the machine.
+
+    `size_bytes` is how much of the target the user allows (`--size`), None when that is left to
+    the profile. `capacity_bytes` is the size of a raw device, None for a directory.
+    """
+
+    cores: int = 1
+    memory_bytes: int = 0
+    fio_version: str | None = None
+    engines: tuple[str, ...] = ()
+    target_kind: TargetKind = "directory"
+    size_bytes: int | None = None
+    capacity_bytes: int | None = None
+    rotational: bool | None = None
+    transport: str | None = None
+    model: str | None = None
+
+    @property
+    def is_local_nvme(self) -> bool:
+        """Whether the disk is an NVMe drive of the machine itself, which is filled twice (MR-1)."""
+        network = any(name in (self.model or "") for name in NETWORK_NVME_MODELS)
+        return self.transport == "nvme" and not network
+
+
+class Rendered(Frozen):
+    """A job file ready to be split, and the values of the profile's parameters in it."""
+
+    text: str
+    parameters: dict[str, Value]
+
+
+def render(profile: Profile, overrides: Mapping[str, str], context: RenderContext) -> Rendered:
+    """The job file of `profile` on this machine.
+
+    Raises UnknownName for an override that is no parameter, InvalidValue for one out of its kind
+    or range, ProfileError for a template that is wrong, naming variable and line.
+    """
+    known = {p.name for p in profile.parameters}
+    for key in overrides:
+        if key not in known:
+            raise UnknownName(f"parameter of profile {profile.name!r}", key, known)
+    names = _names(context)
+    values = {
+        p.name: read_value(p, overrides[p.name])
+        if p.name in overrides
+        else _default(profile, p, names)
+        for p in profile.parameters
+    }
+    if not profile.is_template:
+        return Rendered(text=profile.template, parameters={})
+    text = _expand(profile, profile.template, {**names, **values}, profile.first_line)
+    return Rendered(text=text, parameters=values)
+
+
+def read_value(parameter: Parameter, text: str) -> Value:
+    """`text` as the parameter's kind. Raises InvalidValue naming parameter and value."""
+    what = f"parameter {parameter.name}={text!r}"
+    if not _SAFE.match(text):
+        raise InvalidValue(
+            f"{what} holds a character that no parameter may hold",
+            advice="letters, digits, blanks and _ . , : % + / = - may stand in it",
+        )
+    value = _typed(parameter, text.strip(), what)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        _check_range(parameter, value, what)
+    return value
+
+
+def parse_duration_s(text: str) -> float:
+    """Seconds of `90`, `90s`, `5m`, `24h` or `1d`. Raises InvalidValue for anything else."""
+    found = _DURATION.match(text.strip())
+    if not found:
+        raise InvalidValue(f"{text!r} is no duration", advice="write seconds, or 90s, 5m, 24h, 1d")
+    return float(found.group(1)) * _SECONDS[found.group(2) or "s"]
+
+
+def _typed(parameter: Parameter, text: str, what: str) -> Value:
+    try:
+        match parameter.kind:
+            case "int":
+                return int(text)
+            case "float":
+                return float(text)
+            case "size":
+                return parse_size_bytes(text)
+            case "duration":
+                return _whole(parse_duration_s(text))
+            case "bool" if text.lower() in _TRUE | _FALSE:
+                return text.lower() in _TRUE
+            case "bool":
+                raise ValueError(text)
+            case "str":
+                return text
+    except (ValueError, OverflowError, InvalidValue) as error:
+        raise InvalidValue(
+            f"{what} is no {parameter.kind}", advice=f"{parameter.name}: {parameter.help}"
+        ) from error
+
+
+def _whole(value: float) -> int | float:
+    return int(value) if value == int(value) else value
+
+
+def _check_range(parameter: Parameter, value: float, what: str) -> None:
+    low, high = parameter.minimum, parameter.maximum
+    below, above = low is not None and value < low, high is not None and value > high
+    if not math.isfinite(value) or below or above:
+        bounds = " and ".join(
+            f"{word} {bound:g}"
+            for word, bound in (("at least", low), ("at most", high))
+            if bound is not None
+        )
+        raise InvalidValue(
+            f"{what} is out of range",
+            advice=f"it must be {bounds}" if bounds else "give a number",
+        )
+
+
+def _default(profile: Profile, parameter: Parameter, names: dict[str, Any]) -> Value:
+    default = parameter.default
+    if isinstance(default, str) and "{{" in default:
+        default = _expand(profile, default, names, 1).strip()
+    if isinstance(default, bool):
+        return default
+    return read_value(parameter, str(default))
+
+
+def _names(context: RenderContext) -> dict[str, Any]:
+    """`host`, `target`, `engine` and `file` as templates see them."""
+    size = context.size_bytes
+    return {
+        "host": {
+            "cores": context.cores,
+            "memory_bytes": context.memory_bytes,
+            "memory_mib": context.memory_bytes // MIB,
+            "fio_version": context.fio_version,
+        },
+        "target": {
+            "kind": context.target_kind,
+            "size_bytes": size,
+            "size_mib": None if size is None else size // MIB,
+            "capacity_bytes": context.capacity_bytes,
+            "is_local_nvme": context.is_local_nvme,
+            "rotational": context.rotational,
+        },
+        "engine": _engine(context.engines),
+    }
+
+
+def _engine(available: tuple[str, ...]) -> str:
+    """The best asynchronous engine of the target's fio; libaio when its engines are not known."""
+    if not available:
+        return ASYNC_ENGINES[0]
+    return next((engine for engine in ASYNC_ENGINES if engine in available), ASYNC_ENGINES[-1])
+
+
+def _expand(profile: Profile, text: str, values: dict[str, Any], first_line: int) -> str:
+    from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    # Output is a fio job file: there is no HTML to escape.
+    room = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    where = f"profile {profile.name!r}"
+    try:
+        return room.from_string(text).render(values)
+    except TemplateSyntaxError as error:
+        line = first_line - 1 + error.lineno
+        raise ProfileError(
+            f"{where}, line {line}: {error.message}", advice="correct the template"
+        ) from error
+    except UndefinedError as error:
+        line = first_line - 1 + _template_line(error)
+        known = ", ".join(sorted(values))
+        raise ProfileError(
+            f"{where}, line {line}: {error.message}",
+            advice=f"known in this template: {known}; declare others under parameters",
+        ) from error
+    except (TemplateError, ArithmeticError, TypeError, ValueError, MemoryError) as error:
+        line = first_line - 1 + _template_line(error)
+        raise ProfileError(
+            f"{where}, line {line}: {error}", advice="correct the template"
+        ) from error
+
+
+def _template_line(error: BaseException) -> int:
+    """The line of the template that raised; Jinja puts it into the traceback."""
+    line, trace = 1, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<template>":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line

@@ -15,7 +15,6 @@ what a series is for (axboe/fio #1112). All jobs of a step are summed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ from diskbench.store.log_histograms import (
     read_histograms,
 )
 from diskbench.store.log_scan import Log, database, literal, open_logs, run, scan, union
-from diskbench.store.log_windows import rate_windows, read_windows
+from diskbench.store.log_windows import SLIVER_S, fill_tail, rate_windows, read_windows
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,11 +48,9 @@ SERIES_COLUMNS = (
     "lat_max_ns",
 )
 
+
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 _LATENCY_ORDER: tuple[LogKind, ...] = ("lat", "clat")
-_SLIVER_MS = 100
-"""A last second shorter than this is counted with the one before it: what was in flight at the end
-completes in it, and a rate over a few ms says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,13 @@ def write_series(
     logs = open_logs(paths)
     with database() as db:
         _collect(db, logs)
-        _fill_tail(db, totals or {})
+        if any(log.layout and log.layout.averaged for log in logs):
+            for direction, total in (totals or {}).items():
+                if direction in _DIRECTIONS:
+                    number = _DIRECTIONS.index(direction)
+                    fill_tail(
+                        db, number, ios=total.ios, size=total.bytes, runtime_s=total.runtime_s
+                    )
         _finish(db, logs)
         db.execute(
             f"COPY (SELECT {', '.join(SERIES_COLUMNS)} FROM series ORDER BY second, direction) "
@@ -161,7 +164,7 @@ def _count_single(db: duckdb.DuckDBPyConnection) -> None:
             SELECT max(latest) - any_value(zero.ms) AS ms, max(second) AS second
             FROM single, zero
         ), last AS (
-            SELECT CASE WHEN ms - second * 1000 < {_SLIVER_MS} AND second > 0
+            SELECT CASE WHEN ms - second * 1000 < {SLIVER_S * 1000} AND second > 0
                 THEN second - 1 ELSE second END AS second, ms
             FROM ending
         ), placed AS (
@@ -175,30 +178,6 @@ def _count_single(db: duckdb.DuckDBPyConnection) -> None:
         FROM placed GROUP BY place, direction
         """
     )
-
-
-def _fill_tail(db: duckdb.DuckDBPyConnection, totals: Mapping[Direction, Total]) -> None:
-    """The incomplete last window of averaged logs: what fio counted and did not log."""
-    for number, direction in enumerate(_DIRECTIONS):
-        total = totals.get(direction)
-        if total is None or total.runtime_s <= 0:
-            continue
-        row = db.execute(
-            "SELECT max(second) + 1, sum(ios), sum(bytes) FROM counted WHERE direction = ?",
-            [number],
-        ).fetchone()
-        if not row or row[0] is None:
-            continue
-        covered, ios, size = row[0], row[1] or 0.0, row[2] or 0.0
-        left_s = total.runtime_s - covered
-        if left_s < _SLIVER_MS / 1000 or (total.ios <= ios and total.bytes <= size):
-            continue
-        seconds = range(covered, covered + max(math.ceil(left_s - _SLIVER_MS / 1000), 1))
-        rates = (max(total.ios - ios, 0) / left_s, max(total.bytes - size, 0) / left_s)
-        db.executemany(
-            "INSERT INTO counted VALUES (?, ?, ?, ?)",
-            [(second, number, *rates) for second in seconds],
-        )
 
 
 def _finish(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:

@@ -144,9 +144,33 @@ JSON = st.recursive(
     max_leaves=6,
 )
 FIELD = st.sampled_from(
-    ["jobname", "groupid", "error", "read", "write", "sync", "total_ios", "runtime", "io_bytes"]
-    + ["lat_ns", "clat_ns", "bins", "percentile", "N", "mean", "min", "max", "stddev", "hostname"]
-    + ["usr_cpu", "sys_cpu", "job_runtime", "iodepth_level", "total_err", "ctx", "job options"]
+    [
+        "jobname",
+        "groupid",
+        "error",
+        "read",
+        "write",
+        "sync",
+        "total_ios",
+        "runtime",
+        "io_bytes",
+        "lat_ns",
+        "clat_ns",
+        "bins",
+        "percentile",
+        "N",
+        "mean",
+        "min",
+        "max",
+        "stddev",
+        "hostname",
+        "usr_cpu",
+        "sys_cpu",
+        "job_runtime",
+        "iodepth_level",
+        "total_err",
+        "ctx",
+    ]
 )
 
 

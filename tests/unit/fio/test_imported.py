@@ -1,0 +1,112 @@
+"""Foreign results as rows."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diskbench.errors import InvalidValue
+from diskbench.fio.imported import kind_of, read_imported
+
+CASES = Path(__file__).parents[2] / "cases"
+
+
+def imported(path, name=None):
+    data = (CASES / path).read_bytes()
+    return read_imported(data, name=name or Path(path).name, run_id_of=lambda index: f"run{index}")
+
+
+@pytest.mark.parametrize(
+    ("version", "write_s", "threads", "started"),
+    [("1.0.7", 150.0, 4, None), ("1.0.9", 96.5, 8, "2018-04-15T20:12:29.552582+00:00")],
+)
+def test_each_result_of_gobonniego_is_a_run_of_three_steps(version, write_s, threads, started):
+    found = imported(f"imported/gobonniego-{version}.json")
+    assert (found.kind, found.tool_version, len(found.runs)) == ("gobonniego", version, 2)
+    first = found.runs[0]
+    assert first.started_at == started
+    assert [step.step.name for step in first.steps] == ["seqwrite", "seqread", "iops"]
+    write, read, mixed = (step.measurements[0] for step in first.steps)
+    assert write.runtime_ns == write_s * 1e9
+    assert write.bytes_per_s == pytest.approx(write.bytes / write_s)
+    assert {(row.run_id, row.jobs, row.scope) for row in (write, read, mixed)} == {
+        ("run0", threads, "step")
+    }
+    assert (mixed.direction, mixed.block_bytes, mixed.rw) == ("mixed", 512, "randrw")
+    assert found.runs[1].steps[0].measurements[0].run_id == "run1"
+
+
+def test_gobonniegos_own_rates_are_reproduced():
+    root = json.loads((CASES / "imported/gobonniego-1.0.9.json").read_text())
+    for result, run in zip(
+        root["results"], imported("imported/gobonniego-1.0.9.json").runs, strict=True
+    ):
+        write, read, mixed = (step.measurements[0] for step in run.steps)
+        assert write.bytes_per_s / 1e6 == pytest.approx(result["write_megabytes_per_second"])
+        assert read.bytes_per_s / 1e6 == pytest.approx(result["read_megabytes_per_second"])
+        assert mixed.iops == pytest.approx(result["iops"])
+
+
+def test_jobs_of_one_group_are_one_step():
+    found = imported("fio_output/v3.33-two-jobs.out", "mine.json")
+    (run,) = found.runs
+    assert [step.step.name for step in run.steps] == ["a+b"]
+    assert found.kind == "fio-json"
+    assert found.facts["fio_version"] == "fio-3.33"
+    assert run.finished_at.endswith("+00:00")
+
+
+def test_groups_that_ran_one_after_another_are_steps_of_their_own():
+    document = json.loads((CASES / "fio_output/v3.39-two-jobs.out").read_text())
+    document["jobs"][1]["groupid"] = 1
+    found = read_imported(json.dumps(document).encode(), name="x", run_id_of=lambda _: "r")
+    assert [(s.step.index, s.step.name) for s in found.runs[0].steps] == [(0, "a"), (1, "b")]
+    assert found.runs[0].started_at < found.runs[0].finished_at
+    assert {row.step_index for row in found.runs[0].steps[1].measurements} == {1}
+
+
+def test_a_log_is_a_step_named_by_its_prefix_without_rows():
+    found = read_imported(b"1, 2, 0, 0\n", name="d/web_lat.1.log", run_id_of=lambda _: "r")
+    (step,) = found.runs[0].steps
+    assert (found.kind, step.step.name, step.measurements) == ("fio-log", "web", ())
+
+
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        (b"hello", "neither"),
+        (b"", "neither"),
+        (b'{"gobonniego_directory": 1, "results": []}', "without any result"),
+        (b'{"gobonniego_directory": 1, "results": [3]}', r"results\[0\] is no object"),
+        (b'{"gobonniego_directory": 1, "results": [{}]}', "write_seconds"),
+        (b'{"gobonniego_directory"', "not readable as JSON"),
+        (b'{"fio version" : "fio-3.33"', "middle of a document"),
+    ],
+)
+def test_what_cannot_be_imported_is_named_with_its_cause(data, cause):
+    with pytest.raises(InvalidValue, match=cause) as caught:
+        read_imported(data, name="some.json", run_id_of=lambda _: "r")
+    assert caught.value.message.startswith("some.json")
+    assert caught.value.exit_code == 2
+
+
+def test_kinds_are_told_apart():
+    assert kind_of(b"", name="fio_bw.1.log") == "fio-log"
+    assert kind_of(b'{"jobs": [{"jobname": "x"}]}', name="x") == "fio-json"
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(["1.0.7", "1.0.9"]), st.floats(0, 1), st.binary(max_size=6), st.integers(0, 9)
+)
+def test_any_garbage_gives_rows_or_a_clear_error(version, where, garbage, length):
+    data = (CASES / f"imported/gobonniego-{version}.json").read_bytes()
+    at = int(len(data) * where)
+    damaged = data[:at] + garbage + data[at + length :]
+    try:
+        found = read_imported(damaged, name="x", run_id_of=lambda _: "r")
+    except InvalidValue:
+        return
+    assert found.runs

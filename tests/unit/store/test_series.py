@@ -1,0 +1,244 @@
+"""fio's logs as a row a second: hand-made logs with known answers, and fio's own."""
+
+import json
+import statistics
+import subprocess
+
+import duckdb
+import pytest
+import zstandard
+
+from diskbench.errors import FioOutputUnreadable
+from diskbench.fio.histogram import bucket_index
+from diskbench.store.series import SERIES_COLUMNS, Total, write_series
+
+
+def series(tmp_path, logs, totals=None):
+    """The rows of `logs` (name → text) as dictionaries."""
+    paths = []
+    for name, text in logs.items():
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        paths.append(path)
+    target = tmp_path / "series.parquet"
+    count = write_series(paths, target, totals=totals)
+    found = read(target)
+    assert len(found) == count
+    return found
+
+
+def read(parquet):
+    rows = duckdb.read_parquet(str(parquet)).fetchall()
+    return [dict(zip(SERIES_COLUMNS, row, strict=True)) for row in rows]
+
+
+def column(rows, name, direction="read"):
+    return [row[name] for row in rows if row["direction"] == direction]
+
+
+def lines(rows, tail=", 0"):
+    return "".join(", ".join(map(str, row)) + tail + "\n" for row in rows)
+
+
+def histogram_line(time, direction, latencies, coarseness=0):
+    counts = [0] * ((29 * 64) >> coarseness)
+    for latency in latencies:
+        counts[bucket_index(latency) >> coarseness] += 1
+    return ", ".join(map(str, (time, direction, 4096, *counts))) + "\n"
+
+
+def test_single_ios_are_counted_and_every_empty_second_is_zero(tmp_path):
+    ios = [(100 + i, 1000 + i, 0, 4096) for i in range(400)]
+    ios += [(3000 + i, 5000, 0, 8192) for i in range(999)]
+    rows = series(tmp_path, {"x_lat.1.log": lines(ios)})
+    assert [row["second"] for row in rows] == [0, 1, 2, 3]
+    assert column(rows, "iops") == pytest.approx([400, 0, 0, 1000], abs=1.1)
+    assert column(rows, "bytes_per_s")[0] == 400 * 4096
+    assert column(rows, "lat_mean_ns") == [pytest.approx(1199.5), None, None, 5000]
+    assert column(rows, "p99_ns") == [1395, None, None, 5000]
+    assert column(rows, "p99_9_ns") == [None] * 4  # fewer than 2,995 I/Os a second
+    assert column(rows, "lat_max_ns") == [1399, None, None, 5000]
+
+
+def test_jobs_and_directions_are_summed_apart(tmp_path):
+    one = [(i * 2, 100, 0, 4096) for i in range(500)]
+    two = [(i * 2, 300, 0, 4096) for i in range(500)] + [(999, 7, 1, 512)]
+    rows = series(tmp_path, {"x_lat.1.log": lines(one), "x_lat.2.log": lines(two)})
+    assert column(rows, "iops") == pytest.approx([1000], rel=0.01)
+    assert column(rows, "lat_mean_ns") == [200]
+    assert column(rows, "iops", "write") == pytest.approx([1], rel=0.01)
+
+
+def test_a_sliver_of_a_second_at_the_end_is_counted_with_the_one_before(tmp_path):
+    ios = [(i, 100, 0, 4096) for i in range(1000)] + [(1001, 100, 0, 4096)] * 8
+    assert column(series(tmp_path, {"x_lat.1.log": lines(ios)}), "iops") == pytest.approx(
+        [1008 / 1.001]
+    )
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "{t}, {v}, 0, 4096",
+        "{t}, {v}, 0, 4096, 0",
+        "{t}, {v}, 0, 4096, 61440, 0",
+        "{t}, {v}, 0, 4096, 61440, 0x0000, 138825",
+    ],
+)
+def test_all_layouts_of_single_ios_give_the_same(tmp_path, row):
+    text = "".join(row.format(t=i, v=200) + "\n" for i in range(1000))
+    rows = series(tmp_path, {"x_lat.1.log": text})
+    assert column(rows, "iops") == pytest.approx([1000], rel=0.01)
+    assert column(rows, "lat_mean_ns") == [200]
+
+
+def test_averaged_windows_end_at_their_time_and_jobs_add_up(tmp_path):
+    logs = {
+        "x_iops.1.log": lines([(1000, 100, 0, 0), (2001, 200, 0, 0), (4000, 50, 0, 0)]),
+        "x_iops.2.log": lines([(1000, 300, 0, 0), (2000, 200, 0, 0), (4001, 50, 0, 0)]),
+        "x_bw.1.log": lines([(1000, 400, 0, 0)]),
+        "x_lat.1.log": lines([(1000, 1000, 0, 0), (2001, 2000, 0, 0)]),
+        "x_lat.2.log": lines([(1000, 5000, 0, 0), (2000, 4000, 0, 0)]),
+    }
+    rows = series(tmp_path, logs)
+    assert column(rows, "iops") == [400, 400, 0, 100]
+    assert column(rows, "bytes_per_s") == [400 * 1024, 0, 0, 0]
+    # 100 I/Os of 1 µs and 300 of 5 µs; then as many of 2 µs as of 4 µs
+    assert column(rows, "lat_mean_ns")[:2] == [pytest.approx(4000), pytest.approx(3000, rel=1e-2)]
+    assert column(rows, "p50_ns") == [None] * 4
+
+
+def test_windows_shorter_than_a_second_are_averaged_by_their_length(tmp_path):
+    windows = [(500, 100, 0, 0), (1000, 300, 0, 0), (1500, 10, 0, 0), (2000, 30, 0, 0)]
+    rows = series(tmp_path, {"x_iops.1.log": lines(windows)})
+    assert column(rows, "iops") == [200, 20]
+
+
+def test_a_second_row_at_the_same_time_does_not_double_the_rate(tmp_path):
+    windows = [(1000, 100, 0, 0), (2000, 100, 0, 0), (2000, 90, 0, 0), (3000, 100, 0, 0)]
+    rows = series(tmp_path, {"x_iops.1.log": lines(windows)})
+    assert column(rows, "iops") == pytest.approx([100, 100, 100], rel=0.01)
+
+
+def test_long_windows_count_for_all_seconds_that_they_cover(tmp_path):
+    windows = [(5000, 100, 0, 0), (10000, 40, 0, 0), (15001, 40, 0, 0)]
+    rows = series(tmp_path, {"x_iops.1.log": lines(windows)})
+    assert column(rows, "iops") == [100] * 5 + [40] * 10
+
+
+def test_the_window_that_fio_does_not_log_is_what_its_json_counts_beyond(tmp_path):
+    windows = [(1000, 100, 0, 0), (2000, 100, 0, 0)]
+    logs = {"x_iops.1.log": lines(windows), "x_bw.1.log": lines(windows)}
+    totals = {"read": Total(ios=260, bytes=260 * 1024, runtime_s=3.001)}
+    rows = series(tmp_path, logs, totals)
+    assert column(rows, "iops") == pytest.approx([100, 100, 60], rel=0.01)
+    assert column(rows, "bytes_per_s")[2] == pytest.approx(60 * 1024, rel=0.01)
+    assert len(series(tmp_path, logs, {"read": Total(200, 200 * 1024, 2.0)})) == 2
+
+
+def test_only_the_jobs_that_did_not_log_their_last_window_get_the_rest(tmp_path):
+    logs = {
+        "x_iops.1.log": lines([(1000, 100, 0, 0), (2000, 100, 0, 0)]),
+        "x_iops.2.log": lines([(1000, 100, 0, 0), (2000, 100, 0, 0), (3000, 90, 0, 0)]),
+    }
+    totals = {"read": Total(ios=560, bytes=0, runtime_s=3.0)}
+    assert column(series(tmp_path, logs, totals), "iops") == [200, 200, pytest.approx(160)]
+
+
+def test_unix_times_start_at_zero_and_keep_the_clock(tmp_path):
+    start = 1_795_260_000_000
+    windows = [(start + 1000, 100, 0, 0), (start + 2000, 200, 0, 0)]
+    logs = {
+        "x_iops.1.log": lines(windows),
+        "x_clat_hist.1.log": histogram_line(start + 1001, 0, [5000] * 10)
+        + histogram_line(start + 2001, 0, [9000] * 10),
+    }
+    rows = series(tmp_path, logs)
+    assert column(rows, "second") == [0, 1]
+    assert column(rows, "unix_ms") == [start, start + 1000]
+    assert column(rows, "p50_ns") == pytest.approx([5000, 9000], rel=1 / 128)
+
+
+def test_the_maximum_of_a_window_is_kept_where_fio_logs_both(tmp_path):
+    logs = {
+        "x_iops.1.log": lines([(1000, 10, 10, 0, 0, 0), (2000, 10, 10, 0, 0, 0)]),
+        "x_lat.1.log": lines([(1000, 500, 9000, 0, 0, 0), (2000, 500, 7000, 0, 0, 0)]),
+    }
+    assert column(series(tmp_path, logs), "lat_max_ns") == [9000, 7000]
+
+
+@pytest.mark.parametrize("coarseness", [0, 3, 6])
+def test_histograms_of_jobs_are_summed_before_a_quantile_is_taken(tmp_path, coarseness):
+    fast, slow = [10_000] * 990, [8_000_000] * 110
+    logs = {
+        "x_clat_hist.1.log": histogram_line(1000, 0, fast, coarseness),
+        "x_clat_hist.2.log": histogram_line(1000, 0, slow, coarseness),
+    }
+    (row,) = series(tmp_path, logs)
+    width = 2**coarseness / 128
+    assert row["p50_ns"] == pytest.approx(10_000, rel=width)
+    assert row["p95_ns"] == pytest.approx(8_000_000, rel=width)
+    assert row["lat_max_ns"] == pytest.approx(8_000_000, rel=width)
+    assert row["p99_9_ns"] is None
+
+
+def test_compressed_logs_are_read_as_they_are(tmp_path):
+    text = lines([(i, 200, 0, 4096) for i in range(1000)]).encode()
+    packed = zstandard.ZstdCompressor().compress(text)
+    plain = series(tmp_path, {"x_lat.1.log": text})
+    assert series(tmp_path, {"x_lat.1.log.zst": packed}) == plain
+
+
+def test_no_log_at_all_is_an_empty_series(tmp_path):
+    assert series(tmp_path, {}) == []
+    assert series(tmp_path, {"x_slat.1.log": "", "notes.txt": "hello"}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x_lat.1.log", "hello\n"),
+        ("x_lat.1.log", "0, 1, 0, 4096, 0\n" * 2000 + "5, 1\n"),
+        ("x_lat.1.log.zst", "no zstd"),
+        ("x_clat_hist.1.log", "1000, 0, 4096, a, b\n"),
+    ],
+)
+def test_a_damaged_log_is_a_clear_error(tmp_path, name, text):
+    with pytest.raises(FioOutputUnreadable, match=r"_1|\.log|log file"):
+        series(tmp_path, {name: text})
+
+
+@pytest.mark.slow
+def test_a_real_runs_series_sums_up_to_its_json(tmp_path):
+    job = (
+        "[global]\nfilename=disk.bin\nsize=8m\nbs=4k\nrw=randrw\nruntime=3\ntime_based\nnumjobs=2\n"
+        "write_lat_log=L\nwrite_iops_log=L\nwrite_bw_log=L\nwrite_hist_log=L\nlog_hist_msec=1000\n"
+        "rate_iops=2000\n"
+    )
+    for averaged in (False, True):
+        folder = tmp_path / str(averaged)
+        folder.mkdir()
+        extra = "log_avg_msec=1000\nlog_unix_epoch=1\n" if averaged else ""
+        (folder / "job.fio").write_text(f"{job}{extra}[a]\n")
+        argv = ["fio", "--output-format=json", "job.fio"]
+        out = subprocess.run(argv, cwd=folder, capture_output=True, check=True).stdout
+        jobs = json.loads(out)["jobs"]
+        totals = {
+            d: Total(
+                sum(j[d]["total_ios"] for j in jobs),
+                sum(j[d]["io_bytes"] for j in jobs),
+                max(j[d]["runtime"] for j in jobs) / 1000,
+            )
+            for d in ("read", "write")
+        }
+        target = folder / "series.parquet"
+        assert write_series(sorted(folder.glob("*.log")), target, totals=totals) == 6
+        found = read(target)
+        for d, total in totals.items():
+            assert sum(column(found, "iops", d)) == pytest.approx(total.ios, rel=0.01)
+            assert sum(column(found, "bytes_per_s", d)) == pytest.approx(total.bytes, rel=0.01)
+            means = column(found, "lat_mean_ns", d)
+            counts = [j[d]["total_ios"] for j in jobs]
+            true = [j[d]["lat_ns"]["mean"] for j in jobs]
+            weighted = sum(m * n for m, n in zip(true, counts, strict=True)) / sum(counts)
+            assert statistics.fmean(means) == pytest.approx(weighted, rel=0.15)

@@ -56,9 +56,7 @@ class Sshd:
 def keygen(path: Path) -> None:
     """A fresh ed25519 key pair at `path`, unless it is there."""
     if not path.exists():
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True
-        )
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True)
 
 
 @contextlib.contextmanager
@@ -81,6 +79,8 @@ def running_sshd(directory: Path, *, alias: str | None = None, extra: str = "") 
         f"AuthorizedKeysFile {authorised}\nPidFile {directory}/sshd.pid\n"
         "StrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
         "PermitRootLogin prohibit-password\nMaxStartups 100\nMaxSessions 50\nLogLevel ERROR\n"
+        # The account's own ~/.bashrc, which bash reads under sshd, is no part of a test.
+        f"SetEnv HOME={directory}\n"
         f"AllowTcpForwarding yes\n{extra}\n"
     )
     log = (directory / "sshd.log").open("ab")

@@ -14,7 +14,9 @@ from diskbench.errors import HostUnavailable, InvalidValue
 CONFIG_VARIABLE = "DISKBENCH_SSH_CONFIG"
 """An OpenSSH configuration to use in place of ~/.ssh/config; `ssh -F`."""
 
-_ADDRESS = re.compile(r"^(?:(?P<user>[^@\s]+)@)?(?:\[(?P<v6>[^\]\s]+)\]|(?P<host>[^\s\[\]]+?))(?::(?P<port>\d+))?$")
+_ADDRESS = re.compile(
+    r"^(?:(?P<user>[^@\s]+)@)?(?:\[(?P<v6>[^\]\s]+)\]|(?P<host>[^\s\[\]]+?))(?::(?P<port>\d+))?$"
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,86 @@
+"""One running step, second by second: the lines that the filter beside fio writes (live.tsv)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from diskbench.model.result import Tick
+
+_FIELDS = 14
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What one direction did since the job began: I/Os, bytes, and Σ latency (ns) of N I/Os."""
+
+    ios: float = 0.0
+    bytes: float = 0.0
+    latency_sum_ns: float = 0.0
+    latencies: float = 0.0
+
+
+@dataclass(frozen=True)
+class LiveTotals:
+    """One interim document of fio, all jobs summed. `unix_s` is the measured host's clock."""
+
+    unix_s: float
+    runtime_s: float
+    read: Totals = Totals()
+    write: Totals = Totals()
+    trim: Totals = Totals()
+
+
+def parse_live(line: bytes) -> LiveTotals | None:
+    """A line of live.tsv; None for a sign of life (`#`), a torn line, or anything else."""
+    fields = line.split(b"\t")
+    if len(fields) != _FIELDS:
+        return None
+    try:
+        numbers = [float(field) for field in fields]
+    except ValueError:
+        return None
+    if not all(math.isfinite(n) and n >= 0 for n in numbers):
+        return None
+    return LiveTotals(
+        numbers[0],
+        numbers[1],
+        Totals(*numbers[2:6]),
+        Totals(*numbers[6:10]),
+        Totals(*numbers[10:14]),
+    )
+
+
+def tick(before: LiveTotals | None, now: LiveTotals) -> Tick:
+    """The rates between two interim documents; since the start where `before` is None.
+
+    Latency is Δ(mean·N) / ΔN over all directions: the mean of the I/Os that ended in between.
+    fio starts its counts again when a ramp time ends; then `now` is taken from zero.
+    """
+    if before is None or _count(now) < _count(before) or now.unix_s <= before.unix_s:
+        before = LiveTotals(now.unix_s - now.runtime_s, 0.0)
+    seconds = now.unix_s - before.unix_s
+    if seconds <= 0:
+        return Tick(elapsed_s=now.runtime_s)
+    n = _latencies(now) - _latencies(before)
+    sum_ns = _latency_sum(now) - _latency_sum(before)
+    return Tick(
+        elapsed_s=now.runtime_s,
+        read_iops=max(0.0, now.read.ios - before.read.ios) / seconds,
+        write_iops=max(0.0, now.write.ios - before.write.ios) / seconds,
+        read_bytes_per_s=max(0.0, now.read.bytes - before.read.bytes) / seconds,
+        write_bytes_per_s=max(0.0, now.write.bytes - before.write.bytes) / seconds,
+        latency_ns=max(0.0, sum_ns) / n if n > 0 else None,
+    )
+
+
+def _count(totals: LiveTotals) -> float:
+    return totals.read.ios + totals.write.ios + totals.trim.ios
+
+
+def _latencies(totals: LiveTotals) -> float:
+    return totals.read.latencies + totals.write.latencies + totals.trim.latencies
+
+
+def _latency_sum(totals: LiveTotals) -> float:
+    return totals.read.latency_sum_ns + totals.write.latency_sum_ns + totals.trim.latency_sum_ns

@@ -1,0 +1,179 @@
+"""fio, detached from the connection: start it, follow it, stop it, fetch what it left.
+
+Starting is idempotent: whoever comes second attaches to the unit that is there, running or
+finished. The connection may break, hang or be refused any number of times meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from diskbench.errors import ConnectionLost, MeasurementFailed
+from diskbench.fio.live import parse_live, tick
+from diskbench.hosts.cleanup import cleanup
+from diskbench.hosts.collect import collect
+from diskbench.hosts.unit import DeviceGuard, Unit, payload, start_script, stop_script
+from diskbench.model.base import Frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import tenacity
+
+    from diskbench.fio.live import LiveTotals
+    from diskbench.model.result import Tick
+    from diskbench.ports import Host
+
+__all__ = [
+    "DeviceGuard",
+    "Unit",
+    "UnitExit",
+    "cleanup",
+    "collect",
+    "start_and_watch",
+    "stop",
+]
+
+SILENCE_S = 20.0
+"""A unit gives a sign of life every second while fio runs; after this the connection is given up
+and made anew. Longer than a disk stalls now and then; our choice."""
+LONGEST_WAIT_S = 10.0
+"""The longest pause between attempts to come back to a host; our choice."""
+STOP_ATTEMPTS = 5
+"""Attempts to reach a host that does not answer once the user wants to stop; our choice."""
+_LOOK_S = 0.1
+
+
+class UnitExit(Frozen):
+    """How a unit ended. `started_unix_s` and `ended_unix_s` are the host's clock around fio."""
+
+    fio_exit: int
+    stopped: bool = False
+    started_unix_s: float = 0.0
+    ended_unix_s: float = 0.0
+
+    @property
+    def seconds_in_fio(self) -> float:
+        """Wall seconds between fio's start and its end, on the host."""
+        return max(0.0, self.ended_unix_s - self.started_unix_s)
+
+
+class _Follower:
+    """What is known of a running unit over all connections to it."""
+
+    def __init__(self, on_tick: Callable[[Tick], None]) -> None:
+        self.lines = 0
+        self._on_tick = on_tick
+        self._before: LiveTotals | None = None
+
+    def line(self, line: bytes) -> str | None:
+        """Take one line; returns the unit's last word when this is it."""
+        if line.startswith((b"= ", b"! ")):
+            return line.decode(errors="replace")
+        self.lines += 1
+        totals = parse_live(line)
+        if totals is not None:
+            self._on_tick(tick(self._before, totals))
+            self._before = totals
+        return None
+
+
+def start_and_watch(
+    host: Host,
+    unit: Unit,
+    on_tick: Callable[[Tick], None],
+    should_stop: Callable[[], bool],
+    on_note: Callable[[str], None] = lambda _: None,
+) -> UnitExit:
+    """Start `unit` unless it was started, follow it to its end, and say how it ended.
+
+    `on_tick` is called about once a second. When `should_stop` says so, fio is stopped and the unit
+    still ends well, with what was measured. Broken connections are made anew for as long as it takes,
+    each with a note; only after `should_stop` does ConnectionLost come out, when the host stays away.
+    Raises MeasurementFailed when the unit died without a result, could not be started, or found
+    another disk than the one allowed.
+    """
+    import tenacity
+
+    follower = _Follower(on_tick)
+
+    def pause(seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and not should_stop():
+            time.sleep(min(_LOOK_S, left))
+
+    def note(state: tenacity.RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        wait = state.next_action.sleep if state.next_action else 0.0
+        if error is not None:
+            on_note(f"{getattr(error, 'message', error)}; trying again in {wait:.1f} s")
+
+    attempts_since_stop = 0
+
+    def given_up(state: tenacity.RetryCallState) -> bool:  # noqa: ARG001 - tenacity's signature
+        nonlocal attempts_since_stop
+        attempts_since_stop += should_stop()
+        return attempts_since_stop > STOP_ATTEMPTS
+
+    last = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(ConnectionLost),
+        wait=tenacity.wait_random_exponential(multiplier=0.2, max=LONGEST_WAIT_S),
+        stop=given_up,
+        before_sleep=note,
+        sleep=pause,
+        reraise=True,
+    )(_follow, host, unit, follower, should_stop)
+    return _ended(last, unit, host)
+
+
+def stop(host: Host, unit: Unit) -> None:
+    """Ask `unit` to end fio now; one that has ended or was never started is left as it is."""
+    host.run(stop_script(unit), root=unit.root)
+
+
+def _follow(host: Host, unit: Unit, follower: _Follower, should_stop: Callable[[], bool]) -> str:
+    """The unit's last word; ConnectionLost when the connection ends before it."""
+    asked = False
+    if should_stop() and follower.lines:
+        stop(host, unit)
+        asked = True
+    lines = host.stream(
+        start_script(unit, follower.lines + 1),
+        stdin=payload(unit),
+        timeout_s=SILENCE_S,
+        root=unit.root,
+    )
+    for line in lines:
+        if (last := follower.line(line)) is not None:
+            return last
+        if not asked and should_stop():
+            asked = True
+            stop(host, unit)
+    raise ConnectionLost(f"{host.name} ended the connection before the step ended")
+
+
+def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
+    """The unit's last word as a UnitExit; raises MeasurementFailed where there is none."""
+    if last.startswith("! "):
+        raise MeasurementFailed(
+            f"step {unit.name} could not be started on {host.name}: {last[2:]}",
+            advice="look at the free space and the permissions there",
+        )
+    fields = last.split(maxsplit=5)
+    if len(fields) < 5:
+        raise MeasurementFailed(
+            f"step {unit.name} died on {host.name} without a result",
+            advice="was the machine restarted, or short of memory (dmesg)? what it left is kept",
+        )
+    if len(fields) > 5:
+        raise MeasurementFailed(
+            f"step {unit.name} was not started on {host.name}, {fields[5]}",
+            advice="nothing was written; look at what happened to the disk",
+        )
+    return UnitExit(
+        fio_exit=int(fields[1]),
+        stopped=fields[2] == "1",
+        started_unix_s=float(fields[3]),
+        ended_unix_s=float(fields[4]),
+    )

@@ -1,0 +1,55 @@
+"""The measured host's own fio reads every job file before anything is written."""
+
+from __future__ import annotations
+
+import io
+import shlex
+import tarfile
+from typing import TYPE_CHECKING
+
+from diskbench.errors import ConnectionLost, ProfileError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.ports import Host
+
+_PARSE = """\
+set -u
+dir=$(mktemp -d) || exit 9
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" && tar -xf - || exit 9
+for job in *.fio; do
+    [ -e "$job" ] || continue
+    if ! why=$(fio --parse-only --output-format=normal "$job" 2>&1); then
+        echo "$job"
+        echo "$why"
+        exit 3
+    fi
+done
+"""
+
+
+def parse_only(host: Host, jobs: Sequence[tuple[str, str]]) -> None:
+    """Have fio parse each (step name, job text); raises ProfileError with fio's own words."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for index, (_, text) in enumerate(jobs):
+            data = text.encode()
+            info = tarfile.TarInfo(f"{index:05d}.fio")
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    done = host.run(_PARSE, stdin=buffer.getvalue())
+    if done.exit == 3:
+        file, *words = done.text.splitlines()
+        name, _ = jobs[int(file.removesuffix(".fio"))]
+        said = " / ".join(w.removeprefix("fio: ").strip() for w in words if w.strip())
+        raise ProfileError(
+            f"fio on {host.name} refuses step {shlex.quote(name)}: {said}",
+            advice="diskbench profiles render prints the job file as fio got it",
+        )
+    if done.exit:
+        raise ConnectionLost(
+            f"fio could not check the job files on {host.name}: "
+            f"{done.stderr.decode(errors='replace').strip() or f'exit {done.exit}'}"
+        )

@@ -1,0 +1,45 @@
+# Functions about block devices, for any POSIX sh. $1 is a kernel number MAJOR:MINOR.
+
+block_number() { # path -> MAJOR:MINOR, nothing when it is no block device
+    [ -b "$1" ] || return 1
+    set -- $(stat -L -c '%t %T' "$1")
+    echo "$((0x$1)):$((0x$2))"
+}
+
+block_value() { # file -> its first line, trimmed; nothing when there is none
+    [ -r "$1" ] || return 0
+    value=
+    IFS= read -r value 2>/dev/null <"$1" || :
+    value=${value#"${value%%[! ]*}"}
+    echo "${value%"${value##*[! ]}"}"
+}
+
+block_disk() { # number of a disk or partition -> number of the disk
+    if [ -e "/sys/dev/block/$1/partition" ]; then block_value "/sys/dev/block/$1/../dev"; else echo "$1"; fi
+}
+
+block_inode() { # number of a loop device -> inode of its backing file
+    inode=$(losetup -n -O BACK-INO "/dev/$(basename "$(readlink -f "/sys/dev/block/$1")")" 2>/dev/null)
+    [ -n "$inode" ] || inode=$(stat -c %i "$(block_value "/sys/dev/block/$1/loop/backing_file")" 2>/dev/null)
+    echo $inode
+}
+
+block_identities() { # number -> every identity the device answers to, one a line
+    s=/sys/dev/block/$1
+    if [ -e "$s/loop/backing_file" ]; then
+        file=$(block_value "$s/loop/backing_file")
+        echo "$file:$(block_inode "$1")"
+        echo "$file"
+        return 0
+    fi
+    for f in serial device/serial wwid device/wwid device/vpd_pg80; do
+        case $f in
+            device/vpd_pg80) v=$(tail -c +5 "$s/$f" 2>/dev/null | tr -d '\000' | tr -s ' ') ; v=${v# } ; v=${v% } ;;
+            *) v=$(block_value "$s/$f") ;;
+        esac
+        [ -z "$v" ] || echo "$v"
+    done
+    if [ -r "/run/udev/data/b$1" ]; then
+        sed -n 's/^E:ID_SERIAL=//p;s/^E:ID_SERIAL_SHORT=//p;s/^E:ID_WWN=//p;s/^E:ID_WWN_WITH_EXTENSION=//p;s/^E:ID_SCSI_SERIAL=//p' "/run/udev/data/b$1"
+    fi
+}

@@ -1,0 +1,59 @@
+# Start a unit unless it was started, then follow it. Given before this text: dir, unit (its name)
+# and from (the first line of live.tsv to print). Standard input is a tar of the unit's files.
+# Prints live.tsv as it grows, then one line: "= EXIT STOPPED STARTED ENDED REASON", "= lost" when the
+# unit died without a result, or "! WHY" when it could not be started.
+set -u
+umask 077
+export LC_ALL=C
+
+fail() { echo "! $*"; exit 0; }
+
+launch() {
+    # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
+    # mount namespace of its own systemd would not see the same files.
+    if [ "$(id -u)" = 0 ] && [ -d /run/systemd/system ] && command -v systemd-run >/dev/null 2>&1 &&
+        [ "$(readlink /proc/1/ns/mnt)" = "$(readlink /proc/self/ns/mnt)" ] &&
+        systemd-run --quiet --collect --unit="$unit" --setenv=PATH="$PATH" \
+            --property=TasksMax=infinity --property=LimitNOFILE=524288 \
+            sh "$dir/step.sh" "$dir" </dev/null >/dev/null 2>&1 8>&-; then
+        return 0
+    fi
+    setsid sh "$dir/step.sh" "$dir" </dev/null >/dev/null 2>"$dir/unit.err" 8>&- &
+}
+
+if ! [ -e "$dir/pid" ]; then
+    mkdir -p "$dir" 2>/dev/null || fail "cannot make $dir"
+    [ -O "$dir" ] || fail "$dir belongs to somebody else"
+    new=$dir/new.$$
+    mkdir "$new" && tar -xf - -C "$new" || fail "cannot write to $dir"
+    # mawk reads whole blocks unless told that somebody waits.
+    case $(awk -W version 2>&1 </dev/null) in mawk*) awk='awk -W interactive' ;; *) awk=awk ;; esac
+    echo "awk='$awk'" >>"$new/unit.env" || fail "cannot write to $dir"
+    mv -f "$new"/* "$dir" && rmdir "$new" || fail "cannot write to $dir"
+    [ -p "$dir/alive" ] || mkfifo "$dir/alive" 2>/dev/null || [ -p "$dir/alive" ] || fail "cannot make a FIFO in $dir"
+    : >>"$dir/live.tsv"
+    exec 8<>"$dir/alive"
+    launch
+    read -r ready <&8
+    exec 8>&-
+fi
+
+# Opened both ways first, so that opening to read does not wait for a writer; the end of the FIFO then
+# is the end of the unit, at once and without polling, however it dies.
+cd "$dir" || fail "cannot enter $dir"
+exec 8<>alive 7<alive 8>&-
+tail -n "+$from" -f live.tsv 7<&- &
+tail=$!
+{
+    while read -r again; do :; done <&7
+    kill "$tail"
+} >/dev/null 2>&1 &
+watcher=$!
+exec 7<&-
+wait "$tail" 2>/dev/null # ends with the unit, or when nobody reads any more
+kill "$watcher" 2>/dev/null
+if [ -e exit ]; then
+    echo "= $(cat exit)"
+elif [ -e pid ]; then
+    echo "= lost"
+fi

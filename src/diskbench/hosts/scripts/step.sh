@@ -1,0 +1,197 @@
+#!/bin/sh
+# One step on the measured host: drop caches, canary, fio, canary, checksums. Run detached, with the
+# step's directory as the only argument. Whoever links the file `pid` first is the unit; a second
+# start ends at once. The file `exit` is written last: "EXIT STOPPED STARTED ENDED REASON".
+# While it lives it holds the FIFO `alive` open; its children do not, so that its death is seen.
+set -u
+umask 077
+cd "$1" || exit 1
+export LC_ALL=C
+. ./block.sh
+. ./unit.env
+
+exec 9<>alive
+read -r stat <"/proc/$$/stat"
+set -- ${stat##*) }
+shift 19 # to field 22 of proc(5): start time, which tells this process from a later one of its number
+echo "$$ $1 $(cat /proc/sys/kernel/random/boot_id)" >"pid.$$"
+if ! ln "pid.$$" pid 2>/dev/null; then
+    rm -f "pid.$$"
+    echo >&9
+    exit 0
+fi
+rm -f "pid.$$"
+echo >&9 # whoever waits may follow now
+
+stopped=0
+trap 'stopped=1' TERM INT
+trap '' HUP
+started=0 ended=0
+
+# Seconds with a fraction, from the clock where date has one.
+now() { t=$(date +%s.%N); case $t in *[!0-9.]* | *.) date +%s ;; *) echo "$t" ;; esac; }
+
+finish() { # fio's exit, reason
+    sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS)
+    sha256sum $sums >SHA256SUMS 9>&-
+    echo "$1 $stopped $started $ended ${2:-}" >exit.new
+    mv -f exit.new exit
+    exit 0
+}
+
+# --- Once more, just before anything is written: is this still the disk that was allowed?
+check_device() {
+    [ -n "$device" ] || return 0
+    number=$(block_number "$device")
+    if [ "$number" != "$device_number" ]; then echo "$device is now ${number:-gone}, not $device_number"; return 1; fi
+    sectors=$(block_value "/sys/dev/block/$number/size")
+    if [ "$((${sectors:-0} * 512))" != "$device_size" ]; then echo "$device has another size"; return 1; fi
+    if ! block_identities "$number" | grep -q -x -F -e "$device_identity"; then
+        echo "$device no longer answers to $device_identity"
+        return 1
+    fi
+    [ "$device_mounted" = 1 ] && return 0
+    if grep -q -e "^[0-9]* [0-9]* $number " /proc/self/mountinfo; then echo "$device is mounted"; return 1; fi
+    if [ -n "$(ls "/sys/dev/block/$number/holders" 2>/dev/null)" ]; then echo "$device has holders"; return 1; fi
+    if grep -q -e "^$device " /proc/swaps; then echo "$device is swap"; return 1; fi
+}
+
+check_directory() {
+    [ -n "$work_dir" ] || return 0
+    if ! [ -d "$work_dir" ]; then echo "$work_dir is gone"; return 1; fi
+    if [ "$device_mounted" = 1 ] && [ "$(stat -c %D "$work_dir")" != "$(stat -c %D "$mount_point")" ]; then
+        echo "$work_dir is not on $mount_point"
+        return 1
+    fi
+    if [ "$device_mounted" = 1 ] && ! awk -v n="$device_number" -v m="$mount_point" \
+        '$3 == n && $5 == m { found = 1 } END { exit !found }' /proc/self/mountinfo; then
+        echo "$device is not mounted on $mount_point"
+        return 1
+    fi
+}
+
+if ! reason=$(check_device && check_directory); then
+    finish 125 "refused: $reason"
+fi
+
+# --- The page cache
+files() { find "$work_dir" -xdev -type f 2>/dev/null; }
+
+cached_bytes() { # of the test files; nothing where nothing can tell
+    command -v fincore >/dev/null 2>&1 || return 0
+    files | tr '\n' '\0' | xargs -0 -r fincore -b -n -o RES 2>/dev/null | awk '{ s += $1 } END { printf "%.0f", s }'
+}
+
+meminfo() { awk -v k="$1:" '$1 == k { printf "%.0f", $2 * 1024 }' /proc/meminfo; }
+
+drop_by_file() {
+    files | while IFS= read -r file; do
+        dd of="$file" oflag=nocache conv=notrunc,fdatasync count=0 2>/dev/null
+    done
+}
+
+drop_caches() { # what was done and what it left goes to cache.txt
+    before= after=
+    if [ -n "$work_dir" ]; then before=$(cached_bytes); else before=$(meminfo Buffers); fi
+    if [ -n "$work_dir" ]; then sync -f "$work_dir" 2>/dev/null || sync; else sync; fi
+    if { echo 3 >/proc/sys/vm/drop_caches; } 2>/dev/null; then
+        method=drop_caches
+    elif [ -n "$work_dir" ]; then
+        drop_by_file
+        method=fadvise
+    else
+        method=none
+    fi
+    if [ -n "$work_dir" ]; then after=$(cached_bytes); else after=$(meminfo Buffers); fi
+    echo "method $method"
+    echo "what $([ -n "$work_dir" ] && echo files || echo buffers)"
+    echo "before_bytes $before"
+    echo "after_bytes $after"
+}
+
+if [ "$drop" = 1 ]; then
+    drop_caches >cache.txt 9>&-
+else
+    echo "method kept" >cache.txt
+fi
+
+# --- Once a second: a sign of life for whoever follows, and the machine's own counters
+sampler() {
+    while kill -0 $$ 2>/dev/null; do
+        echo
+        sleep 1
+    done | $awk -v unix="$(now)" -v number="$sampled" '
+        function uptime(   line, part) {
+            getline line <"/proc/uptime"; close("/proc/uptime")
+            split(line, part, " ")
+            return part[1]
+        }
+        BEGIN { zero = uptime(); split(number, id, ":") }
+        {
+            printf "@ %.9f\n", unix + uptime() - zero
+            while ((getline line <"/proc/stat") > 0)
+                if (line ~ /^(cpu|ctxt)/) print line
+            close("/proc/stat")
+            getline line <"/proc/loadavg"; close("/proc/loadavg")
+            print "loadavg " line
+            while ((getline line <"/proc/diskstats") > 0) {
+                split(line, part, " ")
+                if (part[1] == id[1] && part[2] == id[2]) print "disk" line
+            }
+            close("/proc/diskstats")
+            fflush()
+            print "#" >>"live.tsv"
+            fflush("live.tsv")
+        }' >samples.txt
+}
+
+canary() { # name of the file
+    {
+        begin=$(now)
+        head -c 33554432 /dev/zero | sha256sum >/dev/null
+        echo "cpu_s $(awk -v a="$begin" -v b="$(now)" 'BEGIN { printf "%.6f", b - a }')"
+        fio --name=null --ioengine=null --rw=randread --bs=4k --size=1g --time_based --runtime=100ms \
+            --output-format=json --eta=never 2>/dev/null
+    } >"$1" 9>&-
+}
+
+[ "$canary_before" = 1 ] && canary canary-before.txt
+
+if [ "$stopped" = 0 ]; then
+    sampler 9>&- &
+    sampler=$!
+    dropper=
+    if [ -n "$drop_every" ]; then
+        while sleep "$drop_every" && kill -0 $$ 2>/dev/null; do
+            { echo 1 >/proc/sys/vm/drop_caches; } 2>/dev/null || drop_by_file
+        done 9>&- &
+        dropper=$!
+    fi
+    started=$(now)
+    {
+        # The shell becomes fio, so that its number is known before fio exists.
+        sh -c 'echo $$ >fio.pid; [ -e stop ] && exit 130; exec "$@"' sh \
+            fio --output-format=json+ --status-interval=1 --eta=never job.fio 2>stderr.txt
+        echo $? >fio.exit
+    } 9>&- </dev/null | $awk -v LIVE=live.tsv -f interim.awk >fio.json 9>&- &
+    filter=$!
+    told=0
+    while kill -0 "$filter" 2>/dev/null; do
+        if [ "$stopped" = 1 ] && [ "$told" = 0 ]; then
+            told=1
+            # SIGTERM is to fio what SIGINT is, and ends it also before it listens.
+            read -r fio <fio.pid 2>/dev/null && kill -TERM "$fio" 2>/dev/null
+            (sleep "$stop_patience"; kill -KILL "$fio") 9>&- >/dev/null 2>&1 &
+            killer=$!
+        fi
+        wait "$filter"
+    done
+    ended=$(now)
+    [ "$told" = 1 ] && kill "$killer" 2>/dev/null
+    [ -n "$dropper" ] && kill "$dropper" 2>/dev/null
+    kill "$sampler" 2>/dev/null
+    [ "$stopped" = 0 ] && [ "$canary_after" = 1 ] && canary canary-after.txt
+fi
+fio_exit=
+read -r fio_exit 2>/dev/null <fio.exit || :
+finish "${fio_exit:-126}"

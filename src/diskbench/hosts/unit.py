@@ -1,0 +1,113 @@
+"""One step as it stands on the measured host: its directory and the files it starts with."""
+
+from __future__ import annotations
+
+import io
+import shlex
+import tarfile
+
+from diskbench.hosts.scripts import script
+from diskbench.model.base import Frozen
+
+STOP_PATIENCE_S = 20
+"""Seconds that fio may take to end after it was asked to, before it is killed; our choice."""
+
+
+class DeviceGuard(Frozen):
+    """The disk that was allowed, as it must still be found just before fio starts.
+
+    `mount_point` is set where a filesystem was made on it; then it must be mounted there, and
+    nowhere at all otherwise.
+    """
+
+    path: str
+    number: str
+    identity: str
+    size_bytes: int
+    mount_point: str | None = None
+
+
+class Unit(Frozen):
+    """One fio process on a host. `name` is unique within its run, such as `003-randread-r2`.
+
+    `work_dir` holds the test files (None for a raw device); `sampled` is the number MAJOR:MINOR of
+    the disk whose counters are read once a second.
+    """
+
+    trial_id: str
+    run_index: int
+    name: str
+    state_dir: str
+    job: str
+    work_dir: str | None = None
+    guard: DeviceGuard | None = None
+    sampled: str | None = None
+    drop_caches: bool = True
+    drop_every_s: float | None = None
+    canary_before: bool = False
+    canary_after: bool = False
+    root: bool = False
+
+    @property
+    def directory(self) -> str:
+        """Where the unit lives on the host."""
+        return f"{self.state_dir}/run-{self.run_index}/step-{self.name}"
+
+    @property
+    def system_name(self) -> str:
+        """Its name for systemd: letters, digits and dashes."""
+        safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in self.name)
+        return f"diskbench-{self.trial_id}-run{self.run_index}-{safe}"
+
+
+def environment(unit: Unit) -> str:
+    """unit.env: shell assignments that step.sh reads."""
+    guard = unit.guard
+    values: dict[str, object] = {
+        "work_dir": unit.work_dir or "",
+        "device": guard.path if guard else "",
+        "device_number": guard.number if guard else "",
+        "device_identity": guard.identity if guard else "",
+        "device_size": guard.size_bytes if guard else "",
+        "device_mounted": int(bool(guard and guard.mount_point)),
+        "mount_point": (guard.mount_point or "") if guard else "",
+        "sampled": unit.sampled or (guard.number if guard else ""),
+        "drop": int(unit.drop_caches),
+        "drop_every": f"{unit.drop_every_s:g}" if unit.drop_every_s else "",
+        "canary_before": int(unit.canary_before),
+        "canary_after": int(unit.canary_after),
+        "stop_patience": STOP_PATIENCE_S,
+    }
+    return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in values.items())
+
+
+def payload(unit: Unit) -> bytes:
+    """The unit's files as a tar."""
+    files = {
+        "job.fio": unit.job,
+        "unit.env": environment(unit),
+        "step.sh": script("step.sh"),
+        "block.sh": script("block.sh"),
+        "interim.awk": script("interim.awk"),
+    }
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, text in files.items():
+            data = text.encode()
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(data), 0o600
+            tar.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def start_script(unit: Unit, first_line: int) -> str:
+    """Start or attach, and follow live.tsv from `first_line` on."""
+    return (
+        f"dir={shlex.quote(unit.directory)} unit={shlex.quote(unit.system_name)} "
+        f"from={first_line}\n{script('start.sh')}"
+    )
+
+
+def stop_script(unit: Unit) -> str:
+    """Ask the unit to stop."""
+    return f"dir={shlex.quote(unit.directory)}\n{script('stop.sh')}"

@@ -1,0 +1,57 @@
+"""The trial's own places on a host: state directory, filesystem, directory of test files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.errors import MeasurementFailed
+from diskbench.hosts.filesystem import given, make_filesystem
+
+if TYPE_CHECKING:
+    from diskbench.model.spec import ResolvedTarget
+    from diskbench.ports import Host
+
+_DIRECTORIES = """\
+set -u
+umask 077
+for d in "$state" "$work"; do
+    [ -n "$d" ] || continue
+    mkdir "$d" 2>/dev/null || [ -d "$d" ] || { mkdir "$d"; exit 1; }
+    # /var/tmp is everybody's: a directory that somebody else put there is not used.
+    [ -O "$d" ] || { echo "$d belongs to somebody else" >&2; exit 1; }
+done
+"""
+_WORK = """\
+mkdir -p -m 700 "$work" && if [ -n "${SUDO_UID:-}" ]; then chown "$SUDO_UID:$SUDO_GID" "$work"; fi
+"""
+
+
+def mount_point(target: ResolvedTarget) -> str | None:
+    """Where the filesystem that diskbench makes is mounted; None where it makes none."""
+    return f"{target.state_dir}/mnt" if target.filesystem != "none" else None
+
+
+def make_workspace(host: Host, target: ResolvedTarget) -> tuple[str, ...]:
+    """Make what the trial needs on its host; returns the mkfs and mount commands, if any.
+
+    Twice is as once. Raises MeasurementFailed saying which place could not be made.
+    """
+    mount = mount_point(target)
+    plain_work = target.work_dir if mount is None else None
+    _run(host, _DIRECTORIES, {"state": target.state_dir, "work": plain_work or ""})
+    if mount is None:
+        return ()
+    commands = make_filesystem(host, target, mount)
+    assert target.work_dir is not None
+    _run(host, _WORK, {"work": target.work_dir}, root=True)
+    return commands
+
+
+def _run(host: Host, script: str, values: dict[str, str], *, root: bool = False) -> None:
+    done = host.run(given(values) + script, root=root)
+    if done.exit:
+        raise MeasurementFailed(
+            f"cannot make the trial's directory on {host.name}: "
+            f"{done.stderr.decode(errors='replace').strip()}",
+            advice="look at the free space and the permissions there",
+        )

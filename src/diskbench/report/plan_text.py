@@ -1,0 +1,108 @@
+"""What a run will do, before it does it: plain text, so that nothing is imported to print it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, TextIO
+
+from diskbench.report.subject import disk_words, machine, target
+from diskbench.units import format_bytes, format_duration_s
+
+if TYPE_CHECKING:
+    from diskbench.model.spec import Loop, Plan, Step
+
+_MOST_STEPS = 16
+
+
+def print_plan(plans: Sequence[Plan], *, stream: TextIO) -> None:
+    """Write `render_plan` and an empty line to `stream`."""
+    print(render_plan(plans), end="\n\n", file=stream)
+
+
+def render_plan(plans: Sequence[Plan]) -> str:
+    """The plans of one command: each host's target, then the steps, once where they agree."""
+    out: list[str] = []
+    for _, group in groupby(plans, key=_shape):
+        alike = list(group)
+        first = alike[0]
+        out.append(f"{first.profile.name}: {first.profile.title}")
+        if first.profile.question:
+            out.append(f"  {first.profile.question}")
+        for plan in alike:
+            out += ["", *_target_lines(plan)]
+        out += ["", *_step_lines(first)]
+    return "\n".join(out)
+
+
+def _shape(plan: Plan) -> object:
+    """What must agree for two plans to share one list of steps (job texts hold host paths)."""
+    steps = tuple((step.name, step.role, step.expected_s) for step in plan.steps)
+    return plan.profile.digest, steps, plan.loop
+
+
+def _target_lines(plan: Plan) -> list[str]:
+    facts, spec = plan.facts, plan.target
+    disk = disk_words(facts.disk, known_path=spec.path)
+    pairs = [("machine", machine(facts, plan.cell.address))]
+    if spec.kind == "device":
+        identity = f", identity {spec.identity}" if spec.identity else ""
+        pairs.append(("target", f"{target(plan)}, {disk}{identity}" if disk else target(plan)))
+        pairs.append(("", "ALL DATA ON IT WILL BE DESTROYED"))
+    else:
+        pairs.append(("target", target(plan) + (f" on {disk}" if disk else "")))
+        pairs.append(("", f"files go to {spec.work_dir} and are removed at the end"))
+    pairs.append(("space", _space(plan)))
+    pairs.append(("time", _time(plan)))
+    runs = plan.run_ids
+    pairs.append(("runs" if len(runs) > 1 else "run", ", ".join(runs)))
+    pairs += [("note", note) for note in plan.notes]
+    return [f"  {name:<8} {text}" for name, text in pairs]
+
+
+def _space(plan: Plan) -> str:
+    needed = format_bytes(plan.space_bytes)
+    mount = plan.facts.mount
+    if plan.target.kind == "device":
+        size = plan.target.device_size_bytes
+        return f"{needed} of {format_bytes(size)}" if size else needed
+    if mount and mount.available_bytes is not None:
+        return f"{needed} of {format_bytes(mount.available_bytes)} free"
+    return needed
+
+
+def _time(plan: Plan) -> str:
+    runs = len(plan.run_ids)
+    shape = f" in {runs} runs of about {format_duration_s(plan.expected_s / runs)}"
+    more = "or more, " if plan.loop and plan.loop.max_rounds > plan.loop.min_rounds else ""
+    about = f"about {format_duration_s(plan.expected_s)}{shape if runs > 1 else ''}"
+    return f"{about}, {more}plus start and checks"
+
+
+def _step_lines(plan: Plan) -> list[str]:
+    steps = plan.steps
+    width = max(len("step"), *(len(step.name) for step in steps)) if steps else len("step")
+    out = [f"  {'#':>3} {'step':<{width}}  {'expected':>12}  role"]
+    shown = steps if len(steps) <= _MOST_STEPS else steps[: _MOST_STEPS - 2]
+    out += [_step_line(step, width) for step in shown]
+    if len(shown) < len(steps):
+        hidden = steps[len(shown) :]
+        seconds = format_duration_s(sum(step.expected_s for step in hidden))
+        out.append(f"      … and {len(hidden)} more, {seconds} together")
+    if plan.loop:
+        out.append(f"  {_loop_words(plan.loop, len(steps))}")
+    return out
+
+
+def _step_line(step: Step, width: int) -> str:
+    expected = format_duration_s(step.expected_s)
+    return f"  {step.index + 1:>3} {step.name:<{width}}  {expected:>12}  {step.role}"
+
+
+def _loop_words(loop: Loop, count: int) -> str:
+    first = loop.first + 1
+    which = f"step {first}" if first == count else f"steps {first}–{count}"
+    return (
+        f"{which} repeat until {loop.tracked} ({loop.direction}) is steady, "
+        f"{loop.min_rounds} to {loop.max_rounds} times"
+    )

@@ -1,0 +1,130 @@
+"""What a result is about: the words above every table, chart and page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from diskbench.model.facts import DiskFacts, HostFacts
+    from diskbench.model.spec import Plan
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One trial: its profile, machine, disk and runs, in words for a person.
+
+    `marks` are what a reader must know before believing a number: emulated, imported, unverified.
+    """
+
+    profile: str
+    title: str
+    question: str
+    machine: str
+    disk: str
+    target: str
+    fio: str
+    run_ids: tuple[str, ...]
+    when: str | None = None
+    state: str | None = None
+    marks: tuple[str, ...] = ()
+    target_flags: str = ""
+    """The flags that name the target again, for the command that is proposed next."""
+
+
+def subject_of_plan(plan: Plan) -> Subject:
+    """The subject of a trial that is planned, running or just done."""
+    facts = plan.facts
+    return Subject(
+        profile=plan.profile.name,
+        title=plan.profile.title,
+        question=plan.profile.question,
+        machine=machine(facts, plan.cell.address),
+        disk=disk_words(facts.disk, known_path=plan.target.path),
+        target=target(plan),
+        fio=f"fio {_version(facts.fio_version)}",
+        run_ids=plan.run_ids,
+        marks=("emulated",) if plan.cell.provider in ("lab", "fake") else (),
+        target_flags=_target_flags(plan),
+    )
+
+
+def subject_of_runs(rows: Sequence[Mapping[str, Any]], plan: Plan | None = None) -> Subject:
+    """The subject of stored runs of one trial (rows as in the database), oldest first.
+
+    `plan` adds what the rows do not hold: the profile's title and question.
+    """
+    row = rows[0]
+    size = row["disk_size_bytes"]
+    disk = (row["disk_model"], format_bytes(size) if size else None, row["disk_driver"])
+    place = row["target_device"] if row["target_kind"] == "device" else row["target_path"]
+    kind = f" ({row['filesystem']})" if row["filesystem"] else ""
+    machine_words = (row["address"] or row["hostname"] or row["provider"], row["instance_type"])
+    return Subject(
+        profile=row["profile"],
+        title=plan.profile.title if plan else row["profile"],
+        question=plan.profile.question if plan else "",
+        machine=", ".join(str(word) for word in machine_words if word),
+        disk=" ".join(str(word) for word in disk if word),
+        target=f"{place}{kind}" if place else "",
+        fio=f"fio {_version(row['fio_version'])}",
+        run_ids=tuple(str(one["run_id"]) for one in rows),
+        when=row["started_at"] or row["created_at"],
+        state=row["state"],
+        marks=tuple(name for name in ("emulated", "imported", "unverified") if row[name]),
+        target_flags=_target_flags(plan) if plan else "",
+    )
+
+
+def machine(facts: HostFacts, address: str | None) -> str:
+    """`web1 (m5.large): 2 × Intel Xeon, 8 GiB memory, Linux 6.1.0`."""
+    name = address or facts.hostname or "this machine"
+    kind = f" ({facts.cloud.instance_type})" if facts.cloud.instance_type else ""
+    words = [f"{facts.cpu.count} × {facts.cpu.model or 'CPU'}"]
+    if facts.memory_bytes:
+        words.append(f"{format_bytes(facts.memory_bytes)} memory")
+    if facts.kernel:
+        words.append(f"Linux {facts.kernel}")
+    return f"{name}{kind}: {', '.join(words)}"
+
+
+def disk_words(disk: DiskFacts | None, *, known_path: str = "") -> str:
+    """`/dev/nvme1n1, Amazon Elastic Block Store, 20 GiB, nvme`; empty where nothing is known.
+
+    A path that stands beside it already (`known_path`) is not said twice.
+    """
+    if disk is None:
+        return ""
+    size = format_bytes(disk.size_bytes) if disk.size_bytes else None
+    path = disk.path if disk.path != known_path else None
+    words = (path, disk.model, size, disk.transport or disk.driver)
+    return ", ".join(word.strip() for word in words if word and word.strip())
+
+
+def target(plan: Plan) -> str:
+    """Where is written: a directory and its filesystem, or a device."""
+    if plan.target.kind == "device":
+        made = plan.target.filesystem
+        return plan.target.path + (f" (new {made})" if made != "none" else " (raw)")
+    mount = plan.facts.mount
+    return plan.target.path + (f" ({mount.fstype})" if mount and mount.fstype else "")
+
+
+def _target_flags(plan: Plan) -> str:
+    import shlex
+
+    spec, words = plan.cell.target, []
+    if plan.cell.address:
+        words += ["--provider", plan.cell.provider, "--host", plan.cell.address]
+    if spec.kind == "device":
+        words += ["--device", spec.path, "--destroy-data", spec.destroy_data or ""]
+    else:
+        words += ["--path", spec.path]
+    return shlex.join(words)
+
+
+def _version(text: str | None) -> str:
+    return (text or "?").removeprefix("fio-")

@@ -1,0 +1,159 @@
+"""The result as a table that fits 80 columns, with what to doubt and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
+from diskbench.report.lines import Line, Spread, WarningGroup, grouped_warnings, lines
+from diskbench.report.next_step import next_step
+from diskbench.report.sparkline import sparkline
+from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    from diskbench.report.subject import Subject
+
+NONE = "–"
+_FIGURES = ("IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
+_Pick = Callable[[Spread], float]
+
+
+def result_table(
+    subject: Subject, measurements: Sequence[Measurement], warnings: Sequence[Warning]
+) -> RenderableType:
+    """The result of one trial (all its runs): heading, table, notes, warnings, what next."""
+    from rich.console import Group
+    from rich.text import Text
+
+    found = lines(measurements)
+    parts: list[RenderableType] = [_heading(subject), Text()]
+    if found:
+        parts += [_table(found), *_notes(found), Text()]
+    else:
+        parts += [Text("no measured step finished", "yellow"), Text()]
+    groups = grouped_warnings(warnings)
+    for group in groups:
+        parts += _warning(group)
+    if groups:
+        parts.append(Text())
+    advice = next_step(subject, found, groups)
+    parts.append(Text.assemble(("next: ", "bold"), f"{advice.reason}:", overflow="fold"))
+    # A command is never folded: it must survive copy and paste.
+    parts.append(Text(f"  {advice.command}", "bold cyan", no_wrap=True, overflow="ignore"))
+    return Group(*parts)
+
+
+def _heading(subject: Subject) -> Text:
+    from rich.text import Text
+
+    text = Text.assemble((subject.title, "bold"), overflow="fold")
+    if subject.marks:
+        text.append(f"  [{', '.join(subject.marks)}]", "bold yellow")
+    several = f"{len(subject.run_ids)} runs, " if len(subject.run_ids) > 1 else ""
+    about = (
+        subject.machine,
+        subject.target + (f", {subject.disk}" if subject.disk else ""),
+        f"{several}{subject.fio}, run {subject.run_ids[0]}" if subject.run_ids else subject.fio,
+    )
+    for one in about:
+        if one:
+            text.append(f"\n{one}", "dim")
+    return text
+
+
+def _table(found: Sequence[Line]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
+    table.add_column("step", overflow="fold", min_width=12)
+    table.add_column("I/O")
+    for name in _FIGURES:
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in found:
+        runs = line.iops.n
+        table.add_row(Text(_name(line), "bold"), line.direction, *_cells(line, _median))
+        if runs > 1:
+            shape = Text(f" {sparkline(line.iops.values, width=16)}", "cyan")
+            table.add_row(shape, Text("lowest", "dim"), *_dim(_cells(line, _low)))
+            table.add_row(
+                Text(f" {runs} runs", "dim"), Text("highest", "dim"), *_dim(_cells(line, _high))
+            )
+    return table
+
+
+def _name(line: Line) -> str:
+    if line.rounds is None:
+        return line.step
+    first, last = line.rounds
+    return f"{line.step} (round {first})" if first == last else f"{line.step} ({first}–{last})"
+
+
+def _cells(line: Line, pick: _Pick) -> list[str]:
+    latencies = (line.mean_ns, line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns)
+    sync = line.direction == "sync"
+    return [
+        format_iops(pick(line.iops)),
+        NONE if sync else format_mb_per_s(pick(line.bytes_per_s)),
+        *(_latency(pick(one)) if one else NONE for one in latencies),
+        f"{pick(line.cpu):.0%}" if line.cpu else NONE,
+    ]
+
+
+def _latency(ns: float) -> str:
+    return format_latency_ns(ns).replace(" ", "")
+
+
+def _dim(cells: Sequence[str]) -> list[Text]:
+    from rich.text import Text
+
+    return [Text(cell, "dim") for cell in cells]
+
+
+def _median(spread: Spread) -> float:
+    return spread.median
+
+
+def _low(spread: Spread) -> float:
+    return spread.low
+
+
+def _high(spread: Spread) -> float:
+    return spread.high
+
+
+def _notes(found: Sequence[Line]) -> list[Text]:
+    from rich.text import Text
+
+    notes = ["MB/s = 10^6 bytes/s; CPU = of one core, for all of fio's jobs"]
+    if any(line.role == "measure" for line in found):
+        notes.append(
+            "latency is at full load (closed loop); at a load of your choice: offered-load"
+        )
+    if any(line.iops.n > 1 for line in found):
+        notes.append("first line = median of the runs; blocks = IOPS run by run, from zero")
+    if any(line.rounds for line in found):
+        notes.append("(3–7) = median of these rounds")
+    if any(line.p50_ns and not line.p99_9_ns for line in found):
+        notes.append(f"{NONE} = too few I/Os for this quantile (p99 needs 299, p99.9 2,995)")
+    if any(line.completion_only for line in found):
+        notes.append("latency is completion latency: fio kept no other")
+    return [Text(note, "dim", overflow="fold") for note in notes]
+
+
+def _warning(group: WarningGroup) -> list[RenderableType]:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text.assemble(("! ", "bold yellow"), (group.code, "yellow"))]
+    for step, message in group.cases:
+        case = Text.assemble((f"{step}: " if step else "", "bold"), message)
+        parts.append(Padding(case, (0, 0, 0, 2)))
+    if group.advice:
+        parts.append(Padding(Text(f"→ {group.advice}", "dim"), (0, 0, 0, 2)))
+    return parts

@@ -43,3 +43,36 @@ block_identities() { # number -> every identity the device answers to, one a lin
         sed -n 's/^E:ID_SERIAL=//p;s/^E:ID_SERIAL_SHORT=//p;s/^E:ID_WWN=//p;s/^E:ID_WWN_WITH_EXTENSION=//p;s/^E:ID_SCSI_SERIAL=//p' "/run/udev/data/b$1"
     fi
 }
+
+block_describe() { # number of a disk -> KEY=VALUE lines, values as the kernel has them
+    s=/sys/dev/block/$1
+    name=$(basename "$(readlink -f "$s")")
+    name=$(echo "$name" | tr '!' '/')
+    echo "name=$name"
+    echo "number=$1"
+    echo "sectors=$(block_value "$s/size")"
+    echo "ro=$(block_value "$s/ro")"
+    echo "removable=$(block_value "$s/removable")"
+    for f in rotational scheduler nr_requests max_sectors_kb read_ahead_kb logical_block_size \
+        physical_block_size write_cache discard_max_bytes; do
+        echo "queue_$f=$(block_value "$s/queue/$f")"
+    done
+    echo "model=$(block_value "$s/device/model")"
+    echo "vendor=$(block_value "$s/device/vendor")"
+    echo "firmware=$(block_value "$s/device/firmware_rev")"
+    echo "driver=$(basename "$(readlink -f "$s/device/driver" 2>/dev/null)" 2>/dev/null)"
+    echo "parent_driver=$(basename "$(readlink -f "$s/device/device/driver" 2>/dev/null)" 2>/dev/null)"
+    echo "path=$(readlink -f "$s")"
+    if [ -e "$s/loop/backing_file" ]; then
+        echo "backing_file=$(block_value "$s/loop/backing_file")"
+        echo "backing_inode=$(block_inode "$1")"
+    fi
+    if [ -r "/run/udev/data/b$1" ]; then
+        sed -n 's/^E:ID_BUS=/udev_bus=/p;s/^E:ID_MODEL=/udev_model=/p;s/^E:ID_WWN=/udev_wwn=/p' "/run/udev/data/b$1"
+    fi
+    echo "serial=$(block_value "$s/serial")"
+    echo "device_serial=$(block_value "$s/device/serial")"
+    echo "wwid=$(block_value "$s/wwid")"
+    echo "device_wwid=$(block_value "$s/device/wwid")"
+    block_identities "$1" | sed 's/^/identity=/'
+}

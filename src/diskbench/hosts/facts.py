@@ -1,0 +1,195 @@
+"""What a machine is, asked in one round trip: the script prints raw text, the parser reads it.
+
+The parser never fails: what a machine does not say, or says in a way not known here, is left out.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from typing import TYPE_CHECKING
+
+from diskbench.errors import HostUnavailable
+from diskbench.hosts.cloud import cloud_facts
+from diskbench.hosts.disk_facts import disk_facts, key_values
+from diskbench.hosts.mounts import is_network, mount_facts
+from diskbench.hosts.scripts import script
+from diskbench.model.facts import CpuFacts, HostFacts
+
+if TYPE_CHECKING:
+    from diskbench.ports import Host
+
+_ARM_PARTS = {  # MIDR part numbers of the clouds' Arm processors: arch/arm64/include/asm/cputype.h
+    "0xd08": "Cortex-A72",
+    "0xd0c": "Neoverse-N1",
+    "0xd40": "Neoverse-V1",
+    "0xd49": "Neoverse-N2",
+    "0xd4f": "Neoverse-V2",
+    "0xac3": "Ampere-1",
+}
+
+
+def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
+    """The facts of `host` and of the disk under `path`, in one round trip.
+
+    `path` is a directory (or one still to be made), with `device` a block device. Raises
+    HostUnavailable when the host is unreachable or no Linux machine, ConnectionLost when it breaks.
+    """
+    host.connect()
+    sent = time.time()
+    given = f"path={shlex.quote(path or '')} is_device={int(device)}\n"
+    done = host.run(given + script("block.sh") + script("facts.sh"))
+    received = time.time()
+    if done.exit or b"== end\n" not in done.stdout:
+        words = done.stderr.decode(errors="replace").strip().splitlines()
+        raise HostUnavailable(
+            f"{host.name} could not be asked what it is: {words[-1] if words else 'no answer'}",
+            advice="diskbench measures Linux machines with a POSIX shell",
+        )
+    return parse_facts(done.text, sent_unix_s=sent, received_unix_s=received)
+
+
+def sections(text: str) -> dict[str, list[str]]:
+    """The script's output by section; a section that comes twice is one."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("== "):
+            lines = found.setdefault(line[3:].strip(), [])
+        else:
+            lines.append(line)
+    return found
+
+
+def parse_facts(
+    text: str, *, sent_unix_s: float | None = None, received_unix_s: float | None = None
+) -> HostFacts:
+    """The script's output as facts. The two times are our clock around the round trip."""
+    told = sections(text)
+    user_id, user, hostname, *_ = [*told.get("id", []), "", "", ""]
+    sudo = _first(told, "sudo")
+    kernel, machine, *_ = [*told.get("uname", []), "", ""]
+    cpuinfo = told.get("cpuinfo", [])
+    disk = disk_facts(told.get("disk", []))
+    mount = mount_facts(told)
+    tools = tuple(told.get("tools", []))
+    return HostFacts(
+        hostname=hostname,
+        user=user,
+        is_root=user_id == "0",
+        can_sudo=sudo in {"yes", "root"},
+        cpu=CpuFacts(
+            model=_cpu_model(cpuinfo), count=_cpu_count(told, cpuinfo), architecture=machine
+        ),
+        memory_bytes=_memory(told, "MemTotal"),
+        memory_available_bytes=_memory(told, "MemAvailable"),
+        kernel=kernel,
+        distribution=key_values(told.get("os", [])).get("PRETTY_NAME", "").strip("\"'"),
+        virtualisation=_virtualisation(told, cpuinfo),
+        has_systemd=_first(told, "systemd") == "yes",
+        fio_version=_first(told, "fio") or None,
+        fio_engines=_engines(told.get("engines", [])),
+        load_1m=_load(told),
+        cloud=cloud_facts(told),
+        disk=disk,
+        mount=mount,
+        network_filesystem=mount is not None and is_network(mount.fstype),
+        clock_offset_s=_clock_offset(told, sent_unix_s, received_unix_s),
+        extra=_extra(told, tools),
+    )
+
+
+def _first(told: dict[str, list[str]], name: str) -> str:
+    return next((line.strip() for line in told.get(name, []) if line.strip()), "")
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if abs(value) < 1e15 else None  # also drops inf and nan
+
+
+def _memory(told: dict[str, list[str]], name: str) -> int:
+    for line in told.get("meminfo", []):
+        key, _, rest = line.partition(":")
+        fields = rest.split()
+        if key == name and fields and fields[0].isdecimal():
+            return int(fields[0]) * 1024
+    return 0
+
+
+def _colon_values(cpuinfo: list[str], name: str) -> list[str]:
+    pairs = (line.partition(":") for line in cpuinfo)
+    return [value.strip() for key, _, value in pairs if key.strip() == name]
+
+
+def _cpu_model(cpuinfo: list[str]) -> str:
+    for name in ("model name", "cpu", "machine", "Hardware"):
+        if named := _colon_values(cpuinfo, name):
+            return named[0]
+    part = _colon_values(cpuinfo, "CPU part")
+    return _ARM_PARTS.get(part[0].lower(), f"Arm part {part[0]}") if part else ""
+
+
+def _cpu_count(told: dict[str, list[str]], cpuinfo: list[str]) -> int:
+    online = _first(told, "online")
+    listed = len(_colon_values(cpuinfo, "processor"))
+    return max(1, int(online) if online.isdecimal() else listed)
+
+
+def _virtualisation(told: dict[str, list[str]], cpuinfo: list[str]) -> str | None:
+    """What systemd-detect-virt says; else the hypervisor's own name, else only that there is one."""
+    said = _first(told, "virt")
+    if said:
+        return said
+    if named := _first(told, "hypervisor"):
+        return named
+    return "unknown hypervisor" if _colon_values(cpuinfo, "hypervisor") else None
+
+
+def _engines(lines: list[str]) -> tuple[str, ...]:
+    """Names from `fio --enghelp`: one indented word a line below a heading."""
+    return tuple(
+        sorted({line.strip() for line in lines if line[:1].isspace() and len(line.split()) == 1})
+    )
+
+
+def _load(told: dict[str, list[str]]) -> float | None:
+    fields = _first(told, "loadavg").split()
+    return _number(fields[0]) if fields else None
+
+
+def _clock_offset(
+    told: dict[str, list[str]], sent: float | None, received: float | None
+) -> float | None:
+    """How far the host's clock is ahead of ours, in seconds, as NTP reckons it:
+    ((T2 - T1) + (T3 - T4)) / 2 with our times T1, T4 around the host's T2, T3 (RFC 5905 section 8).
+    """
+    begin, end = _number(_first(told, "clock")), _number(_first(told, "end"))
+    if begin is None or end is None or sent is None or received is None:
+        return None
+    return round(((begin - sent) + (end - received)) / 2, 6)
+
+
+def _extra(told: dict[str, list[str]], tools: tuple[str, ...]) -> dict[str, object]:
+    system = key_values(told.get("os", []))
+    disk = key_values(told.get("disk", []))
+    extra: dict[str, object] = {
+        "tools": list(tools),
+        "dmi": key_values(told.get("dmi", [])),
+        "distribution_id": system.get("ID", "").strip("\"'"),
+        "directory": _first(told, "directory"),
+        "through": told.get("through", []),
+        "cgroup": told.get("cgroup", []),
+        "disk_identities": list(dict.fromkeys(_all_values(told.get("disk", []), "identity"))),
+        "disk_discard_max_bytes": disk.get("queue_discard_max_bytes", ""),
+        "disk_firmware": disk.get("firmware", ""),
+        "disk_sysfs": disk.get("path", ""),
+    }
+    return {key: value for key, value in extra.items() if value}
+
+
+def _all_values(lines: list[str], name: str) -> list[str]:
+    return [line.partition("=")[2] for line in lines if line.startswith(f"{name}=")]

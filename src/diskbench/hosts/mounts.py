@@ -1,0 +1,98 @@
+"""The filesystem under a directory, from /proc/self/mountinfo (proc(5)): pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from diskbench.model.facts import MountFacts
+
+_NETWORK = frozenset(
+    "nfs nfs4 cifs smb3 smbfs ceph 9p glusterfs lustre virtiofs afs gpfs beegfs orangefs pvfs2 "
+    "wekafs ncpfs coda gfs2 ocfs2 sshfs davfs panfs".split()
+)
+_NETWORK_FUSE = re.compile(
+    r"^fuse\.(sshfs|ceph|ceph-fuse|glusterfs|s3fs|gcsfuse|rclone|blobfuse2?|goofys|juicefs|"
+    r"mount-s3|curlftpfs|davfs|weed|seaweedfs|moosefs|mfs|bindfs\.nfs)"
+)
+
+
+@dataclass(frozen=True)
+class Mount:
+    """One line of mountinfo."""
+
+    mount_id: str
+    number: str
+    mount_point: str
+    options: str
+    fstype: str
+    source: str
+
+
+def parse_mountinfo(lines: list[str]) -> list[Mount]:
+    """All mounts, in order; lines of another form are passed over."""
+    mounts: list[Mount] = []
+    for line in lines:
+        before, dash, after = line.partition(" - ")
+        left, right = before.split(" "), after.split(" ")
+        if not dash or len(left) < 6 or len(right) < 2:
+            continue
+        options = left[5] if len(right) < 3 else f"{left[5]},{right[2]}"
+        mounts.append(
+            Mount(
+                mount_id=left[0],
+                number=left[2],
+                mount_point=unescape(left[4]),
+                options=",".join(dict.fromkeys(options.split(","))),
+                fstype=right[0],
+                source=unescape(right[1]),
+            )
+        )
+    return mounts
+
+
+def unescape(text: str) -> str:
+    r"""A path as the kernel wrote it: blanks, tabs, newlines and backslashes are octal (\040)."""
+    return re.sub(r"\\([0-3][0-7]{2})", lambda found: chr(int(found[1], 8)), text)
+
+
+def is_network(fstype: str) -> bool:
+    """Whether the filesystem's data lie on another machine."""
+    return fstype in _NETWORK or bool(_NETWORK_FUSE.match(fstype))
+
+
+def mount_facts(told: dict[str, list[str]]) -> MountFacts | None:
+    """The mount that holds the asked directory: by the mount id of an open descriptor, else the
+    longest mount point above it (the last one mounted there)."""
+    mounts = parse_mountinfo(told.get("mountinfo", []))
+    wanted = next((line.strip() for line in told.get("mountid", []) if line.strip()), "")
+    found = next((m for m in mounts if m.mount_id == wanted), None)
+    directory = next(iter(told.get("directory", [])), "")
+    if found is None and directory:
+        above = [m for m in mounts if _holds(m.mount_point, directory)]
+        longest = max((len(m.mount_point) for m in above), default=0)
+        found = next((m for m in reversed(above) if len(m.mount_point) == longest), None)
+    if found is None:
+        return None
+    size, available = _sizes(told.get("statfs", []))
+    return MountFacts(
+        mount_point=found.mount_point,
+        source=found.source,
+        fstype=found.fstype,
+        options=found.options,
+        size_bytes=size,
+        available_bytes=available,
+    )
+
+
+def _holds(mount_point: str, directory: str) -> bool:
+    return mount_point == "/" or f"{directory}/".startswith(f"{mount_point}/")
+
+
+def _sizes(lines: list[str]) -> tuple[int | None, int | None]:
+    """Total and available bytes from `stat -f -c '%S %b %a'`."""
+    fields = lines[0].split() if lines else []
+    if len(fields) != 3 or not all(f.isascii() and f.isdecimal() for f in fields):
+        return None, None
+    block, total, available = (int(f) for f in fields)
+    return block * total, block * available

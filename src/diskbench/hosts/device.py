@@ -1,0 +1,207 @@
+"""The guard before a raw device: a mistake here destroys somebody's data.
+
+A device is written to only when nothing at all stands against it and its owner typed its identity
+(serial, WWN, or for a loop device its backing file, alone or with its inode). What cannot be known
+counts as a reason to refuse. `refusals` is pure; what it judges was read in one round trip.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from diskbench.errors import HostUnavailable, TargetRefused
+from diskbench.hosts.device_state import DeviceState, Inspection, parse_inspection
+from diskbench.hosts.scripts import script
+from diskbench.model.base import Frozen
+from diskbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from diskbench.ports import Host
+
+_KINDS = {  # libblkid's names of what is more than a filesystem
+    "LVM2_member": "belongs to LVM (a physical volume)",
+    "LVM1_member": "belongs to LVM (a physical volume)",
+    "linux_raid_member": "belongs to a software RAID (MD)",
+    "isw_raid_member": "belongs to a firmware RAID",
+    "ddf_raid_member": "belongs to a firmware RAID",
+    "zfs_member": "belongs to a ZFS pool",
+    "bcache": "belongs to bcache",
+    "bcachefs": "holds a bcachefs filesystem",
+    "crypto_LUKS": "is encrypted (LUKS)",
+    "swap": "holds swap space",
+    "ceph_bluestore": "belongs to Ceph",
+    "drbd": "belongs to DRBD",
+    "VMFS_volume_member": "belongs to VMFS",
+    "BitLocker": "is encrypted (BitLocker)",
+}
+_TABLES = {"dos", "gpt", "PMBR", "mac", "sun", "bsd", "sgi", "atari", "dvh"}
+
+
+class DeviceProof(Frozen):
+    """A device that passed every check, pinned by kernel number, identity and size."""
+
+    path: str
+    number: str
+    identity: str
+    size_bytes: int
+
+
+def refusals(
+    state: DeviceState,
+    others: Iterable[DeviceState],
+    typed: str | None,
+    *,
+    size_bytes: int | None = None,
+) -> tuple[str, ...]:
+    """Every reason not to write to this device, worst first; empty when there is none.
+
+    `others` are the machine's other devices: an identity that two of them share proves nothing.
+    `typed` is what the user gave as its identity; None leaves that question out (for listing).
+    """
+    return (
+        *_in_use(state),
+        *_content(state),
+        *_unfit(state, size_bytes),
+        *_identity(state, [o for o in others if o.disk.number != state.disk.number], typed),
+    )
+
+
+def _in_use(state: DeviceState) -> list[str]:
+    found: list[str] = []
+    if state.system:
+        found.append("is the disk this system runs from")
+    if state.mounts:
+        found.append(f"is mounted on {', '.join(state.mounts)}")
+    if state.swap:
+        found.append("is in use as swap")
+    if state.holders:
+        found.append(f"is held by {', '.join(state.holders)}")
+    if state.openers:
+        found.append(f"is held open by process {', '.join(state.openers)}")
+    if state.busy and not found:
+        found.append("is in exclusive use by something that does not show itself")
+    return found
+
+
+def _content(state: DeviceState) -> list[str]:
+    found: list[str] = []
+    if state.partition_of is not None:
+        found.append("is a partition; only whole disks are written to")
+    table = state.partition_table or next((s for s in state.signatures if s in _TABLES), None)
+    if table:
+        found.append(f"has a partition table ({table})")
+    elif state.partitions:
+        found.append(f"has partitions ({', '.join(state.partitions)})")
+    for signature in state.signatures:
+        if signature not in _TABLES:
+            found.append(_KINDS.get(signature, f"holds data (signature: {signature})"))
+    return list(dict.fromkeys(found))
+
+
+def _unfit(state: DeviceState, size_bytes: int | None) -> list[str]:
+    found: list[str] = []
+    size = state.disk.size_bytes
+    if state.read_only:
+        found.append("is read-only")
+    if not size:
+        found.append("has size 0")
+    elif size_bytes is not None and size < size_bytes:
+        found.append(f"has {format_bytes(size)}, less than the {format_bytes(size_bytes)} asked")
+    if state.unreadable:
+        found.append(f"cannot be read: {state.unreadable}")
+    if not state.looked or not state.examined:
+        found.append("could not be examined: blkid and wipefs (util-linux) are needed on the host")
+    return found
+
+
+def _identity(state: DeviceState, others: list[DeviceState], typed: str | None) -> list[str]:
+    # A partition answers to its disk's identities; it is the same disk.
+    rivals = [o for o in others if o.partition_of is None]
+    shared = {i for o in rivals for i in o.identities}
+    own = [i for i in state.identities if i not in shared]
+    if not state.identities:
+        return ["has no identity: neither serial nor WWN nor backing file"]
+    if not own:
+        also = ", ".join(
+            o.disk.path for o in rivals if {*o.identities}.intersection(state.identities)
+        )
+        listed = ", ".join(state.identities)
+        return [f"shares its identity ({listed}) with {also or 'another device'}"]
+    if typed is None:
+        return []
+    wanted = typed.strip()
+    if not wanted:
+        return [f"was not named: its identity is {own[0]}"]
+    if wanted in own:
+        return []
+    if wanted in state.identities:
+        return [f"shares the identity {wanted} with another device; {own[0]} is its own"]
+    owner = next((o.disk.path for o in rivals if wanted in o.identities), None)
+    whose = f"that is {owner}" if owner else "no device here has that"
+    return [f"is not {wanted!r} ({whose}); its identity is {own[0]}"]
+
+
+def inspect(host: Host, path: str | None) -> Inspection:
+    """All block devices of `host`, and `path` (or every disk) looked at closely; one round trip.
+
+    Needs root there: without it signatures cannot be read, nor seen who holds a device open.
+    Raises HostUnavailable when root cannot be had or the answer is cut short.
+    """
+    done = host.run(
+        f"only={shlex.quote(path or '')}\n{script('block.sh')}{script('devices.sh')}", root=True
+    )
+    found = parse_inspection(done.text)
+    if not found.complete:
+        said = done.stderr.decode(errors="replace").strip()
+        raise HostUnavailable(
+            f"the block devices of {host.name} could not be looked at: {said or 'no answer'}"
+        )
+    return found
+
+
+def judge(
+    found: Inspection, path: str, typed: str, size_bytes: int | None, *, host_name: str
+) -> DeviceProof:
+    """The proof that `path` may be written to, or TargetRefused with every reason: pure."""
+    where = f"{path} on {host_name}"
+    if found.asked == "missing":
+        raise TargetRefused(
+            f"{where} does not exist", advice="diskbench devices lists the disks there"
+        )
+    state = found.find(found.asked or "")
+    if found.asked == "other" or state is None:
+        raise TargetRefused(
+            f"{where} is no block device",
+            advice="for a directory use --path; see diskbench devices",
+        )
+    reasons = refusals(state, found.devices, typed, size_bytes=size_bytes)
+    if reasons:
+        raise TargetRefused(
+            f"{where} is refused, it " + "; it ".join(reasons),
+            advice="nothing was written; diskbench devices lists the disks and their identities",
+        )
+    assert state.disk.size_bytes is not None
+    return DeviceProof(
+        path=state.disk.path,
+        number=state.disk.number,
+        identity=typed.strip(),
+        size_bytes=state.disk.size_bytes,
+    )
+
+
+def check_device(
+    host: Host, path: str, destroy_data: str, size_bytes: int | None = None
+) -> DeviceProof:
+    """Look at `path` and prove that it may be written to; raises TargetRefused with every reason."""
+    found = inspect(host, path)
+    return judge(found, path, destroy_data, size_bytes, host_name=host.name)
+
+
+def list_devices(host: Host) -> tuple[tuple[DeviceState, tuple[str, ...]], ...]:
+    """Every whole disk of `host` with the reasons that refuse it, in the kernel's order of names."""
+    found = inspect(host, None)
+    disks = [d for d in found.devices if d.partition_of is None]
+    return tuple((d, refusals(d, found.devices, None)) for d in disks)

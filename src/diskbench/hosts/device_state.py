@@ -1,0 +1,107 @@
+"""What stands against writing to a block device, as read from a machine: pure."""
+
+from __future__ import annotations
+
+from diskbench.hosts.disk_facts import disk_facts
+from diskbench.hosts.mounts import parse_mountinfo
+from diskbench.model.base import Frozen
+from diskbench.model.facts import DiskFacts
+
+
+class DeviceState(Frozen):
+    """One block device and everything that refuses it. `looked` is False where only the cheap facts
+    were read: then nothing is known of signatures, openers and permission.
+    """
+
+    disk: DiskFacts
+    identities: tuple[str, ...] = ()
+    read_only: bool = False
+    removable: bool = False
+    partition_of: str | None = None
+    partitions: tuple[str, ...] = ()
+    holders: tuple[str, ...] = ()
+    mounts: tuple[str, ...] = ()
+    swap: bool = False
+    system: bool = False
+    looked: bool = False
+    unreadable: str | None = None
+    examined: bool = False
+    partition_table: str | None = None
+    signatures: tuple[str, ...] = ()
+    busy: bool = False
+    openers: tuple[str, ...] = ()
+
+
+class Inspection(Frozen):
+    """All block devices of a machine, and which of them was asked for.
+
+    `asked` is a number MAJOR:MINOR, `missing`, `other` (no block device), or None.
+    """
+
+    devices: tuple[DeviceState, ...] = ()
+    asked: str | None = None
+    complete: bool = False
+
+    def find(self, number: str) -> DeviceState | None:
+        """The device of a kernel number."""
+        return next((d for d in self.devices if d.disk.number == number), None)
+
+
+def parse_inspection(text: str) -> Inspection:
+    """The output of devices.sh; a device of which nothing can be read is left out."""
+    blocks: list[tuple[str, list[str]]] = []
+    for line in text.splitlines():
+        if line.startswith("== "):
+            blocks.append((line[3:].strip(), []))
+        elif blocks:
+            blocks[-1][1].append(line)
+    shared = {name: lines for name, lines in blocks if name != "device"}
+    mounts: dict[str, list[str]] = {}
+    for mount in parse_mountinfo(shared.get("mountinfo", [])):
+        mounts.setdefault(mount.number, []).append(mount.mount_point)
+        if mount.source.startswith("/dev/"):  # btrfs and its like number their mounts themselves
+            mounts.setdefault(mount.source, []).append(mount.mount_point)
+    swaps, system = set(shared.get("swaps", [])), set(shared.get("system", []))
+    states = [_state(lines, mounts, swaps, system) for name, lines in blocks if name == "device"]
+    asked = next(iter(shared.get("asked", [])), None)
+    return Inspection(
+        devices=tuple(s for s in states if s is not None),
+        asked=asked,
+        complete="end" in shared,
+    )
+
+
+def _state(
+    lines: list[str], mounts: dict[str, list[str]], swaps: set[str], system: set[str]
+) -> DeviceState | None:
+    disk = disk_facts(lines)
+    if disk is None or not disk.number:
+        return None
+
+    def every(key: str) -> tuple[str, ...]:
+        values = [line.partition("=")[2].strip() for line in lines if line.startswith(f"{key}=")]
+        return tuple(dict.fromkeys(v for v in values if v))
+
+    partitions = [p.partition(" ") for p in every("partition")]
+    family = [disk.number, *(number for number, _, _ in partitions)]
+    paths = [disk.path, *(f"/dev/{name}" for _, _, name in partitions)]
+    readable = every("readable")
+    return DeviceState(
+        disk=disk,
+        identities=every("identity"),
+        read_only=every("ro") == ("1",),
+        removable=every("removable") == ("1",),
+        partition_of=next(iter(every("partition_of")), None),
+        partitions=tuple(name for _, _, name in partitions),
+        holders=every("holder"),
+        mounts=tuple(dict.fromkeys(m for key in (*family, *paths) for m in mounts.get(key, []))),
+        swap=bool(swaps.intersection(family)),
+        system=bool(system.intersection(family)),
+        looked=bool(readable),
+        unreadable=None if readable in {(), ("yes",)} else readable[0],
+        examined=every("tools") == ("yes",),
+        partition_table=next(iter(every("table")), None),
+        signatures=tuple(dict.fromkeys((*every("signature"), *every("wipefs")))),
+        busy=every("busy") == ("yes",),
+        openers=every("opener"),
+    )

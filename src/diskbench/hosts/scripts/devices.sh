@@ -1,0 +1,94 @@
+# Every block device of a machine and what stands against writing to it. Given before this text:
+# block.sh, only (a path: look closely at this one alone; nothing: at all disks). Nothing is written:
+# wipefs is told to act not, and opens exclusively all the same. Read by device_state.py.
+export LC_ALL=C
+section() { echo "== $1"; }
+
+section mountinfo
+cat /proc/self/mountinfo /proc/1/mountinfo 2>/dev/null | sort -u
+
+section swaps # kernel numbers
+sed 1d /proc/swaps 2>/dev/null | while read -r path rest; do block_number "$(printf '%b' "$path")"; done
+
+below() { # number -> itself and everything it stands on
+    echo "$1"
+    if [ -e "/sys/dev/block/$1/partition" ]; then below "$(block_disk "$1")"; fi
+    for slave in "/sys/dev/block/$1/slaves"/*; do
+        [ -e "$slave/dev" ] && below "$(cat "$slave/dev")"
+    done
+}
+section system # numbers of what / and /boot stand on, in our namespace and in that of process 1
+{
+    awk '$5 == "/" || $5 == "/boot" || $5 == "/boot/efi" || $5 == "/usr" { print $3 }' \
+        /proc/self/mountinfo /proc/1/mountinfo 2>/dev/null
+    for at in / /boot /usr; do
+        source=$(findmnt -n -o SOURCE --target "$at" 2>/dev/null)
+        block_number "${source%%\[*}"
+    done
+} | sort -u | while read -r number; do
+    [ -e "/sys/dev/block/$number" ] && below "$number"
+done | sort -u
+
+only_number=
+if [ -n "$only" ]; then
+    section asked
+    if [ ! -e "$only" ]; then echo missing
+    elif [ ! -b "$only" ]; then echo other
+    else
+        only_number=$(block_number "$only")
+        echo "$only_number"
+    fi
+fi
+
+openers() { # pattern of device names -> "PID COMMAND" of processes that hold one open
+    ls -l /proc/[0-9]*/fd 2>/dev/null | awk -v p="^/dev/($1)$" '
+        /^\/proc\// { split($0, part, "/"); pid = part[3] }
+        { at = index($0, " -> "); if (at && substr($0, at + 4) ~ p) print pid }' | sort -u |
+        while read -r pid; do echo "$pid $(cat "/proc/$pid/comm" 2>/dev/null)"; done
+}
+
+look_closely() { # number
+    name=$(basename "$(readlink -f "/sys/dev/block/$1")" | tr '!' '/')
+    dev=/dev/$name
+    if why=$(dd if="$dev" of=/dev/null bs=4096 count=1 2>&1); then echo "readable=yes"
+    else echo "readable=$(echo "$why" | head -n 1)"; fi
+    if command -v wipefs >/dev/null 2>&1 && command -v blkid >/dev/null 2>&1; then echo "tools=yes"; fi
+    blkid -p -o export "$dev" 2>/dev/null | sed -n 's/^TYPE=/signature=/p;s/^PTTYPE=/table=/p'
+    blkid -p "$dev" >/dev/null 2>&1
+    [ $? = 8 ] && echo "signature=several that contradict each other"
+    wipefs -n -p "$dev" 2>/dev/null | sed '/^#/d;s/.*,//;s/^/wipefs=/'
+    if wipefs -a -n "$dev" 2>&1 >/dev/null | grep -q -i busy; then echo "busy=yes"; fi
+    names=$name
+    for part in "/sys/dev/block/$1"/*/partition; do
+        [ -e "$part" ] && names="$names|$(basename "$(dirname "$part")")"
+    done
+    found=$(openers "$names")
+    if [ -n "$found" ]; then # udev may just be looking, too
+        udevadm settle --timeout=5 >/dev/null 2>&1 || sleep 0.5
+        found=$(openers "$names")
+    fi
+    [ -z "$found" ] || echo "$found" | sed 's/^/opener=/'
+}
+
+for entry in /sys/class/block/*; do
+    [ -r "$entry/dev" ] || continue
+    sectors=$(block_value "$entry/size")
+    number=$(cat "$entry/dev")
+    case ${entry##*/} in
+        ram* | zram*) continue ;;
+        loop*) [ "${sectors:-0}" != 0 ] || [ "$number" = "$only_number" ] || continue ;;
+    esac
+    section device
+    block_describe "$number"
+    [ ! -e "$entry/partition" ] || echo "partition_of=$(block_disk "$number")"
+    for part in "$entry"/*/partition; do
+        [ ! -e "$part" ] || echo "partition=$(cat "${part%/partition}/dev") $(basename "$(dirname "$part")")"
+    done
+    for holder in "$entry"/holders/*; do
+        [ ! -e "$holder" ] && [ ! -L "$holder" ] || echo "holder=$(basename "$holder")"
+    done
+    if [ -z "$only" ] && [ ! -e "$entry/partition" ] || [ "$number" = "$only_number" ]; then
+        look_closely "$number"
+    fi
+done
+section end

@@ -5,10 +5,14 @@ fio sorts a latency v into buckets that are exact below 128 and 1/64 of a power 
 most 1/128. Counts of jobs are summed, which loses nothing; percentiles are never averaged (MR-10).
 """
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
 
-from diskbench.fio.reported import FioOutput
-from diskbench.model.result import Direction
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from diskbench.fio.reported import FioOutput
+    from diskbench.model.result import Direction
 
 Histogram = Mapping[int, int]
 """Middle of a bucket in ns → how many I/Os fell into it."""

@@ -1,9 +1,13 @@
 """What fio reports of one process: its jobs, their directions, their latencies."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from diskbench.model.result import Direction
+if TYPE_CHECKING:
+    from diskbench.model.result import Direction
 
 
 @dataclass(frozen=True, slots=True)

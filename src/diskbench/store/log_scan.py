@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import duckdb
 
 _HEAD_BYTES = 16 * 1024
+_BUFFER_BYTES = 4_000_000
+"""What DuckDB reads at once: an eighth of its default is as fast here and saves 100 MB."""
+
 _TYPES = {
     "time": "BIGINT",
     "value": "BIGINT",
@@ -102,7 +105,8 @@ def _scan_paths(found: Layout, paths: Sequence[Path]) -> str:
     maximum = ", maximum" if found.has_maximum else ""
     return (
         f"SELECT time, value{maximum}, direction, bs FROM read_csv([{files}], delim=',', "
-        f"header=false, quote='', escape='', columns={{{columns}}}, auto_detect=false"
+        f"header=false, quote='', escape='', columns={{{columns}}}, auto_detect=false, "
+        f"buffer_size={_BUFFER_BYTES}"
         f"{compression(paths[0])})"
     )
 

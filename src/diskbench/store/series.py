@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 
 from diskbench.fio.logs import LogKind
 from diskbench.fio.quantiles import needed
-from diskbench.model.result import Direction
 from diskbench.store.log_histograms import (
     SECOND_QUANTILES,
     add_histogram_quantiles,
@@ -33,6 +32,8 @@ from diskbench.store.log_windows import SLIVER_S, fill_tail, rate_windows, read_
 
 if TYPE_CHECKING:
     import duckdb
+
+    from diskbench.model.result import Direction
 
 SERIES_COLUMNS = (
     "second",
@@ -102,9 +103,10 @@ def _collect(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
     if windows:
         read_windows(db, windows)
     read_histograms(db, [log for log in logs if log.name.kind == "hist"])
-    db.execute(f"CREATE TABLE zero AS SELECT {_zero(db, single, windows)} AS ms")
+    zero_ms = _zero(db, single, windows)
+    db.execute(f"CREATE TABLE zero AS SELECT {zero_ms} AS ms")
     if single:
-        _read_single(db, single)
+        _read_single(db, single, zero_ms)
     if windows:
         rate_windows(db, skip_latency=bool(single))
     add_histogram_quantiles(db)
@@ -122,14 +124,14 @@ def _zero(db: duckdb.DuckDBPyConnection, single: Sequence[Log], windows: Sequenc
     return int(row[0]) if row and row[0] is not None else 0
 
 
-def _read_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
+def _read_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: int) -> None:
     """A row an I/O: count, sum and quantiles straight from the file, nothing kept."""
     kinds = {log.name.kind for log in logs}
     kind = next((kind for kind in (*_LATENCY_ORDER, "iops", "bw") if kind in kinds), None)
     if kind is None:
         return
     source = union([log for log in logs if log.name.kind == kind])
-    second = "(time - (SELECT ms FROM zero)) // 1000"
+    second = f"(time - {zero_ms}) // 1000"
     if kind not in _LATENCY_ORDER:
         run(
             db,

@@ -7,13 +7,13 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from diskbench.errors import DiskbenchError
 
 if TYPE_CHECKING:
-    from diskbench.engine.execute import TrialReport
     from diskbench.engine.session import Session
+    from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
 
 Output = Literal["table", "json", "csv"]
@@ -59,19 +59,91 @@ def drive(session: Session, plans: Sequence[Plan], show: Show, *, take_over: boo
             reports = execute(session, plans, watcher, stop, take_over=take_over)
     finally:
         progress.close()
-    _print_results(session, reports, show)
+    print_results(session, reports, show)
     for report in reports:
-        _print_problems(report)
-    return worst(report.exit_code for report in reports)
+        print_problems(report)
+    if show.timing:
+        for name, seconds in session.timing.seconds().items():
+            print(f"{seconds:8.3f} s  {name}", file=sys.stderr)
+    return worst([report.exit_code for report in reports])
 
 
-def worst(codes: Sequence[int] | object) -> int:
+def print_results(session: Session, reports: Sequence[TrialReport], show: Show) -> None:
+    """What was measured, on stdout, in the form asked for."""
+    from diskbench.store.rows import load_results
+
+    run_ids = [run_id for report in reports for run_id in report.plan.run_ids]
+    steps = load_results(session.database, *run_ids)
+    if show.output == "table":
+        for report in reports:
+            _print_table(report.plan, [steps[run_id] for run_id in report.plan.run_ids])
+    elif show.output == "csv":
+        _print_csv(session, run_ids)
+    else:
+        from diskbench.store.document import results_document
+        from diskbench.store.export import json_text
+        from diskbench.store.query import find_run
+
+        runs = [find_run(session.database, run_id) for run_id in run_ids]
+        print(json_text(results_document(runs, steps)))
+
+
+def _print_table(plan: Plan, runs: Sequence[Sequence[StepResult]]) -> None:
+    from rich.console import Console
+
+    from diskbench.fio.warnings import run_warnings
+    from diskbench.report.subject import subject_of_plan
+    from diskbench.report.tables import result_table
+
+    rows = [[row for result in run for row in result.measurements] for run in runs]
+    doubts = [warning for run in runs for result in run for warning in result.warnings]
+    doubts += run_warnings(rows)
+    console = Console()
+    flat = [row for run in rows for row in run]
+    console.print(result_table(subject_of_plan(plan), flat, doubts))
+    console.print()
+
+
+def _print_csv(session: Session, run_ids: Sequence[str]) -> None:
+    from diskbench.store.export import csv_text, measurement_fields
+    from diskbench.store.query import Filter, find_measurements
+
+    rows = [
+        row
+        for run_id in run_ids
+        for row in find_measurements(session.database, [Filter("run_id", "=", run_id)])
+    ]
+    sys.stdout.write(csv_text(rows, measurement_fields()))
+
+
+def print_problems(report: TrialReport) -> None:
+    """Why a trial did not end well, on stderr, with what to do next."""
+    name = f"{report.plan.cell.address}: " if report.plan.cell.address else ""
+    told = set()
+    for run in report.end.runs if report.end else ():
+        if run.problem and run.state != "cancelled" and run.problem.message not in told:
+            told.add(run.problem.message)
+            advice = f"\n  {run.problem.advice}" if run.problem.advice else ""
+            print(
+                f"{name}run {run.run_id} {run.state}: {run.problem.message}{advice}",
+                file=sys.stderr,
+            )
+    if report.suspended is not None:
+        print_error(report.suspended, prefix=name)
+        print(
+            f"  the run stays as it is; go on with: diskbench resume {report.plan.trial_id}",
+            file=sys.stderr,
+        )
+    if report.not_released is not None:
+        print_error(report.not_released, prefix=name)
+
+
+def worst(codes: Sequence[int]) -> int:
     """The exit code that tells the most serious of `codes`; 0 for none."""
-    found = set(codes)  # type: ignore[call-overload]
-    return next((code for code in _SEVERITY if code in found), 0)
+    return next((code for code in _SEVERITY if code in codes), 0)
 
 
-def leave(session: Session, code: int) -> int:
+def leave(session: Session, code: int) -> NoReturn:
     """Close what is worth closing. The workflow engine's threads are not waited for (0.9 s)."""
     session.close()
     sys.stdout.flush()

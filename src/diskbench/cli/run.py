@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-Output = Literal["table", "json", "csv"]
+from diskbench.cli.foreground import Output
 
 
 def run(
     provider: Annotated[
-        str, typer.Option(help="Where the machine comes from: local, ssh.", show_default=True)
-    ] = "local",
+        str | None,
+        typer.Option(help="Where the machine comes from (default: ssh with --host, else local)."),
+    ] = None,
     host: Annotated[
         list[str] | None,
         typer.Option(help="USER@HOST[:PORT] to measure over SSH; several are measured at once."),
     ] = None,
     path: Annotated[
-        str | None, typer.Option(help="Directory to measure in (default: the working directory).")
+        str | None,
+        typer.Option(help="Directory to measure in (default here: the working directory)."),
     ] = None,
     device: Annotated[
         str | None, typer.Option(help="Block device to measure; ALL DATA ON IT IS DESTROYED.")
@@ -63,22 +66,23 @@ def run(
     timing: Annotated[
         bool, typer.Option("--timing", help="Say at the end where the time went.")
     ] = False,
-    database: Annotated[
+    database_url: Annotated[
         str | None, typer.Option(help="Database URL (default: see `diskbench config`).")
     ] = None,
-    evidence: Annotated[
+    evidence_url: Annotated[
         str | None, typer.Option(help="Evidence store URL (default: see `diskbench config`).")
     ] = None,
 ) -> None:
     """Measure a disk: render a profile, run fio, keep the evidence, say what it means."""
-    from diskbench.engine.session import Options, run_cells
+    from diskbench.cli.foreground import Show
+    from diskbench.cli.start import Stores, start
     from diskbench.plan.cells import Request
 
     request = Request(
-        provider=provider,
+        provider=provider or ("ssh" if host else "local"),
         profile=profile,
         hosts=tuple(host or ()),
-        path=path,
+        path=_here(path, device, host),
         device=device,
         destroy_data=destroy_data,
         size_gib=size,
@@ -88,13 +92,17 @@ def run(
         runs=runs,
         replicates=replicates,
     )
-    options = Options(
-        quiet=quiet,
-        output=output,
-        detach=detach,
+    start(
+        request,
+        Show(output=output, quiet=quiet, timing=timing),
+        Stores(database_url, evidence_url),
         install_fio=install_fio,
-        timing=timing,
-        database=database,
-        evidence=evidence,
+        detach=detach,
     )
-    raise typer.Exit(run_cells(request, options))
+
+
+def _here(path: str | None, device: str | None, host: list[str] | None) -> str | None:
+    """The directory as the target sees it: on this machine relative to where we are."""
+    if host or (path is None and device is not None):
+        return path
+    return str(Path(path or ".").absolute())

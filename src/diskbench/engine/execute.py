@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.engine.lease import release
-from diskbench.engine.stations import LiveStations, Watcher
+from diskbench.engine.stations import LiveStations
+from diskbench.engine.watch import Watcher
 from diskbench.errors import DiskbenchError, ReleaseFailed
 from diskbench.model.outcome import TrialEnd
 

@@ -12,7 +12,9 @@ from types import FrameType
 
 
 @contextmanager
-def interruptible(stop: threading.Event, on_first: Callable[[], None], left: Callable[[], str]) -> Iterator[None]:
+def interruptible(
+    stop: threading.Event, on_first: Callable[[], None], left: Callable[[], str]
+) -> Iterator[None]:
     """Set `stop` at the first SIGINT or SIGTERM; at the second print `left()` and exit 130.
 
     `on_first` tells the person that the stop is being obeyed. Main thread only.

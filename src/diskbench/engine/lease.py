@@ -33,7 +33,7 @@ def release(
     import tenacity
 
     from diskbench.hosts.jobs import cleanup
-    from diskbench.store.rows import release_lease
+    from diskbench.store.leases import release_lease
 
     tries = tenacity.Retrying(
         stop=tenacity.stop_after_attempt(ATTEMPTS),

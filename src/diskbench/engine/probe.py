@@ -52,16 +52,17 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
 
 def check_parses(host: Host, plan: Plan) -> None:
     """Have the target's own fio parse every step; raises ProfileError with fio's words."""
+    from diskbench.fio.offered import stand_in
     from diskbench.hosts.parse_only import parse_only
 
-    parse_only(host, [(step.name, step.job) for step in plan.steps])
+    parse_only(host, [(step.name, stand_in(step).job) for step in plan.steps])
 
 
 def check_profile_suits(profile: Profile, cell: Cell) -> None:
     """Refuse what is known before any machine is looked at: unknown parameters."""
     from diskbench.errors import UnknownName
 
-    known = {parameter_name for parameter_name in profile.parameters}
+    known = {parameter.name for parameter in profile.parameters}
     for key, _ in cell.parameters:
         if key not in known:
             raise UnknownName(f"parameter of profile {profile.name!r}", key, known)

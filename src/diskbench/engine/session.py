@@ -61,7 +61,6 @@ class Session:
         if host is not None:
             host.close()
 
-
     def close(self) -> None:
         """Say that this process is gone and let go of the database."""
         retire(self.database, self.executor_id)

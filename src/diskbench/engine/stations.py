@@ -9,24 +9,28 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.engine.timing import Timing
+from diskbench.engine.unit import time_limit_s, unit_of
 from diskbench.engine.watch import Watcher
-from diskbench.errors import DiskbenchError, HostUnavailable, MeasurementFailed
-from diskbench.engine.unit import unit_of
-from diskbench.model.outcome import Outcome, Problem
+from diskbench.errors import FioFailed, HostUnavailable, MeasurementFailed
+from diskbench.model.outcome import Outcome, Problem, problem_of
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
+    from diskbench.hosts.unit import Unit
     from diskbench.model.result import RunState
     from diskbench.model.spec import Plan, Step
     from diskbench.ports import EvidenceStore, Host
+    from diskbench.store.archive import KeptStep
 
 
 @dataclass
@@ -77,39 +81,16 @@ class LiveStations:
             finish_run(self.database, self.evidence, plan, run_index, state, problem)
 
     def _measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
-        from diskbench.hosts.jobs import collect, start_and_watch
-        from diskbench.store.archive import write_step_evidence
         from diskbench.store.parse_step import step_result
         from diskbench.store.rows import begin_run, save_step
 
-        host, run_id = self.connect(plan), plan.run_ids[run_index]
-        unit = unit_of(plan, run_index, step)
+        run_id = plan.run_ids[run_index]
         begin_run(self.database, run_id)
         self.watcher.step_started(plan.trial_id, run_index, step)
-        with self.timing.span("start and watch"):
-            end = start_and_watch(
-                host,
-                unit,
-                on_tick=lambda tick: self.watcher.tick(plan.trial_id, tick),
-                should_stop=self.stop.is_set,
-                on_note=lambda text: self.watcher.note(plan.trial_id, text),
-            )
-        with tempfile.TemporaryDirectory(prefix="diskbench-") as directory:
-            with self.timing.span("collect"):
-                paths = collect(host, unit, Path(directory))
-                files = {path.name: path.read_bytes() for path in paths}
+        kept, stopped = self._run_unit(plan, run_index, step)
+        if stopped:
+            return Outcome(state="stopped", problem=_STOPPED)
         with self.timing.span("store"):
-            kept = write_step_evidence(
-                self.evidence,
-                run_id,
-                step,
-                files,
-                started_at=end.started_at,
-                finished_at=end.finished_at,
-                stopped=end.stopped,
-            )
-            if end.stopped:
-                return Outcome(state="stopped", problem=_STOPPED)
             result = step_result(
                 step,
                 run_id,
@@ -122,6 +103,67 @@ class LiveStations:
         self.watcher.step_finished(plan.trial_id, result)
         return Outcome(state="done", result=result)
 
+    def _run_unit(self, plan: Plan, run_index: int, step: Step) -> tuple[KeptStep, bool]:
+        """Run fio and keep its files, whatever way it ended; whether the user stopped it."""
+        from diskbench.hosts.jobs import start_and_watch
+
+        host, unit = self.connect(plan), unit_of(plan, run_index, step)
+        hung = _Deadline(time_limit_s(step))
+        try:
+            with self.timing.span("start and watch"):
+                end = start_and_watch(
+                    host,
+                    unit,
+                    on_tick=lambda tick: self.watcher.tick(plan.trial_id, tick),
+                    should_stop=lambda: self.stop.is_set() or hung.passed(),
+                    on_note=lambda text: self.watcher.note(plan.trial_id, text),
+                )
+        except MeasurementFailed:
+            now = time.time()
+            self._keep(host, unit, plan.run_ids[run_index], step, (now, now), stopped=True)
+            raise
+        self.timing.add("fio itself", end.seconds_in_fio)
+        times = (end.started_unix_s, end.ended_unix_s)
+        kept = self._keep(host, unit, plan.run_ids[run_index], step, times, stopped=end.stopped)
+        if end.stopped and not self.stop.is_set():
+            raise FioFailed(
+                f"fio hung in step {step.name!r}: it was still running after {hung.limit_s:.0f} s",
+                advice="what it left is in the evidence; a newer fio may not hang",
+            )
+        return kept, end.stopped
+
+    def _keep(
+        self,
+        host: Host,
+        unit: Unit,
+        run_id: str,
+        step: Step,
+        times: tuple[float, float],
+        *,
+        stopped: bool,
+    ) -> KeptStep:
+        """Fetch what a unit left and write it into the evidence store."""
+        from diskbench.hosts.jobs import collect
+        from diskbench.store.archive import write_step_evidence
+
+        with (
+            self.timing.span("collect"),
+            tempfile.TemporaryDirectory(prefix="diskbench-") as directory,
+        ):
+            paths = collect(host, unit, Path(directory))
+            files = {path.name: path.read_bytes() for path in paths}
+        started, finished = (_iso(t) for t in times)
+        with self.timing.span("store"):
+            return write_step_evidence(
+                self.evidence,
+                run_id,
+                step,
+                files,
+                started_at=started,
+                finished_at=finished,
+                stopped=stopped,
+            )
+
     @contextmanager
     def _suspending(self, plan: Plan) -> Iterator[None]:
         try:
@@ -130,9 +172,19 @@ class LiveStations:
             self.suspend(plan.trial_id, error)
 
 
+class _Deadline:
+    """Counts from its making; never passes where there is no limit."""
+
+    def __init__(self, limit_s: float | None) -> None:
+        self.limit_s = limit_s or 0.0
+        self._end = time.monotonic() + limit_s if limit_s else None
+
+    def passed(self) -> bool:
+        return self._end is not None and time.monotonic() > self._end
+
+
 _STOPPED = Problem(kind="Interrupted", message="stopped by the user")
 
 
-def problem_of(error: DiskbenchError) -> Problem:
-    """An error as the data that a checkpoint can hold."""
-    return Problem(kind=type(error).__name__, message=error.message, advice=error.advice)
+def _iso(unix_s: float) -> str:
+    return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="microseconds")

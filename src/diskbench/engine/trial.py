@@ -8,14 +8,15 @@ may be cancelled or crash, and its lease outlives it.
 
 from typing import Protocol
 
-from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd
+from diskbench.errors import MeasurementFailed
+from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
 from diskbench.model.result import RunState, StepResult
 from diskbench.model.spec import Plan, Step
 from diskbench.plan.sequence import next_step
 
 
 class Stations(Protocol):
-    """What is checkpointed. Each may be called twice with the same arguments and then ends the same."""
+    """What is checkpointed. Each may be called twice with the same arguments and ends the same."""
 
     def prepare(self, plan: Plan) -> Outcome:
         """Make the filesystem and directories that the trial needs."""
@@ -53,12 +54,17 @@ def run_trial(plan: Plan, stations: Stations) -> TrialEnd:
 
 def _run(plan: Plan, run_index: int, stations: Stations) -> tuple[RunState, Problem | None]:
     finished: list[StepResult] = []
-    while step := next_step(plan, finished):
+    while True:
+        try:
+            step = next_step(plan, finished)
+        except MeasurementFailed as error:  # a rate that depends on a step without a result
+            return "failed", problem_of(error)
+        if step is None:
+            return "done", None
         outcome = stations.measure(plan, run_index, step)
         if outcome.result is None or outcome.state != "done":
             return _end_state(outcome), outcome.problem
         finished.append(outcome.result)
-    return "done", None
 
 
 def _end_state(outcome: Outcome) -> RunState:

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from diskbench.errors import DiskbenchError
 from diskbench.model.base import Frozen
 from diskbench.model.result import RunState, StepResult
 
@@ -12,6 +13,11 @@ class Problem(Frozen):
     kind: str
     message: str
     advice: str = ""
+
+
+def problem_of(error: DiskbenchError) -> Problem:
+    """An error as the data that a checkpoint can hold."""
+    return Problem(kind=type(error).__name__, message=error.message, advice=error.advice)
 
 
 class Outcome(Frozen):

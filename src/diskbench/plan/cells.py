@@ -91,9 +91,13 @@ def target_spec(request: Request) -> TargetSpec:
         raise InvalidValue(
             "--destroy-data goes with --device", advice="leave it out to measure in a directory"
         )
+    if not request.path:
+        raise InvalidValue(
+            "nothing to measure is named", advice="add --path DIR, or --device with --destroy-data"
+        )
     return TargetSpec(
         kind="directory",
-        path=request.path or ".",
+        path=request.path,
         size_bytes=size_bytes,
         filesystem=filesystem,
     )

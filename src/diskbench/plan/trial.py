@@ -12,7 +12,7 @@ from diskbench.units import format_bytes
 
 STATE_ROOT = "/var/tmp"  # noqa: S108 - survives a reboot of the host, unlike /tmp or /run
 RESERVE = 0.05
-"""Share of a filesystem's free space that is left alone; our choice, so that root never fills up."""
+"""Share of a filesystem's free space that is left alone; our choice: root must not fill up."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,8 @@ def work_name(trial_id: str) -> str:
     return f"diskbench-{trial_id}"
 
 
-def resolve_target(
-    cell: Cell, profile: Profile, facts: HostFacts, trial_id: str
-) -> ResolvedTarget:
-    """The one place that this trial writes to. Raises InvalidValue when the profile cannot use it."""
+def resolve_target(cell: Cell, profile: Profile, facts: HostFacts, trial_id: str) -> ResolvedTarget:
+    """The one place that this trial writes to; InvalidValue when the profile cannot use it."""
     spec = cell.target
     filesystem: Filesystem = spec.filesystem or (
         profile.filesystem if spec.kind == "device" else "none"
@@ -41,7 +39,7 @@ def resolve_target(
         filesystem = "ext4"
     if spec.kind == "directory" and filesystem != "none":
         raise InvalidValue(
-            f"--filesystem {filesystem} needs a device to make it on, not the directory {spec.path}",
+            f"--filesystem {filesystem} needs a device to be made on, not {spec.path}",
             advice="give --device and --destroy-data, or leave --filesystem out",
         )
     uses_files = spec.kind == "directory" or filesystem != "none"
@@ -80,6 +78,7 @@ def make_plan(
     Raises ProfileError or InvalidValue when the profile does not fit the machine or the target.
     """
     target = resolve_target(cell, profile, facts, names.trial_id)
+    capacity = None if target.work_dir else target.device_size_bytes
     context = RenderContext(
         cores=facts.cpu.count,
         memory_bytes=facts.memory_bytes,
@@ -87,6 +86,7 @@ def make_plan(
         engines=facts.fio_engines,
         target_kind="directory" if target.work_dir else "device",
         size_bytes=cell.target.size_bytes,
+        capacity_bytes=capacity,
         rotational=facts.disk.rotational if facts.disk else None,
         transport=facts.disk.transport if facts.disk else None,
     )
@@ -95,9 +95,10 @@ def make_plan(
         kind="directory" if target.work_dir else "device",
         path=target.work_dir or target.device or target.path,
         size_bytes=cell.target.size_bytes,
+        capacity_bytes=capacity,
     )
     steps, loop = build_steps(profile, rendered, fio_target, facts.fio_version)
-    space = space_bytes(steps)
+    space = space_bytes(steps, capacity)
     _check_room(cell, target, facts, space)
     rounds = loop.min_rounds if loop else 1
     once = sum(s.expected_s for s in (steps[: loop.first] if loop else steps))

@@ -37,6 +37,6 @@ def refuse_replicates(cell: Cell) -> None:
     """Raise InvalidValue for a replicate: a machine that is not rented cannot be rented anew."""
     if cell.replicate > 0:
         raise InvalidValue(
-            f"--replicates rents a new machine and a new disk each time; {cell.provider!r} rents none",
+            f"--replicates rents a new machine and disk each time; {cell.provider!r} rents none",
             advice="use --runs N for consecutive runs on the same machine and disk",
         )

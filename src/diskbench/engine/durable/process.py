@@ -63,7 +63,7 @@ def launch(
 
 
 def start(trial_id: str) -> Callable[[], dict[str, Any]]:
-    """Start a trial in this process; returns what waits for its end. The same id twice is one trial."""
+    """Start a trial in this process, once; returns what waits for its end."""
     with SetWorkflowID(trial_id):
         handle = DBOS.start_workflow(trial, trial_id)
     return handle.get_result

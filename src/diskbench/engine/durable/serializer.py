@@ -1,7 +1,6 @@
 """What DBOS writes down is JSON, so that no checkpoint depends on a class's import path."""
 
 import json
-from typing import Any
 
 from dbos import Serializer
 
@@ -9,11 +8,11 @@ from dbos import Serializer
 class JsonSerializer(Serializer):
     """JSON in and out; an exception, which JSON cannot hold, is written as its text."""
 
-    def serialize(self, data: Any) -> str:
+    def serialize(self, data: object) -> str:
         """`data` as JSON."""
         return json.dumps(data, default=_as_text, separators=(",", ":"))
 
-    def deserialize(cls, serialized_data: str) -> Any:  # noqa: N805 - DBOS names it so
+    def deserialize(cls, serialized_data: str) -> object:  # noqa: N805 - DBOS names it so
         """What was written."""
         return json.loads(serialized_data)
 

@@ -1,0 +1,43 @@
+"""`diskbench gc`: give back what runs left behind."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def gc(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(help="Leases, trials or runs to give back now, expired or not."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    database_url: Annotated[
+        str | None, typer.Option(help="Database URL (default: see `diskbench config`).")
+    ] = None,
+    evidence_url: Annotated[
+        str | None, typer.Option(help="Evidence store URL (default: see `diskbench config`).")
+    ] = None,
+) -> None:
+    """Take away files, mounts and processes of runs that outlived their lease. Exit 3: some stay."""
+    import sys
+
+    from diskbench.cli.foreground import leave, print_error
+    from diskbench.engine.session import open_session
+    from diskbench.engine.sweep import sweep
+    from diskbench.settings import load_settings
+
+    settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
+    session = open_session(settings.database_url.get_secret_value(), settings.evidence_url)
+    swept = sweep(session, ids or [], dry_run=dry_run)
+    for item in swept:
+        verb = (
+            "would give back" if dry_run else "could not give back" if item.error else "gave back"
+        )
+        print(f"{verb} {', '.join(item.paths)} on {item.where}: {item.reason}")
+        if item.error:
+            print_error(item.error)
+    if not swept:
+        print("nothing to give back", file=sys.stderr)
+    leave(session, 3 if any(item.error for item in swept) else 0)

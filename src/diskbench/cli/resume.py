@@ -1,0 +1,45 @@
+"""`diskbench resume`: go on with runs whose process is gone."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from diskbench.cli.foreground import Output
+
+
+def resume(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(help="Runs or trials to go on with (default: all that were abandoned)."),
+    ] = None,
+    output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    timing: Annotated[
+        bool, typer.Option("--timing", help="Say at the end where the time went.")
+    ] = False,
+    database_url: Annotated[
+        str | None, typer.Option(help="Database URL (default: see `diskbench config`).")
+    ] = None,
+    evidence_url: Annotated[
+        str | None, typer.Option(help="Evidence store URL (default: see `diskbench config`).")
+    ] = None,
+) -> None:
+    """Go on with runs whose process was killed; finished steps are not run again."""
+    import sys
+
+    from diskbench.cli.foreground import Show, drive, leave
+    from diskbench.engine.session import open_session
+    from diskbench.engine.takeover import abandoned_plans, claim
+    from diskbench.settings import load_settings
+
+    settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
+    session = open_session(settings.database_url.get_secret_value(), settings.evidence_url)
+    plans = [
+        plan for plan in abandoned_plans(session.database, ids) if claim(session, plan.trial_id)
+    ]
+    if not plans:
+        print("nothing to go on with: no run was abandoned", file=sys.stderr)
+        leave(session, 0)
+    leave(session, drive(session, plans, Show(output, quiet, timing), take_over=True))

@@ -1,0 +1,141 @@
+"""How `diskbench run` begins: look at the hosts, say what will be done, claim, and go."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, NoReturn
+
+from diskbench.cli.foreground import Show, drive, leave, print_error, worst
+
+if TYPE_CHECKING:
+    from diskbench.engine.prepare import Prepared
+    from diskbench.engine.session import Session
+    from diskbench.model.spec import Plan
+    from diskbench.plan.cells import Request
+
+GRACE = timedelta(hours=1)
+"""A lease outlives the expected end of its runs by as long again and this; our choice."""
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The stores as typed on the command line; None leaves them to the settings."""
+
+    database_url: str | None
+    evidence_url: str | None
+
+
+def start(
+    request: Request, show: Show, stores: Stores, *, install_fio: bool, detach: bool
+) -> NoReturn:
+    """Everything `diskbench run` does; ends the process with its exit code."""
+    from diskbench.engine.prepare import Preparation
+    from diskbench.engine.timing import Timing
+    from diskbench.fio.profiles import find_profile
+    from diskbench.plan.cells import cells
+    from diskbench.settings import load_settings
+
+    timing = Timing()
+    settings = load_settings(
+        {"database_url": stores.database_url, "evidence_url": stores.evidence_url}
+    ).settings
+    profile = find_profile(request.profile)
+    preparation = Preparation(cells(request), profile, install_fio=install_fio, timing=timing)
+    # The hosts answer while this process imports and opens what it stores into.
+    from diskbench.engine.session import open_session
+
+    session = open_session(
+        settings.database_url.get_secret_value(), settings.evidence_url, timing=timing
+    )
+    prepared = preparation.result()
+    refused = report_refused(prepared)
+    if not prepared.plans:
+        leave(session, refused)
+    if not show.quiet:
+        from diskbench.report.plan_text import print_plan
+
+        print_plan(prepared.plans, stream=sys.stderr)
+    for plan in prepared.plans:
+        save(session, plan, owner=None if detach else session.executor_id)
+        session.adopt(plan.trial_id, prepared.hosts[plan.trial_id])
+    if detach:
+        go_on_in_background(prepared.plans, session, settings.evidence_url)
+        leave(session, refused)
+    code = drive(session, prepared.plans, show)
+    leave(session, worst([code, refused]))
+
+
+def report_refused(prepared: Prepared) -> int:
+    """Say which hosts will not be measured and why; returns the exit code that this means."""
+    for cell, error in prepared.refused:
+        several = len(prepared.refused) + len(prepared.plans) > 1
+        print_error(error, prefix=f"{cell.address}: " if several and cell.address else "")
+    return worst([error.exit_code for _, error in prepared.refused])
+
+
+def save(session: Session, plan: Plan, *, owner: str | None) -> None:
+    """Write the lease, then the rows of a trial, before anything is made on its host."""
+    from diskbench.store.archive import write_plan
+    from diskbench.store.claims import claim_trial
+    from diskbench.store.leases import Lease, create_lease
+    from diskbench.store.rows import save_plan
+
+    with session.timing.span("save plan"):
+        expires = datetime.now(UTC) + timedelta(seconds=2 * plan.expected_s) + GRACE
+        create_lease(
+            session.database,
+            Lease(
+                lease_id=plan.trial_id,
+                provider=plan.cell.provider,
+                address=plan.cell.address,
+                target=plan.target.model_dump(mode="json"),
+                run_ids=plan.run_ids,
+                expires_at=expires.isoformat(timespec="microseconds"),
+            ),
+        )
+        save_plan(session.database, plan, session.evidence.url)
+        if owner:
+            claim_trial(session.database, plan.trial_id, owner=owner)
+        write_plan(session.evidence, plan)
+
+
+def go_on_in_background(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:
+    """Hand the trials to a process of their own that outlives this terminal; print their runs."""
+    from pathlib import Path
+
+    from platformdirs import user_log_path
+
+    log_directory = user_log_path("diskbench", ensure_exists=True)
+    log = Path(log_directory) / f"{plans[0].campaign_id}.log"
+    environment = session_environment(session, evidence_url)
+    with log.open("ab") as sink:
+        subprocess.Popen(
+            [sys.executable, "-m", "diskbench", "resume", *(plan.trial_id for plan in plans)],
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
+            env=environment,
+        )
+    for plan in plans:
+        for run_id in plan.run_ids:
+            print(run_id)
+    print(
+        f"going on in the background, telling {log}\n"
+        f"  see:  diskbench results list\n"
+        f"  stop: diskbench cancel {plans[0].trial_id}",
+        file=sys.stderr,
+    )
+
+
+def session_environment(session: Session, evidence_url: str) -> dict[str, str]:
+    """The environment that makes another process open the same stores; not its arguments, which
+    everybody may read."""
+    import os
+
+    url = session.database.url.render_as_string(hide_password=False)
+    return os.environ | {"DISKBENCH_DATABASE_URL": url, "DISKBENCH_EVIDENCE_URL": evidence_url}

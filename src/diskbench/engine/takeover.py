@@ -1,0 +1,80 @@
+"""Trials whose process is gone: found, and won by compare-and-swap before they are touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.engine.executor import abandoned
+from diskbench.errors import InvalidValue, UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import sqlalchemy as sa
+
+    from diskbench.engine.session import Session
+    from diskbench.model.spec import Plan
+
+
+def abandoned_plans(database: sa.Engine, ids: Sequence[str] | None) -> list[Plan]:
+    """The plans of the abandoned trials, all of them or those that `ids` (of runs or trials) name.
+
+    Raises UnknownName for an id that names no unfinished trial, InvalidValue for one whose process
+    is alive.
+    """
+    from diskbench.store.claims import list_claims, list_executors
+    from diskbench.store.rows import load_plan
+
+    claims = list_claims(database)
+    left = [claim.trial_id for claim in abandoned(claims, list_executors(database))]
+    plans = {claim.trial_id: load_plan(database, claim.trial_id) for claim in claims}
+    if not ids:
+        return [plans[trial_id] for trial_id in left]
+    wanted = [_unfinished(plans, name) for name in ids]
+    for plan in wanted:
+        if plan.trial_id not in left:
+            raise InvalidValue(
+                f"{plan.trial_id} is being run by a live process",
+                advice="see its progress with 'diskbench results list'; stop it with "
+                f"'diskbench cancel {plan.trial_id}'",
+            )
+    return wanted
+
+
+def unfinished_plans(database: sa.Engine, ids: Sequence[str]) -> list[Plan]:
+    """The plans of unfinished trials that `ids` name. Raises UnknownName for any other id."""
+    from diskbench.store.claims import list_claims
+    from diskbench.store.rows import load_plan
+
+    plans = {c.trial_id: load_plan(database, c.trial_id) for c in list_claims(database)}
+    return [_unfinished(plans, name) for name in ids]
+
+
+def claim(session: Session, trial_id: str) -> bool:
+    """Make this process the trial's owner; False when another process was faster."""
+    from diskbench.store.claims import claim_trial, list_claims
+
+    previous = next((c.owner for c in list_claims(session.database) if c.trial_id == trial_id), "")
+    if previous == "":
+        return False
+    return claim_trial(session.database, trial_id, owner=session.executor_id, previous=previous)
+
+
+def _unfinished(plans: dict[str, Plan], name: str) -> Plan:
+    found = [
+        plan
+        for plan in plans.values()
+        if any(known.startswith(name.lower()) for known in (plan.trial_id, *plan.run_ids))
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidValue(
+            f"{name!r} stands for {len(found)} unfinished trials", advice="give more of it"
+        )
+    raise UnknownName(
+        "unfinished run",
+        name,
+        plans,
+        advice="a finished run is shown by 'diskbench results show'",
+    )

@@ -1,0 +1,142 @@
+"""`diskbench run --provider local`: real fio on a real disk, from plan to rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from tests.rigs.cli import Cli
+
+pytestmark = pytest.mark.slow
+
+ONE_STEP = """[global]
+size=8m
+direct=0
+[write]
+rw=write
+bs=64k
+[read]
+stonewall
+rw=randread
+bs=4k
+time_based
+runtime=1
+"""
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.fio"
+    path.write_text(ONE_STEP)
+    return path
+
+
+def run_args(target: Path, profile: Path) -> list[str]:
+    return ["run", "--provider", "local", "--path", str(target), "--profile", str(profile)]
+
+
+def test_a_run_ends_with_rows_evidence_and_nothing_left(
+    user: Cli, target: Path, profile: Path
+) -> None:
+    document = user.json(*run_args(target, profile), "--quiet")
+    (run,) = document["runs"]
+    assert run["state"] == "done"
+    rows = [r for r in run["measurements"] if r["scope"] == "step"]
+    assert {(r["step"], r["direction"]) for r in rows} == {("write", "write"), ("read", "read")}
+    assert all(r["iops"] > 0 and r["bytes_per_s"] > 0 for r in rows)
+    assert list(target.iterdir()) == []
+    assert not list(Path("/var/tmp").glob(f"diskbench-{run['trial_id']}"))
+    evidence = user.home / ".local/share/diskbench/evidence/runs" / run["run_id"]
+    kept = {p.relative_to(evidence).as_posix() for p in evidence.rglob("*") if p.is_file()}
+    assert {"plan.json", "manifest.json"} <= kept
+    for step in ("000-write", "001-read"):
+        assert any(k.startswith(f"steps/{step}/fio.json") for k in kept)
+        assert f"steps/{step}/job.fio" in kept
+        assert any(k.startswith(f"steps/{step}/samples.txt") for k in kept)
+    assert any("canary-before" in k for k in kept)
+    assert any("canary-after" in k for k in kept)
+
+
+def test_the_plan_is_said_on_stderr_and_the_result_on_stdout(
+    user: Cli, target: Path, profile: Path
+) -> None:
+    done = user.run(*run_args(target, profile))
+    assert done.returncode == 0, done.stderr
+    assert str(target) in done.stderr
+    assert "IOPS" in done.stdout
+    assert "p99.9" in done.stdout
+
+
+def test_consecutive_runs_are_stored_one_by_one(user: Cli, target: Path, profile: Path) -> None:
+    document = user.json(*run_args(target, profile), "--quiet", "--runs", "3")
+    assert [r["run_index"] for r in document["runs"]] == [0, 1, 2]
+    assert len({r["run_id"] for r in document["runs"]}) == 3
+    assert len({r["trial_id"] for r in document["runs"]}) == 1
+
+
+def test_csv_has_one_row_a_step_and_direction(user: Cli, target: Path, profile: Path) -> None:
+    done = user.run(*run_args(target, profile), "--quiet", "--output", "csv")
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert {"iops", "bytes_per_s", "p99_ns"} <= set(rows[0])
+
+
+def test_rows_are_rebuilt_from_evidence_into_an_empty_database(
+    user: Cli, target: Path, profile: Path, tmp_path: Path
+) -> None:
+    assert user.run(*run_args(target, profile), "--quiet").returncode == 0
+    before = user.run("results", "export", "--format", "csv")
+    other = f"sqlite:///{tmp_path}/other.db"
+    assert user.run("results", "rebuild", "--database-url", other).returncode == 0
+    after = user.run("results", "export", "--format", "csv", "--database-url", other)
+    assert before.stdout == after.stdout
+    assert before.stdout.count("\n") > 1
+
+
+def test_labels_are_kept_and_filter(user: Cli, target: Path, profile: Path) -> None:
+    user.run(*run_args(target, profile), "--quiet", "--label", "team=db")
+    found = json.loads(
+        user.run("results", "list", "--filter", "label.team=db", "--output", "json").stdout
+    )
+    none = json.loads(
+        user.run("results", "list", "--filter", "label.team=web", "--output", "json").stdout
+    )
+    assert (len(found["runs"]), len(none["runs"])) == (1, 0)
+
+
+def test_a_detached_run_goes_on_by_itself(user: Cli, target: Path, profile: Path) -> None:
+    done = user.run(*run_args(target, profile), "--detach", "--quiet")
+    assert done.returncode == 0, done.stderr
+    run_id = done.stdout.strip()
+    state = wait_until_final(user, run_id)
+    assert state == "done"
+
+
+def wait_until_final(user: Cli, run_id: str) -> str:
+    """The final state of a run in another process; bounded by pytest's own time limit."""
+    while True:
+        listed = json.loads(user.run("results", "show", run_id, "--output", "json").stdout)
+        state: str = listed["runs"][0]["state"]
+        if state not in {"planned", "running"}:
+            return state
+
+
+def test_two_runs_side_by_side_never_touch_each_others_cells(
+    user: Cli, target: Path, profile: Path
+) -> None:
+    first = user.start(*run_args(target, profile), "--quiet", "--output", "json")
+    second = user.start(*run_args(target, profile), "--quiet", "--output", "json")
+    documents = []
+    for process in (first, second):
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        documents.append(json.loads(out))
+    ids = [d["runs"][0]["run_id"] for d in documents]
+    assert len(set(ids)) == 2
+    for document in documents:
+        steps = [m["step"] for m in document["runs"][0]["measurements"] if m["scope"] == "step"]
+        assert sorted(steps) == ["read", "write"]
+    assert list(target.iterdir()) == []

@@ -89,6 +89,7 @@ def payload(unit: Unit) -> bytes:
         "step.sh": script("step.sh"),
         "block.sh": script("block.sh"),
         "interim.awk": script("interim.awk"),
+        "sample.awk": script("sample.awk"),
     }
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:

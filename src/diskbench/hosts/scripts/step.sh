@@ -116,34 +116,10 @@ else
 fi
 
 # --- Once a second: a sign of life for whoever follows, and the machine's own counters
-sampler() {
-    while kill -0 $$ 2>/dev/null; do
-        echo
-        sleep 1
-    done | $awk -v unix="$(now)" -v number="$sampled" '
-        function uptime(   line, part) {
-            getline line <"/proc/uptime"; close("/proc/uptime")
-            split(line, part, " ")
-            return part[1]
-        }
-        BEGIN { zero = uptime(); split(number, id, ":") }
-        {
-            printf "@ %.9f\n", unix + uptime() - zero
-            while ((getline line <"/proc/stat") > 0)
-                if (line ~ /^(cpu|ctxt)/) print line
-            close("/proc/stat")
-            getline line <"/proc/loadavg"; close("/proc/loadavg")
-            print "loadavg " line
-            while ((getline line <"/proc/diskstats") > 0) {
-                split(line, part, " ")
-                if (part[1] == id[1] && part[2] == id[2]) print "disk" line
-            }
-            close("/proc/diskstats")
-            fflush()
-            print "#" >>"live.tsv"
-            fflush("live.tsv")
-        }' >samples.txt
+sample() { # file of signs of life, or nothing; one sample for each line read. In a subshell only.
+    exec $awk -v unix="$unix" -v zero="$zero" -v number="$sampled" -v beat="$1" -f sample.awk
 }
+every_second() { while kill -0 $$ 2>/dev/null; do echo; sleep 1; done; }
 
 canary() { # name of the file
     {
@@ -158,7 +134,9 @@ canary() { # name of the file
 [ "$canary_before" = 1 ] && canary canary-before.txt
 
 if [ "$stopped" = 0 ]; then
-    sampler 9>&- &
+    unix=$(now)
+    read -r zero rest </proc/uptime
+    every_second 9>&- | (sample live.tsv) >samples.txt 9>&- &
     sampler=$!
     dropper=
     if [ -n "$drop_every" ]; then
@@ -187,9 +165,10 @@ if [ "$stopped" = 0 ]; then
         wait "$filter"
     done
     ended=$(now)
+    { kill "$sampler" && wait "$sampler"; } 2>/dev/null
+    echo | (sample "") >>samples.txt 9>&- # so that the last part of a second is counted, too
     [ "$told" = 1 ] && kill "$killer" 2>/dev/null
     [ -n "$dropper" ] && kill "$dropper" 2>/dev/null
-    kill "$sampler" 2>/dev/null
     [ "$stopped" = 0 ] && [ "$canary_after" = 1 ] && canary canary-after.txt
 fi
 fio_exit=

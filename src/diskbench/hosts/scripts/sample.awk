@@ -1,0 +1,27 @@
+# The machine's own counters, once for each line read; for any awk. Given: unix (the time of the
+# start), zero (the uptime then), number (MAJOR:MINOR of the disk, or nothing), beat (a file that gets
+# a sign of life, or nothing). Read by fio/samples.py. No process is started: it runs beside fio.
+
+function uptime(   line, part) {
+    getline line <"/proc/uptime"; close("/proc/uptime")
+    split(line, part, " ")
+    return part[1]
+}
+
+BEGIN { split(number, id, ":") }
+
+{
+    printf "@ %.9f\n", unix + uptime() - zero
+    while ((getline line <"/proc/stat") > 0)
+        if (line ~ /^(cpu|ctxt)/) print line
+    close("/proc/stat")
+    getline line <"/proc/loadavg"; close("/proc/loadavg")
+    print line
+    while ((getline line <"/proc/diskstats") > 0) {
+        split(line, part, " ")
+        if (part[1] == id[1] && part[2] == id[2]) print line
+    }
+    close("/proc/diskstats")
+    fflush()
+    if (beat != "") { print "#" >>beat; fflush(beat) }
+}

@@ -42,8 +42,8 @@ def measurements_frame(database: str, *, run_ids: Sequence[str] | None = None) -
 
     table = measurement
     where = table.c.run_id.in_(run_ids) if run_ids is not None else None
-    order = (table.c.run_id, table.c.step_index, table.c.scope, table.c.job_index)
-    return _table_frame(database, table, where=where, order=(*order, table.c.direction))
+    order = (table.c.run_id, table.c.step_index, table.c.position)
+    return _table_frame(database, table, where=where, order=order).drop("position")
 
 
 def series_frame(evidence: EvidenceStore, run_id: str, *, step: str | None = None) -> pl.DataFrame:

@@ -1,0 +1,178 @@
+"""The public API for notebooks, on real evidence and a real database."""
+
+import dataclasses
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.rigs.measured import measure
+from tests.rigs.plans import RUN_IDS, make_step, run_fio
+
+import diskbench
+from diskbench.errors import StoreUnavailable, UnknownName
+from diskbench.store import archive
+from diskbench.store.frames import series_frame
+from diskbench.store.rows import save_plan
+
+API = Path(__file__).parents[3] / "docs" / "api.md"
+RUN = RUN_IDS[0]
+LOGGED = """[global]
+ioengine=psync
+filename=data
+size=1m
+bs=4k
+rw=randrw
+runtime=2
+time_based
+rate_iops=1000
+write_lat_log=fio
+write_iops_log=fio
+write_bw_log=fio
+write_hist_log=fio
+log_avg_msec=1000
+log_hist_msec=1000
+log_unix_epoch=1
+[mix]
+numjobs=2
+"""
+
+
+@pytest.fixture(scope="module")
+def logged_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("logged")
+    step = make_step(0, "mix").model_copy(update={"job": LOGGED})
+    files = run_fio(folder, step)
+    logs = {path.name: path.read_bytes() for path in folder.glob("*.log")}
+    return step, {**files, **logs}
+
+
+@pytest.fixture
+def kept(evidence, logged_files):
+    step, files = logged_files
+    archive.write_step_evidence(evidence, RUN, step, files, started_at="a", finished_at="b")
+    return evidence
+
+
+@pytest.fixture
+def stored(database, evidence, plan, fio_files):
+    save_plan(database, plan, evidence.url)
+    archive.write_plan(evidence, plan)
+    measure(database, evidence, plan, 0, fio_files)
+    return database.url.render_as_string(hide_password=False)
+
+
+def documented(function):
+    """The columns that docs/api.md lists under a function, with their types."""
+    section = re.search(rf"## `{function}\(.*?(?=\n## |\Z)", API.read_text(), re.DOTALL)[0]
+    return dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", section, re.MULTILINE))
+
+
+def shown(frame):
+    return {name: str(kind) for name, kind in frame.schema.items()}
+
+
+def test_runs_and_measurements_have_the_documented_columns(stored):
+    runs = diskbench.load_runs(database=stored)
+    assert shown(runs) == documented("load_runs")
+    assert runs["run_id"].to_list() == list(RUN_IDS)
+    rows = diskbench.load_measurements(database=stored)
+    assert shown(rows) == documented("load_measurements")
+    assert set(rows["scope"]) == {"job", "step"}
+    assert rows.filter(scope="step", direction="write")["ios"].to_list() == [64]
+
+
+def test_measurements_can_be_asked_for_by_run(stored):
+    assert len(diskbench.load_measurements(RUN, database=stored)) > 0
+    assert len(diskbench.load_measurements([RUN_IDS[1]], database=stored)) == 0
+    assert len(diskbench.load_measurements([], database=stored)) == 0
+
+
+def test_an_empty_database_gives_empty_frames_with_all_columns(tmp_path):
+    url = f"sqlite:///{tmp_path}/new.db"
+    assert shown(diskbench.load_runs(database=url)) == documented("load_runs")
+    assert len(diskbench.load_measurements(database=url)) == 0
+
+
+def test_a_series_has_a_row_a_second_and_direction(kept):
+    frame = diskbench.load_series(RUN, evidence=kept.url)
+    assert shown(frame) == documented("load_series")
+    assert frame["second"].to_list() == [0, 0, 1, 1]
+    reads = frame.filter(direction="read")
+    assert reads["iops"].to_list() == pytest.approx([2000, 2000], rel=0.05)
+    assert reads["bytes_per_s"].to_list() == pytest.approx([8.192e6] * 2, rel=0.05)
+    assert (reads["p50_ns"].drop_nulls() > 0).all()
+    assert reads["unix_ms"].diff().to_list() == [None, 1000]
+
+
+def test_a_series_is_made_once_and_kept_beside_the_evidence(kept, monkeypatch):
+    first = series_frame(kept, RUN)
+    (derived,) = kept.list(f"runs/{RUN}/derived")
+    assert derived.endswith(".parquet")
+    monkeypatch.setattr("diskbench.store.series.write_series", None)  # it would fail if asked
+    assert series_frame(kept, RUN).equals(first)
+
+
+def test_a_store_that_may_only_be_read_is_enough(kept):
+    @dataclasses.dataclass
+    class ReadOnly:
+        inner: object
+        url: str
+
+        def get(self, key):
+            return self.inner.get(key)
+
+        def list(self, prefix):
+            return self.inner.list(prefix)
+
+        def put(self, key, data):
+            raise StoreUnavailable(f"{key} of {len(data)} bytes refused")
+
+    frame = series_frame(ReadOnly(kept, kept.url), RUN)
+    assert len(frame) == 4
+    assert kept.list(f"runs/{RUN}/derived") == []
+
+
+def test_a_histogram_counts_every_io_of_all_jobs(kept):
+    frame = diskbench.load_histogram(RUN, step="mix", direction="read", evidence=kept.url)
+    assert shown(frame) == documented("load_histogram")
+    total = frame.filter(kind="clat")["count"].sum()
+    assert total == pytest.approx(4000, rel=0.05)
+    everything = diskbench.load_histogram(RUN, evidence=kept.url)
+    assert set(everything["direction"]) == {"read", "write"}
+
+
+@pytest.mark.usefixtures("stored")
+def test_steps_without_logs_have_no_seconds(evidence):
+    frame = diskbench.load_series(RUN, evidence=evidence.url)
+    assert len(frame) == 0
+    assert shown(frame) == documented("load_series")
+
+
+def test_unknown_runs_and_steps_are_named(kept):
+    with pytest.raises(UnknownName, match="no-such-run"):
+        diskbench.load_series("no-such-run", evidence=kept.url)
+    with pytest.raises(UnknownName, match="mix"):
+        diskbench.load_series(RUN, step="mixed", evidence=kept.url)
+
+
+def test_importing_diskbench_imports_nothing_heavy():
+    code = (
+        "import sys, diskbench; heavy = {'polars', 'duckdb', 'sqlalchemy', 'pydantic', 'obstore'}; "
+        "sys.exit(len(heavy & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_run_path_does_not_read_series():
+    code = (
+        "import sys, diskbench.store.parse_step, diskbench.fio.rows, diskbench.fio.warnings; "
+        "import diskbench.fio.output; sys.exit(bool({'polars', 'duckdb'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_frames_are_polars_frames(stored):
+    assert isinstance(diskbench.load_runs(database=stored), pl.DataFrame)

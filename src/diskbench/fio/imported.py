@@ -95,20 +95,30 @@ def _fio_log(name: str) -> Imported:
     return Imported("fio-log", "", (ImportedRun((ImportedStep(step, ()),)),), {})
 
 
-def _fio_json(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
-    """Jobs of one fio group ran side by side and are a step; groups ran one after another."""
-    output = parse_output(data, where=name)
+def split_steps(output: FioOutput) -> tuple[tuple[Step, FioOutput], ...]:
+    """The steps in one document of fio, in order: jobs of one group ran side by side and are a
+    step, groups ran one after another."""
     groups: dict[int, list[FioJob]] = {}
     for job in output.jobs:
         groups.setdefault(job.group, []).append(job)
-    steps = []
-    for index, (_, jobs) in enumerate(sorted(groups.items())):
-        step = Step(index=index, name=_step_name(jobs), job="", expected_s=0.0)
-        part = replace(output, jobs=tuple(jobs))
-        steps.append(ImportedStep(step, measurements(part, run_id=run_id_of(0), step=step)))
+    return tuple(
+        (
+            Step(index=index, name=_step_name(jobs), job="", expected_s=0.0),
+            replace(output, jobs=tuple(jobs)),
+        )
+        for index, (_, jobs) in enumerate(sorted(groups.items()))
+    )
+
+
+def _fio_json(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+    output = parse_output(data, where=name)
+    steps = tuple(
+        ImportedStep(step, measurements(part, run_id=run_id_of(0), step=step))
+        for step, part in split_steps(output)
+    )
     starts = [job.start_ms for job in output.jobs if job.start_ms]
     run = ImportedRun(
-        tuple(steps),
+        steps,
         started_at=_utc(min(starts)) if starts else None,
         finished_at=_utc(output.timestamp_ms) if output.timestamp_ms else None,
     )

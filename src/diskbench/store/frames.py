@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from diskbench.fio.reported import FioOutput
     from diskbench.model.result import Direction
+    from diskbench.model.spec import Step
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import StepRecord
 
@@ -77,14 +78,11 @@ def histogram_frame(
     from diskbench.fio.histogram import step_histograms
 
     rows: list[tuple[object, ...]] = []
-    for folder, record in _steps(evidence, run_id, step):
-        output = _output_of(evidence, run_id, folder, record)
-        if output is None:
-            continue
+    for one, output in _outputs(evidence, run_id, step):
         seen = {d for job in output.jobs for d in job.directions}
-        for one in sorted(seen if direction is None else seen & {direction}):
-            for kind, histogram in step_histograms(output, one).items():
-                key = (run_id, record.step.index, record.step.name, record.step.round, one, kind)
+        for found in sorted(seen if direction is None else seen & {direction}):
+            for kind, histogram in step_histograms(output, found).items():
+                key = (run_id, one.index, one.name, one.round, found, kind)
                 rows += [(*key, latency, count) for latency, count in histogram.items()]
     return pl.DataFrame(
         rows,
@@ -100,6 +98,29 @@ def histogram_frame(
         },
         orient="row",
     )
+
+
+def _outputs(
+    evidence: EvidenceStore, run_id: str, step: str | None
+) -> Iterator[tuple[Step, FioOutput]]:
+    """What fio reported of each step. An imported document of several steps lies in one file."""
+    from diskbench.fio.imported import split_steps
+    from diskbench.fio.output import parse_output
+    from diskbench.store.archive import read_file, read_manifest, run_prefix
+
+    manifest = read_manifest(evidence, run_id)
+    record = manifest.imported if manifest else None
+    if record and record.kind == "fio-json":
+        data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
+        pairs = split_steps(parse_output(data, where=record.name))
+        if step is not None and all(one.name != step for one, _ in pairs):
+            raise UnknownName("step", step, {one.name for one, _ in pairs})
+        yield from (pair for pair in pairs if step is None or pair[0].name == step)
+        return
+    for folder, closed in _steps(evidence, run_id, step):
+        output = _output_of(evidence, run_id, folder, closed)
+        if output is not None:
+            yield closed.step, output
 
 
 def _steps(

@@ -1,6 +1,7 @@
 """The public API for notebooks, on real evidence and a real database."""
 
 import dataclasses
+import json
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import diskbench
 from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.store import archive
 from diskbench.store.frames import series_frame
+from diskbench.store.imports import import_source, read_sources
 from diskbench.store.rows import save_plan
 
 API = Path(__file__).parents[3] / "docs" / "api.md"
@@ -149,6 +151,23 @@ def test_steps_without_logs_have_no_seconds(evidence):
     frame = diskbench.load_series(RUN, evidence=evidence.url)
     assert len(frame) == 0
     assert shown(frame) == documented("load_series")
+
+
+def test_an_imported_document_of_several_steps_has_their_histograms(evidence, tmp_path):
+    case = Path(__file__).parents[2] / "cases" / "fio_output" / "v3.39-two-jobs.out"
+    document = json.loads(case.read_text())
+    document["jobs"][1]["groupid"] = 1
+    path = tmp_path / "theirs.json"
+    path.write_text(json.dumps(document))
+    (source,) = read_sources([path])
+    (manifest,) = import_source(evidence, source, labels={}, version="0")
+    frame = diskbench.load_histogram(manifest.run_id, evidence=evidence.url)
+    assert set(frame["step"]) == {"a", "b"}
+    second = diskbench.load_histogram(manifest.run_id, step="b", evidence=evidence.url)
+    written = document["jobs"][1]["write"]["total_ios"]
+    assert second.filter(direction="write", kind="clat")["count"].sum() == written
+    with pytest.raises(UnknownName, match="'c'"):
+        diskbench.load_histogram(manifest.run_id, step="c", evidence=evidence.url)
 
 
 def test_unknown_runs_and_steps_are_named(kept):

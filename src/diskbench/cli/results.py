@@ -11,10 +11,11 @@ import typer
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.model.result import StepResult
     from diskbench.store.query import Filter
 
 app = typer.Typer(
@@ -77,32 +78,35 @@ def show(
     run_id: Annotated[
         str, typer.Argument(help="A run's id, the beginning of it, or `last`.")
     ] = "last",
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Without the other runs of its trial.")
+    ] = False,
     output: Shown = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Show one run: its table, its warnings, and where its evidence lies."""
+    """Show a run with the others on the same machine and disk: table, warnings, evidence."""
     from diskbench.cli.stores import database
-    from diskbench.store.query import find_run
-    from diskbench.store.rows import load_results
+    from diskbench.store.query import Filter, find_measurements, find_run, find_runs
 
     engine = database(database_url)
     run = find_run(engine, run_id)
-    steps = load_results(engine, run["run_id"])[run["run_id"]]
-    if output == "json":
-        from diskbench.store.document import results_document
-        from diskbench.store.export import json_text
-
-        print(json_text(results_document([run], {run["run_id"]: steps})))
-    elif output == "csv":
+    field = "run_id" if alone else "trial_id"
+    these = [Filter(field, "=", run[field])]
+    runs = sorted(find_runs(engine, these), key=lambda one: one["run_index"])
+    if output == "csv":
         from diskbench.store.export import csv_text, measurement_fields
-        from diskbench.store.query import Filter, find_measurements
 
-        rows = find_measurements(engine, [Filter("run_id", "=", run["run_id"])])
-        sys.stdout.write(csv_text(rows, measurement_fields()))
+        sys.stdout.write(csv_text(find_measurements(engine, these), measurement_fields()))
+        return
+    from diskbench.store.rows import find_plan, load_results
+
+    steps = load_results(engine, *(one["run_id"] for one in runs))
+    if output == "json":
+        _print_document(runs, steps)
     else:
-        from diskbench.cli.results_show import print_run
+        from diskbench.cli.results_show import print_runs
 
-        print_run(run, steps)
+        print_runs(runs, steps, find_plan(engine, run["trial_id"]))
 
 
 @app.command()
@@ -230,11 +234,13 @@ def _exported(engine: Engine, kind: str, filters: Sequence[Filter]) -> bytes:
     return parquet_bytes(rows, measurement_fields())
 
 
-def _print_document(runs: Sequence[dict[str, Any]]) -> None:
+def _print_document(
+    runs: Sequence[dict[str, Any]], steps: Mapping[str, Sequence[StepResult]] | None = None
+) -> None:
     from diskbench.store.document import results_document
     from diskbench.store.export import json_text
 
-    print(json_text(results_document(runs)))
+    print(json_text(results_document(runs, steps)))
 
 
 def _print_runs(runs: Sequence[dict[str, Any]]) -> None:

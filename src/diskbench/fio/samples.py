@@ -9,6 +9,7 @@ the difference between a step's last and first sample, in the kernel's own units
     bytes = 512 · Δ sectors,                     in flight = Δ weighted ms / Δ ms
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -74,12 +75,19 @@ def _samples(text: str) -> list[_Sample]:
             continue
         try:
             if words[0] == "@":
-                found.append(_Sample(at_s=float(words[1])))
+                found.append(_Sample(at_s=_finite(words[1])))
             elif found:
                 _read(words, found[-1])
         except (ValueError, IndexError):
             continue
     return found
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
 
 
 def _read(words: Sequence[str], sample: _Sample) -> None:

@@ -36,6 +36,10 @@ _RecordT = TypeVar("_RecordT", bound="BaseModel")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]")
 
 
+class NewerFormat(StoreUnavailable):
+    """Evidence that a later diskbench wrote, in a format this one does not know."""
+
+
 @dataclass(frozen=True)
 class KeptStep:
     """One closed step: its record, and its files as they were fetched."""
@@ -212,7 +216,7 @@ def _decompress(data: bytes, key: str) -> bytes:
     import zstandard
 
     try:
-        return zstandard.ZstdDecompressor().decompress(data)
+        return zstandard.ZstdDecompressor().decompress(data, allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise EvidenceDamaged(f"evidence {key} cannot be decompressed: {error}") from error
 
@@ -233,7 +237,7 @@ def _parse(kind: type[_RecordT], data: bytes, what: str) -> _RecordT:
     except ValidationError as error:
         cause = error.errors()[0]
         if cause["loc"] == ("format",):
-            raise StoreUnavailable(
+            raise NewerFormat(
                 f"evidence: {what} has format {cause['input']}; this diskbench knows {FORMAT}",
                 advice="it was written by a newer diskbench: upgrade this one",
             ) from error

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", object: "object"}
 
 
 def results_document(

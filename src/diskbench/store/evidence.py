@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from diskbench.errors import InvalidValue, StoreUnavailable
@@ -109,7 +109,7 @@ def open_evidence(url: str) -> ObjectEvidence:
     or read yet (`check_writable` does). Raises InvalidValue or StoreUnavailable.
     """
     from obstore.exceptions import BaseError
-    from obstore.store import from_url
+    from obstore.store import LocalStore, from_url
 
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES:
@@ -117,16 +117,16 @@ def open_evidence(url: str) -> ObjectEvidence:
             f"evidence URL {printable(url)!r} has the unknown scheme {parts.scheme!r}",
             advice=_FORMS,
         )
-    if parts.password or "@" in parts.netloc:
+    if "@" in parts.netloc or parts.query:
         raise InvalidValue(
-            f"evidence URL {printable(url)!r} holds a user name or password",
-            advice="leave it out: credentials come from the cloud's usual environment variables",
+            f"evidence URL {printable(url)!r} holds credentials or options",
+            advice="leave them out: they come from the cloud's usual environment variables",
         )
-    options: dict[str, Any] = {"mkdir": True} if parts.scheme == "file" else {}
     try:
         if parts.scheme == "file":
             _make_directory(url)
-        return ObjectEvidence(url, from_url(url, **options))
+            return ObjectEvidence(url, LocalStore.from_url(url, automatic_cleanup=True))
+        return ObjectEvidence(url, from_url(url))
     except (BaseError, OSError, ValueError) as error:
         raise _unavailable(printable(url), "cannot open it", error) from error
 

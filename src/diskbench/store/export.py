@@ -66,7 +66,7 @@ def _types() -> dict[str, type[pl.DataType]]:
         int: pl.Int64,
         float: pl.Float64,
         bool: pl.Boolean,
-        dict: pl.String,
+        object: pl.String,
     }
     columns = {c.name: c for c in (*schema.measurement.c, *schema.run.c)}
     found = {name: known[column.type.python_type] for name, column in columns.items()}

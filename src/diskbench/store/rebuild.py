@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from diskbench.errors import DiskbenchError, EvidenceDamaged
+from diskbench.errors import DiskbenchError, EvidenceDamaged, MeasurementFailed
 from diskbench.store import archive, schema
 from diskbench.store.database import transaction
 from diskbench.store.imports import imported_rows
@@ -51,7 +51,8 @@ def rebuild(
 ) -> Rebuilt:
     """Make the rows of every finished run in `evidence` again, each run in one transaction.
 
-    Rows of runs that are not in the store, or cannot be read from it, stay as they are.
+    Rows of runs that are not in the store, or cannot be read from it, stay as they are. Raises
+    StoreUnavailable when database or evidence store fail altogether.
     """
     done: list[str] = []
     unfinished: list[str] = []
@@ -65,7 +66,7 @@ def rebuild(
                 unfinished.append(run_id)
                 continue
             write_run(database, rows_of(evidence, manifest))
-        except EvidenceDamaged as error:
+        except (MeasurementFailed, archive.NewerFormat) as error:
             failed.append((run_id, error))
         else:
             done.append(run_id)

@@ -46,14 +46,20 @@ def save_plan(database: Engine, plan: Plan, evidence_url: str) -> None:
 
 def load_plan(database: Engine, trial_id: str) -> Plan:
     """The plan of a trial as it was saved. Raises UnknownName."""
+    plan = find_plan(database, trial_id)
+    if plan is None:
+        raise UnknownName("trial", trial_id, (), advice="see 'diskbench results list'")
+    return plan
+
+
+def find_plan(database: Engine, trial_id: str) -> Plan | None:
+    """The plan of a trial; None for one that is not there, or was imported and has none."""
     from diskbench.model.spec import Plan
 
     query = sa.select(schema.trial.c.plan).where(schema.trial.c.trial_id == trial_id)
     with transaction(database) as connection:
         found = connection.execute(query).scalar_one_or_none()
-    if found is None:
-        raise UnknownName("trial", trial_id, (), advice="see 'diskbench results list'")
-    return Plan.model_validate(found)
+    return Plan.model_validate(found) if found is not None else None
 
 
 def begin_run(database: Engine, run_id: str) -> None:

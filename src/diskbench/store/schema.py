@@ -114,7 +114,7 @@ run = sa.Table(
     sa.Column("format", sa.Integer, nullable=False),
     sa.Column("parser_version", sa.Integer, nullable=False),
     sa.Index(None, "trial_id"),
-    sa.Index(None, "created_at"),
+    sa.Index(None, "created_at", "run_id"),
     sa.Index(None, "state"),
     sa.Index(None, "profile", "created_at"),
 )

@@ -1,3 +1,4 @@
+import subprocess
 import uuid
 
 import pytest
@@ -40,7 +41,7 @@ def postgres_url():
         yield url
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def any_database_url(request, tmp_path):
     """A fresh database of each kind; in PostgreSQL one of its own in the session's server."""
     if request.param == "sqlite":
@@ -64,3 +65,13 @@ def any_database(any_database_url):
     engine = open_database(any_database_url)
     yield engine
     engine.dispose()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A filesystem of 1 MiB, to be filled for real; needs root."""
+    place = tmp_path / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=True)
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)

@@ -132,7 +132,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("run_id", name="pk_diskbench_run"),
     )
-    op.create_index("ix_diskbench_run_created_at", "diskbench_run", ["created_at"])
+    op.create_index("ix_diskbench_run_created_at_run_id", "diskbench_run", ["created_at", "run_id"])
     op.create_index(
         "ix_diskbench_run_profile_created_at", "diskbench_run", ["profile", "created_at"]
     )

@@ -1,0 +1,152 @@
+"""What every EvidenceStore does (ports.py), held against each kind that runs here."""
+
+import subprocess
+
+import pytest
+
+from diskbench.errors import InvalidValue, StoreUnavailable
+from diskbench.ports import EvidenceStore
+from diskbench.store.evidence import KeyTaken, open_evidence
+
+
+@pytest.fixture(params=["file", "memory"])
+def store(request, tmp_path):
+    urls = {"file": (tmp_path / "a store with spaces").as_uri(), "memory": "memory:///"}
+    return open_evidence(urls[request.param])
+
+
+def test_it_is_an_evidence_store(store):
+    assert isinstance(store, EvidenceStore)
+
+
+def test_what_is_put_is_got(store):
+    store.put("runs/a/fio.json", b"\x00\xff" * 1000)
+    assert store.get("runs/a/fio.json") == b"\x00\xff" * 1000
+
+
+def test_an_empty_file_is_kept(store):
+    store.put("runs/a/stderr.txt", b"")
+    assert store.get("runs/a/stderr.txt") == b""
+
+
+def test_a_file_larger_than_an_upload_part_is_kept_whole(store):
+    data = bytes(range(256)) * (12 * 2**20 // 256)
+    store.put("runs/a/big", data)
+    store.put("runs/a/big", data)
+    assert store.get("runs/a/big") == data
+
+
+def test_the_same_bytes_again_are_accepted(store):
+    store.put("runs/a/x", b"1")
+    store.put("runs/a/x", b"1")
+    assert store.list("runs") == ["runs/a/x"]
+
+
+def test_other_bytes_under_a_taken_key_are_refused(store):
+    store.put("runs/a/x", b"1")
+    with pytest.raises(KeyTaken, match="runs/a/x"):
+        store.put("runs/a/x", b"2")
+    assert store.get("runs/a/x") == b"1"
+
+
+def test_a_missing_key_is_a_key_error(store):
+    with pytest.raises(KeyError):
+        store.get("runs/none")
+
+
+def test_a_list_is_sorted_and_ends_at_the_slash(store):
+    for key in ("runs/b/1", "runs/a/2", "runs/a/1", "runs/ab/1"):
+        store.put(key, b"")
+    assert store.list("runs/a") == ["runs/a/1", "runs/a/2"]
+    assert store.list("runs") == ["runs/a/1", "runs/a/2", "runs/ab/1", "runs/b/1"]
+    assert store.list("none") == []
+
+
+def test_folders_are_the_names_one_below(store):
+    for key in ("runs/b/1", "runs/a/2/3", "runs/file"):
+        store.put(key, b"")
+    assert store.folders("runs") == ["a", "b"]
+    assert store.folders("none") == []
+
+
+def test_a_deleted_prefix_is_gone_and_its_neighbours_stay(store):
+    for key in ("runs/a/1", "runs/a/b/2", "runs/ab/1"):
+        store.put(key, b"")
+    for _ in range(2):
+        store.delete("runs/a")
+    assert store.list("runs") == ["runs/ab/1"]
+    assert store.folders("runs") == ["ab"]
+
+
+def test_a_writable_store_is_found_so_and_left_as_it_was(store):
+    store.check_writable()
+    assert store.list("") == []
+
+
+def test_a_store_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreUnavailable, match="Not a directory") as caught:
+        open_evidence((tmp_path / "file" / "store").as_uri())
+    assert "DISKBENCH_EVIDENCE_URL" in caught.value.advice
+
+
+def test_a_store_that_may_only_be_read_is_told(tmp_path):
+    place = tmp_path / "store"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,size=1m", "tmpfs", place], check=True)
+    try:
+        with pytest.raises(StoreUnavailable, match="Read-only file system"):
+            open_evidence(place.as_uri()).check_writable()
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def test_a_full_disk_is_told_with_what_to_do_and_keeps_what_was_there(tmp_path):
+    place = tmp_path / "store"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=True)
+    try:
+        store = open_evidence(place.as_uri())
+        store.put("runs/a/small", b"x")
+        with pytest.raises(StoreUnavailable, match="No space left on device") as caught:
+            store.put("runs/a/large", b"x" * 2**21)
+        assert "diskbench resume" in caught.value.advice
+        assert "still on the measured host" in caught.value.advice
+        assert store.list("runs") == ["runs/a/small"]
+        assert store.get("runs/a/small") == b"x"
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
+
+
+@pytest.mark.parametrize("url", ["ftp://host/x", "nonsense", ""])
+def test_a_scheme_that_is_not_known_is_refused(url):
+    with pytest.raises(InvalidValue, match="unknown scheme"):
+        open_evidence(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "s3://key:hunter2@b/x",
+        "gs://hunter2:@b/x",
+        "az://a/b?sas_token=hunter2",
+        "s3://b?key=hunter2",
+    ],
+)
+def test_credentials_in_a_url_are_refused_and_not_shown(url):
+    with pytest.raises(InvalidValue, match="holds credentials") as caught:
+        open_evidence(url)
+    assert "key:hunter2" not in str(caught.value)
+    assert "=hunter2" not in str(caught.value)
+
+
+@pytest.mark.slow
+def test_a_bucket_that_cannot_be_reached_is_told(monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "id")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
+    monkeypatch.setenv("AWS_ENDPOINT", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    store = open_evidence("s3://bucket/prefix")
+    with pytest.raises(StoreUnavailable, match="s3://bucket/prefix: cannot write") as caught:
+        store.check_writable()
+    assert "hunter2" not in str(caught.value)

@@ -1,0 +1,20 @@
+"""A run that was measured: its evidence kept and its rows saved, without a host."""
+
+from diskbench.store import archive
+from diskbench.store.parse_step import step_result
+from diskbench.store.rows import begin_run, save_step
+
+TIMES = {
+    "started_at": "2026-11-21T10:00:00.000000+00:00",
+    "finished_at": "2026-11-21T10:00:05.000000+00:00",
+}
+
+
+def measure(database, evidence, plan, run_index, fio_files):
+    """Keep the files of each step of a run and save its rows, as the engine does."""
+    run_id = plan.run_ids[run_index]
+    begin_run(database, run_id)
+    for step, files in fio_files:
+        kept = archive.write_step_evidence(evidence, run_id, step, files, **TIMES)
+        result = step_result(step, run_id, kept.files, plan.facts, **TIMES)
+        save_step(database, run_id, result)

@@ -1,0 +1,59 @@
+import json
+
+import pytest
+
+from diskbench.cli import main
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments):
+        code = main.run(list(arguments))
+        done = capfd.readouterr()
+        return code, done.out, done.err
+
+    return run
+
+
+def test_each_value_is_printed_with_where_it_came_from(call, tmp_path, monkeypatch):
+    (tmp_path / "diskbench.toml").write_text('owner = "ci"\n')
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", "postgresql://me:hunter2@db/x")
+    code, out, _ = call("config")
+    assert code == 0
+    lines = {line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines()}
+    assert lines["database_url"] == "postgresql://me:***@db/x DISKBENCH_DATABASE_URL"
+    assert lines["owner"] == "ci diskbench.toml"
+    assert lines["log_format"] == "human default"
+
+
+def test_json_has_value_and_origin(call):
+    code, out, _ = call("config", "--output", "json")
+    assert code == 0
+    document = json.loads(out)
+    assert document["format"] == 1
+    assert document["settings"]["log_format"] == {"value": "human", "origin": "default"}
+
+
+def test_a_variable_that_means_nothing_is_told(call, monkeypatch):
+    monkeypatch.setenv("DISKBENCH_DATABSE_URL", "x")
+    code, _, err = call("config")
+    assert code == 0
+    assert "DISKBENCH_DATABSE_URL is no setting" in err
+
+
+def test_a_wrong_file_ends_with_2(call, tmp_path):
+    (tmp_path / "diskbench.toml").write_text("databse_url = 'x'\n")
+    code, _, err = call("config")
+    assert code == 2
+    assert "did you mean database_url" in err
+
+
+def test_an_unknown_document_has_no_schema(call):
+    code, _, err = call("schema", "result")
+    assert code == 2
+    assert "did you mean results" in err

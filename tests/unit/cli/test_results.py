@@ -1,0 +1,242 @@
+import csv
+import io
+import json
+import os
+import pty
+
+import jsonschema
+import polars as pl
+import pytest
+from tests.rigs.dump import dump
+from tests.rigs.measured import measure
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
+
+from diskbench.cli import main
+from diskbench.store import archive
+from diskbench.store.database import open_database
+from diskbench.store.document import results_schema
+from diskbench.store.evidence import open_evidence
+from diskbench.store.finish import finish_run
+from diskbench.store.rows import begin_run, save_plan
+
+FIRST, SECOND = RUN_IDS
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory):
+    place = tmp_path_factory.mktemp("fio")
+    plan = make_plan()
+    return [(step, run_fio(place / str(step.index), step)) for step in plan.steps]
+
+
+@pytest.fixture
+def stores(tmp_path, steps, monkeypatch):
+    """A database with two finished runs, and the settings that lead to it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
+    database = open_database(f"sqlite:///{tmp_path}/rows.db")
+    evidence = open_evidence((tmp_path / "evidence").as_uri())
+    plan = make_plan()
+    save_plan(database, plan, evidence.url)
+    archive.write_plan(evidence, plan)
+    for index in (0, 1):
+        measure(database, evidence, plan, index, steps)
+        finish_run(database, evidence, plan, index, "done", None)
+    yield database, evidence
+    database.dispose()
+
+
+@pytest.fixture
+def call(stores, capfdbinary):  # noqa: ARG001 - the settings lead to its stores
+    """Run a command line; returns exit code, stdout and stderr."""
+
+    def run(*arguments):
+        code = main.run(list(arguments))
+        done = capfdbinary.readouterr()
+        return code, done.out, done.err.decode()
+
+    return run
+
+
+def test_list_shows_the_newest_first(call):
+    code, out, _ = call("results", "list")
+    text = out.decode()
+    assert code == 0
+    assert text.index(SECOND) < text.index(FIRST)
+    assert "root@db1 (m7i.large)" in text
+
+
+def test_list_says_when_there_is_more(call):
+    _, out, err = call("results", "list", "--limit", "1")
+    assert FIRST not in out.decode()
+    assert "the newest 1 of 2" in err
+
+
+def test_list_of_nothing_says_so(call):
+    code, out, err = call("results", "list", "--filter", "profile=none")
+    assert (code, out) == (0, b"")
+    assert "no run" in err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("list", "--output", "json"),
+        ("list", "--output", "json", "--filter", "profile=none"),
+        ("show", "--output", "json"),
+        ("show", FIRST, "--alone", "--output", "json"),
+        ("export", "--format", "json"),
+    ],
+)
+def test_json_meets_its_published_schema(call, command):
+    code, out, _ = call("results", *command)
+    assert code == 0
+    _, schema, _ = call("schema", "results")
+    jsonschema.validate(json.loads(out), json.loads(schema))
+
+
+def test_the_schema_is_a_schema_and_bears_later_fields(call):
+    jsonschema.Draft202012Validator.check_schema(results_schema())
+    _, out, _ = call("results", "show", "--output", "json")
+    document = json.loads(out)
+    document["runs"][0]["steps"][0]["measurements"][0]["later"] = 1
+    document["runs"][0]["later"] = 1
+    jsonschema.validate(document, results_schema())
+    document["runs"][0]["steps"][0]["measurements"][0]["iops"] = "fast"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, results_schema())
+
+
+def test_show_tells_what_was_measured_and_where_it_lies(call):
+    code, out, _ = call("results", "show", FIRST)
+    text = out.decode()
+    assert code == 0
+    for told in (FIRST, SECOND, "quick", "done", "write", "read", f"runs/{FIRST}/"):
+        assert told.lower() in text.lower()
+
+
+def test_show_alone_leaves_the_other_runs_out(call):
+    _, out, _ = call("results", "show", FIRST, "--alone")
+    assert FIRST in out.decode()
+    assert SECOND not in out.decode()
+
+
+def test_csv_has_a_row_for_each_measurement(call):
+    for command in (("show", "last", "--alone"), ("export", "-f", f"run_id={SECOND}")):
+        extra = ("--output", "csv") if command[0] == "show" else ()
+        _, out, _ = call("results", *command, *extra)
+        rows = list(csv.DictReader(io.StringIO(out.decode())))
+        assert [(r["step"], r["scope"], r["ios"]) for r in rows] == [
+            ("write", "job", "64"), ("write", "step", "64"),
+            ("read", "job", "64"), ("read", "step", "64"),
+        ]  # fmt: skip
+        assert {r["run_id"] for r in rows} == {SECOND}
+        assert json.loads(rows[0]["labels"]) == {"team": "storage"}
+
+
+def test_list_as_csv_has_a_row_for_each_run(call):
+    _, out, _ = call("results", "list", "--output", "csv", "--since", "2026-01-01")
+    assert [row["run_id"] for row in csv.DictReader(io.StringIO(out.decode()))] == [SECOND, FIRST]
+
+
+def test_parquet_is_typed_and_equals_the_csv(call, tmp_path):
+    assert call("results", "export", "--format", "parquet", "-o", "rows.parquet")[0] == 0
+    frame = pl.read_parquet(tmp_path / "rows.parquet")
+    assert frame.schema["iops"] == pl.Float64
+    assert frame.schema["round"] == pl.Int64
+    assert frame.schema["imported"] == pl.Boolean
+    assert frame.height == 8
+    _, out, _ = call("results", "export")
+    assert out.decode().splitlines()[0].split(",") == frame.columns
+
+
+def test_export_to_a_place_that_cannot_be_written_is_told(call):
+    code, _, err = call("results", "export", "-o", "/dev/null/x")
+    assert code == 2
+    assert "cannot write /dev/null/x" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("list", "--filter", "profle=x"), "did you mean profile"),
+        (("list", "--filter", "iops>fast"), "is not a number"),
+        (("list", "--since", "soon"), "is no time"),
+        (("list", "--database-url", "sqlite:////dev/null/x/y"), "Not a directory"),
+        (("show", "nothing"), "unknown run 'nothing'"),
+        (("show", "01kq"), "several runs begin with"),
+        (("delete",), "nothing is named"),
+        (("delete", FIRST), "add --yes"),
+        (("import", "none.json"), "No such file"),
+        (("rebuild", "--evidence-url", "ftp://x"), "unknown scheme"),
+    ],
+)
+def test_what_cannot_be_meant_ends_with_2_and_changes_nothing(call, stores, arguments, told):
+    before = dump(stores[0])
+    code, _, err = call("results", *arguments)
+    assert (code, told in err) == (2, True), err
+    assert dump(stores[0]) == before
+
+
+def test_delete_takes_rows_and_evidence(call, stores):
+    code, out, _ = call("results", "delete", FIRST[:25] + "1", "--yes")
+    assert (code, out) == (0, b"deleted 1 run and evidence\n")
+    assert [row["run_id"] for row in dump(stores[0])["diskbench_run"]] == [SECOND]
+    assert archive.list_runs(stores[1]) == [SECOND]
+
+
+def test_rows_deleted_alone_come_back_with_rebuild(call, stores):
+    before = dump(stores[0])
+    code, _, _ = call("results", "delete", "--filter", "profile=quick", "--yes", "--keep-evidence")
+    assert code == 0
+    assert dump(stores[0])["diskbench_run"] == []
+    code, out, _ = call("results", "rebuild")
+    assert (code, out) == (0, b"rebuilt 2 runs\n")
+    assert dump(stores[0]) == before
+
+
+def test_a_run_that_goes_on_is_not_deleted(call, stores):
+    plan = make_plan(("01ks8z6rj0aaaaaaaaaaaaaaa9",))
+    save_plan(stores[0], plan, stores[1].url)
+    begin_run(stores[0], plan.run_ids[0])
+    code, _, err = call("results", "delete", plan.run_ids[0], "--yes")
+    assert code == 2
+    assert "is running" in err
+
+
+@pytest.mark.parametrize(("answer", "left"), [(b"n\n", 2), (b"y\n", 1)])
+def test_a_person_is_asked_before_anything_is_deleted(call, stores, monkeypatch, answer, left):
+    ours, theirs = pty.openpty()
+    os.write(ours, answer)
+    with os.fdopen(theirs, "r") as terminal:
+        monkeypatch.setattr("sys.stdin", terminal)
+        call("results", "delete", FIRST)
+    os.close(ours)
+    assert len(dump(stores[0])["diskbench_run"]) == left
+
+
+def test_rebuild_ends_with_1_when_evidence_is_damaged(call, tmp_path):
+    (tmp_path / "evidence" / "runs" / FIRST / "plan.json").write_text("{}")
+    code, out, err = call("results", "rebuild")
+    assert (code, out) == (1, b"rebuilt 1 runs\n")
+    assert FIRST in err
+    assert "plan.json" in err
+
+
+def test_import_prints_the_id_of_the_run(call, tmp_path, steps):
+    (tmp_path / "theirs.json").write_bytes(steps[0][1]["fio.json"])
+    code, out, _ = call("results", "import", "theirs.json", "--label", "from=a friend")
+    assert code == 0
+    run_id = out.decode().strip()
+    _, shown, _ = call("results", "show", run_id, "--output", "json")
+    [run] = json.loads(shown)["runs"]
+    assert (run["imported"], run["labels"]) == (True, {"from": "a friend"})
+
+
+def test_import_of_a_failed_fio_is_told(call, tmp_path):
+    files = run_fio(tmp_path / "bad", make_step(rw="sideways"))
+    (tmp_path / "bad.json").write_bytes(files["fio.json"])
+    assert call("results", "import", "bad.json")[0] == 2

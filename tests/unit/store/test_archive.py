@@ -1,0 +1,103 @@
+import pytest
+from tests.rigs.measured import TIMES
+from tests.rigs.plans import RUN_IDS, make_plan, make_step
+
+from diskbench.errors import EvidenceDamaged
+from diskbench.store import archive
+from diskbench.store.manifest import Manifest
+
+RUN = RUN_IDS[0]
+FILES = {"fio.json": b"{}" * 5000, "stderr.txt": b"", "fio_bw.1.log": b"1000, 5, 0\n" * 1000}
+
+
+def keep(evidence, files=FILES, step=None, **changes):
+    return archive.write_step_evidence(
+        evidence, RUN, step or make_step(), files, **(TIMES | changes)
+    )
+
+
+def test_a_plan_lies_beside_each_of_its_runs(evidence):
+    plan = make_plan()
+    for _ in range(2):
+        archive.write_plan(evidence, plan)
+    assert [archive.read_plan(evidence, run_id) for run_id in RUN_IDS] == [plan, plan]
+
+
+def test_large_files_are_compressed_and_small_ones_stay_readable(evidence):
+    keep(evidence)
+    assert evidence.list(f"runs/{RUN}") == [
+        f"runs/{RUN}/steps/000-write/{name}"
+        for name in ("fio.json.zst", "fio_bw.1.log.zst", "stderr.txt", "step.json")
+    ]
+
+
+def test_what_is_kept_is_read_back_verified(evidence):
+    record = keep(evidence).record
+    assert archive.read_step_files(evidence, RUN, record) == FILES
+    assert archive.read_step(evidence, RUN, "steps/000-write") == record
+
+
+def test_rounds_and_odd_names_have_folders_of_their_own():
+    step = make_step(3, "4k / 70 % read", round=2)
+    assert archive.step_folder(step) == "steps/003-4k___70___read-r2"
+
+
+def test_a_step_collected_twice_keeps_its_first_times_and_files(evidence):
+    first = keep(evidence)
+    again = keep(evidence, {"fio.json": b"other"}, finished_at="2030")
+    assert again.record == first.record
+    assert again.files == FILES
+
+
+def test_a_folder_that_a_killed_process_left_open_is_written_anew(evidence):
+    evidence.put(f"runs/{RUN}/steps/000-write/stderr.txt", b"of another attempt")
+    evidence.put(f"runs/{RUN}/steps/000-write/half", b"")
+    record = keep(evidence).record
+    assert archive.read_step_files(evidence, RUN, record) == FILES
+    assert f"runs/{RUN}/steps/000-write/half" not in evidence.list("runs")
+
+
+def test_leavings_of_a_stopped_step_give_way_to_a_whole_one(evidence):
+    keep(evidence, {"fio.json": b"half"}, stopped=True)
+    assert keep(evidence).record.stopped is False
+    assert keep(evidence, {"fio.json": b"half"}, stopped=True).record.stopped is False
+
+
+@pytest.mark.parametrize("spoil", [lambda data: data[:-9], lambda data: data + b"x", lambda _: b""])
+def test_a_file_that_is_not_what_was_kept_is_named(tmp_path, evidence, spoil):
+    record = keep(evidence).record
+    path = tmp_path / "evidence" / "runs" / RUN / "steps/000-write/fio.json.zst"
+    path.write_bytes(spoil(path.read_bytes()))
+    with pytest.raises(EvidenceDamaged, match=r"fio\.json\.zst"):
+        archive.read_step_files(evidence, RUN, record)
+    path.unlink()
+    with pytest.raises(EvidenceDamaged, match=r"fio\.json\.zst is missing"):
+        archive.read_step_files(evidence, RUN, record)
+
+
+def manifest(**changes):
+    values = {
+        "run_id": RUN, "run_index": 0, "trial_id": RUN, "campaign_id": RUN, "state": "done",
+        "started_at": None, "finished_at": "2026", "diskbench_version": "0", "parser_version": 1,
+    }  # fmt: skip
+    return Manifest(**(values | changes))
+
+
+def test_the_first_manifest_wins(evidence):
+    assert archive.read_manifest(evidence, RUN) is None
+    assert archive.write_manifest(evidence, manifest()) == manifest()
+    assert archive.write_manifest(evidence, manifest(state="failed")) == manifest()
+
+
+def test_a_field_of_a_later_diskbench_is_borne_and_a_later_format_refused(evidence):
+    text = manifest().model_dump_json()
+    evidence.put(f"runs/{RUN}/manifest.json", text.replace("{", '{"later": 1, ', 1).encode())
+    assert archive.read_manifest(evidence, RUN) == manifest()
+    evidence.put("runs/other/manifest.json", text.replace('"format":1', '"format":2').encode())
+    with pytest.raises(archive.NewerFormat, match="format 2; this diskbench knows 1"):
+        archive.read_manifest(evidence, "other")
+
+
+def test_runs_are_listed_finished_or_not(evidence):
+    archive.write_plan(evidence, make_plan())
+    assert archive.list_runs(evidence) == list(RUN_IDS)

@@ -1,0 +1,173 @@
+import os
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+import sqlalchemy as sa
+
+from diskbench.errors import StoreUnavailable
+from diskbench.store.database import check_writable, open_database, transaction
+from diskbench.store.schema import HEAD, VERSION_TABLE, metadata
+
+
+def test_opening_makes_every_table_and_twice_is_as_once(any_database_url):
+    for _ in range(2):
+        engine = open_database(any_database_url)
+        assert set(metadata.tables) | {VERSION_TABLE} <= set(sa.inspect(engine).get_table_names())
+        engine.dispose()
+
+
+def test_sqlite_is_in_wal_mode_and_keeps_foreign_keys(database):
+    with database.connect() as connection:
+        found = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+    assert found == {
+        "journal_mode": "wal",
+        "synchronous": 1,
+        "foreign_keys": 1,
+        "busy_timeout": 30_000,
+    }
+
+
+OPENER = """
+import sys
+from diskbench.store.database import open_database
+sys.stdin.readline()
+open_database(sys.argv[1]).dispose()
+"""
+
+
+@pytest.mark.slow
+def test_processes_that_open_a_new_database_at_once_all_succeed(any_database_url):
+    openers = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPENER, any_database_url],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    ends = []
+    for opener in openers:
+        opener.stdin.write("go\n")
+        opener.stdin.flush()
+    for opener in openers:
+        _, err = opener.communicate(timeout=60)
+        ends.append((opener.returncode, err))
+    assert ends == [(0, "")] * 4
+    engine = open_database(any_database_url)
+    with engine.connect() as connection:
+        versions = connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
+        assert versions.scalars().all() == [HEAD]
+    engine.dispose()
+
+
+def test_opening_imports_no_alembic(tmp_path):
+    code = (
+        "import sys\nfrom diskbench.store.database import open_database\n"
+        "for _ in range(2): open_database(sys.argv[1]).dispose()\n"
+        "print('alembic' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, f"sqlite:///{tmp_path}/a.db"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_a_newer_schema_is_refused_by_its_name(any_database_url):
+    engine = open_database(any_database_url)
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))  # noqa: S608
+    engine.dispose()
+    with pytest.raises(StoreUnavailable, match=f"schema 9999; this diskbench knows .*{HEAD}"):
+        open_database(any_database_url)
+
+
+def test_a_file_that_is_no_database_is_refused_and_stays_as_it_is(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("these are notes, of more than one hundred characters " * 20)
+    before = path.read_bytes()
+    with pytest.raises(StoreUnavailable, match=r"notes\.txt.*not a database"):
+        open_database(f"sqlite:///{path}")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("sqlite:////dev/null/x/rows.db", "Not a directory"),
+        ("sqlite:////proc/self", "unable to open"),
+        ("postgresql://me:hunter2@127.0.0.1:1/x", "127.0.0.1:1/x.*(refused|failed)"),
+        ("mysql://me:hunter2@h/x", "mysql is not supported"),
+        ("no url at all", "cannot be read"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_named_without_its_password(url, told):
+    with pytest.raises(StoreUnavailable, match=told) as caught:
+        open_database(url)
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.exit_code == 2
+    assert caught.value.advice
+
+
+@pytest.mark.slow
+def test_a_wrong_password_is_told_but_not_shown(postgres_url):
+    url = postgres_url.replace("bench@", "nobody:hunter2@")
+    with pytest.raises(StoreUnavailable, match="nobody") as caught:
+        open_database(url)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_writable_database_is_found_writable(any_database):
+    check_writable(any_database)
+    with transaction(any_database) as connection:
+        connection.execute(sa.text("SELECT 1"))
+
+
+def test_a_database_that_may_only_be_read_is_found_so(any_database_url, tmp_path):
+    engine = open_database(any_database_url)
+    if engine.dialect.name == "sqlite":
+        engine.dispose()
+        path = tmp_path / "any.db"
+        with sqlite3.connect(path) as plain:
+            plain.execute("PRAGMA journal_mode=DELETE")
+        plain.close()
+        engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
+    else:
+        engine.dispose()
+        name = sa.make_url(any_database_url).database
+        with engine.begin() as connection:
+            connection.execute(
+                sa.text(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+            )
+        engine.dispose()
+    with pytest.raises(StoreUnavailable, match=r"read-?only"):
+        check_writable(engine)
+    engine.dispose()
+
+
+def test_a_full_disk_is_told_with_what_to_do(small_disk):
+    engine = open_database(f"sqlite:///{small_disk}/rows.db")
+    with transaction(engine) as connection:
+        connection.execute(sa.text("CREATE TABLE diskbench_ballast (data BLOB)"))
+
+    def fill():
+        with transaction(engine) as connection:
+            connection.execute(
+                sa.text("INSERT INTO diskbench_ballast VALUES (:data)"),
+                {"data": os.urandom(4 * 2**20)},
+            )
+
+    with pytest.raises(StoreUnavailable, match="full") as caught:
+        fill()
+    assert "diskbench resume" in caught.value.advice
+    with transaction(engine) as connection:
+        assert connection.execute(sa.text("SELECT count(*) FROM diskbench_ballast")).scalar() == 0
+    engine.dispose()

@@ -1,0 +1,57 @@
+import pytest
+from tests.rigs.measured import TIMES
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
+
+from diskbench.errors import EvidenceDamaged, FioFailed, FioOutputUnreadable
+from diskbench.store.parse_step import PARSED_FILES, step_result
+
+
+def parse(step, files):
+    return step_result(step, RUN_IDS[0], files, make_plan().facts, **TIMES)
+
+
+def test_a_real_step_has_rows_for_the_job_and_for_the_step(fio_files):
+    step, files = fio_files[1]
+    result = parse(step, files)
+    assert [(m.scope, m.direction) for m in result.measurements] == [
+        ("job", "read"), ("step", "read"),
+    ]  # fmt: skip
+    assert result.measurements[0].ios == 64
+    assert result.fio_version.startswith("fio-3.")
+    assert result.seconds_in_fio > 0
+
+
+def test_files_that_are_not_parsed_change_nothing(fio_files):
+    step, files = fio_files[0]
+    needed = {name: data for name, data in files.items() if name in PARSED_FILES}
+    assert parse(step, needed) == parse(step, files)
+
+
+def test_what_fio_said_is_in_the_error_when_it_fails(tmp_path):
+    step = make_step(rw="sideways")
+    with pytest.raises(FioFailed, match=r"step 'write'(?s:.*)sideways"):
+        parse(step, run_fio(tmp_path, step))
+
+
+@pytest.mark.parametrize("name", ["fio.exit", "fio.json"])
+def test_a_missing_file_is_named(fio_files, name):
+    step, files = fio_files[0]
+    with pytest.raises(EvidenceDamaged, match=f"left no {name}"):
+        parse(step, {k: v for k, v in files.items() if k != name})
+
+
+def test_an_exit_status_that_is_none_is_told(fio_files):
+    step, files = fio_files[0]
+    with pytest.raises(EvidenceDamaged, match=r"fio\.exit of step 'write' holds 'killed'"):
+        parse(step, files | {"fio.exit": b"killed"})
+
+
+def test_output_that_cannot_be_read_names_step_and_file(fio_files):
+    step, files = fio_files[0]
+    with pytest.raises(FioOutputUnreadable, match=r"write/fio\.json"):
+        parse(step, files | {"fio.json": b"no document"})
+
+
+def test_a_step_without_samples_has_rows_all_the_same(fio_files):
+    step, files = fio_files[0]
+    assert parse(step, files | {"samples.txt": b""}).measurements

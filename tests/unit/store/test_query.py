@@ -1,0 +1,176 @@
+import pytest
+import sqlalchemy as sa
+from tests.rigs.plans import make_plan
+
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.result import Measurement, StepResult
+from diskbench.store import schema
+from diskbench.store.database import transaction
+from diskbench.store.query import (
+    count_runs,
+    filter_fields,
+    find_measurements,
+    find_run,
+    find_runs,
+    parse_filter,
+)
+from diskbench.store.rows import begin_run, save_plan, save_step
+from diskbench.store.upsert import upsert
+
+A, B, C = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj0aaaaaaaaaaaaaab2", "01kr8z6rj0aaaaaaaaaaaaaaa3"
+
+
+def a_step(run_id, iops, scope="step"):
+    row = Measurement(
+        run_id=run_id, step_index=0, step="read", role="measure", scope=scope, job="all",
+        job_index=-1, direction="read", ios=1, bytes=4096, runtime_ns=10**9, iops=iops,
+        bytes_per_s=iops * 4096, block_bytes=4096,
+    )  # fmt: skip
+    return StepResult(
+        step_index=0, step="read", role="measure", started_at="a", finished_at="b", fio_exit=0,
+        fio_version="fio-3.33", measurements=(row,),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def three(any_database):
+    for run_id, profile, labels, iops in (
+        (A, "quick", (("team", "storage"), ("a.b", "1")), 100.0),
+        (B, "oltp", (("team", "db"),), 3000.5),
+        (C, "100%_odd", (), None),
+    ):
+        save_plan(any_database, make_plan((run_id,), labels=labels, profile=profile), "file:///e")
+        if iops:
+            save_step(any_database, run_id, a_step(run_id, iops))
+    begin_run(any_database, B)
+    return any_database
+
+
+def ids(database, *filters):
+    return [run["run_id"] for run in find_runs(database, [parse_filter(f) for f in filters])]
+
+
+def test_runs_come_newest_first(three):
+    assert ids(three) == [C, B, A]
+    assert [run["run_id"] for run in find_runs(three, limit=2)] == [C, B]
+    assert count_runs(three) == 3
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        (["profile=quick"], [A]),
+        (["profile!=quick"], [C, B]),
+        (["profile ~ LT"], [B]),
+        (["profile~%_"], [C]),
+        (["label.team=storage"], [A]),
+        (["label.a.b=1"], [A]),
+        (["label.team!=storage"], [C, B]),
+        (["label.team="], [C]),
+        (["label.team!="], [B, A]),
+        (["label.team~STOR"], [A]),
+        (["set.runtime=1"], [C, B, A]),
+        (["state=running"], [B]),
+        (["started_at="], [C, A]),
+        (["memory_bytes>=4294967296", "cpu_count<3"], [C, B, A]),
+        (["memory_bytes>4294967296"], []),
+        (["iops>3000"], [B]),
+        (["iops<=100"], [A]),
+        (["block_bytes=4096", "profile=oltp"], [B]),
+        (["imported=false"], [C, B, A]),
+        (["imported=yes"], []),
+        (["created_at>=2026-05-01"], [C]),
+        (["created_at<2000-01-01"], []),
+        (["created_at>1s"], []),
+        ([f"run_id={A}"], [A]),
+    ],
+)
+def test_a_filter_is_met_by_the_right_runs(three, filters, found):
+    assert ids(three, *filters) == found
+
+
+def test_a_day_covers_its_whole_day(three):
+    day = find_run(three, C)["created_at"][:10]
+    assert ids(three, f"created_at={day}") == [C]
+    assert ids(three, f"created_at<={day}") == [C, B, A]
+    assert ids(three, f"created_at>{day}") == []
+    assert ids(three, f"created_at!={day}") == [B, A]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("profile", "FIELD=VALUE"),
+        ("=x", "FIELD=VALUE"),
+        ("iops>many", "is not a number"),
+        ("cpu_count=2.5", "is not a whole number"),
+        ("imported=maybe", "is not true or false"),
+        ("created_at>soon", "is no time"),
+        ("iops>", "nothing to compare with"),
+        ("label.team>3", "is text"),
+    ],
+)
+def test_a_filter_that_cannot_be_meant_is_refused(text, told):
+    with pytest.raises(InvalidValue, match=told):
+        parse_filter(text)
+
+
+@pytest.mark.parametrize("field", ["profil", "labels", "plan", "team"])
+def test_a_field_that_no_row_has_is_named_with_its_neighbours(field):
+    with pytest.raises(UnknownName, match=f"unknown field '{field}'") as caught:
+        parse_filter(f"{field}=x")
+    assert "known: " in caught.value.advice
+
+
+def test_every_field_that_is_offered_can_be_filtered_by(three):
+    for field in filter_fields():
+        find_runs(three, [parse_filter(f"{field.replace('KEY', 'k')}=")])
+
+
+def test_measurements_carry_the_columns_of_their_run(three):
+    [row] = find_measurements(three, [parse_filter("iops>3000")])
+    assert (row["run_id"], row["profile"], row["iops"], row["job_error"]) == (B, "oltp", 3000.5, 0)
+    assert len(find_measurements(three)) == 2
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(three):
+    assert find_run(three, A)["run_id"] == A
+    assert find_run(three, A[:-2].upper() + "A1")["run_id"] == A
+    assert find_run(three, "01kr")["run_id"] == C
+    assert find_run(three, "last")["run_id"] == C
+
+
+def test_an_id_that_several_runs_begin_with_lists_them(three):
+    with pytest.raises(InvalidValue, match=f"several runs .*: {B}, {A}"):
+        find_run(three, "01kq")
+
+
+@pytest.mark.parametrize("run_id", ["nothing", "", "%", "_" * 26])
+def test_an_id_that_no_run_has_is_told(three, run_id):
+    with pytest.raises(UnknownName, match="unknown run"):
+        find_run(three, run_id)
+
+
+def test_the_newest_runs_are_listed_through_an_index(database):
+    with transaction(database) as connection:
+        query = sa.select(schema.run).order_by(
+            schema.run.c.created_at.desc(), schema.run.c.run_id.desc()
+        )
+        text = str(query.limit(50).compile(compile_kwargs={"literal_binds": True}))
+        steps = [row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}")]
+    assert any("ix_diskbench_run_created_at_run_id" in step for step in steps)
+    assert not any("TEMP B-TREE" in step for step in steps)
+
+
+def test_ten_thousand_runs_are_listed_without_a_query_a_run(database):
+    plan = make_plan((A,))
+    save_plan(database, plan, "file:///e")
+    template = find_run(database, A)
+    rows = [template | {"run_id": f"{A[:-5]}{i:05d}", "run_index": i} for i in range(10_000)]
+    statements = []
+    with transaction(database) as connection:
+        upsert(connection, schema.run, rows)
+    sa.event.listen(database, "before_cursor_execute", lambda *a: statements.append(a[2]))
+    found = find_runs(database, [parse_filter("label.team=storage")])
+    assert len(found) == 10_001
+    assert len(statements) == 1

@@ -1,0 +1,247 @@
+"""Every write twice: on SQLite and on PostgreSQL alike."""
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+from tests.rigs.dump import dump
+from tests.rigs.plans import CAMPAIGN_ID, RUN_IDS, TRIAL_ID, make_plan
+
+from diskbench.errors import UnknownName
+from diskbench.model.outcome import Problem
+from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
+from diskbench.store import claims, leases, rows, schema
+from diskbench.store.clock import iso, now, ulid_time
+from diskbench.store.query import find_run
+
+FINISHED = "2026-11-21T10:00:05.000000+00:00"
+
+
+def result(index=0, *, iops=100.0, jobs=("a", "b")):
+    def row(scope, job, job_index):
+        return Measurement(
+            run_id=RUN_IDS[0],
+            step_index=index,
+            step="read",
+            role="measure",
+            scope=scope,
+            job=job,
+            job_index=job_index,
+            direction="read",
+            ios=10**12,
+            bytes=2**50,
+            runtime_ns=86_400 * 10**9,
+            iops=iops,
+            bytes_per_s=iops * 4096,
+            lat_max_ns=2**40,
+            quantiles_of="lat",
+        )
+
+    return StepResult(
+        step_index=index,
+        step="read",
+        role="measure",
+        started_at="2026-11-21T10:00:00.000000+00:00",
+        finished_at=FINISHED,
+        fio_exit=0,
+        fio_version="fio-3.33",
+        measurements=(
+            *(row("job", job, i) for i, job in enumerate(jobs)),
+            row("step", "all", -1),
+        ),
+        warnings=(Warning(code="too-short", message="m", advice="a", step="read"),),
+    )
+
+
+@pytest.fixture
+def saved(any_database):
+    rows.save_plan(any_database, make_plan(), "file:///e")
+    return any_database
+
+
+def test_a_plan_comes_back_as_it_was(saved):
+    assert rows.load_plan(saved, TRIAL_ID) == make_plan()
+
+
+def test_a_trial_that_is_not_there_is_told(saved):
+    with pytest.raises(UnknownName, match="trial 'none'"):
+        rows.load_plan(saved, "none")
+
+
+def test_saving_a_plan_twice_changes_nothing_even_when_it_began(saved):
+    rows.begin_run(saved, RUN_IDS[0])
+    rows.save_step(saved, RUN_IDS[0], result())
+    before = dump(saved)
+    rows.save_plan(saved, make_plan(), "file:///elsewhere")
+    assert dump(saved) == before
+
+
+def test_a_run_begins_once(saved):
+    rows.begin_run(saved, RUN_IDS[0])
+    first = find_run(saved, RUN_IDS[0])
+    rows.begin_run(saved, RUN_IDS[0])
+    assert find_run(saved, RUN_IDS[0]) == first
+    assert (first["state"], first["started_at"] is not None) == ("running", True)
+    assert find_run(saved, RUN_IDS[1])["state"] == "planned"
+
+
+def test_a_step_saved_twice_is_there_once(saved):
+    rows.save_step(saved, RUN_IDS[0], result())
+    before = dump(saved)
+    rows.save_step(saved, RUN_IDS[0], result())
+    assert dump(saved) == before
+    assert rows.load_results(saved, RUN_IDS[0]) == {RUN_IDS[0]: (result(),)}
+
+
+def test_a_step_saved_with_fewer_rows_leaves_none_of_the_old_ones(saved):
+    rows.save_step(saved, RUN_IDS[0], result())
+    rows.save_step(saved, RUN_IDS[0], result(iops=7.5, jobs=("a",)))
+    assert rows.load_results(saved, RUN_IDS[0])[RUN_IDS[0]] == (result(iops=7.5, jobs=("a",)),)
+
+
+def test_results_of_many_runs_are_read_at_once(saved):
+    rows.save_step(saved, RUN_IDS[0], result(1))
+    rows.save_step(saved, RUN_IDS[0], result(0))
+    found = rows.load_results(saved, *RUN_IDS)
+    assert [step.step_index for step in found[RUN_IDS[0]]] == [0, 1]
+    assert found[RUN_IDS[1]] == ()
+
+
+def test_a_run_ends_the_same_twice(saved):
+    problem = Problem(kind="FioFailed", message="no", advice="look")
+    for _ in range(2):
+        rows.end_run(saved, RUN_IDS[0], "failed", problem, started_at=None, finished_at=FINISHED)
+    found = find_run(saved, RUN_IDS[0])
+    assert (found["state"], found["error_kind"], found["error"], found["advice"]) == (
+        "failed", "FioFailed", "no", "look",
+    )  # fmt: skip
+
+
+def test_deleting_the_last_run_deletes_trial_and_campaign(saved):
+    rows.save_step(saved, RUN_IDS[0], result())
+    assert rows.delete_runs(saved, RUN_IDS[:1]) == 1
+    assert [row["trial_id"] for row in dump(saved)["diskbench_trial"]] == [TRIAL_ID]
+    assert rows.delete_runs(saved, RUN_IDS) == 1
+    assert rows.delete_runs(saved, RUN_IDS) == 0
+    assert {name: found for name, found in dump(saved).items() if found} == {}
+
+
+def test_times_of_ids_are_those_in_them():
+    assert ulid_time(CAMPAIGN_ID).startswith("20")
+    assert ulid_time("not a ulid") is None
+
+
+def test_one_of_many_claimants_wins(saved):
+    owners = [f"executor-{i}" for i in range(8)]
+    won = []
+
+    def attempt(owner):
+        if claims.claim_trial(saved, TRIAL_ID, owner=owner):
+            won.append(owner)
+
+    threads = [threading.Thread(target=attempt, args=(owner,)) for owner in owners]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1
+    [claim] = claims.list_claims(saved)
+    assert claim.owner == won[0]
+
+
+def test_a_claim_is_taken_over_only_from_the_one_it_was_seen_with(saved):
+    assert claims.claim_trial(saved, TRIAL_ID, owner="a")
+    assert claims.claim_trial(saved, TRIAL_ID, owner="a")
+    assert not claims.claim_trial(saved, TRIAL_ID, owner="b")
+    assert claims.claim_trial(saved, TRIAL_ID, owner="b", previous="a")
+    assert not claims.claim_trial(saved, TRIAL_ID, owner="c", previous="a")
+
+
+def test_a_finished_trial_cannot_be_claimed(saved):
+    for run_id in RUN_IDS:
+        rows.end_run(saved, run_id, "done", None, started_at=None, finished_at=FINISHED)
+    assert not claims.claim_trial(saved, TRIAL_ID, owner="a")
+    assert not claims.request_cancel(saved, TRIAL_ID)
+
+
+def test_a_wish_to_stop_is_seen_by_whoever_runs_the_trial(saved):
+    assert not claims.cancel_requested(saved, TRIAL_ID)
+    for _ in range(2):
+        assert claims.request_cancel(saved, TRIAL_ID)
+    assert claims.cancel_requested(saved, TRIAL_ID)
+    assert not claims.cancel_requested(saved, "none")
+
+
+def test_progress_is_one_row_that_goes_with_the_end(saved):
+    for elapsed in (1.0, 2.0):
+        claims.save_progress(
+            saved, RUN_IDS[0], step_index=0, step="read", tick={"elapsed_s": elapsed}
+        )
+    assert claims.load_progress(saved, RUN_IDS[0])["tick"] == {"elapsed_s": 2.0}
+    rows.end_run(saved, RUN_IDS[0], "done", None, started_at=None, finished_at=FINISHED)
+    assert claims.load_progress(saved, RUN_IDS[0]) is None
+
+
+def test_an_executor_beats_until_it_is_removed(saved):
+    for _ in range(2):
+        claims.register_executor(saved, "e1", hostname="h", pid=7, process_started="123")
+    [registered] = claims.list_executors(saved)
+    assert claims.beat(saved, "e1")
+    [beaten] = claims.list_executors(saved)
+    assert beaten.beat_at >= registered.beat_at
+    claims.remove_executor(saved, "e1")
+    assert not claims.beat(saved, "e1")
+
+
+def test_an_executor_is_silent_when_its_last_beat_is_too_old():
+    at = datetime.now(UTC)
+    quiet = claims.Executor("e", "h", 7, "1", iso(at - timedelta(seconds=61)))
+    assert claims.is_silent(quiet, for_s=60, at=at)
+    assert not claims.is_silent(quiet, for_s=62, at=at)
+
+
+def test_a_lease_lives_from_open_to_released(any_database):
+    lease = leases.Lease(
+        lease_id=TRIAL_ID,
+        provider="ssh",
+        address="root@db1",
+        target={"state_dir": "/var/tmp/x"},
+        run_ids=RUN_IDS,
+        created_at=now(),
+        hourly_usd=0.25,
+    )
+    for _ in range(2):
+        leases.create_lease(any_database, lease)
+    assert leases.list_leases(any_database, state="open") == [lease]
+    leases.extend_lease(any_database, TRIAL_ID, FINISHED)
+    leases.note_lease_error(any_database, TRIAL_ID, "host is away")
+    noted = leases.load_lease(any_database, TRIAL_ID)
+    assert (noted.expires_at, noted.error, noted.state) == (FINISHED, "host is away", "open")
+    leases.release_lease(any_database, TRIAL_ID)
+    released = leases.load_lease(any_database, TRIAL_ID)
+    leases.release_lease(any_database, TRIAL_ID)
+    leases.create_lease(any_database, lease)
+    assert leases.load_lease(any_database, TRIAL_ID) == released
+    assert (released.state, released.error) == ("released", None)
+    assert leases.list_leases(any_database, state="open") == []
+
+
+def test_writers_in_many_threads_do_not_lose_rows(saved):
+    faults = []
+
+    def write(index):
+        try:
+            rows.save_step(saved, RUN_IDS[0], result(index))
+        except Exception as error:  # noqa: BLE001 - shown below
+            faults.append(error)
+
+    threads = [threading.Thread(target=write, args=(index,)) for index in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    with saved.connect() as connection:
+        count = connection.execute(sa.select(sa.func.count()).select_from(schema.measurement))
+        assert count.scalar() == 24

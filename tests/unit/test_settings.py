@@ -1,0 +1,127 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.settings import Settings, load_settings
+from diskbench.store.urls import printable
+
+
+@pytest.fixture
+def places(tmp_path):
+    work, user = tmp_path / "work", tmp_path / "user"
+    work.mkdir()
+    user.mkdir()
+    return {"directory": work, "user_directory": user, "environ": {}}
+
+
+def test_each_setting_has_a_default(places):
+    loaded = load_settings(**places)
+    assert set(loaded.origins) == set(Settings.model_fields)
+    assert set(loaded.origins.values()) == {"default"}
+    assert loaded.settings.database_url.get_secret_value().startswith("sqlite:///")
+    assert loaded.settings.evidence_url.startswith("file:///")
+
+
+def test_a_nearer_source_wins_and_is_named(places):
+    user, work = places["user_directory"] / "config.toml", places["directory"] / "diskbench.toml"
+
+    def owner():
+        loaded = load_settings(**places)
+        return loaded.origins["owner"], loaded.settings.owner
+
+    assert owner()[0] == "default"
+    user.write_text('owner = "from-user"\n')
+    assert owner() == (str(user), "from-user")
+    work.write_text('owner = "from-work"\n')
+    assert owner() == (str(work), "from-work")
+    places["environ"] = {"DISKBENCH_OWNER": "from-environment"}
+    assert owner() == ("DISKBENCH_OWNER", "from-environment")
+    loaded = load_settings({"owner": "from-flag", "evidence_url": None}, **places)
+    assert (loaded.origins["owner"], loaded.settings.owner) == ("--owner", "from-flag")
+    assert loaded.origins["evidence_url"] == "default"
+
+
+def test_an_empty_variable_is_as_none(places):
+    places["environ"] = {"DISKBENCH_OWNER": ""}
+    assert load_settings(**places).origins["owner"] == "default"
+
+
+def test_plain_paths_are_made_urls(places, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    places["environ"] = {"DISKBENCH_DATABASE_URL": "rows.db", "DISKBENCH_EVIDENCE_URL": "my files"}
+    settings = load_settings(**places).settings
+    assert settings.database_url.get_secret_value() == f"sqlite:///{tmp_path}/rows.db"
+    assert settings.evidence_url == (tmp_path / "my files").as_uri()
+
+
+def test_an_unknown_key_names_its_file_and_the_nearest_key(places):
+    path = places["directory"] / "diskbench.toml"
+    path.write_text('databse_url = "sqlite:///x.db"\n')
+    with pytest.raises(UnknownName) as caught:
+        load_settings(**places)
+    assert str(path) in caught.value.message
+    assert "did you mean database_url" in caught.value.advice
+
+
+@pytest.mark.parametrize("text", ["owner = ", "= 1", "owner = 'x' y"])
+def test_a_file_that_is_no_toml_is_named(places, text):
+    path = places["user_directory"] / "config.toml"
+    path.write_text(text)
+    with pytest.raises(InvalidValue, match=str(path)):
+        load_settings(**places)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("log_format = 'loud'", "log_format"), ("owner = 7", "owner")]
+)
+def test_a_wrong_value_names_setting_and_source(places, text, name):
+    path = places["directory"] / "diskbench.toml"
+    path.write_text(text)
+    with pytest.raises(InvalidValue, match=f"{name} from {path}"):
+        load_settings(**places)
+
+
+def test_variables_that_mean_nothing_are_told(places):
+    places["environ"] = {"DISKBENCH_DATABSE_URL": "x", "HOME": "y", "DISKBENCH_DEBUG": "1"}
+    assert load_settings(**places).unknown_variables == ("DISKBENCH_DATABSE_URL",)
+
+
+def test_passwords_are_never_shown(places):
+    places["environ"] = {
+        "DISKBENCH_DATABASE_URL": "postgresql://me:hun/ter@2@db:5432/x?password=hunter3",
+        "DISKBENCH_EVIDENCE_URL": "s3://bucket/x?aws_secret_access_key=hunter4",
+    }
+    settings = load_settings(**places).settings
+    shown = [settings.shown("database_url"), settings.shown("evidence_url")]
+    assert shown[0] == "postgresql://me:***@db:5432/x?password=***"
+    assert shown[1] == "s3://bucket/x?aws_secret_access_key=***"
+    assert "ter@2" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("sqlite:////home/a@b/rows.db", "sqlite:////home/a@b/rows.db"),
+        ("file:///x", "file:///x"),
+        ("postgresql+psycopg://me@h/d", "postgresql+psycopg://me@h/d"),
+        ("memory:///", "memory:///"),
+        ("no url", "no url"),
+        ("", ""),
+    ],
+)
+def test_urls_without_secrets_are_shown_as_they_are(url, shown):
+    assert printable(url) == shown
+
+
+def test_reading_settings_imports_neither_sqlalchemy_nor_pydantic_settings():
+    code = (
+        "import sys\nfrom diskbench.settings import load_settings\nload_settings()\n"
+        "print([m for m in ('sqlalchemy', 'pydantic_settings', 'obstore') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert done.stdout.strip() == "[]"

@@ -95,9 +95,8 @@ def _content(state: DeviceState) -> list[str]:
         found.append(f"has a partition table ({table})")
     elif state.partitions:
         found.append(f"has partitions ({', '.join(state.partitions)})")
-    for signature in state.signatures:
-        if signature not in _TABLES:
-            found.append(_KINDS.get(signature, f"holds data (signature: {signature})"))
+    data = [s for s in state.signatures if s not in _TABLES]
+    found += [_KINDS.get(s, f"holds data (signature: {s})") for s in data]
     return list(dict.fromkeys(found))
 
 
@@ -195,13 +194,13 @@ def judge(
 def check_device(
     host: Host, path: str, destroy_data: str, size_bytes: int | None = None
 ) -> DeviceProof:
-    """Look at `path` and prove that it may be written to; raises TargetRefused with every reason."""
+    """Look at `path` and prove that it may be written to, or raise TargetRefused with all reasons."""
     found = inspect(host, path)
     return judge(found, path, destroy_data, size_bytes, host_name=host.name)
 
 
 def list_devices(host: Host) -> tuple[tuple[DeviceState, tuple[str, ...]], ...]:
-    """Every whole disk of `host` with the reasons that refuse it, in the kernel's order of names."""
+    """Every whole disk of `host` with the reasons that refuse it, by name."""
     found = inspect(host, None)
     disks = [d for d in found.devices if d.partition_of is None]
     return tuple((d, refusals(d, found.devices, None)) for d in disks)

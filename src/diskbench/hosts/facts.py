@@ -140,7 +140,7 @@ def _cpu_count(told: dict[str, list[str]], cpuinfo: list[str]) -> int:
 
 
 def _virtualisation(told: dict[str, list[str]], cpuinfo: list[str]) -> str | None:
-    """What systemd-detect-virt says; else the hypervisor's own name, else only that there is one."""
+    """What systemd-detect-virt says; else the hypervisor's name, else only that there is one."""
     said = _first(told, "virt")
     if said:
         return said

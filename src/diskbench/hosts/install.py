@@ -18,7 +18,8 @@ command -v fio >/dev/null 2>&1 && exit 0
 has() { command -v "$1" >/dev/null 2>&1; }
 if has apt-get; then
     # A machine that just booted may be busy with its own updates: wait for the lock.
-    apt-get -q -o DPkg::Lock::Timeout=300 update && apt-get -q -y -o DPkg::Lock::Timeout=300 install fio
+    wait='-o DPkg::Lock::Timeout=300'
+    apt-get -q $wait update && apt-get -q -y $wait install fio
 elif has dnf; then dnf -q -y install fio
 elif has yum; then yum -q -y install fio
 elif has zypper; then zypper -q --non-interactive install fio

@@ -89,8 +89,9 @@ def start_and_watch(
     """Start `unit` unless it was started, follow it to its end, and say how it ended.
 
     `on_tick` is called about once a second. When `should_stop` says so, fio is stopped and the unit
-    still ends well, with what was measured. Broken connections are made anew for as long as it takes,
-    each with a note; only after `should_stop` does ConnectionLost come out, when the host stays away.
+    still ends well, with what was measured. Broken connections are made anew for as long as it
+    takes, each with a note; only after `should_stop` does ConnectionLost come out, when the host
+    stays away.
     Raises MeasurementFailed when the unit died without a result, could not be started, or found
     another disk than the one allowed.
     """

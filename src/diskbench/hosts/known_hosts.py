@@ -66,7 +66,7 @@ def parse_found(file: Path, output: str) -> list[KnownKey]:
 
 
 def key_order(known: tuple[KnownKey, ...], offered: tuple[str, ...]) -> tuple[str, ...]:
-    """`offered` algorithms, those of known keys first, so that the host shows a key we can check."""
+    """`offered` algorithms, those of known keys first: the host then shows a key we can check."""
     have = {k.key_type for k in known if not k.marker}
     if "ssh-rsa" in have:
         have |= {"rsa-sha2-512", "rsa-sha2-256"}
@@ -90,8 +90,8 @@ def verify(route: Route, known: tuple[KnownKey, ...], key_type: str, key: bytes)
     if same_type or plain:
         line = (same_type or plain)[0]
         raise HostUnavailable(
-            f"THE HOST KEY OF {route.typed} HAS CHANGED: it shows the {key_type} key {fingerprint}, "
-            f"but {line.file} line {line.line} holds {line.key_type} {fingerprint_of(line.key)}. "
+            f"THE HOST KEY OF {route.typed} HAS CHANGED: it shows the {key_type} key "
+            f"{fingerprint}, but {line.file} line {line.line} holds {line.key_type} {fingerprint_of(line.key)}. "
             "Somebody may stand between you and the host",
             advice="ask who runs the host whether its key was changed; only then remove the old "
             f"one: ssh-keygen -R '{route.key_name}' -f {line.file}",

@@ -83,7 +83,7 @@ class LocalHost:
 def _child(
     script: str, *, root: bool, stderr: int, stdin: int = subprocess.PIPE
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The script as a child in a session of its own; what is left of it is killed on the way out."""
+    """The script as a child in its own session; what is left of it is killed on the way out."""
     process = subprocess.Popen(
         argv(script, root=root),
         stdin=stdin,

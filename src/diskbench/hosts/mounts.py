@@ -8,8 +8,31 @@ from dataclasses import dataclass
 from diskbench.model.facts import MountFacts
 
 _NETWORK = frozenset(
-    "nfs nfs4 cifs smb3 smbfs ceph 9p glusterfs lustre virtiofs afs gpfs beegfs orangefs pvfs2 "
-    "wekafs ncpfs coda gfs2 ocfs2 sshfs davfs panfs".split()
+    {
+        "9p",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "coda",
+        "davfs",
+        "gfs2",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "ocfs2",
+        "orangefs",
+        "panfs",
+        "pvfs2",
+        "smb3",
+        "smbfs",
+        "sshfs",
+        "virtiofs",
+        "wekafs",
+    }
 )
 _NETWORK_FUSE = re.compile(
     r"^fuse\.(sshfs|ceph|ceph-fuse|glusterfs|s3fs|gcsfuse|rclone|blobfuse2?|goofys|juicefs|"

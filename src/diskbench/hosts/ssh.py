@@ -181,8 +181,11 @@ def _feed(channel: paramiko.Channel, data: bytes) -> None:
 
 
 def _send(channel: paramiko.Channel, data: bytes) -> None:
-    # A script that ends without reading its input closes the channel: not an error of ours.
-    with contextlib.suppress(OSError):
+    import paramiko
+
+    # A script that ends without reading its input closes the channel: not an error of ours. Where
+    # the connection broke, the reader finds out.
+    with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
         if data:
             channel.sendall(data)
         channel.shutdown_write()

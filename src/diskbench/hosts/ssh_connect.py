@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import subprocess
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -109,14 +110,15 @@ def _proxy_socket(command: str) -> socket.socket:
     """One end of a socket pair; the proxy command holds the other as its input and output."""
     ours, theirs = socket.socketpair()
     with theirs:
-        subprocess.Popen(  # noqa: S602 - ProxyCommand is a shell command by definition (ssh_config)
-            f"exec {command}",
-            shell=True,
-            stdin=theirs,
-            stdout=theirs,
+        process = subprocess.Popen(
+            ["sh", "-c", f"exec {command}"],  # ProxyCommand is a shell command: ssh_config(5)
+            stdin=theirs.fileno(),
+            stdout=theirs.fileno(),
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+    # It ends with its input; somebody has to take its exit status then.
+    threading.Thread(target=process.wait, daemon=True).start()
     return ours
 
 

@@ -1,0 +1,84 @@
+"""`diskbench devices`: the disks of a machine, how to name them, and why one is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from diskbench.hosts.device_state import DeviceState
+    from diskbench.ports import Host
+
+FORMAT = 1
+"""Format number of the JSON document printed here."""
+
+
+def devices(
+    host: Annotated[
+        str | None,
+        typer.Option(help="USER@HOST[:PORT] to look at over SSH.", show_default="this machine"),
+    ] = None,
+    output: Annotated[Literal["table", "json"], typer.Option(help="table or json.")] = "table",
+) -> None:
+    """List the disks of a machine: the identity to give to --destroy-data, or why one is refused.
+
+    Looks only; nothing is written. Needs root there, to read signatures and see who uses a disk.
+    """
+    from diskbench.hosts.device import list_devices
+
+    machine = _host(host)
+    try:
+        found = list_devices(machine)
+    finally:
+        machine.close()
+    if output == "json":
+        listed = [_entry(state, reasons) for state, reasons in found]
+        typer.echo(json.dumps({"format": FORMAT, "host": host, "devices": listed}, indent=2))
+    else:
+        _table(found, machine.name)
+
+
+def _host(address: str | None) -> Host:
+    from diskbench.hosts.connect import local_host, ssh_host
+
+    return local_host() if address is None else ssh_host(address)
+
+
+def _entry(state: DeviceState, reasons: tuple[str, ...]) -> dict[str, object]:
+    disk = state.disk
+    return {
+        "path": disk.path,
+        "number": disk.number,
+        "size_bytes": disk.size_bytes,
+        "identity": next(iter(state.identities), None),
+        "identities": list(state.identities),
+        "model": disk.model,
+        "transport": disk.transport,
+        "rotational": disk.rotational,
+        "free": not reasons,
+        "refused": list(reasons),
+    }
+
+
+def _table(found: tuple[tuple[DeviceState, tuple[str, ...]], ...], name: str) -> None:
+    from diskbench.units import format_bytes
+
+    if not found:
+        typer.echo(f"no disks on {name}")
+        return
+    for state, reasons in found:
+        disk = state.disk
+        kind = " ".join(part for part in (disk.model, disk.transport) if part)
+        typer.echo(f"{disk.path}  {format_bytes(disk.size_bytes or 0)}  {kind}".rstrip())
+        typer.echo(f"  identity  {next(iter(state.identities), 'none')}")
+        typer.echo(f"  {'refused   it ' + '; it '.join(reasons) if reasons else 'free'}")
+    free = next(((s, i) for s, r in found if not r for i in s.identities), None)
+    if free:
+        state, identity = free
+        typer.echo(
+            f"\nto destroy what is on it and measure it: --device {state.disk.path} "
+            f"--destroy-data '{identity}'",
+            err=True,
+        )

@@ -1,0 +1,43 @@
+"""The canary: the same short work before and after a trial, to see a machine that is not itself.
+
+`cpu` is the wall time of a fixed sha256 over zeros (32 MiB), `null` what fio manages with an engine
+that does nothing for 0.1 s (MR-13). step.sh runs both; this reads what it kept.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+
+from diskbench.model.base import Frozen
+
+
+class Canary(Frozen):
+    """One canary; None where a part could not be run or read."""
+
+    cpu_s: float | None = None
+    null_iops: float | None = None
+
+
+def parse_canary(data: bytes) -> Canary:
+    """The canary of a canary-before.txt or canary-after.txt; never fails."""
+    head, _, rest = data.decode(errors="replace").partition("\n")
+    word, _, value = head.partition(" ")
+    return Canary(cpu_s=_positive(value) if word == "cpu_s" else None, null_iops=_null_iops(rest))
+
+
+def _null_iops(text: str) -> float | None:
+    begin, end = text.find("{"), text.rfind("}")
+    try:
+        document = json.loads(text[begin : end + 1])
+        return _positive(document["jobs"][0]["read"]["iops"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def _positive(value: object) -> float | None:
+    try:
+        number = float(str(value))
+    except ValueError:
+        return None
+    return number if number > 0 and math.isfinite(number) else None

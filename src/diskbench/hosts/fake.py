@@ -1,0 +1,138 @@
+"""A host whose connection breaks on command: this machine behind a connection that is made up.
+
+For tests and for trying out what diskbench does when a network misbehaves. Commands really run
+here; what they print is lost, cut or damaged as the faults say, one fault a call, in order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from diskbench.errors import ConnectionLost, HostUnavailable
+from diskbench.hosts.local import LocalHost
+from diskbench.ports import Completed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from diskbench.ports import ByteSink
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What goes wrong in one call.
+
+    `refuse`: nobody answers, nothing runs. `cut`: the connection breaks after `after_bytes` of
+    output have come through; the command goes on. `damage`: one bit of the output is turned over.
+    """
+
+    kind: Literal["refuse", "cut", "damage"]
+    after_bytes: int = 0
+
+
+class FakeHost:
+    """This machine, reached through faults."""
+
+    def __init__(self, name: str = "fake", faults: Iterable[Fault] = ()) -> None:
+        self.name = name
+        self.faults = deque(faults)
+        self.calls: list[str] = []
+        self._here = LocalHost()
+        self._reached = False
+        self._connected = False
+
+    def connect(self) -> None:
+        """See ports.Host.connect; uses up a fault only when that is to be refused."""
+        if self._connected:
+            return
+        if self.faults and self.faults[0].kind == "refuse":
+            self.faults.popleft()
+            if self._reached:
+                raise self._lost("refused")
+            raise HostUnavailable(f"cannot connect to {self.name}: refused", advice="it is fake")
+        self._reached = self._connected = True
+
+    def close(self) -> None:
+        """See ports.Host.close."""
+        self._connected = False
+
+    def run(
+        self, script: str, *, stdin: bytes = b"", timeout_s: float = 60.0, root: bool = False
+    ) -> Completed:
+        """See ports.Host.run."""
+        fault = self._begin(script)
+        try:
+            done = self._here.run(script, stdin=stdin, timeout_s=timeout_s, root=root)
+        except ConnectionLost as error:
+            raise self._lost(error.message) from error
+        if fault is None:
+            return done
+        return Completed(done.exit, b"".join(self._faulty([done.stdout], fault)), done.stderr)
+
+    def stream(
+        self, script: str, *, stdin: bytes = b"", timeout_s: float = 30.0, root: bool = False
+    ) -> Iterator[bytes]:
+        """See ports.Host.stream."""
+        fault = self._begin(script)
+        lines = self._here.stream(script, stdin=stdin, timeout_s=timeout_s, root=root)
+        passed = 0
+        for line in lines:
+            passed += len(line) + 1
+            if fault is not None and fault.kind == "cut" and passed > fault.after_bytes:
+                raise self._lost("cut")
+            yield line
+        if fault is not None and fault.kind == "cut":
+            raise self._lost("cut")
+
+    def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
+        """See ports.Host.put."""
+        fault = self._begin(f"put {path}")
+        self._here.put(path, data, mode=mode, root=root)
+        if fault is not None:
+            raise self._lost("cut")
+
+    def fetch(
+        self, script: str, sink: ByteSink, *, timeout_s: float = 60.0, root: bool = False
+    ) -> int:
+        """See ports.Host.fetch."""
+        fault = self._begin(script)
+        if fault is None:
+            return self._here.fetch(script, sink, timeout_s=timeout_s, root=root)
+        chunks: list[bytes] = []
+        status = self._here.fetch(script, _Chunks(chunks), timeout_s=timeout_s, root=root)
+        for chunk in self._faulty(chunks, fault):
+            sink.write(chunk)
+        return status
+
+    def _begin(self, script: str) -> Fault | None:
+        self.connect()
+        self.calls.append(script)
+        return self.faults.popleft() if self.faults else None
+
+    def _faulty(self, chunks: list[bytes], fault: Fault) -> Iterator[bytes]:
+        data = b"".join(chunks)
+        if fault.kind == "damage" and data:
+            at = min(fault.after_bytes, len(data) - 1)
+            yield data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+        elif fault.kind == "cut":
+            yield data[: fault.after_bytes]
+            raise self._lost("cut")
+        else:
+            yield data
+
+    def _lost(self, why: str) -> ConnectionLost:
+        self._connected = False
+        return ConnectionLost(f"the connection to {self.name} broke: {why}")
+
+
+class _Chunks:
+    """A sink that keeps what it is given."""
+
+    def __init__(self, into: list[bytes]) -> None:
+        self._into = into
+
+    def write(self, data: bytes, /) -> object:
+        self._into.append(data)
+        return len(data)

@@ -1,0 +1,52 @@
+"""What dropping the page cache before a step did, as step.sh kept it in cache.txt: pure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from diskbench.model.base import Frozen
+
+CACHED_SHARE = 0.01
+"""A drop counts as verified when at most this share of what was cached is still there, or 1 MiB
+(metadata that was read again at once); our choice."""
+_ALWAYS_FINE_BYTES = 2**20
+
+
+class CacheDrop(Frozen):
+    """`what` was looked at: the test files' pages (fincore), or for a raw device the kernel's
+    buffers (/proc/meminfo). Bytes are None where the host could not tell."""
+
+    method: Literal["drop_caches", "fadvise", "none", "kept"]
+    what: str = ""
+    before_bytes: int | None = None
+    after_bytes: int | None = None
+
+    @property
+    def verified(self) -> bool | None:
+        """Whether the cache was seen to be empty afterwards; None where nobody can tell."""
+        if self.method == "kept" or self.after_bytes is None:
+            return None
+        if self.method == "none":
+            return False
+        before = self.before_bytes or 0
+        return self.after_bytes <= max(_ALWAYS_FINE_BYTES, before * CACHED_SHARE)
+
+
+def parse_cache_drop(data: bytes) -> CacheDrop | None:
+    """The contents of cache.txt; None when they say nothing."""
+    told = dict(
+        line.split(" ", 1) for line in data.decode(errors="replace").splitlines() if " " in line
+    )
+    method = told.get("method")
+    if method not in ("drop_caches", "fadvise", "none", "kept"):
+        return None
+    return CacheDrop(
+        method=method,
+        what=told.get("what", ""),
+        before_bytes=_whole(told.get("before_bytes")),
+        after_bytes=_whole(told.get("after_bytes")),
+    )
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdecimal() else None

@@ -1,0 +1,197 @@
+"""What ports.Host promises, held against every host: local, fake, and SSH with a real sshd."""
+
+import io
+import os
+import stat
+import time
+
+import pytest
+
+from diskbench.errors import ConnectionLost, HostUnavailable, MeasurementFailed
+
+
+def test_a_script_gives_its_output_errors_and_exit_status(host):
+    done = host.run("echo out; echo err >&2; exit 3")
+    assert (done.exit, done.stdout, done.stderr) == (3, b"out\n", b"err\n")
+
+
+def test_a_script_runs_in_a_posix_shell_whatever_stands_in_it(host):
+    text = "a'b\"c\\d$e\n\tf !`g`"
+    done = host.run(f"cat <<'END'\n{text}\nEND\n")
+    assert done.text == text + "\n"
+
+
+def test_standard_input_reaches_the_script_whole(host):
+    data = os.urandom(300_000)
+    done = host.run("sha256sum", stdin=data)
+    import hashlib
+
+    assert done.text.split()[0] == hashlib.sha256(data).hexdigest()
+
+
+def test_a_script_that_does_not_read_its_input_is_no_error(host):
+    assert host.run("exit 0", stdin=b"x" * 5_000_000).exit == 0
+
+
+def test_much_output_on_both_streams_arrives_whole(host):
+    script = "head -c 4000000 /dev/zero >&2 & head -c 4000000 /dev/zero; wait"
+    done = host.run(script)
+    assert (len(done.stdout), len(done.stderr)) == (4_000_000, 4_000_000)
+
+
+def test_a_script_ended_by_a_signal_has_an_exit_status_above_128(host):
+    assert host.run("kill -9 $$").exit > 128
+
+
+def test_a_silent_script_is_given_up_after_its_time(host):
+    start = time.monotonic()
+    with pytest.raises(ConnectionLost):
+        host.run("sleep 30", timeout_s=0.5)
+    assert time.monotonic() - start < 5
+    assert host.run("echo again").text == "again\n"
+
+
+def test_a_talking_script_is_given_up_after_its_time_too(host):
+    with pytest.raises(ConnectionLost):
+        host.run("while :; do echo x; sleep 0.05; done", timeout_s=0.5)
+
+
+def test_a_stream_yields_lines_as_they_come(host):
+    script = "echo one; read -r _; echo never"  # the input ends at once, so does read
+    assert list(host.stream(script)) == [b"one", b"never"]
+
+
+def test_a_stream_yields_a_line_before_its_script_ends(host, tmp_path):
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    lines = host.stream(f"echo first; read -r word <{gate}; echo $word")
+    assert next(lines) == b"first"
+    gate.write_text("second\n")
+    assert list(lines) == [b"second"]
+
+
+def test_a_stream_keeps_a_last_line_without_an_end(host):
+    assert list(host.stream("printf 'a\\nb'")) == [b"a", b"b"]
+
+
+def test_a_stream_takes_standard_input(host):
+    assert list(host.stream("cat", stdin=b"x\ny\n")) == [b"x", b"y"]
+
+
+def test_a_silent_stream_is_given_up(host):
+    lines = host.stream("echo one; sleep 30", timeout_s=0.5)
+    assert next(lines) == b"one"
+    with pytest.raises(ConnectionLost):
+        next(lines)
+
+
+def test_a_stream_may_be_left_in_the_middle(host):
+    lines = host.stream("while echo x; do sleep 0.01; done")
+    next(lines)
+    lines.close()
+    assert host.run("echo fine").text == "fine\n"
+
+
+def test_a_second_command_runs_beside_a_stream(host, tmp_path):
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    lines = host.stream(f"echo one; read -r w <{gate}; echo $w")
+    assert next(lines) == b"one"
+    assert host.run(f"echo two >{gate}").exit == 0
+    assert list(lines) == [b"two"]
+
+
+def test_a_file_is_put_whole_with_its_mode(host, tmp_path):
+    path = tmp_path / "a file's name"
+    for data in (b"first", b"\x00\xff" * 100_000):
+        host.put(str(path), data, mode=0o640)
+        assert path.read_bytes() == data
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert [p.name for p in tmp_path.iterdir() if "file" in p.name] == [path.name]
+
+
+def test_a_file_that_cannot_be_put_says_where_and_why(host, tmp_path):
+    with pytest.raises(MeasurementFailed, match=r"nowhere/x on .*(No such file|nonexistent)"):
+        host.put(str(tmp_path / "nowhere" / "x"), b"data")
+
+
+def test_fetch_copies_output_and_gives_the_exit_status(host):
+    sink = io.BytesIO()
+    assert host.fetch("head -c 3000000 /dev/zero; echo noise >&2; exit 4", sink) == 4
+    assert sink.getvalue() == bytes(3_000_000)
+
+
+def test_fetch_gives_up_on_silence(host):
+    with pytest.raises(ConnectionLost):
+        host.fetch("sleep 30", io.BytesIO(), timeout_s=0.5)
+
+
+def test_a_full_disk_here_is_not_taken_for_a_broken_connection(host):
+    with open("/dev/full", "wb", buffering=0) as full, pytest.raises(OSError, match="No space"):
+        host.fetch("echo x", full)
+
+
+def test_root_runs_as_root(host):
+    assert host.run("id -u", root=True).text == "0\n"
+    assert list(host.stream("id -u", root=True)) == [b"0"]
+
+
+def test_closing_twice_and_connecting_again_is_fine(host):
+    host.connect()
+    host.connect()
+    host.close()
+    host.close()
+    assert host.run("echo back").text == "back\n"
+
+
+def test_a_broken_connection_in_the_middle_of_a_command_is_connection_lost(breakable):
+    host = breakable.host
+    host.connect()
+    breakable.cut(1000)
+    with pytest.raises(ConnectionLost):
+        host.run("head -c 3000000 /dev/zero")
+
+
+def test_a_broken_connection_in_the_middle_of_a_stream_is_connection_lost(breakable):
+    host = breakable.host
+    host.connect()
+    breakable.cut(1000)
+    lines = host.stream("seq 1 300000")
+    with pytest.raises(ConnectionLost):
+        list(lines)
+
+
+def test_a_broken_connection_in_the_middle_of_a_fetch_is_connection_lost(breakable):
+    host = breakable.host
+    host.connect()
+    breakable.cut(1000)
+    sink = io.BytesIO()
+    with pytest.raises(ConnectionLost):
+        host.fetch("head -c 3000000 /dev/zero", sink)
+    assert len(sink.getvalue()) < 3_000_000
+
+
+def test_the_next_call_after_a_break_connects_again_and_repeats_nothing(breakable, tmp_path):
+    host = breakable.host
+    count = tmp_path / "count"
+    host.connect()
+    breakable.cut(1000)
+    with pytest.raises(ConnectionLost):
+        host.run(f"echo ran >>{count}; head -c 3000000 /dev/zero")
+    assert host.run("echo again").text == "again\n"
+    assert count.read_text() == "ran\n"
+
+
+def test_a_host_never_reached_is_unavailable_and_says_what_to_do(breakable):
+    breakable.refuse()
+    with pytest.raises(HostUnavailable) as caught:
+        breakable.host.run("true")
+    assert caught.value.advice
+
+
+def test_a_host_reached_before_that_refuses_is_connection_lost(breakable):
+    host = breakable.host
+    host.run("true")
+    breakable.refuse()
+    with pytest.raises(ConnectionLost):
+        host.run("true")

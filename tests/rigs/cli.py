@@ -56,3 +56,8 @@ def a_user(tmp_path: Path) -> Cli:
     home = tmp_path / "home"
     home.mkdir()
     return Cli(home)
+
+
+def merged_rows(run: Any) -> list[Any]:
+    """The step rows of a run in a results document, in the order of the steps."""
+    return [m for step in run["steps"] for m in step["measurements"] if m["scope"] == "step"]

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli
+from tests.rigs.cli import Cli, merged_rows
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ def test_a_run_ends_with_rows_evidence_and_nothing_left(
     document = user.json(*run_args(target, profile), "--quiet")
     (run,) = document["runs"]
     assert run["state"] == "done"
-    rows = [r for r in run["measurements"] if r["scope"] == "step"]
+    rows = merged_rows(run)
     assert {(r["step"], r["direction"]) for r in rows} == {("write", "write"), ("read", "read")}
     assert all(r["iops"] > 0 and r["bytes_per_s"] > 0 for r in rows)
     assert list(target.iterdir()) == []
@@ -137,6 +137,5 @@ def test_two_runs_side_by_side_never_touch_each_others_cells(
     ids = [d["runs"][0]["run_id"] for d in documents]
     assert len(set(ids)) == 2
     for document in documents:
-        steps = [m["step"] for m in document["runs"][0]["measurements"] if m["scope"] == "step"]
-        assert sorted(steps) == ["read", "write"]
+        assert [m["step"] for m in merged_rows(document["runs"][0])] == ["write", "read"]
     assert list(target.iterdir()) == []

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from diskbench.errors import DiskbenchError
 
 if TYPE_CHECKING:
+    from diskbench.engine.execute import TrialReport
     from diskbench.engine.session import Session
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
@@ -30,8 +31,17 @@ class Show:
     timing: bool = False
 
 
-def drive(session: Session, plans: Sequence[Plan], show: Show, *, take_over: bool = False) -> int:
+def drive(
+    session: Session,
+    plans: Sequence[Plan],
+    show: Show,
+    *,
+    begin: Callable[[], None] = lambda: None,
+    take_over: bool = False,
+) -> int:
     """Run `plans` to their end; returns the process's exit code.
+
+    `begin` saves them; from then on Ctrl-C ends the runs in order, it no longer ends the process.
 
     Results go to stdout, everything else to stderr.
     """
@@ -51,11 +61,15 @@ def drive(session: Session, plans: Sequence[Plan], show: Show, *, take_over: boo
     def left() -> str:
         paths = "; ".join(f"{', '.join(left_behind(p))} on {where(p)}" for p in plans)
         ids = " ".join(p.trial_id for p in plans)
-        return f"Left behind: {paths}.\nGo on with: diskbench resume, or give back with: diskbench gc {ids}"
+        return (
+            f"Left behind: {paths}.\n"
+            f"Go on with: diskbench resume, or give back with: diskbench gc {ids}"
+        )
 
     watcher = RowWatcher(session.database, list(plans), progress, stop)
     try:
         with interruptible(stop, stopping, left):
+            begin()
             reports = execute(session, plans, watcher, stop, take_over=take_over)
     finally:
         progress.close()

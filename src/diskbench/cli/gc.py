@@ -20,7 +20,7 @@ def gc(
         str | None, typer.Option(help="Evidence store URL (default: see `diskbench config`).")
     ] = None,
 ) -> None:
-    """Take away files, mounts and processes of runs that outlived their lease. Exit 3: some stay."""
+    """Take away what runs left that outlived their lease. Exit 3: some of it stays."""
     import sys
 
     from diskbench.cli.foreground import leave, print_error
@@ -32,12 +32,16 @@ def gc(
     session = open_session(settings.database_url.get_secret_value(), settings.evidence_url)
     swept = sweep(session, ids or [], dry_run=dry_run)
     for item in swept:
-        verb = (
-            "would give back" if dry_run else "could not give back" if item.error else "gave back"
-        )
+        verb = _verb(failed=item.error is not None, dry_run=dry_run)
         print(f"{verb} {', '.join(item.paths)} on {item.where}: {item.reason}")
         if item.error:
             print_error(item.error)
     if not swept:
         print("nothing to give back", file=sys.stderr)
     leave(session, 3 if any(item.error for item in swept) else 0)
+
+
+def _verb(*, failed: bool, dry_run: bool) -> str:
+    if dry_run:
+        return "would give back"
+    return "could not give back" if failed else "gave back"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from diskbench.cli.foreground import Show, drive, leave, print_error, worst
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
     from diskbench.plan.cells import Request
 
+INTERRUPTED = 130
 GRACE = timedelta(hours=1)
 """A lease outlives the expected end of its runs by as long again and this; our choice."""
 
@@ -45,13 +48,17 @@ def start(
     ).settings
     profile = find_profile(request.profile)
     preparation = Preparation(cells(request), profile, install_fio=install_fio, timing=timing)
-    # The hosts answer while this process imports and opens what it stores into.
-    from diskbench.engine.session import open_session
+    try:
+        # The hosts answer while this process imports and opens what it stores into.
+        from diskbench.engine.session import open_session
 
-    session = open_session(
-        settings.database_url.get_secret_value(), settings.evidence_url, timing=timing
-    )
-    prepared = preparation.result()
+        session = open_session(
+            settings.database_url.get_secret_value(), settings.evidence_url, timing=timing
+        )
+        prepared = preparation.result()
+    except KeyboardInterrupt:
+        print("interrupted before anything was started", file=sys.stderr)
+        os._exit(INTERRUPTED)
     refused = report_refused(prepared)
     if not prepared.plans:
         leave(session, refused)
@@ -59,14 +66,24 @@ def start(
         from diskbench.report.plan_text import print_plan
 
         print_plan(prepared.plans, stream=sys.stderr)
-    for plan in prepared.plans:
-        save(session, plan, owner=None if detach else session.executor_id)
-        session.adopt(plan.trial_id, prepared.hosts[plan.trial_id])
     if detach:
+        save_all(session, prepared, owner=None)
         go_on_in_background(prepared.plans, session, settings.evidence_url)
         leave(session, refused)
-    code = drive(session, prepared.plans, show)
+    code = drive(
+        session,
+        prepared.plans,
+        show,
+        begin=lambda: save_all(session, prepared, owner=session.executor_id),
+    )
     leave(session, worst([code, refused]))
+
+
+def save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:
+    """Save every plan and keep its host connected."""
+    for plan in prepared.plans:
+        save(session, plan, owner=owner)
+        session.adopt(plan.trial_id, prepared.hosts[plan.trial_id])
 
 
 def report_refused(prepared: Prepared) -> int:
@@ -105,8 +122,6 @@ def save(session: Session, plan: Plan, *, owner: str | None) -> None:
 
 def go_on_in_background(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:
     """Hand the trials to a process of their own that outlives this terminal; print their runs."""
-    from pathlib import Path
-
     from platformdirs import user_log_path
 
     log_directory = user_log_path("diskbench", ensure_exists=True)
@@ -135,7 +150,5 @@ def go_on_in_background(plans: Sequence[Plan], session: Session, evidence_url: s
 def session_environment(session: Session, evidence_url: str) -> dict[str, str]:
     """The environment that makes another process open the same stores; not its arguments, which
     everybody may read."""
-    import os
-
     url = session.database.url.render_as_string(hide_password=False)
     return os.environ | {"DISKBENCH_DATABASE_URL": url, "DISKBENCH_EVIDENCE_URL": evidence_url}

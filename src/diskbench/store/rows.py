@@ -195,6 +195,18 @@ def run_times(database: Engine, run_id: str) -> tuple[str | None, tuple[int, ...
     )
 
 
+def unfinished_runs(database: Engine, trial_id: str) -> tuple[str, ...]:
+    """The runs of a trial that have no final state, in order."""
+    run = schema.run
+    with transaction(database) as connection:
+        found = connection.execute(
+            sa.select(run.c.run_id)
+            .where(run.c.trial_id == trial_id, run.c.state.not_in(FINAL_STATES))
+            .order_by(run.c.run_index)
+        )
+        return tuple(found.scalars())
+
+
 def delete_runs(database: Engine, run_ids: Sequence[str]) -> int:
     """Delete runs with all their rows, and trials and campaigns left empty; returns how many."""
     with transaction(database) as connection:

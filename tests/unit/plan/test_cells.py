@@ -11,6 +11,8 @@ from diskbench.units import GIB
 
 def a_request(**changes: object) -> Request:
     fields: dict[str, object] = {"provider": "local", "profile": "quick"}
+    if not changes.keys() & {"path", "device", "destroy_data"}:
+        fields["path"] = "/mnt/disk"
     return Request(**(fields | changes))  # type: ignore[arg-type]
 
 
@@ -19,9 +21,9 @@ def test_one_host_is_one_cell_per_replicate() -> None:
     assert [(c.address, c.replicate) for c in made] == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
 
 
-def test_without_a_path_the_working_directory_is_measured() -> None:
-    (cell,) = cells(a_request())
-    assert (cell.target.kind, cell.target.path) == ("directory", ".")
+def test_what_is_measured_must_be_named() -> None:
+    with pytest.raises(InvalidValue, match="nothing to measure"):
+        cells(a_request(path=None))
 
 
 def test_size_is_in_gib() -> None:

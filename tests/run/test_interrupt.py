@@ -1,0 +1,198 @@
+"""What happens when a run is stopped: once by Ctrl-C, twice, by `cancel`, or by kill -9."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.rigs.cli import Cli, merged_rows
+
+pytestmark = pytest.mark.slow
+
+SHORT_THEN_LONG = """[global]
+size=4m
+direct=0
+ioengine=psync
+[first]
+rw=write
+bs=64k
+[second]
+stonewall
+rw=randread
+bs=4k
+time_based
+runtime={seconds}
+[third]
+stonewall
+rw=read
+bs=64k
+"""
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Callable[[int], Path]:
+    def write(seconds: int) -> Path:
+        path = tmp_path / f"mine{seconds}.fio"
+        path.write_text(SHORT_THEN_LONG.format(seconds=seconds))
+        return path
+
+    return write
+
+
+def start(user: Cli, target: Path, profile: Path, *more: str) -> subprocess.Popen[str]:
+    return user.start("run", "--path", str(target), "--profile", str(profile), *more)
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> str:
+    """What the process says on stderr up to the line that holds `text`."""
+    assert process.stderr is not None
+    said = ""
+    for line in process.stderr:
+        said += line
+        if text in line:
+            return said
+    raise AssertionError(f"it ended without saying {text!r}:\n{said}")
+
+
+@contextlib.contextmanager
+def ended(process: subprocess.Popen[str]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def the_run(user: Cli) -> dict[str, object]:
+    document = user.json("results", "show", "last")
+    run: dict[str, object] = document["runs"][0]
+    return run
+
+
+def state_directories(run: dict[str, object]) -> list[Path]:
+    return list(Path("/var/tmp").glob(f"diskbench-{run['trial_id']}"))
+
+
+def freeze_fio(run: dict[str, object]) -> None:
+    """Stop the second step's fio where it stands; it then takes no signal but SIGKILL."""
+    (state,) = state_directories(run)
+    number = state / "run-0" / "step-001-second" / "fio.pid"
+    while not number.is_file() or not number.read_text().strip():
+        pass
+    os.kill(int(number.read_text()), signal.SIGSTOP)
+
+
+def test_one_ctrl_c_keeps_what_is_finished_cleans_up_and_exits_130(
+    user: Cli, target: Path, profile: Callable[[int], Path]
+) -> None:
+    process = start(user, target, profile(60))
+    with ended(process):
+        read_until(process, "step 2 of 3")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "first" in out
+    run = the_run(user)
+    assert run["state"] == "interrupted"
+    assert [row["step"] for row in merged_rows(run)] == ["first"]
+    assert list(target.iterdir()) == []
+    assert state_directories(run) == []
+
+
+def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_left(
+    user: Cli, target: Path, profile: Callable[[int], Path]
+) -> None:
+    process = start(user, target, profile(60))
+    with ended(process):
+        read_until(process, "step 2 of 3")
+        freeze_fio(the_run(user))  # so that the orderly stop is not faster than the second signal
+        process.send_signal(signal.SIGINT)
+        read_until(process, "again")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert str(target) in err
+    assert "diskbench resume" in err
+    done = user.run("gc", str(the_run(user)["trial_id"]))
+    assert done.returncode == 0, done.stderr
+    assert list(target.iterdir()) == []
+
+
+def test_sigterm_is_as_ctrl_c(user: Cli, target: Path, profile: Callable[[int], Path]) -> None:
+    process = start(user, target, profile(60))
+    with ended(process):
+        read_until(process, "step 2 of 3")
+        process.terminate()
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert list(target.iterdir()) == []
+
+
+def test_cancel_stops_a_run_in_another_process(
+    user: Cli, target: Path, profile: Callable[[int], Path]
+) -> None:
+    process = start(user, target, profile(60))
+    with ended(process):
+        read_until(process, "step 2 of 3")
+        assert user.run("cancel", str(the_run(user)["run_id"])).returncode == 0
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert the_run(user)["state"] == "interrupted"
+
+
+@pytest.mark.parametrize("step", ["step 1 of 3", "step 2 of 3", "step 3 of 3", "first done"])
+def test_a_run_killed_in_any_step_resumes_to_the_rows_of_an_undisturbed_one(
+    user: Cli, target: Path, profile: Callable[[int], Path], step: str
+) -> None:
+    process = start(user, target, profile(2), "--runs", "2")
+    with ended(process):
+        read_until(process, step)
+        process.kill()
+        process.communicate()
+    resumed = user.run("resume", "--output", "json", "--quiet")
+    assert resumed.returncode == 0, resumed.stderr
+    document = json.loads(resumed.stdout)
+    assert [run["state"] for run in document["runs"]] == ["done", "done"]
+    for run in document["runs"]:
+        rows = [(r["step"], r["direction"]) for r in merged_rows(run)]
+        assert rows == [("first", "write"), ("second", "read"), ("third", "read")]
+    assert list(target.iterdir()) == []
+    assert state_directories(document["runs"][0]) == []
+    again = user.run("resume")
+    assert again.returncode == 0
+    assert "nothing to go on with" in again.stderr
+
+
+def test_finished_steps_are_not_run_again_after_a_kill(
+    user: Cli, target: Path, profile: Callable[[int], Path]
+) -> None:
+    process = start(user, target, profile(2))
+    with ended(process):
+        read_until(process, "step 2 of 3")
+        before = the_run(user)["steps"]
+        process.kill()
+        process.communicate()
+    user.run("resume", "--quiet")
+    assert the_run(user)["steps"][: len(before)] == before  # type: ignore[index, arg-type]
+
+
+def test_a_live_run_is_not_taken_over(
+    user: Cli, target: Path, profile: Callable[[int], Path]
+) -> None:
+    process = start(user, target, profile(4))
+    with ended(process):
+        read_until(process, "step 2 of 3")
+        every = user.run("resume")
+        named = user.run("resume", str(the_run(user)["run_id"]))
+        _, err = process.communicate(timeout=60)
+    assert "nothing to go on with" in every.stderr
+    assert named.returncode == 2
+    assert "live process" in named.stderr
+    assert process.returncode == 0, err

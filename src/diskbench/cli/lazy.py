@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "profiles": "What can be measured: list, show, render, validate.",
     "devices": "The block devices of a machine, and their identities.",
     "results": "Read, export, import, rebuild and delete what was measured.",
+    "report": "Draw a run: a page or a picture with its table and charts.",
     "providers": "Where machines come from, and what each provider can do.",
     "config": "Every setting, its value, and where the value came from.",
     "schema": "The JSON schemas of what diskbench prints.",

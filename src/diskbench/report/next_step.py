@@ -30,7 +30,11 @@ class NextStep:
 
 
 def next_step(
-    subject: Subject, found: Sequence[Line], warnings: Sequence[WarningGroup]
+    subject: Subject,
+    found: Sequence[Line],
+    warnings: Sequence[WarningGroup],
+    *,
+    on_page: bool = False,
 ) -> NextStep:
     """What to do after this result; the most serious doubt decides."""
     last = subject.run_ids[-1] if subject.run_ids else "last"
@@ -46,6 +50,8 @@ def next_step(
     if len(subject.run_ids) == 1 and "imported" not in subject.marks:
         reason = "one run shows no spread; repeat it on the same disk"
         return NextStep(reason, _run(subject, subject.profile, f"--runs {RUNS}"))
+    if on_page:
+        return NextStep("take the rows elsewhere", "diskbench results export --to rows.csv")
     return NextStep("see it as a page with charts", f"diskbench report {last}")
 
 

@@ -153,7 +153,7 @@ def _warning(group: WarningGroup) -> list[RenderableType]:
     parts: list[RenderableType] = [Text.assemble(("! ", "bold yellow"), (group.code, "yellow"))]
     for step, message in group.cases:
         case = Text.assemble((f"{step}: " if step else "", "bold"), message)
-        parts.append(Padding(case, (0, 0, 0, 2)))
+        parts.append(Padding(case, (0, 0, 0, 2), expand=False))
     if group.advice:
-        parts.append(Padding(Text(f"→ {group.advice}", "dim"), (0, 0, 0, 2)))
+        parts.append(Padding(Text(f"→ {group.advice}", "dim"), (0, 0, 0, 2), expand=False))
     return parts

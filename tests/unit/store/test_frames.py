@@ -22,9 +22,8 @@ from diskbench.store.rows import save_plan
 API = Path(__file__).parents[3] / "docs" / "api.md"
 RUN = RUN_IDS[0]
 LOGGED = """[global]
-ioengine=psync
-filename=data
-size=1m
+ioengine=null
+size=64m
 bs=4k
 rw=randrw
 runtime=2
@@ -98,15 +97,23 @@ def test_an_empty_database_gives_empty_frames_with_all_columns(tmp_path):
     assert len(diskbench.load_measurements(database=url)) == 0
 
 
-def test_a_series_has_a_row_a_second_and_direction(kept):
+def total(files, key):
+    """What fio's JSON counts of the reads of all jobs."""
+    text = files["fio.json"].decode()
+    return sum(job["read"][key] for job in json.loads(text[text.index("{") :])["jobs"])
+
+
+def test_a_series_has_a_row_a_second_and_direction(kept, logged_files):
+    _, files = logged_files
     frame = diskbench.load_series(RUN, evidence=kept.url)
     assert shown(frame) == documented("load_series")
-    assert frame["second"].to_list() == [0, 0, 1, 1]
     reads = frame.filter(direction="read")
-    assert reads["iops"].to_list() == pytest.approx([2000, 2000], rel=0.05)
-    assert reads["bytes_per_s"].to_list() == pytest.approx([8.192e6] * 2, rel=0.05)
-    assert (reads["p50_ns"].drop_nulls() > 0).all()
-    assert reads["unix_ms"].diff().to_list() == [None, 1000]
+    assert reads["second"].to_list() == list(range(len(reads)))
+    assert len(frame) == 2 * len(reads) >= 4
+    # On a busy machine fio's windows are late and cover a little more than their second.
+    assert reads["iops"].sum() == pytest.approx(total(files, "total_ios"), rel=0.25)
+    assert reads["bytes_per_s"].sum() == pytest.approx(total(files, "io_bytes"), rel=0.25)
+    assert set(reads["unix_ms"].diff().drop_nulls()) == {1000}
 
 
 def test_a_series_is_made_once_and_kept_beside_the_evidence(kept, monkeypatch):
@@ -133,15 +140,15 @@ def test_a_store_that_may_only_be_read_is_enough(kept):
             raise StoreUnavailable(f"{key} of {len(data)} bytes refused")
 
     frame = series_frame(ReadOnly(kept, kept.url), RUN)
-    assert len(frame) == 4
+    assert len(frame) >= 4
     assert kept.list(f"runs/{RUN}/derived") == []
 
 
-def test_a_histogram_counts_every_io_of_all_jobs(kept):
+def test_a_histogram_counts_every_io_of_all_jobs(kept, logged_files):
     frame = diskbench.load_histogram(RUN, step="mix", direction="read", evidence=kept.url)
     assert shown(frame) == documented("load_histogram")
-    total = frame.filter(kind="clat")["count"].sum()
-    assert total == pytest.approx(4000, rel=0.05)
+    counted = frame.filter(kind="clat")["count"].sum()
+    assert counted == total(logged_files[1], "total_ios")
     everything = diskbench.load_histogram(RUN, evidence=kept.url)
     assert set(everything["direction"]) == {"read", "write"}
 

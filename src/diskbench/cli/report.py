@@ -76,7 +76,7 @@ def _rows(
     from diskbench.fio.warnings import run_warnings
     from diskbench.store.rows import load_results
 
-    results = [load_results(engine, run["run_id"]) for run in runs]
+    results = load_results(engine, *(str(run["run_id"]) for run in runs)).values()
     rows = [[row for step in steps for row in step.measurements] for steps in results]
     warnings = [warning for steps in results for step in steps for warning in step.warnings]
     return [row for of_run in rows for row in of_run], [*warnings, *run_warnings(rows)]

@@ -6,6 +6,7 @@ variables for a page that follows the reader's light or dark mode.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from diskbench.report.lines import Line
     from diskbench.report.seconds import StepSeconds
 
-WIDTH = 230
+WIDTH = 260
 SECONDS_WIDTH = 280
 ROW_HEIGHT = 26
 _DOTS_UP_TO_S = 60
@@ -86,8 +87,9 @@ def iops_chart(lines: Sequence[Line], palette: Palette) -> Figure:
         for line in lines
     ]
     top = max((line.iops.high for line in lines), default=1.0)
-    # Room to the right of the longest bar for its label.
-    scale = alt.Scale(domain=[0, top * 1.7], nice=False)
+    # Room to the right of the longest bar for the longest label.
+    room = CHARACTER_PX * max((len(_bar_text(line)) for line in lines), default=0) + 8
+    scale = alt.Scale(domain=[0, top * WIDTH / max(WIDTH - room, WIDTH / 4)], nice=False)
     base = alt.Chart({"values": rows}).encode(y=_label_axis(lines))
     bars = base.mark_bar(cornerRadiusEnd=3, height=14).encode(
         x=alt.X("iops:Q", title=None, scale=scale, axis=None), color=_colour(palette)
@@ -125,19 +127,21 @@ def latency_chart(lines: Sequence[Line], palette: Palette) -> Figure:
         )
         if one and one.median > 0
     ]
+    decades = _decades([float(str(row["ns"])) for row in rows])
     axis = alt.Axis(
         labelExpr=_LATENCY_LABELS,
-        tickCount=5,
+        values=decades,
         title=None,
         domain=False,
         labelOverlap="greedy",
         labelFlush=True,
         labelSeparation=8,
     )
-    x = alt.X("ns:Q", scale=alt.Scale(type="log"), axis=axis)
+    scale = alt.Scale(type="log", domain=[decades[0], decades[-1]])
+    x = alt.X("ns:Q", scale=scale, axis=axis)
     base = alt.Chart({"values": rows}).encode(y=_label_axis(lines))
     span = base.mark_rule(strokeWidth=2, opacity=0.35).encode(
-        x=alt.X("min(ns):Q", scale=alt.Scale(type="log"), axis=axis),
+        x=alt.X("min(ns):Q", scale=scale, axis=axis),
         x2="max(ns):Q",
         color=_colour(palette),
     )
@@ -172,7 +176,7 @@ def seconds_chart(series: StepSeconds, palette: Palette) -> Figure:
         x=alt.X(
             "second:Q",
             title="second",
-            axis=alt.Axis(format="d", tickMinStep=1, grid=False, tickCount=6),
+            axis=alt.Axis(format="d", grid=False, values=_whole_seconds(series.n)),
             scale=alt.Scale(nice=False),
         ),
         y=alt.Y(
@@ -248,6 +252,21 @@ def label(line: Line, lines: Sequence[Line]) -> str:
     """The step's name, with the direction where the name alone would leave it open."""
     alone = sum(other.step == line.step for other in lines) == 1
     return line.step if alone and line.direction in line.step else f"{line.step} {line.direction}"
+
+
+def _decades(values: Sequence[float]) -> list[float]:
+    """The powers of ten that enclose `values`, at least two."""
+    low = math.floor(math.log10(min(values, default=1e3)))
+    high = math.ceil(math.log10(max(values, default=1e6)))
+    return [10.0**power for power in range(low, max(high, low + 1) + 1)]
+
+
+def _whole_seconds(n: int) -> list[int]:
+    """About six marks on whole seconds: every 1, 2, 5, 10, 20, 50 … of them."""
+    raw = max(n / 6, 1)
+    unit = 10 ** math.floor(math.log10(raw))
+    step = next(unit * k for k in (1, 2, 5, 10) if unit * k >= raw)
+    return list(range(step, n + 1, step))
 
 
 def _height(lines: Sequence[Line]) -> int:

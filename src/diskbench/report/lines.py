@@ -74,7 +74,7 @@ class Line:
 
 @dataclass(frozen=True)
 class WarningGroup:
-    """Warnings of one code and advice: (step, message) in order, each once."""
+    """Warnings of one code and advice, a case a step, in order of first appearance."""
 
     code: str
     advice: str
@@ -101,13 +101,23 @@ def lines(measurements: Iterable[Measurement]) -> tuple[Line, ...]:
 
 
 def grouped_warnings(warnings: Iterable[Warning]) -> tuple[WarningGroup, ...]:
-    """Warnings by code and advice, in order of first appearance; the same one twice counts once."""
-    found: dict[tuple[str, str], dict[tuple[str | None, str], None]] = {}
+    """Warnings by code and advice, in order of first appearance.
+
+    Of several for one step (several runs, rounds or jobs) the first is told and the rest counted.
+    """
+    found: dict[tuple[str, str], dict[str | None, list[str]]] = {}
     for one in warnings:
-        found.setdefault((one.code, one.advice), {})[(one.step, one.message)] = None
+        messages = found.setdefault((one.code, one.advice), {}).setdefault(one.step, [])
+        messages.append(one.message)
     return tuple(
-        WarningGroup(code, advice, tuple(cases)) for (code, advice), cases in found.items()
+        WarningGroup(code, advice, tuple((step, _told(told)) for step, told in cases.items()))
+        for (code, advice), cases in found.items()
     )
+
+
+def _told(messages: Sequence[str]) -> str:
+    more = len(messages) - 1
+    return f"{messages[0]} (and {more} more like it)" if more else messages[0]
 
 
 def _line(rows: Sequence[Measurement]) -> Line:

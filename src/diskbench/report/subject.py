@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.units import format_bytes
@@ -55,9 +55,20 @@ def subject_of_plan(plan: Plan) -> Subject:
 def subject_of_runs(rows: Sequence[Mapping[str, Any]], plan: Plan | None = None) -> Subject:
     """The subject of stored runs of one trial (rows as in the database), oldest first.
 
-    `plan` adds what the rows do not hold: the profile's title and question.
+    `plan` is where they came from; imported runs have none, and only the words of their rows.
     """
     row = rows[0]
+    found = subject_of_plan(plan) if plan else _subject_of_row(row)
+    return replace(
+        found,
+        run_ids=tuple(str(one["run_id"]) for one in rows),
+        when=row["started_at"] or row["created_at"],
+        state=rows[-1]["state"],
+        marks=tuple(name for name in ("emulated", "imported", "unverified") if row[name]),
+    )
+
+
+def _subject_of_row(row: Mapping[str, Any]) -> Subject:
     size = row["disk_size_bytes"]
     disk = (row["disk_model"], format_bytes(size) if size else None, row["disk_driver"])
     place = row["target_device"] if row["target_kind"] == "device" else row["target_path"]
@@ -65,17 +76,13 @@ def subject_of_runs(rows: Sequence[Mapping[str, Any]], plan: Plan | None = None)
     machine_words = (row["address"] or row["hostname"] or row["provider"], row["instance_type"])
     return Subject(
         profile=row["profile"],
-        title=plan.profile.title if plan else row["profile"],
-        question=plan.profile.question if plan else "",
+        title=row["profile"],
+        question="",
         machine=", ".join(str(word) for word in machine_words if word),
-        disk=" ".join(str(word) for word in disk if word),
+        disk=", ".join(str(word) for word in disk if word),
         target=f"{place}{kind}" if place else "",
         fio=f"fio {_version(row['fio_version'])}",
-        run_ids=tuple(str(one["run_id"]) for one in rows),
-        when=row["started_at"] or row["created_at"],
-        state=row["state"],
-        marks=tuple(name for name in ("emulated", "imported", "unverified") if row[name]),
-        target_flags=_target_flags(plan) if plan else "",
+        run_ids=(),
     )
 
 

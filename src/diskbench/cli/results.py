@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -247,11 +248,10 @@ def _print_runs(runs: Sequence[dict[str, Any]]) -> None:
     if not runs:
         _say("no runs; 'diskbench run' makes one")
         return
-    from rich.console import Console
+    from diskbench.report.run_list import run_lines
 
-    from diskbench.report.run_list import run_list
-
-    Console().print(run_list(runs))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    sys.stdout.writelines(f"{line}\n" for line in run_lines(runs, width=width))
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -8,7 +8,6 @@ every database; a run's creation time is the one in its ULID. A changed table ne
 """
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 PREFIX = "diskbench_"
 VERSION_TABLE = f"{PREFIX}alembic_version"
@@ -24,7 +23,7 @@ metadata = sa.MetaData(
     }
 )
 
-_JSON = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
+_JSON = sa.JSON(none_as_null=True)
 _Count = sa.BigInteger
 """Counts, bytes and nanoseconds outgrow PostgreSQL's 32-bit integer."""
 _Real = sa.Double

@@ -1,11 +1,17 @@
-"""Insert-or-update by primary key, the same on SQLite and PostgreSQL."""
+"""Insert-or-update by primary key, the same on SQLite and PostgreSQL.
+
+A dialect costs tens of milliseconds to import, so only the one in use is.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import Connection
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+    from sqlalchemy.dialects import postgresql, sqlite
+    from sqlalchemy.engine import Connection
 
 
 def insert_missing(
@@ -39,5 +45,9 @@ def upsert(connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, 
 
 def _insert(connection: Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
     if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
         return postgresql.insert(table)
+    from sqlalchemy.dialects import sqlite
+
     return sqlite.insert(table)

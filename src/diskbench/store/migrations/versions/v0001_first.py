@@ -2,12 +2,9 @@
 
 import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.dialects import postgresql
 
 revision = "0001"
 down_revision = None
-
-JSON = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
 
 
 def upgrade() -> None:
@@ -35,8 +32,8 @@ def upgrade() -> None:
         sa.Column("region", sa.Text()),
         sa.Column("endpoint", sa.Text()),
         sa.Column("address", sa.Text()),
-        sa.Column("target", JSON),
-        sa.Column("run_ids", JSON, nullable=False),
+        sa.Column("target", sa.JSON(none_as_null=True)),
+        sa.Column("run_ids", sa.JSON(none_as_null=True), nullable=False),
         sa.Column("created_at", sa.Text(), nullable=False),
         sa.Column("expires_at", sa.Text()),
         sa.Column("hourly_usd", sa.Double()),
@@ -55,7 +52,7 @@ def upgrade() -> None:
         sa.Column("seed", sa.BigInteger()),
         sa.Column("replicate", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.Text()),
-        sa.Column("plan", JSON),
+        sa.Column("plan", sa.JSON(none_as_null=True)),
         sa.ForeignKeyConstraint(
             ["campaign_id"],
             ["diskbench_campaign.campaign_id"],
@@ -95,8 +92,8 @@ def upgrade() -> None:
         sa.Column("expected_s", sa.Double()),
         sa.Column("profile", sa.Text(), nullable=False),
         sa.Column("profile_digest", sa.Text()),
-        sa.Column("parameters", JSON, nullable=False),
-        sa.Column("labels", JSON, nullable=False),
+        sa.Column("parameters", sa.JSON(none_as_null=True), nullable=False),
+        sa.Column("labels", sa.JSON(none_as_null=True), nullable=False),
         sa.Column("provider", sa.Text(), nullable=False),
         sa.Column("address", sa.Text()),
         sa.Column("target_kind", sa.Text()),
@@ -204,7 +201,7 @@ def upgrade() -> None:
         sa.Column("step_index", sa.Integer(), nullable=False),
         sa.Column("step", sa.Text(), nullable=False),
         sa.Column("round", sa.Integer()),
-        sa.Column("tick", JSON),
+        sa.Column("tick", sa.JSON(none_as_null=True)),
         sa.Column("updated_at", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(
             ["run_id"],

@@ -1,6 +1,9 @@
 """What every EvidenceStore does (ports.py), held against each kind that runs here."""
 
 import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -138,6 +141,49 @@ def test_credentials_in_a_url_are_refused_and_not_shown(url):
         open_evidence(url)
     assert "key:hunter2" not in str(caught.value)
     assert "=hunter2" not in str(caught.value)
+
+
+class NoBucket(BaseHTTPRequestHandler):
+    """What S3 answers to anything in a bucket that does not exist."""
+
+    def answer(self):
+        body = b"<?xml version='1.0'?><Error><Code>NoSuchBucket</Code></Error>"
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_PUT = do_GET = answer  # noqa: N815 - the server's names
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def no_bucket(monkeypatch) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), NoBucket)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "id",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "eu-central-1",
+        "AWS_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
+        "AWS_ALLOW_HTTP": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    yield "s3://bucket/prefix"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_bucket_that_does_not_exist_is_told(no_bucket):
+    store = open_evidence(no_bucket)
+    with pytest.raises(StoreUnavailable, match=r"cannot write .*404") as caught:
+        store.check_writable()
+    assert "make the bucket first" in caught.value.advice
+    with pytest.raises(StoreUnavailable, match=r"cannot list .*404"):
+        store.list("runs")
 
 
 @pytest.mark.slow

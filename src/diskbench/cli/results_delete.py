@@ -28,10 +28,12 @@ def delete_runs(
     """Delete the named runs and those that meet the filters; asks first. Evidence goes before rows,
     so that a deletion that fails half-way can be repeated. None keeps the evidence.
 
-    Raises InvalidValue when nothing is named, a run is still going on, or nobody can be asked.
+    Raises InvalidValue when nothing is named, a run is still going on or has something
+    left on its host, or nobody can be asked.
     """
     from diskbench.store.archive import run_prefix
     from diskbench.store.claims import list_claims
+    from diskbench.store.leases import list_leases
     from diskbench.store.query import find_run, find_runs
     from diskbench.store.rows import FINAL_STATES
     from diskbench.store.rows import delete_runs as delete_rows
@@ -47,6 +49,13 @@ def delete_runs(
             raise InvalidValue(
                 f"run {run['run_id']} is {run['state']}",
                 advice=f"stop it first: diskbench cancel {run['run_id']}",
+            )
+    leased = {lease.lease_id for lease in list_leases(database, state="open")}
+    for run in found.values():
+        if run["trial_id"] in leased:  # gc needs its plan to know where to look
+            raise InvalidValue(
+                f"what run {run['run_id']} put on its host was not given back yet",
+                advice=f"give it back first: diskbench gc {run['trial_id']}",
             )
     if not found:
         print("no run meets that; nothing deleted", file=sys.stderr)

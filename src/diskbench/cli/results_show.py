@@ -25,7 +25,7 @@ def print_runs(
     from diskbench.fio.warnings import run_warnings
     from diskbench.report.run_list import local_time
     from diskbench.report.subject import subject_of_runs
-    from diskbench.report.tables import result_table
+    from diskbench.report.tables import print_result
 
     console = Console()
     results = [step for run in runs for step in steps[run["run_id"]]]
@@ -33,7 +33,7 @@ def print_runs(
     warnings = [warning for step in results for warning in step.warnings]
     of_runs = [[row for s in steps[run["run_id"]] for row in s.measurements] for run in runs]
     warnings += run_warnings(of_runs)
-    console.print(result_table(subject_of_runs(runs, plan), rows, warnings))
+    print_result(subject_of_runs(runs, plan), rows, warnings, console=console)
     for run in runs:
         when = local_time(run["started_at"] or run["created_at"])
         style = "dim" if run["state"] == "done" else "yellow"

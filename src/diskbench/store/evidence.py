@@ -38,7 +38,7 @@ class ObjectEvidence:
         from obstore.exceptions import AlreadyExistsError
 
         try:
-            with self._as_unavailable(f"cannot write {key}"):
+            with self._as_unavailable(f"cannot write {key}", AlreadyExistsError):
                 self._store.put(key, data, mode="create")
         except AlreadyExistsError:
             if self.get(key) != data:
@@ -50,7 +50,7 @@ class ObjectEvidence:
     def get(self, key: str) -> bytes:
         """The bytes of `key`; raises KeyError when there are none."""
         try:
-            with self._as_unavailable(f"cannot read {key}"):
+            with self._as_unavailable(f"cannot read {key}", FileNotFoundError):
                 return bytes(self._store.get(key).bytes())
         except FileNotFoundError:
             raise KeyError(key) from None
@@ -70,7 +70,7 @@ class ObjectEvidence:
         """Delete all keys that start with `prefix/`; none is as well."""
         for key in self.list(prefix):
             try:
-                with self._as_unavailable(f"cannot delete {key}"):
+                with self._as_unavailable(f"cannot delete {key}", FileNotFoundError):
                     self._store.delete(key)
             except FileNotFoundError:
                 continue  # another process deleted it first
@@ -90,13 +90,16 @@ class ObjectEvidence:
         self.delete(folder)
 
     @contextmanager
-    def _as_unavailable(self, doing: str) -> Iterator[None]:
-        """Let "exists already" and "not found" through; everything else is the store's failure."""
-        from obstore.exceptions import AlreadyExistsError, BaseError
+    def _as_unavailable(self, doing: str, *through: type[Exception]) -> Iterator[None]:
+        """Let the answers `through` that the caller expects; all others are the store's failure.
+
+        A missing bucket is a FileNotFoundError too, so nobody gets that without asking for it.
+        """
+        from obstore.exceptions import BaseError
 
         try:
             yield
-        except (AlreadyExistsError, FileNotFoundError):
+        except through:
             raise
         except (BaseError, OSError, ValueError) as error:
             raise _unavailable(self.url, doing, error) from error
@@ -150,6 +153,8 @@ def _advice(cause: str) -> str:
             "free some space there, then 'diskbench resume': the files are still on the measured "
             "host, and finished steps are not run again"
         )
+    if "NoSuchBucket" in cause or "ContainerNotFound" in cause:
+        return "make the bucket first, or correct the URL; diskbench never makes one"
     if "Permission denied" in cause or "Read-only" in cause or "Not a directory" in cause:
         return "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
     return "'diskbench config' shows where the URL comes from; then 'diskbench resume' goes on"

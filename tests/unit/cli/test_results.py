@@ -17,6 +17,7 @@ from diskbench.store.database import open_database
 from diskbench.store.document import results_schema
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
+from diskbench.store.leases import Lease, create_lease, release_lease
 from diskbench.store.rows import begin_run, save_plan
 
 FIRST, SECOND = RUN_IDS
@@ -205,6 +206,15 @@ def test_a_run_that_goes_on_is_not_deleted(call, stores):
     code, _, err = call("results", "delete", plan.run_ids[0], "--yes")
     assert code == 2
     assert "is running" in err
+
+
+def test_a_run_that_left_something_on_its_host_is_not_deleted(call, stores):
+    create_lease(stores[0], Lease(lease_id=FIRST, provider="ssh", run_ids=RUN_IDS))
+    code, _, err = call("results", "delete", SECOND, "--yes")
+    assert code == 2
+    assert f"diskbench gc {FIRST}" in err
+    release_lease(stores[0], FIRST)
+    assert call("results", "delete", SECOND, "--yes")[0] == 0
 
 
 @pytest.mark.parametrize(("answer", "left"), [(b"n\n", 2), (b"y\n", 1)])

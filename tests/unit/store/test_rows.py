@@ -112,6 +112,7 @@ def test_a_run_ends_the_same_twice(saved):
     problem = Problem(kind="FioFailed", message="no", advice="look")
     for _ in range(2):
         rows.end_run(saved, RUN_IDS[0], "failed", problem, started_at=None, finished_at=FINISHED)
+    assert rows.unfinished_runs(saved, TRIAL_ID) == RUN_IDS[1:]
     found = find_run(saved, RUN_IDS[0])
     assert (found["state"], found["error_kind"], found["error"], found["advice"]) == (
         "failed", "FioFailed", "no", "look",

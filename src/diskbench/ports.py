@@ -120,8 +120,12 @@ class EvidenceStore(Protocol):
 
 
 class Provider(Protocol):
-    """Where a machine with a disk comes from. Abilities beyond these four are small protocols of
-    their own, so that a provider's type says what it can do (DESIGN.md section 2)."""
+    """Where a machine with a disk comes from. Abilities beyond these three are small protocols of
+    their own, so that a provider's type says what it can do (DESIGN.md section 2).
+
+    `acquire` gives an address in words; the engine makes the Host of it. The empty address is the
+    machine that diskbench runs on.
+    """
 
     name: str
 
@@ -131,10 +135,6 @@ class Provider(Protocol):
 
     def acquire(self, lease_id: str, cell: Cell) -> str:
         """The address of a machine for `cell`, made or found by `lease_id`; twice is as once."""
-        ...
-
-    def connect(self, address: str) -> Host:
-        """A Host for `address`; connects at first use."""
         ...
 
     def release(self, lease_id: str, address: str) -> None:

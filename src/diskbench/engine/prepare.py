@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from diskbench import __version__
 from diskbench.engine.probe import Probed, check_parses, check_profile_suits, probe
-from diskbench.engine.session import new_id
+from diskbench.engine.session import host_at, new_id
 from diskbench.errors import DiskbenchError
 from diskbench.plan.trial import Names, make_plan
 from diskbench.providers.registry import provider
@@ -70,7 +70,7 @@ class Preparation:
             run_ids=tuple(new_id() for _ in range(cell.runs)),
         )
         with self._timing.span("connect and look"):
-            host = provider(cell.provider).connect(cell.address or "")
+            host = host_at(cell.address or "")
             try:
                 found: Probed = probe(host, cell, install_fio=self._install_fio)
                 plan = make_plan(cell, self._profile, found.facts, names, version=__version__)

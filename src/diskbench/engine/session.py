@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore, Host, Provider
 
 
+def host_at(address: str) -> Host:
+    """The host at an address that a provider gave; connects at first use."""
+    from diskbench.hosts.connect import local_host, ssh_host
+
+    return ssh_host(address) if address else local_host()
+
+
 def new_id() -> str:
     """A lower-case ULID: sorts by time, fits every cloud's naming rules."""
     from ulid import ULID
@@ -45,7 +52,7 @@ class Session:
         with self._lock:
             host = self._hosts.get(plan.trial_id)
             if host is None:
-                host = self.provider(plan).connect(plan.cell.address or "")
+                host = host_at(plan.cell.address or "")
                 self._hosts[plan.trial_id] = host
             return host
 

@@ -21,13 +21,12 @@ from diskbench.engine.timing import Timing
 from diskbench.engine.unit import time_limit_s, unit_of
 from diskbench.engine.watch import Watcher
 from diskbench.errors import FioFailed, HostUnavailable, MeasurementFailed
-from diskbench.model.outcome import Outcome, Problem, problem_of
+from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from diskbench.hosts.unit import Unit
-    from diskbench.model.result import RunState
     from diskbench.model.spec import Plan, Step
     from diskbench.ports import EvidenceStore, Host
     from diskbench.store.archive import KeptStep
@@ -55,10 +54,11 @@ class LiveStations:
 
         with self._suspending(plan):
             try:
-                make_workspace(self.connect(plan), plan.target)
+                commands = make_workspace(self.connect(plan), plan.target)
             except (MeasurementFailed, HostUnavailable) as error:
                 return Outcome(state="failed", problem=problem_of(error))
-        return Outcome(state="done")
+            return Outcome(state="done", commands=commands)
+        raise AssertionError("unreachable: a suspended station never comes back")
 
     def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         """Run one fio process on the host to its end and keep everything it left."""
@@ -71,14 +71,20 @@ class LiveStations:
                 return Outcome(state="failed", problem=problem_of(error))
         raise AssertionError("unreachable: a suspended station never comes back")
 
-    def finish_run(
-        self, plan: Plan, run_index: int, state: RunState, problem: Problem | None
-    ) -> None:
+    def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
         """Write the run's manifest and its final state."""
         from diskbench.store.finish import finish_run
 
         with self._suspending(plan), self.timing.span("store"):
-            finish_run(self.database, self.evidence, plan, run_index, state, problem)
+            finish_run(
+                self.database,
+                self.evidence,
+                plan,
+                end.run_index,
+                end.state,
+                end.problem,
+                preparation=prepared.commands,
+            )
 
     def _measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         from diskbench.store.parse_step import step_result

@@ -26,9 +26,7 @@ class Stations(Protocol):
         """Run one step to its end, keep its evidence, store its rows."""
         ...
 
-    def finish_run(
-        self, plan: Plan, run_index: int, state: RunState, problem: Problem | None
-    ) -> None:
+    def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
         """Write the manifest and the run's final state."""
         ...
 
@@ -47,8 +45,9 @@ def run_trial(plan: Plan, stations: Stations) -> TrialEnd:
             state = failed
         else:
             state, problem = "cancelled", _not_started(run_index, ends[-1])
-        stations.finish_run(plan, run_index, state, problem)
-        ends.append(RunEnd(run_id=run_id, state=state, problem=problem))
+        end = RunEnd(run_id=run_id, run_index=run_index, state=state, problem=problem)
+        stations.finish_run(plan, end, ready)
+        ends.append(end)
     return TrialEnd(trial_id=plan.trial_id, runs=tuple(ends))
 
 

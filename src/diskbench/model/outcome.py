@@ -21,17 +21,22 @@ def problem_of(error: DiskbenchError) -> Problem:
 
 
 class Outcome(Frozen):
-    """The end of one station: done, failed (it ran and went wrong) or stopped (a person asked)."""
+    """The end of one station: done, failed (it ran and went wrong) or stopped (a person asked).
+
+    `commands` are those that made a filesystem, for the record.
+    """
 
     state: Literal["done", "failed", "stopped"]
     result: StepResult | None = None
     problem: Problem | None = None
+    commands: tuple[str, ...] = ()
 
 
 class RunEnd(Frozen):
     """How one run of a trial ended."""
 
     run_id: str
+    run_index: int
     state: RunState
     problem: Problem | None = None
 

@@ -2,7 +2,6 @@
 
 from diskbench.errors import InvalidValue
 from diskbench.model.spec import Cell
-from diskbench.ports import Host
 
 
 class LocalProvider:
@@ -22,12 +21,6 @@ class LocalProvider:
     def acquire(self, lease_id: str, cell: Cell) -> str:  # noqa: ARG002 - the port's signature
         """This machine needs no address."""
         return ""
-
-    def connect(self, address: str) -> Host:  # noqa: ARG002 - the port's signature
-        """A host that runs commands here."""
-        from diskbench.hosts.connect import local_host
-
-        return local_host()
 
     def release(self, lease_id: str, address: str) -> None:
         """Nothing was rented."""

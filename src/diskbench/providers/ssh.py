@@ -2,7 +2,6 @@
 
 from diskbench.errors import InvalidValue
 from diskbench.model.spec import Cell
-from diskbench.ports import Host
 from diskbench.providers.local import refuse_replicates
 
 
@@ -23,12 +22,6 @@ class SshProvider:
         """The address as typed; nothing is rented."""
         assert cell.address is not None
         return cell.address
-
-    def connect(self, address: str) -> Host:
-        """A host over one SSH connection, its key verified strictly."""
-        from diskbench.hosts.connect import ssh_host
-
-        return ssh_host(address)
 
     def release(self, lease_id: str, address: str) -> None:
         """Nothing was rented."""

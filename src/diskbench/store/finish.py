@@ -30,6 +30,8 @@ def finish_run(
     run_index: int,
     state: RunState,
     problem: Problem | None,
+    *,
+    preparation: Sequence[str] = (),
 ) -> None:
     """Write the manifest and the final state of a run; a manifest written earlier wins."""
     run_id = plan.run_ids[run_index]
@@ -54,6 +56,7 @@ def finish_run(
                 fio_version=plan.facts.fio_version,
                 cell=plan.cell,
                 labels=dict(plan.cell.labels),
+                preparation=tuple(preparation),
                 marks=marks(row),
                 lease=lease.model_dump(mode="json") if lease else None,
                 plan=archive.plan_record(plan),

@@ -85,6 +85,7 @@ class Manifest(_Record):
     fio_version: str | None = None
     cell: Cell | None = None
     labels: dict[str, str] = {}
+    preparation: tuple[str, ...] = ()
     marks: dict[str, bool] = {}
     lease: dict[str, Any] | None = None
     plan: FileRecord | None = None

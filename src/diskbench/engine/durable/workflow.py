@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 from dbos import DBOS
 
 from diskbench.engine.trial import Stations, run_trial
-from diskbench.model.outcome import Outcome, Problem
+from diskbench.model.outcome import Outcome, RunEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.model.result import RunState
     from diskbench.model.spec import Plan, Step
 
 APPLICATION_VERSION = "1"
@@ -55,12 +54,10 @@ def _measure(trial_id: str, run_index: int, step: dict[str, Any]) -> dict[str, A
 
 
 @DBOS.step(name="finish_run")
-def _finish_run(
-    trial_id: str, run_index: int, state: RunState, problem: dict[str, Any] | None
-) -> None:
+def _finish_run(trial_id: str, end: dict[str, Any], prepared: dict[str, Any]) -> None:
     stations, load_plan = _bound()
     stations.finish_run(
-        load_plan(trial_id), run_index, state, Problem.model_validate(problem) if problem else None
+        load_plan(trial_id), RunEnd.model_validate(end), Outcome.model_validate(prepared)
     )
 
 
@@ -75,12 +72,8 @@ class _Checkpointed:
             _measure(plan.trial_id, run_index, step.model_dump(mode="json"))
         )
 
-    def finish_run(
-        self, plan: Plan, run_index: int, state: RunState, problem: Problem | None
-    ) -> None:
-        _finish_run(
-            plan.trial_id, run_index, state, problem.model_dump(mode="json") if problem else None
-        )
+    def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
+        _finish_run(plan.trial_id, end.model_dump(mode="json"), prepared.model_dump(mode="json"))
 
 
 @DBOS.workflow(name="trial")

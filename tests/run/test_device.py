@@ -1,0 +1,117 @@
+"""Runs on a raw device and on a fresh filesystem: a real loop device, given back as found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.rigs.cli import Cli, merged_rows
+
+pytestmark = pytest.mark.slow
+
+PROFILE = """[global]
+size=16m
+[write]
+rw=write
+bs=64k
+[read]
+stonewall
+rw=randread
+bs=4k
+"""
+
+
+@dataclass(frozen=True)
+class Disk:
+    path: str
+    identity: str
+    image: Path
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    image = tmp_path / "disk.img"
+    with image.open("wb") as file:
+        file.truncate(400 * 2**20)
+    found = subprocess.run(
+        ["losetup", "--find", "--show", "--direct-io=on", str(image)],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    path = found.stdout.strip()
+    try:
+        yield Disk(path, f"{image}:{image.stat().st_ino}", image)
+    finally:
+        subprocess.run(["losetup", "-d", path], check=True)
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.fio"
+    path.write_text(PROFILE)
+    return path
+
+
+def run_args(disk: Disk, profile: Path, *more: str) -> list[str]:
+    named = ["--device", disk.path, "--destroy-data", disk.identity]
+    return ["run", *named, "--profile", str(profile), *more]
+
+
+def signatures(disk: Disk) -> str:
+    return subprocess.run(
+        ["wipefs", "--no-act", disk.path], check=True, capture_output=True, text=True
+    ).stdout
+
+
+def test_a_raw_device_is_measured_with_its_own_counters_beside_fio(
+    user: Cli, disk: Disk, profile: Path
+) -> None:
+    (run,) = user.json(*run_args(disk, profile), "--quiet")["runs"]
+    assert run["state"] == "done"
+    assert run["target_device"] == disk.path
+    assert [r["ios"] for r in merged_rows(run)] == [256, 4096]
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+def test_a_fresh_filesystem_is_made_measured_and_taken_away(
+    user: Cli, disk: Disk, profile: Path, filesystem: str
+) -> None:
+    (run,) = user.json(*run_args(disk, profile, "--filesystem", filesystem), "--quiet")["runs"]
+    assert run["state"] == "done"
+    assert run["filesystem"] == filesystem
+    assert disk.path not in Path("/proc/self/mounts").read_text()
+    assert signatures(disk) == ""
+
+
+def test_the_commands_that_made_a_filesystem_are_evidence(
+    user: Cli, disk: Disk, profile: Path
+) -> None:
+    (run,) = user.json(*run_args(disk, profile, "--filesystem", "ext4"), "--quiet")["runs"]
+    evidence = user.home / ".local/share/diskbench/evidence/runs" / run["run_id"]
+    manifest = json.loads((evidence / "manifest.json").read_text())
+    assert any("lazy_itable_init=0" in command for command in manifest["preparation"])
+    assert any(command.startswith("mount ") for command in manifest["preparation"])
+
+
+def test_a_device_with_another_identity_is_not_written_to(
+    user: Cli, disk: Disk, profile: Path
+) -> None:
+    wrong = Disk(disk.path, "vol0123456789", disk.image)
+    done = user.run(*run_args(wrong, profile))
+    assert done.returncode == 2
+    assert "vol0123456789" in done.stderr
+    assert disk.image.stat().st_blocks == 0
+
+
+def test_a_device_with_a_filesystem_on_it_is_not_written_to(
+    user: Cli, disk: Disk, profile: Path
+) -> None:
+    subprocess.run(["mkfs.ext4", "-q", disk.path], check=True)
+    before = signatures(disk)
+    done = user.run(*run_args(disk, profile))
+    assert done.returncode == 2
+    assert "ext4" in done.stderr
+    assert signatures(disk) == before

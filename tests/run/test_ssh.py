@@ -1,0 +1,156 @@
+"""`diskbench run --provider ssh`: a real sshd, connections that break, hosts that fail alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.flaky_proxy import FlakyProxy
+from tests.rigs.sshd import Sshd, running_sshd
+
+pytestmark = pytest.mark.slow
+
+PROFILE = """[global]
+size=4m
+direct=0
+ioengine=psync
+[write]
+rw=write
+bs=64k
+[read]
+stonewall
+rw=randread
+bs=4k
+time_based
+runtime={seconds}
+"""
+
+
+@pytest.fixture
+def sshd(tmp_path: Path) -> Iterator[Sshd]:
+    with running_sshd(tmp_path / "sshd") as server:
+        yield server
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.fio"
+    path.write_text(PROFILE.format(seconds=1))
+    return path
+
+
+def over_ssh(user: Cli, config: str) -> Cli:
+    file = user.home / "ssh_config"
+    file.write_text(config)
+    file.chmod(0o600)
+    user.extra_env["DISKBENCH_SSH_CONFIG"] = str(file)
+    return user
+
+
+def run_args(target: Path, profile: Path, *hosts: str) -> list[str]:
+    named = [part for host in hosts for part in ("--host", host)]
+    return ["run", "--provider", "ssh", *named, "--path", str(target), "--profile", str(profile)]
+
+
+def test_a_run_over_ssh_ends_with_rows_and_nothing_left(
+    user: Cli, sshd: Sshd, target: Path, profile: Path
+) -> None:
+    user = over_ssh(user, sshd.config_block("box"))
+    (run,) = user.json(*run_args(target, profile, "box"), "--quiet")["runs"]
+    assert run["state"] == "done"
+    assert [(r["step"], r["direction"]) for r in merged_rows(run)] == [
+        ("write", "write"),
+        ("read", "read"),
+    ]
+    assert list(target.iterdir()) == []
+    assert not list(Path("/var/tmp").glob(f"diskbench-{run['trial_id']}"))
+
+
+def test_a_host_that_fails_costs_the_others_nothing(
+    user: Cli, sshd: Sshd, target: Path, profile: Path
+) -> None:
+    nobody = "Host gone\n  HostName 127.0.0.1\n  Port 1\n"
+    user = over_ssh(user, sshd.config_block("box") + sshd.config_block("second") + nobody)
+    done = user.run(
+        *run_args(target, profile, "box", "gone", "second"), "--quiet", "--output", "json"
+    )
+    assert done.returncode == 2
+    assert "gone" in done.stderr
+    runs = json.loads(done.stdout)["runs"]
+    assert [(r["address"], r["state"]) for r in runs] == [("box", "done"), ("second", "done")]
+
+
+def test_a_changed_host_key_is_refused_and_nothing_is_written(
+    user: Cli, sshd: Sshd, target: Path, profile: Path
+) -> None:
+    other = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGxhbmd1YWdlIGlzIGEgdmlydXMgZnJvbSBvdXRlcg"
+    sshd.known_hosts.write_text(f"*-key-{sshd.port} {other}\n")
+    user = over_ssh(user, sshd.config_block("box"))
+    done = user.run(*run_args(target, profile, "box"))
+    assert done.returncode == 2
+    assert "key" in done.stderr.lower()
+    assert "Traceback" not in done.stderr
+    assert list(target.iterdir()) == []
+
+
+def test_an_unknown_host_is_not_trusted_on_first_use(
+    user: Cli, sshd: Sshd, target: Path, profile: Path
+) -> None:
+    sshd.known_hosts.write_text("")
+    user = over_ssh(user, sshd.config_block("box"))
+    done = user.run(*run_args(target, profile, "box"))
+    assert done.returncode == 2
+    assert "known" in done.stderr
+
+
+def test_an_address_without_a_server_is_a_clear_error(
+    user: Cli, target: Path, profile: Path
+) -> None:
+    done = user.run(*run_args(target, profile, "nobody@127.0.0.1:1"))
+    assert done.returncode == 2
+    assert "127.0.0.1" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_connections_that_drop_hang_and_are_refused_change_nothing(
+    user: Cli, sshd: Sshd, target: Path, tmp_path: Path
+) -> None:
+    profile = tmp_path / "longer.fio"
+    profile.write_text(PROFILE.format(seconds=8))
+    with ExitStack() as stack:
+        proxy = FlakyProxy(sshd.port)
+        stack.callback(proxy.close)
+        user = over_ssh(user, sshd.config_block("box", port=proxy.port))
+        process = user.start(*run_args(target, profile, "box"), "--output", "json")
+        assert process.stderr is not None
+        said = ""
+        for line in process.stderr:
+            said += line
+            if "step 2 of 2" in line:
+                break
+        disturbances = [proxy.drop, proxy.drop]
+        for disturb in disturbances:
+            disturb()
+            for line in process.stderr:
+                said += line
+                if "again" in line:
+                    break
+        proxy.refuse()
+        for line in process.stderr:
+            said += line
+            if "refused" in line:
+                break
+        proxy.heal()
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, said + err
+    (run,) = json.loads(out)["runs"]
+    assert [(r["step"], r["direction"]) for r in merged_rows(run)] == [
+        ("write", "write"),
+        ("read", "read"),
+    ]
+    assert run["steps"][1]["seconds_in_fio"] == pytest.approx(8, abs=0.5)
+    assert list(target.iterdir()) == []

@@ -2,16 +2,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
-from tests.rigs.flaky_proxy import FlakyProxy, flaky_proxy
-from tests.rigs.sshd import Sshd, running_sshd
+from tests.rigs.flaky_proxy import FlakyProxy
+from tests.rigs.ssh_fixtures import QUICK, proxy, ssh_config, sshd
 
 from diskbench.hosts.fake import FakeHost, Fault
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.ssh import SshHost
-from diskbench.hosts.ssh_connect import Limits
 from diskbench.ports import Host
 
-QUICK = Limits(connect_s=5, banner_s=1, auth_s=5)
+__all__ = ["Breakable", "proxy", "ssh_config", "sshd"]
 
 
 @dataclass(frozen=True)
@@ -21,27 +20,6 @@ class Breakable:
     host: Host
     cut: Callable[[int], None]
     refuse: Callable[[], None]
-
-
-@pytest.fixture(scope="session")
-def sshd(tmp_path_factory) -> Iterator[Sshd]:
-    with running_sshd(tmp_path_factory.mktemp("sshd"), alias="direct") as server:
-        yield server
-
-
-@pytest.fixture
-def proxy(sshd) -> Iterator[FlakyProxy]:
-    with flaky_proxy(sshd.port) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-def ssh_config(sshd, proxy, tmp_path, monkeypatch):
-    """An OpenSSH configuration with `direct` and, through the flaky proxy, `flaky`."""
-    path = tmp_path / "ssh_config"
-    path.write_text(sshd.config_block("direct") + sshd.config_block("flaky", port=proxy.port))
-    monkeypatch.setenv("DISKBENCH_SSH_CONFIG", str(path))
-    return path
 
 
 @pytest.fixture(params=["local", "fake", "ssh"])
@@ -70,11 +48,11 @@ def breakable(request) -> Iterator[Breakable]:
         )
         return
     request.getfixturevalue("ssh_config")
-    proxy: FlakyProxy = request.getfixturevalue("proxy")
+    between: FlakyProxy = request.getfixturevalue("proxy")
     host = SshHost("flaky", limits=QUICK)
 
     def cut(after: int) -> None:
-        proxy.cut_after_bytes = proxy.passed + after + 4000
+        between.cut_after_bytes = between.passed + after + 4000
 
-    yield Breakable(host, cut=cut, refuse=proxy.refuse)
+    yield Breakable(host, cut=cut, refuse=between.refuse)
     host.close()

@@ -104,7 +104,7 @@ def payload(unit: Unit) -> bytes:
 def start_script(unit: Unit, first_line: int) -> str:
     """Start or attach, and follow live.tsv from `first_line` on."""
     return (
-        f"dir={shlex.quote(unit.directory)} unit={shlex.quote(unit.system_name)} "
+        f"state={shlex.quote(unit.state_dir)} dir={shlex.quote(unit.directory)} unit={shlex.quote(unit.system_name)} "
         f"from={first_line}\n{script('start.sh')}"
     )
 

@@ -1,5 +1,5 @@
-# Start a unit unless it was started, then follow it. Given before this text: dir, unit (its name)
-# and from (the first line of live.tsv to print). Standard input is a tar of the unit's files.
+# Start a unit unless it was started, then follow it. Given before this text: state (the trial's
+# directory, which must be there), dir, unit (its name) and from (the first line of live.tsv to print). Standard input is a tar of the unit's files.
 # Prints live.tsv as it grows, then one line: "= EXIT STOPPED STARTED ENDED REASON", "= lost" when the
 # unit died without a result, or "! WHY" when it could not be started.
 set -u
@@ -15,12 +15,14 @@ launch() {
         [ "$(readlink /proc/1/ns/mnt)" = "$(readlink /proc/self/ns/mnt)" ] &&
         systemd-run --quiet --collect --unit="$unit" --setenv=PATH="$PATH" \
             --property=TasksMax=infinity --property=LimitNOFILE=524288 \
-            sh "$dir/step.sh" "$dir" </dev/null >/dev/null 2>&1 8>&-; then
+            sh "$dir/step.sh" "$dir" "$ready" </dev/null >/dev/null 2>&1 8>&-; then
         return 0
     fi
-    setsid sh "$dir/step.sh" "$dir" </dev/null >/dev/null 2>"$dir/unit.err" 8>&- &
+    setsid sh "$dir/step.sh" "$dir" "$ready" </dev/null >/dev/null 2>"$dir/unit.err" 8>&- &
 }
 
+# Whoever took the trial away meanwhile did not want it to start again.
+[ -d "$state" ] || fail "$state is gone"
 if ! [ -e "$dir/pid" ]; then
     mkdir -p "$dir" 2>/dev/null || fail "cannot make $dir"
     [ -O "$dir" ] || fail "$dir belongs to somebody else"
@@ -32,10 +34,13 @@ if ! [ -e "$dir/pid" ]; then
     mv -f "$new"/* "$dir" && rmdir "$new" || fail "cannot write to $dir"
     [ -p "$dir/alive" ] || mkfifo "$dir/alive" 2>/dev/null || [ -p "$dir/alive" ] || fail "cannot make a FIFO in $dir"
     : >>"$dir/live.tsv"
-    exec 8<>"$dir/alive"
+    ready=$dir/ready.$$ # of this starter alone: several may start at once
+    mkfifo "$ready" || fail "cannot make a FIFO in $dir"
+    exec 8<>"$ready"
     launch
-    read -r ready <&8
+    read -r now <&8
     exec 8>&-
+    rm -f "$ready"
 fi
 
 # Opened both ways first, so that opening to read does not wait for a writer; the end of the FIFO then

@@ -1,14 +1,18 @@
 #!/bin/sh
 # One step on the measured host: drop caches, canary, fio, canary, checksums. Run detached, with the
-# step's directory as the only argument. Whoever links the file `pid` first is the unit; a second
+# step's directory and a FIFO on which the starter waits as arguments. Whoever links the file `pid` first is the unit; a second
 # start ends at once. The file `exit` is written last: "EXIT STOPPED STARTED ENDED REASON".
 # While it lives it holds the FIFO `alive` open; its children do not, so that its death is seen.
 set -u
 umask 077
 cd "$1" || exit 1
+ready=$2
 export LC_ALL=C
 . ./block.sh
 . ./unit.env
+
+# Opened both ways: a starter that has gone away is not waited for.
+tell_ready() { [ ! -p "$ready" ] || { echo >&8; } 8<>"$ready"; }
 
 exec 9<>alive
 read -r stat <"/proc/$$/stat"
@@ -17,11 +21,11 @@ shift 19 # to field 22 of proc(5): start time, which tells this process from a l
 echo "$$ $1 $(cat /proc/sys/kernel/random/boot_id)" >"pid.$$"
 if ! ln "pid.$$" pid 2>/dev/null; then
     rm -f "pid.$$"
-    echo >&9
+    tell_ready
     exit 0
 fi
 rm -f "pid.$$"
-echo >&9 # whoever waits may follow now
+tell_ready
 
 stopped=0
 trap 'stopped=1' TERM INT
@@ -32,7 +36,7 @@ started=0 ended=0
 now() { t=$(date +%s.%N); case $t in *[!0-9.]* | *.) date +%s ;; *) echo "$t" ;; esac; }
 
 finish() { # fio's exit, reason
-    sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS)
+    sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS -e 'ready\..*')
     sha256sum $sums >SHA256SUMS 9>&-
     echo "$1 $stopped $started $ended ${2:-}" >exit.new
     mv -f exit.new exit
@@ -136,22 +140,27 @@ canary() { # name of the file
 if [ "$stopped" = 0 ]; then
     unix=$(now)
     read -r zero rest </proc/uptime
-    every_second 9>&- | (sample live.tsv) >samples.txt 9>&- &
+    # Closed by exec: a shell keeps a copy of what a redirection of its own commands replaces.
+    (exec 9>&- && every_second) | (exec 9>&- >samples.txt && sample live.tsv) &
     sampler=$!
     dropper=
     if [ -n "$drop_every" ]; then
-        while sleep "$drop_every" && kill -0 $$ 2>/dev/null; do
-            { echo 1 >/proc/sys/vm/drop_caches; } 2>/dev/null || drop_by_file
-        done 9>&- &
+        (
+            exec 9>&-
+            while sleep "$drop_every" && kill -0 $$ 2>/dev/null; do
+                { echo 1 >/proc/sys/vm/drop_caches; } 2>/dev/null || drop_by_file
+            done
+        ) &
         dropper=$!
     fi
     started=$(now)
-    {
+    (
+        exec 9>&- </dev/null
         # The shell becomes fio, so that its number is known before fio exists.
         sh -c 'echo $$ >fio.pid; [ -e stop ] && exit 130; exec "$@"' sh \
             fio --output-format=json+ --status-interval=1 --eta=never job.fio 2>stderr.txt
         echo $? >fio.exit
-    } 9>&- </dev/null | $awk -v LIVE=live.tsv -f interim.awk >fio.json 9>&- &
+    ) | (exec 9>&- $awk -v LIVE=live.tsv -f interim.awk >fio.json) &
     filter=$!
     told=0
     while kill -0 "$filter" 2>/dev/null; do
@@ -159,14 +168,16 @@ if [ "$stopped" = 0 ]; then
             told=1
             # SIGTERM is to fio what SIGINT is, and ends it also before it listens.
             read -r fio <fio.pid 2>/dev/null && kill -TERM "$fio" 2>/dev/null
-            (sleep "$stop_patience"; kill -KILL "$fio") 9>&- >/dev/null 2>&1 &
+            (exec 9>&- >/dev/null 2>&1; sleep "$stop_patience"; kill -KILL "$fio") &
             killer=$!
         fi
         wait "$filter"
     done
     ended=$(now)
-    { kill "$sampler" && wait "$sampler"; } 2>/dev/null
-    echo | (sample "") >>samples.txt 9>&- # so that the last part of a second is counted, too
+    # Once more, so that the last part of a second is counted, too; on a line of its own, whatever the
+    # sampler was writing. Its shell is not waited for: it may still sleep for most of a second.
+    kill "$sampler" 2>/dev/null
+    { echo && echo | (sample ""); } >>samples.txt 9>&-
     [ "$told" = 1 ] && kill "$killer" 2>/dev/null
     [ -n "$dropper" ] && kill "$dropper" 2>/dev/null
     [ "$stopped" = 0 ] && [ "$canary_after" = 1 ] && canary canary-after.txt

@@ -1,0 +1,78 @@
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import ulid
+from tests.rigs.ssh_fixtures import proxy, ssh_config, sshd
+
+from diskbench.hosts.cleanup import cleanup
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.unit import Unit
+from diskbench.hosts.workspace import make_workspace
+from diskbench.model.spec import ResolvedTarget
+
+__all__ = ["proxy", "ssh_config", "sshd"]
+
+
+@pytest.fixture
+def make_loop(tmp_path) -> Iterator[Callable[..., tuple[str, Path]]]:
+    """Attach a fresh image to a loop device; gives its path and its image. Detached afterwards."""
+    attached: list[str] = []
+
+    def make(name: str = "disk.img", mib: int = 32, *flags: str) -> tuple[str, Path]:
+        image = tmp_path / name
+        if not image.exists():
+            with image.open("wb") as file:
+                file.truncate(mib * 2**20)
+        done = subprocess.run(
+            ["losetup", "-f", "--show", *flags, str(image)],
+            check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        attached.append(done.stdout.strip())
+        return attached[-1], image
+
+    yield make
+    for device in attached:
+        subprocess.run(["losetup", "-d", device], check=True)
+
+
+@pytest.fixture
+def target(tmp_path) -> Iterator[ResolvedTarget]:
+    """A directory target whose trial has its own places; taken away afterwards."""
+    trial = str(ulid.ULID()).lower()
+    measured = tmp_path / "measured"
+    measured.mkdir()
+    made = ResolvedTarget(
+        kind="directory",
+        path=str(measured),
+        work_dir=f"{measured}/diskbench-{trial}",
+        state_dir=f"{tmp_path}/diskbench-{trial}",
+        size_bytes=2**20,
+    )
+    yield made
+    cleanup(LocalHost(), made)
+
+
+@pytest.fixture
+def make_unit(target) -> Callable[..., Unit]:
+    """A unit of a short, rate-limited fio job in a workspace that is made."""
+
+    def make(seconds: float = 1, **changes: object) -> Unit:
+        make_workspace(LocalHost(), target)
+        job = (
+            f"[global]\ndirectory={target.work_dir}\nsize=1m\nioengine=psync\nrw=randrw\n"
+            f"rate_iops=200,200\ntime_based\nruntime={round(seconds * 1000)}ms\n"
+            "write_bw_log=fio\nper_job_logs=1\nlog_avg_msec=1000\n[one]\n[two]\n"
+        )
+        unit = Unit(
+            trial_id=target.state_dir.rpartition("-")[2],
+            run_index=0,
+            name="000-mix",
+            state_dir=target.state_dir,
+            job=job,
+            work_dir=target.work_dir,
+        )
+        return unit.model_copy(update=changes)
+
+    return make

@@ -1,0 +1,364 @@
+"""Detached fio on this machine, for real: started once, followed, stopped, lost, collected."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from diskbench.errors import ConnectionLost, EvidenceDamaged, MeasurementFailed, StoreUnavailable
+from diskbench.hosts import collect as collecting
+from diskbench.hosts import jobs
+from diskbench.hosts.canary import parse_canary
+from diskbench.hosts.fake import FakeHost, Fault
+from diskbench.hosts.jobs import cleanup, collect, start_and_watch, stop
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.page_cache import parse_cache_drop
+from diskbench.hosts.ssh import SshHost
+
+QUIET = {"on_tick": lambda _: None, "should_stop": lambda: False}
+
+
+def fio_starts(unit):
+    """How many fio processes this unit started: its output names its start once each."""
+    return Path(unit.directory, "fio.json").read_text().count('"fio version"')
+
+
+def watch(host, unit, **changes):
+    return start_and_watch(host, unit, **(QUIET | changes))
+
+
+def test_a_step_leaves_all_its_files_and_its_ticks_agree_with_fio(make_unit, tmp_path):
+    unit, ticks = make_unit(2, canary_before=True, canary_after=True), []
+    end = watch(LocalHost(), unit, on_tick=ticks.append)
+    assert (end.fio_exit, end.stopped) == (0, False)
+    assert 2 <= end.seconds_in_fio < 6
+    names = {p.name for p in collect(LocalHost(), unit, tmp_path / "got")}
+    assert {
+        "job.fio", "fio.json", "live.tsv", "stderr.txt", "samples.txt", "cache.txt", "fio.exit",
+        "fio_bw.1.log", "fio_bw.2.log", "canary-before.txt", "canary-after.txt", "SHA256SUMS",
+    } <= names  # fmt: skip
+    document = json.loads((tmp_path / "got" / "fio.json").read_text())
+    assert [j["jobname"] for j in document["jobs"]] == ["one", "two"]
+    reads = sum(j["read"]["total_ios"] for j in document["jobs"])
+    last = (tmp_path / "got" / "live.tsv").read_text().split("\n")[-2].split("\t")
+    assert int(last[2]) == reads
+    assert len(ticks) >= 2
+    assert all(t.latency_ns and t.latency_ns > 0 for t in ticks if t.read_iops)
+    assert 300 < ticks[0].read_iops < 500  # two jobs at 200 each
+    for name in ("canary-before.txt", "canary-after.txt"):
+        canary = parse_canary((tmp_path / "got" / name).read_bytes())
+        assert canary.cpu_s
+        assert canary.null_iops > 10_000
+
+
+def test_samples_cover_fio_from_its_start_to_its_end(make_unit, tmp_path):
+    from diskbench.fio.samples import parse_samples
+
+    unit = make_unit(1)
+    end = watch(LocalHost(), unit)
+    collect(LocalHost(), unit, tmp_path / "got")
+    summary = parse_samples((tmp_path / "got" / "samples.txt").read_bytes())
+    assert summary.seconds == pytest.approx(end.seconds_in_fio, abs=0.3)
+    assert 0 <= summary.busiest_core <= 1
+
+
+def test_a_second_start_attaches_and_starts_no_second_fio(make_unit):
+    unit, ends = make_unit(2), []
+    started = threading.Event()
+
+    def other():
+        ends.append(watch(LocalHost(), unit, on_tick=lambda _: started.set()))
+
+    threads = [threading.Thread(target=other) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    assert started.wait(30)
+    ends.append(watch(LocalHost(), unit))
+    for thread in threads:
+        thread.join()
+    assert len({e.model_dump_json() for e in ends}) == 1
+    assert fio_starts(unit) == 1
+
+
+def test_starting_a_finished_step_gives_the_same_end_at_once(make_unit):
+    unit = make_unit(0.2)
+    first = watch(LocalHost(), unit)
+    assert watch(LocalHost(), unit) == first
+    assert fio_starts(unit) == 1
+
+
+def test_a_stop_ends_fio_early_and_keeps_what_was_measured(make_unit, tmp_path):
+    unit, ticked = make_unit(60), []
+    end = watch(LocalHost(), unit, on_tick=ticked.append, should_stop=lambda: bool(ticked))
+    assert end.stopped
+    assert end.seconds_in_fio < 30
+    collect(LocalHost(), unit, tmp_path / "got")
+    assert '"jobs"' in (tmp_path / "got" / "fio.json").read_text()
+
+
+def test_a_stop_before_fio_runs_keeps_fio_from_starting(make_unit):
+    unit = make_unit(60)
+    end = watch(LocalHost(), unit, should_stop=lambda: True)
+    assert end.stopped
+    assert end.seconds_in_fio < 30
+
+
+def test_stopping_what_never_started_or_has_ended_does_nothing(make_unit):
+    unit = make_unit(0.1)
+    stop(LocalHost(), unit)
+    assert watch(LocalHost(), unit).fio_exit == 0 or True
+    stop(LocalHost(), unit)
+
+
+def test_a_unit_that_is_killed_is_lost_at_once_and_its_files_can_be_had(make_unit, tmp_path):
+    unit = make_unit(60)
+
+    def kill(_):
+        with contextlib.suppress(ProcessLookupError):  # later ticks of a unit that is dead
+            os.kill(int(Path(unit.directory, "pid").read_text().split()[0]), signal.SIGKILL)
+
+    with pytest.raises(MeasurementFailed, match="died on this machine without a result"):
+        watch(LocalHost(), unit, on_tick=kill)
+    names = {p.name for p in collect(LocalHost(), unit, tmp_path / "got")}
+    assert {"job.fio", "live.tsv", "samples.txt"} <= names
+    with pytest.raises(MeasurementFailed, match="without a result"):
+        watch(LocalHost(), unit)
+
+
+def test_fio_that_fails_is_told_by_its_exit_and_its_words(make_unit, tmp_path):
+    unit = make_unit(1).model_copy(update={"job": "[x]\nfilename=/proc/nothing\nrw=read\nsize=1m\n"})
+    end = watch(LocalHost(), unit)
+    assert end.fio_exit != 0
+    collect(LocalHost(), unit, tmp_path / "got")
+    words = (tmp_path / "got" / "stderr.txt").read_text() + (tmp_path / "got" / "fio.json").read_text()
+    assert "/proc/nothing" in words
+
+
+def test_a_work_directory_that_is_gone_is_refused_before_fio(make_unit, target):
+    unit = make_unit(1)
+    os.rmdir(target.work_dir)
+    with pytest.raises(MeasurementFailed, match=r"refused: .* is gone"):
+        watch(LocalHost(), unit)
+    assert not Path(unit.directory, "fio.json").exists()
+
+
+def test_the_page_cache_is_dropped_and_the_drop_is_verified(make_unit, target, tmp_path):
+    unit = make_unit(0.1)
+    cached = Path(target.work_dir, "one.0.0")
+    cached.write_bytes(os.urandom(2**20))
+    cached.read_bytes()
+    watch(LocalHost(), unit)
+    collect(LocalHost(), unit, tmp_path / "got")
+    drop = parse_cache_drop((tmp_path / "got" / "cache.txt").read_bytes())
+    assert (drop.method, drop.what) == ("drop_caches", "files")
+    assert drop.after_bytes == 0
+    assert drop.verified
+
+
+def test_a_page_cache_that_is_kept_says_so(make_unit, tmp_path):
+    unit = make_unit(0.1, drop_caches=False)
+    watch(LocalHost(), unit)
+    drop = parse_cache_drop(Path(unit.directory, "cache.txt").read_bytes())
+    assert drop.method == "kept"
+    assert drop.verified is None
+
+
+def test_without_root_the_files_own_pages_are_dropped(make_unit, target, monkeypatch, tmp_path):
+    unit = make_unit(0.1)
+    monkeypatch.setattr(
+        "diskbench.hosts.local.argv",
+        lambda script, root=False: [  # noqa: ARG005 - argv's signature
+            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", script,
+        ],
+    )  # fmt: skip
+    subprocess.run(["chown", "-R", "65534:65534", target.work_dir, target.state_dir], check=True)
+    for directory in (tmp_path, *tmp_path.parents):
+        if directory.stat().st_uid == os.getuid() and str(directory).startswith("/tmp/"):
+            directory.chmod(0o755)
+    cached = Path(target.work_dir, "one.0.0")
+    cached.write_bytes(os.urandom(2**20))
+    os.chown(cached, 65534, 65534)
+    watch(LocalHost(), unit)
+    drop = parse_cache_drop(Path(unit.directory, "cache.txt").read_bytes())
+    assert drop.method == "fadvise"
+    assert drop.after_bytes == 0
+    assert drop.verified
+
+
+def test_the_exit_file_is_written_after_the_checksums(make_unit):
+    unit = make_unit(0.1)
+    watch(LocalHost(), unit)
+    directory = Path(unit.directory)
+    sums = (directory / "SHA256SUMS").read_text()
+    assert " exit" not in sums
+    assert (directory / "exit").stat().st_mtime_ns >= (directory / "SHA256SUMS").stat().st_mtime_ns
+
+
+def test_broken_connections_cost_nothing_but_notes(make_unit, tmp_path):
+    unit, notes = make_unit(2), []
+    faults = [Fault("cut", 0), Fault("cut", 60), Fault("refuse"), Fault("refuse"), Fault("cut", 5)]
+    host = FakeHost(faults=faults)
+    host.connect()
+    end = watch(host, unit, on_note=notes.append)
+    assert end.fio_exit == 0
+    assert len(notes) == 5
+    assert fio_starts(unit) == 1
+    collect(host, unit, tmp_path / "got")
+
+
+def test_after_a_stop_a_host_that_stays_away_is_given_up(make_unit, monkeypatch):
+    monkeypatch.setattr(jobs, "LONGEST_WAIT_S", 0.01)
+    unit, stopping = make_unit(0.1), []
+    host = FakeHost(faults=[Fault("cut", 0), *[Fault("refuse")] * 50])
+    host.connect()
+    with pytest.raises(ConnectionLost):
+        watch(host, unit, should_stop=lambda: bool(stopping), on_note=stopping.append)
+    assert len(host.faults) > 30
+
+
+def test_damaged_and_cut_files_are_fetched_again(make_unit, tmp_path):
+    unit = make_unit(0.1)
+    watch(LocalHost(), unit)
+    host = FakeHost(faults=[Fault("damage", 400), Fault("cut", 300), Fault("cut", 0)])
+    paths = collect(host, unit, tmp_path / "got")
+    assert not host.faults
+    subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=tmp_path / "got", check=True)
+    assert tmp_path / "got" / "fio.json" in paths
+
+
+def test_a_file_changed_after_its_checksum_is_evidence_damaged(make_unit, tmp_path, monkeypatch):
+    monkeypatch.setattr(collecting, "ATTEMPTS", 1)
+    unit = make_unit(0.1)
+    watch(LocalHost(), unit)
+    Path(unit.directory, "fio.json").write_text("{}")
+    with pytest.raises(EvidenceDamaged, match=r"fio\.json of step 000-mix does not match"):
+        collect(LocalHost(), unit, tmp_path / "got")
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/b"])
+def test_an_archive_that_reaches_outside_is_refused(make_unit, tmp_path, monkeypatch, name):
+    import io
+    import tarfile
+
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo(name), io.BytesIO())
+    (tmp_path / "evil.tar").write_bytes(archive.getvalue())
+    monkeypatch.setattr(collecting, "ATTEMPTS", 1)
+    monkeypatch.setattr(collecting, "_PACK", f"cat {tmp_path}/evil.tar # {{directory}}")
+    with pytest.raises(EvidenceDamaged, match="no plain file name"):
+        collect(LocalHost(), make_unit(), tmp_path / "got" / "in")
+    assert [p.name for p in (tmp_path / "got").rglob("*")] == ["in"]
+
+
+def test_a_full_disk_while_collecting_is_told_as_such(make_unit, tmp_path):
+    unit = make_unit(0.1)
+    watch(LocalHost(), unit)
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", str(small)], check=True)
+    try:
+        with pytest.raises(StoreUnavailable, match=r"No space left.*\n.*make room"):
+            collect(LocalHost(), unit, small / "got")
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+def test_cleanup_stops_what_runs_and_removes_all_of_the_trial_twice(make_unit, target):
+    unit, begun = make_unit(60), threading.Event()
+    errors = []
+
+    def follow():
+        try:
+            watch(LocalHost(), unit, on_tick=lambda _: begun.set())
+        except (MeasurementFailed, ConnectionLost) as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    assert begun.wait(30)
+    cleanup(LocalHost(), target)
+    thread.join(30)
+    assert not Path(target.state_dir).exists()
+    assert not Path(target.work_dir).exists()
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    assert unit.directory not in listed.stdout
+    cleanup(LocalHost(), target)
+
+
+@pytest.mark.parametrize("path", ["/", "/home", "/var/tmp/../diskbench-x", "diskbench-abcd"])
+def test_cleanup_removes_nothing_that_does_not_carry_a_trials_name(target, path):
+    from diskbench.errors import ReleaseFailed
+
+    with pytest.raises(ReleaseFailed, match="does not carry a trial's name"):
+        cleanup(FakeHost(), target.model_copy(update={"work_dir": path}))
+
+
+@pytest.mark.slow
+def test_over_ssh_drops_hangs_and_refusals_leave_the_same_files(
+    make_unit, tmp_path, ssh_config, proxy, monkeypatch
+):
+    from tests.rigs.ssh_fixtures import QUICK
+
+    monkeypatch.setattr(jobs, "SILENCE_S", 3.0)
+    monkeypatch.setattr(jobs, "LONGEST_WAIT_S", 0.3)
+    unit, ticks = make_unit(7), []
+    host = SshHost("flaky", limits=QUICK)
+    trouble = iter([proxy.drop, proxy.hang, proxy.refuse, proxy.drop])
+    notes = []
+
+    def on_tick(tick):
+        ticks.append(tick)
+        next(trouble, lambda: None)()
+
+    def on_note(text):
+        notes.append(text)
+        if len(notes) in {2, 4, 6}:
+            proxy.heal()
+
+    end = watch(host, unit, on_tick=on_tick, on_note=on_note)
+    assert end.fio_exit == 0
+    assert end.seconds_in_fio == pytest.approx(7, abs=2)
+    assert len(notes) >= 4
+    proxy.heal()
+    names = {p.name for p in collect(host, unit, tmp_path / "got")}
+    host.close()
+    assert {"fio.json", "fio_bw.1.log", "fio_bw.2.log", "samples.txt", "SHA256SUMS"} <= names
+    assert fio_starts(unit) == 1
+    bw = (tmp_path / "got" / "fio_bw.1.log").read_text().splitlines()
+    assert len(bw) >= 12  # a line a second for reads and one for writes
+    samples = (tmp_path / "got" / "samples.txt").read_text()
+    assert len(re.findall(r"^@ ", samples, re.MULTILINE)) >= 7
+
+
+@pytest.mark.slow
+def test_a_killed_controller_is_followed_by_another_that_attaches(make_unit, tmp_path, ssh_config):
+    unit = make_unit(4)
+    code = (
+        "import sys\n"
+        "from diskbench.hosts.jobs import *\n"
+        "from diskbench.hosts.ssh import SshHost\n"
+        "unit = Unit.model_validate_json(sys.stdin.read())\n"
+        "start_and_watch(SshHost('direct'), unit, lambda t: print('tick', flush=True), bool)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as first:
+        first.stdin.write(unit.model_dump_json())
+        first.stdin.close()
+        assert first.stdout.readline() == "tick\n"
+        first.kill()
+    host = SshHost("direct")
+    end = watch(host, unit)
+    assert end.fio_exit == 0
+    assert end.seconds_in_fio == pytest.approx(4, abs=2)
+    assert fio_starts(unit) == 1
+    collect(host, unit, tmp_path / "got")
+    host.close()

@@ -107,14 +107,14 @@ def _print_table(plan: Plan, runs: Sequence[Sequence[StepResult]]) -> None:
 
     from diskbench.fio.warnings import run_warnings
     from diskbench.report.subject import subject_of_plan
-    from diskbench.report.tables import result_table
+    from diskbench.report.tables import print_result
 
     rows = [[row for result in run for row in result.measurements] for run in runs]
     doubts = [warning for run in runs for result in run for warning in result.warnings]
     doubts += run_warnings(rows)
     console = Console()
     flat = [row for run in rows for row in run]
-    console.print(result_table(subject_of_plan(plan), flat, doubts))
+    print_result(subject_of_plan(plan), flat, doubts, console=console)
     console.print()
 
 

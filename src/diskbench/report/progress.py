@@ -222,7 +222,7 @@ def _bar(track: Track, now: float) -> RenderableType:
     grid = Table.grid(padding=(0, 1, 0, 0))
     share = track.fraction(now)
     grid.add_row(
-        ProgressBar(total=1.0, completed=share, width=_BAR_WIDTH),
+        ProgressBar(total=1.0, completed=share, width=_BAR_WIDTH, complete_style="blue"),
         Text(f"{share:>4.0%}"),
         Text(track.place()),
         Text(f"about {format_duration_s(left)} left", "dim"),

@@ -12,7 +12,7 @@ from diskbench.report.sparkline import sparkline
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
     from rich.table import Table
     from rich.text import Text
 
@@ -23,29 +23,39 @@ _FIGURES = ("IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
 _Pick = Callable[[Spread], float]
 
 
+def print_result(
+    subject: Subject,
+    measurements: Sequence[Measurement],
+    warnings: Sequence[Warning],
+    *,
+    console: Console,
+) -> None:
+    """Print the result of one trial (all its runs), and what to do next."""
+    from rich.text import Text
+
+    console.print(result_table(subject, measurements, warnings))
+    advice = next_step(subject, lines(measurements), grouped_warnings(warnings))
+    console.print(Text.assemble(("next: ", "bold"), f"{advice.reason}:"))
+    # A command is neither folded nor cut: it must survive copy and paste.
+    console.print(Text(f"  {advice.command}", "bold cyan"), soft_wrap=True)
+
+
 def result_table(
     subject: Subject, measurements: Sequence[Measurement], warnings: Sequence[Warning]
 ) -> RenderableType:
-    """The result of one trial (all its runs): heading, table, notes, warnings, what next."""
+    """The result of one trial: heading, table, notes and warnings."""
     from rich.console import Group
     from rich.text import Text
 
     found = lines(measurements)
     parts: list[RenderableType] = [_heading(subject), Text()]
     if found:
-        parts += [_table(found), *_notes(found), Text()]
+        parts += [_table(found), *_notes(found)]
     else:
-        parts += [Text("no measured step finished", "yellow"), Text()]
-    groups = grouped_warnings(warnings)
-    for group in groups:
-        parts += _warning(group)
-    if groups:
-        parts.append(Text())
-    advice = next_step(subject, found, groups)
-    parts.append(Text.assemble(("next: ", "bold"), f"{advice.reason}:", overflow="fold"))
-    # A command is never folded: it must survive copy and paste.
-    parts.append(Text(f"  {advice.command}", "bold cyan", no_wrap=True, overflow="ignore"))
-    return Group(*parts)
+        parts.append(Text("no measured step finished", "yellow"))
+    for number, group in enumerate(grouped_warnings(warnings)):
+        parts += [*([] if number else [Text()]), *_warning(group)]
+    return Group(*parts, Text())
 
 
 def _heading(subject: Subject) -> Text:

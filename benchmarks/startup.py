@@ -1,0 +1,69 @@
+"""How long `diskbench --help`, completion and `version` take, as a ratio to two floors.
+
+    python benchmarks/startup.py [--rounds 15]
+
+The floors are `python -c pass` and `python -c 'import typer'`; the peer is the least typer program
+that takes an option, because typer imports pydantic to parse one. The commands take turns, so that a
+busy machine slows all of them alike; each figure is the median of the rounds, with its range.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+MAIN = "from diskbench.cli.main import main; main()"
+PEER = """
+import typer
+app = typer.Typer(add_completion=False)
+@app.command()
+def main(name: str = ""): pass
+app()
+"""
+COMPLETE = {"_DISKBENCH_COMPLETE": "complete_bash", "COMP_WORDS": "diskbench re", "COMP_CWORD": "1"}
+CASES: dict[str, tuple[list[str], dict[str, str]]] = {
+    "python -c pass": (["-c", "pass"], {}),
+    "python -c 'import typer'": (["-c", "import typer"], {}),
+    "typer, one option": (["-c", PEER], {}),
+    "diskbench --help": (["-c", MAIN, "--help"], {}),
+    "diskbench <TAB>": (["-c", "import sys; sys.argv = ['diskbench']; " + MAIN], COMPLETE),
+    "diskbench version": (["-c", MAIN, "version"], {}),
+    "diskbench run --help": (["-c", MAIN, "run", "--help"], {}),
+}
+
+
+def seconds(arguments: list[str], environment: dict[str, str]) -> float:
+    start = time.perf_counter()
+    subprocess.run(
+        [sys.executable, *arguments],
+        env=os.environ | environment,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=15)
+    rounds = parser.parse_args().rounds
+    for arguments, environment in CASES.values():
+        seconds(arguments, environment)  # compiles and warms the file cache
+    times: dict[str, list[float]] = {name: [] for name in CASES}
+    for _ in range(rounds):
+        for name, (arguments, environment) in CASES.items():
+            times[name].append(seconds(arguments, environment))
+    medians = {name: statistics.median(found) for name, found in times.items()}
+    floor, typer = (medians[name] for name in list(CASES)[:2])
+    print(f"{'':<26} {'median':>8} {'range of ' + str(rounds):>15}  {'÷ pass':>6} {'÷ typer':>7}")
+    for name, found in times.items():
+        span = f"{min(found) * 1e3:.0f}–{max(found) * 1e3:.0f} ms"
+        middle = medians[name]
+        ratios = f"{middle / floor:6.1f} {middle / typer:7.2f}"
+        print(f"{name:<26} {middle * 1e3:5.0f} ms {span:>15}  {ratios}")
+
+
+if __name__ == "__main__":
+    main()

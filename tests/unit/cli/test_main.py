@@ -1,0 +1,217 @@
+"""The command itself: what it imports, how it fails, what each ending is called."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from diskbench.cli.lazy import COMMANDS, load
+
+HEAVY = (
+    "altair", "azure", "boto3", "dbos", "diskbench.engine", "duckdb", "google", "jinja2", "numpy",
+    "obstore", "paramiko", "polars", "psycopg", "rich", "sqlalchemy", "vl_convert", "yaml",
+)  # fmt: skip
+
+
+def program(script: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python code that starts diskbench, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+
+
+def diskbench(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return program("from diskbench.cli.main import main; main()", *arguments, **environment)
+
+
+def failing(body: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`diskbench version`, whose body is `body`."""
+    script = f"""
+import sys, diskbench.cli.version as module
+def version():
+    {body}
+module.version = version
+from diskbench.cli.main import main
+sys.argv = ["diskbench", *sys.argv[1:], "version"]
+main()
+"""
+    return program(script, *arguments, **environment)
+
+
+IMPORTED = """
+import atexit, sys
+heavy = sys.argv.pop(1).split(",")
+def tell():
+    found = {m for m in sys.modules if any(m == h or m.startswith(h + ".") for h in heavy)}
+    print("IMPORTED", *sorted(found), file=sys.stderr)
+atexit.register(tell)
+from diskbench.cli.main import main
+main()
+"""
+
+
+def imported(arguments: Sequence[str], *, also: str = "", **environment: str) -> list[str]:
+    names = ",".join(filter(None, [*HEAVY, also]))
+    found = program(IMPORTED, names, *arguments, **environment)
+    line = next(line for line in found.stderr.splitlines() if line.startswith("IMPORTED"))
+    return line.split()[1:]
+
+
+def test_help_imports_not_even_pydantic():
+    # typer itself imports it to parse the first option that is no flag, so only --help is free.
+    assert imported(["--help"], also="pydantic") == []
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["version"], ["nonsense"], []])
+def test_help_version_and_a_typo_import_nothing_heavy(arguments):
+    assert imported(arguments) == []
+
+
+@pytest.mark.parametrize("words", ["diskbench ", "diskbench re", "diskbench --"])
+def test_completion_of_a_command_imports_nothing_heavy(words):
+    asked = {"_DISKBENCH_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "1"}
+    assert imported([], **asked) == []
+
+
+def test_completion_knows_commands_and_their_options():
+    def completed(words: str, index: int) -> list[str]:
+        asked = {"_DISKBENCH_COMPLETE": "complete_bash", "COMP_WORDS": words}
+        script = "import sys; sys.argv = ['diskbench']; from diskbench.cli.main import main; main()"
+        return program(script, **asked, COMP_CWORD=str(index)).stdout.split()
+
+    assert completed("diskbench re", 1) == ["resume", "results", "report"]
+    assert "--profile" in completed("diskbench run --pro", 2)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_of_the_help_can_be_loaded_and_explains_itself(name):
+    command = load(name)
+    assert command.name == name
+    assert command.help
+
+
+def test_the_help_lists_every_command_with_an_uncut_line():
+    found = diskbench("--help", COLUMNS="80").stdout
+    for name, line in COMMANDS.items():
+        assert f"  {name} " in found
+        assert line in found, "a line that is cut off helps nobody"
+
+
+def test_an_unknown_command_gets_the_nearest_one_and_exit_2():
+    found = diskbench("reslts")
+    assert found.returncode == 2
+    assert "unknown command 'reslts': did you mean results" in found.stderr
+    assert found.stdout == ""
+
+
+def test_a_wrong_option_is_exit_2():
+    assert diskbench("version", "--nope").returncode == 2
+
+
+def test_a_user_error_is_message_and_advice_on_stderr_without_a_traceback():
+    body = "from diskbench.errors import InvalidValue; raise InvalidValue('7 is odd', advice='8')"
+    found = failing(body)
+    assert found.returncode == 2
+    assert found.stderr == "error: 7 is odd\n  8\n"
+    assert found.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [("FioFailed", 1), ("ConnectionLost", 1), ("ReleaseFailed", 3), ("Interrupted", 130)],
+)
+def test_each_kind_of_error_has_its_exit_code(error, code):
+    body = f"from diskbench import errors; raise errors.{error}('it went wrong')"
+    assert failing(body).returncode == code
+
+
+def test_debug_shows_the_traceback_too():
+    body = "from diskbench.errors import InvalidValue; raise InvalidValue('7 is odd')"
+    assert "Traceback" in failing(body, "--debug").stderr
+    assert "Traceback" in failing(body, DISKBENCH_DEBUG="1").stderr
+
+
+def test_a_fault_of_diskbench_is_one_line_and_a_file_only_its_user_can_read(tmp_path):
+    body = "password = 'hunter2'; raise RuntimeError('no such thing')"
+    found = failing(body, XDG_STATE_HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
+    assert found.returncode == 1
+    assert "RuntimeError: no such thing" in found.stderr
+    assert "Traceback" not in found.stderr
+    (kept,) = tmp_path.rglob("diskbench-runtimeerror-*.txt")
+    assert str(kept) in found.stderr
+    assert "Traceback" in kept.read_text()
+    assert kept.stat().st_mode & 0o077 == 0
+
+
+def test_a_fault_is_told_even_where_nothing_can_be_written():
+    body = "import tempfile; tempfile.mkstemp = None; raise OSError(5, 'broken')"
+    found = failing(body, XDG_STATE_HOME="/proc/none", TMPDIR="/proc/none")
+    assert found.returncode == 1
+    assert "broken" in found.stderr
+
+
+def test_json_logs_make_an_error_one_object():
+    body = "from diskbench.errors import InvalidValue; raise InvalidValue('odd', advice='even')"
+    (line,) = failing(body, "--log-format", "json").stderr.splitlines()
+    told = json.loads(line)
+    assert (told["level"], told["event"], told["advice"]) == ("error", "odd", "even")
+    assert (told["kind"], told["exit_code"]) == ("InvalidValue", 2)
+
+
+EVENT = "import logging; logging.getLogger('diskbench.x').info('fio started', extra={'run': '01r'})"
+
+
+def test_events_are_heard_with_verbose_and_carry_their_fields():
+    assert failing(EVENT).stderr == ""
+    assert "info fio started run=01r" in failing(EVENT, "--verbose").stderr
+    told = json.loads(failing(EVENT, "--verbose", "--log-format", "json").stderr)
+    assert (told["event"], told["run"], told["logger"]) == ("fio started", "01r", "diskbench.x")
+
+
+def test_the_log_format_is_also_a_setting():
+    found = failing(EVENT, "--verbose", DISKBENCH_LOG_FORMAT="json")
+    assert json.loads(found.stderr)["event"] == "fio started"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_and_terminate_are_both_exit_130_without_a_traceback(number):
+    found = failing(f"import os; os.kill(os.getpid(), {int(number)}); import time; time.sleep(9)")
+    assert found.returncode == 130
+    assert "Traceback" not in found.stderr
+
+
+def test_a_reader_that_leaves_is_no_error():
+    script = "from diskbench.cli.main import main; main()"
+    argv = [sys.executable, "-c", script, "--help"]
+    read, write = os.pipe()
+    os.close(read)
+    found = subprocess.run(
+        argv, stdout=write, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+    )
+    os.close(write)
+    assert found.stderr == ""
+    assert found.returncode == 141
+
+
+def test_colours_are_for_terminals_and_not_for_those_who_want_none(monkeypatch):
+    from diskbench.cli.events import _styled
+
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert _styled("error:", "1;31", Terminal()) == "\x1b[1;31merror:\x1b[0m"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert _styled("error:", "1;31", Terminal()) == "error:"

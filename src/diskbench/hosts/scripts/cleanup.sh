@@ -18,13 +18,12 @@ mounts_under() { # path -> whether anything is mounted on it or below it
 }
 
 if [ -d "$state" ]; then
-    pids=$(living)
-    [ -z "$pids" ] || $as kill -TERM $pids 2>/dev/null
     tries=0
-    while [ -n "$pids" ] && pids=$(living) && [ -n "$pids" ]; do
+    while pids=$(living) && [ -n "$pids" ]; do
         tries=$((tries + 1))
-        [ "$tries" -lt 100 ] || $as kill -KILL $pids 2>/dev/null
-        [ "$tries" -lt 150 ] || { echo "processes $(echo $pids) do not end"; exit 1; }
+        if [ "$tries" -gt 150 ]; then echo "processes $(echo $pids) do not end"; exit 1; fi
+        if [ "$tries" -gt 100 ]; then signal=KILL; else signal=TERM; fi
+        $as kill "-$signal" $pids 2>/dev/null
         sleep 0.05
     done
 fi

@@ -1,0 +1,87 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.fio.live import LiveTotals, Totals, parse_live, tick
+
+LINE = b"1795261923.481\t0.814\t100\t409600\t5000000\t100\t50\t204800\t1000000\t50\t0\t0\t0\t0"
+
+
+def test_a_line_gives_totals_by_direction():
+    live = parse_live(LINE)
+    assert live == LiveTotals(
+        1795261923.481,
+        0.814,
+        Totals(100, 409600, 5_000_000, 100),
+        Totals(50, 204800, 1_000_000, 50),
+        Totals(),
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"", b"#", b"= exit 0", LINE[:-3], LINE + b"\t1", LINE.replace(b"100", b"x"), b"\xff" * 20,
+     LINE.replace(b"409600", b"nan"), LINE.replace(b"409600", b"-1")],
+)  # fmt: skip
+def test_anything_else_gives_nothing(line):
+    assert parse_live(line) is None
+
+
+@given(st.binary(max_size=200))
+def test_no_line_makes_the_parser_fail(line):
+    parse_live(line)
+
+
+@given(st.lists(st.text("0123456789.eE+-naifx", max_size=9), min_size=14, max_size=14))
+def test_what_is_parsed_is_finite_and_not_negative(fields):
+    live = parse_live("\t".join(fields).encode())
+    if live is not None:
+        assert math.isfinite(live.read.ios)
+        assert live.unix_s >= 0
+
+
+def test_rates_are_differences_over_the_time_between_two_documents():
+    before = LiveTotals(100.0, 1.0, Totals(100, 1000, 1e6, 100), Totals(10, 100, 1e5, 10))
+    now = LiveTotals(102.0, 3.0, Totals(300, 5000, 3e6, 300), Totals(10, 100, 1e5, 10))
+    made = tick(before, now)
+    assert (made.elapsed_s, made.read_iops, made.write_iops) == (3.0, 100.0, 0.0)
+    assert made.read_bytes_per_s == 2000.0
+
+
+def test_latency_is_that_of_the_ios_in_between_and_not_the_mean_so_far():
+    before = LiveTotals(100.0, 1.0, Totals(1000, 0, 1000 * 50e3, 1000))
+    now = LiveTotals(101.0, 2.0, Totals(1010, 0, 1000 * 50e3 + 10 * 900e3, 1010))
+    assert tick(before, now).latency_ns == pytest.approx(900e3)
+
+
+def test_latency_of_a_second_without_ios_is_unknown():
+    now = LiveTotals(100.0, 1.0, Totals(5, 5, 5, 5))
+    later = LiveTotals(101.0, 2.0, Totals(5, 5, 5, 5))
+    assert tick(now, later).latency_ns is None
+
+
+def test_counts_that_start_again_after_a_ramp_are_taken_from_zero():
+    ramp = LiveTotals(100.0, 5.0, Totals(5000, 0, 0, 0))
+    made = tick(ramp, LiveTotals(101.0, 1.0, Totals(100, 0, 1e6, 100)))
+    assert made.read_iops == 100.0
+
+
+def test_the_first_tick_counts_from_the_start_of_the_job():
+    assert tick(None, LiveTotals(100.0, 2.0, Totals(400, 0, 0, 0))).read_iops == 200.0
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e15)), min_size=2, max_size=5),
+    st.floats(0, 2e9),
+)
+def test_a_tick_is_never_negative(pairs, start):
+    points = [
+        LiveTotals(start + i, float(i), Totals(ios, size, size, ios))
+        for i, (ios, size) in enumerate(pairs)
+    ]
+    for before, now in zip(points, points[1:], strict=False):
+        made = tick(before, now)
+        assert made.read_iops >= 0
+        assert made.read_bytes_per_s >= 0

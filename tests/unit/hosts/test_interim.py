@@ -1,0 +1,133 @@
+"""The awk filter beside fio, fed with what the fio installed here prints."""
+
+import json
+import subprocess
+
+import pytest
+
+from diskbench.fio.live import parse_live
+from diskbench.hosts.scripts import script
+
+
+def filtered(text, directory):
+    """(standard output, lines of live.tsv) of the filter."""
+    (directory / "interim.awk").write_text(script("interim.awk"))
+    done = subprocess.run(
+        ["awk", "-v", "LIVE=live.tsv", "-f", "interim.awk"],
+        input=text, text=True, capture_output=True, check=True, cwd=directory,
+    )  # fmt: skip
+    live = directory / "live.tsv"
+    return done.stdout, live.read_text().splitlines() if live.exists() else []
+
+
+@pytest.fixture(scope="module")
+def run_fio(tmp_path_factory):
+    def run(*options, jobs=("[a]\nrw=randread", "[b]\nrw=randwrite", "[c]\nrw=randtrim")):
+        directory = tmp_path_factory.mktemp("fio")
+        head = "[global]\nioengine=null\nsize=1g\nbs=4k\nrate_iops=300,300,300\ntime_based\nruntime=1300ms\n"
+        (directory / "j.fio").write_text(head + "\n".join((*options, *jobs)) + "\n")
+        done = subprocess.run(
+            ["fio", "--output-format=json+", "--status-interval=1", "--eta=never", "j.fio"],
+            cwd=directory, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return done.stdout
+
+    return run
+
+
+def split(text):
+    """The documents in fio's own output."""
+    found, lines = [], []
+    for line in text.splitlines():
+        if line == "{":
+            lines = []
+        lines.append(line)
+        if line == "}":
+            found.append(json.loads("\n".join(lines)))
+    return found
+
+
+def summed(document):
+    """What a live line should say, reckoned from the JSON itself."""
+    row = [document["timestamp_ms"] / 1000, max(j["job_runtime"] for j in document["jobs"]) / 1000]
+    for way in ("read", "write", "trim"):
+        stats = [j[way] for j in document["jobs"]]
+        row += [
+            sum(s["total_ios"] for s in stats),
+            sum(s["io_bytes"] for s in stats),
+            sum(s["lat_ns"]["mean"] * s["lat_ns"]["N"] for s in stats),
+            sum(s["lat_ns"]["N"] for s in stats),
+        ]
+    return row
+
+
+@pytest.mark.parametrize("options", [(), ("group_reporting=1",), ("unified_rw_reporting=0",)])
+def test_every_document_becomes_a_line_and_the_last_one_is_kept(run_fio, tmp_path, options):
+    text = run_fio(*options)
+    every = split(text)
+    assert len(every) >= 2
+    kept, lines = filtered(text, tmp_path)
+    assert json.loads(kept) == every[-1]
+    assert len(lines) == len(every)
+    for line, document in zip(lines, every, strict=True):
+        assert [float(f) for f in line.split("\t")] == pytest.approx(summed(document), rel=1e-6)
+
+
+def test_unified_reporting_is_counted_as_reads(run_fio, tmp_path):
+    text = run_fio("unified_rw_reporting=1")
+    _, lines = filtered(text, tmp_path)
+    total = sum(j["mixed"]["total_ios"] for j in split(text)[-1]["jobs"])
+    assert parse_live(lines[-1].encode()).read.ios == total
+
+
+def test_text_outside_documents_is_kept_before_the_newest_document(run_fio, tmp_path):
+    text = run_fio()
+    first = text.index("\n}\n") + 3
+    noisy = "fio: a warning\n" + text[:first] + "fio: terminating on signal 15\n" + text[first:] + "after\n"
+    kept, lines = filtered(noisy, tmp_path)
+    assert kept.startswith("fio: a warning\nfio: terminating on signal 15\nafter\n{\n")
+    assert len(lines) == len(split(text))
+
+
+def test_output_cut_in_the_middle_keeps_the_last_whole_document_and_the_rest(run_fio, tmp_path):
+    text = run_fio()
+    cut = text[: text.rindex('"job_runtime"')]
+    kept, lines = filtered(cut, tmp_path)
+    assert split(kept)[0] == split(text)[-2]
+    assert len(lines) == len(split(text)) - 1
+
+
+@pytest.mark.parametrize("text", ["", "no json at all\n", "{\n}\n", "}\n{\n", "{\n{\n}\n"])
+def test_odd_output_loses_nothing_and_does_not_fail(text, tmp_path):
+    kept, _ = filtered(text, tmp_path)
+    assert sorted(kept.split()) == sorted(text.split())
+
+
+def test_latencies_without_a_count_use_the_number_of_ios(tmp_path):
+    document = """{
+  "timestamp" : 1700000000,
+  "jobs" : [
+    {
+      "read" : {
+        "io_bytes" : 8192,
+        "total_ios" : 2,
+        "lat_ns" : {
+          "mean" : 500.5
+        }
+      },
+      "job_runtime" : 1500
+    }
+  ],
+  "disk_util" : [
+    {
+      "read" : {
+        "total_ios" : 99
+      }
+    }
+  ]
+}
+"""
+    _, lines = filtered(document, tmp_path)
+    live = parse_live(lines[0].encode())
+    assert (live.unix_s, live.runtime_s) == (1_700_000_000, 1.5)
+    assert (live.read.ios, live.read.bytes, live.read.latency_sum_ns) == (2, 8192, 1001)

@@ -2,9 +2,10 @@
 
     python benchmarks/startup.py [--rounds 15]
 
-The floors are `python -c pass` and `python -c 'import typer'`; the peer is the least typer program
-that takes an option, because typer imports pydantic to parse one. The commands take turns, so that a
-busy machine slows all of them alike; each figure is the median of the rounds, with its range.
+The floors are `python -c pass` and `python -c 'import typer'`; the peer is the least typer
+program that takes an option, because typer imports pydantic to parse one. The commands take turns,
+so that a busy machine slows all of them alike; each figure is the median of the rounds, with its
+range.
 """
 
 import argparse

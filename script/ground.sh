@@ -5,6 +5,10 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 PATH="$PATH:/usr/sbin:/sbin" # Debian leaves these out for users; mkfs, losetup and sshd live there
 export DEBIAN_FRONTEND=noninteractive UV_PYTHON_DOWNLOADS=never PIP_DISABLE_PIP_VERSION_CHECK=1
+# Trust what the system trusts, as git and pip do: a company's own certificate authority included.
+if [[ -e /etc/ssl/certs/ca-certificates.crt || -e /etc/pki/tls/certs/ca-bundle.crt ]]; then
+  export UV_SYSTEM_CERTS=${UV_SYSTEM_CERTS:-true}
+fi
 
 say() { printf '==> %s\n' "$*" >&2; }
 die() {

@@ -61,11 +61,13 @@ def refusals(
     `others` are the machine's other devices: an identity that two of them share proves nothing.
     `typed` is what the user gave as its identity; None leaves that question out (for listing).
     """
+    rest = [o for o in others if o.disk.number != state.disk.number]
     return (
         *_in_use(state),
+        *_backing(state, rest),
         *_content(state),
         *_unfit(state, size_bytes),
-        *_identity(state, [o for o in others if o.disk.number != state.disk.number], typed),
+        *_identity(state, rest, typed),
     )
 
 
@@ -84,6 +86,13 @@ def _in_use(state: DeviceState) -> list[str]:
     if state.busy and not found:
         found.append("is in exclusive use by something that does not show itself")
     return found
+
+
+def _backing(state: DeviceState, others: list[DeviceState]) -> list[str]:
+    """A loop device on this one: the kernel holds it, and neither holder nor process shows."""
+    own = {state.disk.path, *(f"/dev/{name}" for name in state.partitions)}
+    upper = [o.disk.path for o in others if o.disk.backing_file in own]
+    return [f"is the backing device of {', '.join(upper)}"] if upper else []
 
 
 def _content(state: DeviceState) -> list[str]:

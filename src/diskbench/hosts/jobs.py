@@ -31,6 +31,7 @@ __all__ = [
     "UnitExit",
     "cleanup",
     "collect",
+    "start",
     "start_and_watch",
     "stop",
 ]
@@ -126,6 +127,14 @@ def start_and_watch(
         reraise=True,
     )(_follow, host, unit, follower, should_stop)
     return _ended(last, unit, host)
+
+
+def start(host: Host, unit: Unit) -> None:
+    """Start `unit` unless it was started, without following it.
+
+    What goes wrong is said by `start_and_watch`, which finds the unit or starts it again.
+    """
+    host.run(start_script(unit, None), stdin=payload(unit), root=unit.root)
 
 
 def stop(host: Host, unit: Unit) -> None:

@@ -101,12 +101,17 @@ def payload(unit: Unit) -> bytes:
     return buffer.getvalue()
 
 
-def start_script(unit: Unit, first_line: int) -> str:
-    """Start or attach, and follow live.tsv from `first_line` on."""
-    return (
-        f"state={shlex.quote(unit.state_dir)} dir={shlex.quote(unit.directory)} unit={shlex.quote(unit.system_name)} "
-        f"from={first_line}\n{script('start.sh')}"
-    )
+def start_script(unit: Unit, first_line: int | None) -> str:
+    """Start or attach, and follow live.tsv from `first_line` on; None starts without following."""
+    values = {
+        "state": unit.state_dir,
+        "dir": unit.directory,
+        "unit": unit.system_name,
+        "follow": str(int(first_line is not None)),
+        "from": str(first_line or 1),
+    }
+    given = "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
+    return given + script("start.sh")
 
 
 def stop_script(unit: Unit) -> str:

@@ -131,6 +131,7 @@ canary() { # name of the file
         head -c 33554432 /dev/zero | sha256sum >/dev/null
         echo "cpu_s $(awk -v a="$begin" -v b="$(now)" 'BEGIN { printf "%.6f", b - a }')"
         fio --name=null --ioengine=null --rw=randread --bs=4k --size=1g --time_based --runtime=100ms \
+            --clocksource=clock_gettime \
             --output-format=json --eta=never 2>/dev/null
     } >"$1" 9>&-
 }

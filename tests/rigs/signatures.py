@@ -1,0 +1,109 @@
+"""What other owners of a disk leave on it, written byte by byte: their tools need not be here.
+
+Offsets and magics are those of libblkid (util-linux, libblkid/src/superblocks and .../partitions).
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+_SECTOR = 512
+
+
+def write_at(image: Path, *pieces: tuple[int, bytes]) -> None:
+    """Write each (offset, bytes) into an image or device that is there."""
+    with image.open("r+b") as file:
+        for offset, data in pieces:
+            file.seek(offset)
+            file.write(data)
+
+
+def partition_entry(kind: int, first: int, sectors: int) -> bytes:
+    return struct.pack("<B3sB3sII", 0, b"\0\2\0", kind, b"\xff\xff\xff", first, sectors)
+
+
+def write_mbr(image: Path) -> None:
+    """A DOS partition table with one Linux partition."""
+    entry = partition_entry(0x83, 2048, 4096)
+    write_at(image, (440, b"\x12\x34\x56\x78"), (446, entry), (510, b"\x55\xaa"))
+
+
+def write_gpt(image: Path) -> None:
+    """A protective MBR and a GUID partition table without partitions."""
+    sectors = image.stat().st_size // _SECTOR
+    table = bytes(128 * 128)
+
+    def header(at: int, other: int, table_at: int) -> bytes:
+        def packed(crc: int) -> bytes:
+            return struct.pack(
+                "<8sIIIIQQQQ16sQIII", b"EFI PART", 0x10000, 92, crc, 0, at, other, 34,
+                sectors - 34, b"0123456789abcdef", table_at, 128, 128, zlib.crc32(table),
+            )  # fmt: skip
+
+        return packed(zlib.crc32(packed(0)))
+
+    write_at(
+        image,
+        (446, partition_entry(0xEE, 1, sectors - 1)),
+        (510, b"\x55\xaa"),
+        (_SECTOR, header(1, sectors - 1, 2)),
+        (2 * _SECTOR, table),
+        ((sectors - 33) * _SECTOR, table),
+        ((sectors - 1) * _SECTOR, header(sectors - 1, 1, sectors - 33)),
+    )
+
+
+def write_lvm(image: Path) -> None:
+    """The label of an LVM2 physical volume, in sector 1."""
+    body = struct.pack("<I8s32s", 32, b"LVM2 001", b"A" * 32).ljust(_SECTOR - 20, b"\0")
+    crc = 0xF597A6CF  # LVM's initial value; its CRC-32 is the usual one without the final inversion
+    crc = zlib.crc32(body, crc ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
+    write_at(image, (_SECTOR, struct.pack("<8sQI", b"LABELONE", 1, crc) + body))
+
+
+def write_md(image: Path) -> None:
+    """A version 1.2 superblock of a software RAID, at 4 KiB."""
+    block = bytearray(4096)
+    struct.pack_into("<II", block, 0, 0xA92B4EFC, 1)
+    block[16:32] = b"md-array-uuid-00"
+    struct.pack_into("<Q", block, 144, 8)  # super_offset, in sectors
+    words = struct.unpack_from("<64I", block)
+    total = sum(words)
+    struct.pack_into("<I", block, 216, ((total & 0xFFFFFFFF) + (total >> 32)) & 0xFFFFFFFF)
+    write_at(image, (4096, bytes(block)))
+
+
+def write_zfs(image: Path) -> None:
+    """The uberblocks of a ZFS pool, in all four labels."""
+    size = image.stat().st_size // (256 * 1024) * (256 * 1024)
+    ring = b"".join(
+        struct.pack("<QQQ", 0x00BAB10C, 5000, n + 1).ljust(1024, b"\0") for n in range(128)
+    )
+    labels = (0, 256 * 1024, size - 512 * 1024, size - 256 * 1024)
+    write_at(image, *((label + 128 * 1024, ring) for label in labels))
+
+
+def write_luks(image: Path) -> None:
+    """The header of a LUKS1 volume."""
+    header = b"LUKS\xba\xbe" + struct.pack(">H", 1) + b"aes".ljust(32, b"\0")
+    write_at(image, (0, header.ljust(168, b"\0") + b"0f0e0d0c-0b0a-4908-8706-050403020100\0"))
+
+
+def write_bcache(image: Path) -> None:
+    """The superblock of a bcache backing device, at 4 KiB."""
+    magic = bytes.fromhex("c68573f64e1a45ca8265f57f48ba6d81")
+    body = struct.pack("<QQ16s16s", 8, 1, magic, b"bcache-uuid-0000").ljust(208 - 8, b"\0")
+    write_at(image, (4096, struct.pack("<Q", _crc64(body)) + body))
+
+
+def _crc64(data: bytes) -> int:
+    """CRC-64/ECMA-182 as bcache uses it (initial value and final xor of all ones)."""
+    crc = 0xFFFFFFFFFFFFFFFF
+    for byte in data:
+        crc ^= byte << 56
+        for _ in range(8):
+            crc = (crc << 1) ^ (0x42F0E1EBA9EA3693 if crc >> 63 else 0)
+            crc &= 0xFFFFFFFFFFFFFFFF
+    return crc ^ 0xFFFFFFFFFFFFFFFF

@@ -1,0 +1,383 @@
+"""The guard before a raw device. Every refusal stands against a real loop device in that state;
+holders, which this kernel cannot make, against what the script would print of them."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.rigs import signatures
+
+from diskbench.errors import HostUnavailable, TargetRefused
+from diskbench.hosts.device import check_device, inspect, list_devices, refusals
+from diskbench.hosts.device_state import DeviceState, parse_inspection
+from diskbench.hosts.local import LocalHost
+from diskbench.model.facts import DiskFacts
+from diskbench.units import MIB
+
+HERE = LocalHost()
+
+
+def refused(device, identity, size=None):
+    """Why the device is refused, in one text."""
+    with pytest.raises(TargetRefused) as caught:
+        check_device(HERE, device, str(identity), size)
+    return caught.value.message
+
+
+# --- What may be written to
+
+
+def test_an_empty_loop_device_passes_by_its_backing_file(make_loop):
+    device, image = make_loop()
+    proof = check_device(HERE, device, str(image), 32 * MIB)
+    number = os.stat(device).st_rdev
+    assert proof.path == device
+    assert proof.number == f"{os.major(number)}:{os.minor(number)}"
+    assert (proof.identity, proof.size_bytes) == (str(image), 32 * MIB)
+
+
+def test_the_identity_that_devices_prints_passes(make_loop):
+    device, image = make_loop()
+    state, reasons = next((s, r) for s, r in list_devices(HERE) if s.disk.path == device)
+    assert reasons == ()
+    assert state.identities[0] == f"{image}:{image.stat().st_ino}"
+    assert check_device(HERE, device, state.identities[0]).path == device
+
+
+def test_a_symbolic_link_is_followed_and_the_device_itself_is_pinned(make_loop, tmp_path):
+    device, image = make_loop()
+    link = tmp_path / "by-id"
+    link.symlink_to(device)
+    assert check_device(HERE, str(link), str(image)).path == device
+
+
+def test_looking_writes_nothing(make_loop):
+    device, image = make_loop()
+    signatures.write_lvm(image)
+    before = image.read_bytes()
+    inspect(HERE, device)
+    list_devices(HERE)
+    assert image.read_bytes() == before
+
+
+# --- What is there
+
+
+def test_a_device_that_does_not_exist(tmp_path):
+    assert "does not exist" in refused(str(tmp_path / "nothing"), "x")
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "/etc/passwd", "/tmp"])
+def test_what_is_no_block_device(path):
+    assert "is no block device" in refused(path, "x")
+
+
+# --- In use
+
+
+def test_a_mounted_device(make_loop, tmp_path):
+    device, image = make_loop()
+    subprocess.run(["mkfs.ext4", "-q", device], check=True)
+    at = tmp_path / "mount point"
+    at.mkdir()
+    subprocess.run(["mount", device, str(at)], check=True)
+    try:
+        words = refused(device, image)
+        assert f"is mounted on {at}" in words
+        assert "signature: ext4" in words
+    finally:
+        subprocess.run(["umount", str(at)], check=True)
+
+
+def test_a_device_used_as_swap(make_loop):
+    device, image = make_loop()
+    subprocess.run(["mkswap", device], check=True, capture_output=True)
+    subprocess.run(["swapon", device], check=True)
+    try:
+        assert "is in use as swap" in refused(device, image)
+    finally:
+        subprocess.run(["swapoff", device], check=True)
+
+
+def test_a_device_that_somebody_holds_open_exclusively(make_loop):
+    device, image = make_loop()
+    held = os.open(device, os.O_RDONLY | os.O_EXCL)
+    try:
+        assert f"is held open by process {os.getpid()} " in refused(device, image)
+    finally:
+        os.close(held)
+    assert check_device(HERE, device, str(image))
+
+
+def test_a_device_that_somebody_merely_reads(make_loop):
+    device, image = make_loop()
+    with open(device, "rb"):
+        assert f"is held open by process {os.getpid()} " in refused(device, image)
+
+
+def test_a_device_that_backs_another(make_loop):
+    device, image = make_loop()
+    done = subprocess.run(
+        ["losetup", "-f", "--show", device], check=True, capture_output=True, text=True
+    )
+    upper = done.stdout.strip()
+    try:
+        # The kernel itself holds it: no process shows, an exclusive open may still pass.
+        assert "is the backing device of" in refused(device, image)
+    finally:
+        subprocess.run(["losetup", "-d", upper], check=True)
+
+
+def test_the_disk_that_this_system_runs_from():
+    states = inspect(HERE, None).devices
+    system = [s for s in states if s.system]
+    assert system, "the root disk of this machine was not recognised"
+    for state in system:
+        assert "is the disk this system runs from" in refused(state.disk.path, "x")
+
+
+# --- Content
+
+OWNERS = {
+    "lvm": (signatures.write_lvm, "belongs to LVM"),
+    "md": (signatures.write_md, "belongs to a software RAID"),
+    "zfs": (signatures.write_zfs, "belongs to a ZFS pool"),
+    "bcache": (signatures.write_bcache, "belongs to bcache"),
+    "luks": (signatures.write_luks, "is encrypted (LUKS)"),
+    "mbr": (signatures.write_mbr, "has a partition table (dos)"),
+    "gpt": (signatures.write_gpt, "has a partition table (gpt)"),
+}
+
+
+@pytest.mark.parametrize("owner", OWNERS)
+def test_what_belongs_to_somebody(make_loop, owner):
+    write, words = OWNERS[owner]
+    device, image = make_loop(mib=72)
+    write(image)
+    subprocess.run(["blockdev", "--flushbufs", device], check=True)
+    assert words in refused(device, image)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (["mkfs.ext4", "-q"], "signature: ext4"),
+        (["mkfs.xfs", "-q"], "signature: xfs"),
+        (["mkswap"], "holds swap space"),
+    ],
+)
+def test_a_filesystem_or_swap_space(make_loop, make, words):
+    device, image = make_loop(mib=320)
+    subprocess.run([*make, device], check=True, capture_output=True)
+    assert words in refused(device, image)
+
+
+def test_signatures_that_contradict_each_other(make_loop):
+    device, image = make_loop(mib=72)
+    subprocess.run(["mkfs.ext4", "-q", device], check=True)
+    signatures.write_zfs(image)
+    signatures.write_mbr(image)
+    subprocess.run(["blockdev", "--flushbufs", device], check=True)
+    assert "holds data" in refused(device, image)
+
+
+def test_a_signature_that_was_wiped_is_gone(make_loop):
+    device, image = make_loop()
+    subprocess.run(["mkfs.ext4", "-q", device], check=True)
+    subprocess.run(["wipefs", "-q", "-a", device], check=True)
+    assert check_device(HERE, device, str(image))
+
+
+# --- Fitness
+
+
+def test_a_read_only_device(make_loop):
+    device, image = make_loop("disk.img", 32, "-r")
+    assert "is read-only" in refused(device, image)
+
+
+def test_a_device_of_size_0(make_loop, tmp_path):
+    (tmp_path / "empty.img").touch()
+    device, image = make_loop("empty.img")
+    assert "has size 0" in refused(device, image)
+
+
+def test_a_device_smaller_than_what_was_asked(make_loop):
+    device, image = make_loop()
+    assert "has 32 MiB, less than the 33 MiB asked" in refused(device, image, 33 * MIB)
+
+
+def test_without_root_the_device_is_not_looked_at(make_loop, monkeypatch):
+    device, image = make_loop()
+    real = __import__("diskbench.hosts.shell", fromlist=["argv"]).argv
+    drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    monkeypatch.setattr(
+        "diskbench.hosts.local.argv", lambda script, root=False: [*drop, *real(script, root=root)]
+    )
+    with pytest.raises(HostUnavailable, match="needs root"):
+        check_device(HERE, device, str(image))
+
+
+# --- Identity
+
+
+def test_no_identity_typed(make_loop):
+    device, image = make_loop()
+    assert f"its identity is {image}:{image.stat().st_ino}" in refused(device, " ")
+
+
+def test_the_identity_of_no_device(make_loop):
+    device, _ = make_loop()
+    assert "is not 'vol-123' (no device here has that)" in refused(device, "vol-123")
+
+
+def test_the_identity_of_another_device(make_loop):
+    device, _ = make_loop("a.img")
+    other, image = make_loop("b.img")
+    assert f"is not '{image}' (that is {other})" in refused(device, image)
+
+
+def test_the_same_path_with_the_inode_of_an_older_file(make_loop):
+    device, image = make_loop()
+    assert "no device here has that" in refused(device, f"{image}:1")
+
+
+def test_an_identity_that_two_devices_share(make_loop):
+    device, image = make_loop()
+    twin, _ = make_loop()
+    words = refused(device, image)
+    assert "shares its identity" in words
+    assert twin in words
+
+
+@pytest.mark.parametrize("typed", ["*", ".*", "", "\n", "/tmp", "-e"])
+def test_an_identity_is_compared_and_never_matched(make_loop, typed):
+    device, _ = make_loop()
+    assert "its identity is" in refused(device, typed)
+
+
+# --- Pure: what this kernel cannot put a loop device into
+
+
+def state(**changes):
+    """A disk that nothing stands against."""
+    disk = DiskFacts(name="sdb", path="/dev/sdb", number="8:16", size_bytes=2**30)
+    free = DeviceState(disk=disk, identities=("SER1", "wwn1"), looked=True, examined=True)
+    return free.model_copy(update=changes)
+
+
+def other(**changes):
+    disk = DiskFacts(name="sdc", path="/dev/sdc", number="8:32", size_bytes=2**30)
+    return state(**({"disk": disk, "identities": ("SER2",)} | changes))
+
+
+def test_a_free_disk_with_its_identity_is_not_refused():
+    assert refusals(state(), [state(), other()], "SER1") == ()
+    assert refusals(state(), [state(), other()], "wwn1") == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"holders": ("dm-0", "md127")}, "is held by dm-0, md127"),
+        ({"system": True}, "the disk this system runs from"),
+        ({"swap": True}, "in use as swap"),
+        ({"mounts": ("/a", "/b")}, "is mounted on /a, /b"),
+        ({"openers": ("17 qemu",)}, "is held open by process 17 qemu"),
+        ({"busy": True}, "exclusive use"),
+        ({"partitions": ("sdb1",)}, "has partitions (sdb1)"),
+        ({"partition_of": "8:0"}, "is a partition"),
+        ({"partition_table": "gpt"}, "has a partition table (gpt)"),
+        ({"signatures": ("VMFS_volume_member",)}, "belongs to VMFS"),
+        ({"signatures": ("something new",)}, "signature: something new"),
+        ({"unreadable": "Permission denied"}, "cannot be read: Permission denied"),
+        ({"examined": False}, "could not be examined"),
+        ({"looked": False}, "could not be examined"),
+        ({"read_only": True}, "is read-only"),
+        ({"identities": ()}, "has no identity"),
+    ],
+)
+def test_each_single_reason_refuses(changes, words):
+    found = refusals(state(**changes), [other()], "SER1")
+    assert any(words in reason for reason in found)
+
+
+def test_a_shared_serial_is_refused_and_the_own_wwn_is_offered():
+    twins = [state(), other(identities=("SER1", "wwn2"))]
+    (reason,) = refusals(state(), twins, "SER1")
+    assert reason == "shares the identity SER1 with another device; wwn1 is its own"
+    assert refusals(state(), twins, "wwn1") == ()
+
+
+def test_a_partition_of_the_same_disk_does_not_make_its_serial_ambiguous():
+    part = other(identities=("SER1",), partition_of="8:16")
+    assert refusals(state(), [state(), part], "SER1") == ()
+
+
+PRINTED = """\
+== mountinfo
+36 35 8:17 / /data rw,noatime master:1 - ext4 /dev/sdb1 rw
+40 35 0:45 / /srv rw - btrfs /dev/sdc rw,space_cache
+== swaps
+8:33
+== system
+8:0
+== asked
+8:16
+== device
+name=sdb
+number=8:16
+sectors=2097152
+ro=0
+partition=8:17 sdb1
+holder=dm-3
+identity=SER1
+readable=yes
+tools=yes
+== device
+name=sdb1
+number=8:17
+sectors=4096
+partition_of=8:16
+== device
+name=sdc
+number=8:32
+sectors=2097152
+partition=8:33 sdc1
+== device
+name=sda
+number=8:0
+sectors=2097152
+== end
+"""
+
+
+def test_a_disk_is_in_use_when_its_partition_is():
+    found = parse_inspection(PRINTED)
+    sdb, sdc, sda = (found.find(n) for n in ("8:16", "8:32", "8:0"))
+    assert sdb.mounts == ("/data",)
+    assert sdb.holders == ("dm-3",)
+    assert sdc.mounts == ("/srv",)  # btrfs numbers its mounts itself
+    assert sdc.swap
+    assert sda.system
+    assert found.find("8:17").partition_of == "8:16"
+
+
+def test_an_inspection_that_was_cut_short_is_not_complete():
+    lines = PRINTED.splitlines(keepends=True)
+    assert parse_inspection(PRINTED).complete
+    for n in range(len(lines)):
+        assert not parse_inspection("".join(lines[:n])).complete
+
+
+def test_the_backing_file_may_hold_blanks(make_loop):
+    device, image = make_loop("a disk's image.img")
+    assert check_device(HERE, device, str(image)).identity == str(image)
+
+
+def test_a_backing_file_that_was_deleted_is_named_as_the_kernel_names_it(make_loop):
+    device, image = make_loop()
+    image.unlink()
+    assert Path(str(image)).exists() is False
+    assert "its identity is" in refused(device, image)

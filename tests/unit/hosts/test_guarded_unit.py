@@ -1,0 +1,213 @@
+"""What the unit itself looks at just before fio starts: the disk may have changed since it passed."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.rigs import signatures
+
+from diskbench.errors import MeasurementFailed, ReleaseFailed
+from diskbench.hosts.cleanup import cleanup
+from diskbench.hosts.device import check_device
+from diskbench.hosts.filesystem import filesystem_uuid
+from diskbench.hosts.jobs import DeviceGuard, start_and_watch
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.workspace import make_workspace, mount_point
+from diskbench.units import MIB
+
+HERE = LocalHost()
+
+
+def guard_of(device, image, mount=None):
+    proof = check_device(HERE, device, str(image))
+    return DeviceGuard(
+        path=proof.path, number=proof.number, identity=proof.identity,
+        size_bytes=proof.size_bytes, mount_point=mount,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def raw_unit(make_unit):
+    """A unit that writes to a raw device."""
+
+    def make(device, guard):
+        job = f"[x]\nfilename={device}\nrw=write\nbs=1m\nsize=4m\nioengine=psync\ndirect=1\n"
+        return make_unit(work_dir=None, guard=guard, job=job)
+
+    return make
+
+
+def watch(unit):
+    return start_and_watch(HERE, unit, lambda _: None, lambda: False)
+
+
+def test_the_disk_that_passed_is_written_to(make_loop, raw_unit):
+    device, image = make_loop()
+    assert watch(raw_unit(device, guard_of(device, image))).fio_exit == 0
+    assert image.read_bytes()[: 4 * MIB].count(0) < MIB
+
+
+def untouched(image, unit, words):
+    before = image.read_bytes()
+    with pytest.raises(MeasurementFailed, match=words):
+        watch(unit)
+    assert image.read_bytes() == before
+    assert not Path(unit.directory, "fio.json").exists()
+
+
+def test_another_disk_under_the_same_name_is_refused(make_loop, raw_unit, tmp_path):
+    device, image = make_loop()
+    unit = raw_unit(device, guard_of(device, image))
+    other = tmp_path / "other.img"
+    with other.open("wb") as file:
+        file.truncate(32 * MIB)
+    subprocess.run(["losetup", "-d", device], check=True)
+    subprocess.run(["losetup", device, str(other)], check=True)
+    untouched(other, unit, "no longer answers to")
+
+
+def test_a_disk_of_another_number_is_refused(make_loop, raw_unit):
+    device, image = make_loop()
+    guard = guard_of(device, image).model_copy(update={"number": "7:250"})
+    untouched(image, raw_unit(device, guard), "not 7:250")
+
+
+def test_a_disk_of_another_size_is_refused(make_loop, raw_unit):
+    device, image = make_loop()
+    unit = raw_unit(device, guard_of(device, image))
+    with image.open("r+b") as file:
+        file.truncate(64 * MIB)
+    subprocess.run(["losetup", "-c", device], check=True)
+    untouched(image, unit, "has another size")
+
+
+def test_a_disk_mounted_meanwhile_is_refused(make_loop, raw_unit, tmp_path):
+    device, image = make_loop()
+    unit = raw_unit(device, guard_of(device, image))
+    subprocess.run(["mkfs.ext4", "-q", device], check=True)
+    at = tmp_path / "at"
+    at.mkdir()
+    subprocess.run(["mount", device, str(at)], check=True)
+    try:
+        with pytest.raises(MeasurementFailed, match="is mounted"):
+            watch(unit)
+    finally:
+        subprocess.run(["umount", str(at)], check=True)
+    assert not Path(unit.directory, "fio.json").exists()
+
+
+def test_a_disk_that_is_gone_is_refused(make_loop, raw_unit, tmp_path):
+    device, image = make_loop()
+    guard = guard_of(device, image).model_copy(update={"path": str(tmp_path / "gone")})
+    untouched(image, raw_unit(device, guard), "is now gone")
+
+
+# --- A filesystem of our own
+
+
+@pytest.fixture
+def fs_target(make_loop, target):
+    """A device target with a filesystem; its trial is cleaned up before the loop is detached."""
+    made = []
+
+    def make(kind, mib=320):
+        device, image = make_loop(mib=mib)
+        guard = guard_of(device, image)
+        on_device = target.model_copy(
+            update={
+                "kind": "device", "path": device, "device": device, "identity": guard.identity,
+                "device_number": guard.number, "device_size_bytes": guard.size_bytes,
+                "filesystem": kind, "work_dir": f"{target.state_dir}/mnt/{Path(target.state_dir).name}",
+            }
+        )  # fmt: skip
+        made.append(on_device)
+        return on_device, image
+
+    yield make
+    for one in made:
+        cleanup(HERE, one)
+
+
+def on_disk(device):
+    done = subprocess.run(
+        ["blkid", "-p", "-o", "value", "-s", "TYPE", device], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs"])
+def test_a_filesystem_is_made_mounted_measured_and_wiped(fs_target, make_unit, kind):
+    target, image = fs_target(kind)
+    commands = make_workspace(HERE, target)
+    assert commands[0].startswith(f"mkfs.{kind} ")
+    assert commands[1] == f"mount -t {kind} {target.device} {mount_point(target)}"
+    if kind == "ext4":
+        assert "lazy_itable_init=0,lazy_journal_init=0" in commands[0]
+    assert Path(target.work_dir).is_dir()
+    assert make_workspace(HERE, target) == commands  # twice is as once: nothing is made anew
+    guard = DeviceGuard(
+        path=target.device, number=target.device_number, identity=str(image),
+        size_bytes=320 * MIB, mount_point=mount_point(target),
+    )  # fmt: skip
+    job = f"[x]\ndirectory={target.work_dir}\nrw=write\nsize=1m\nioengine=psync\n"
+    assert watch(make_unit(work_dir=target.work_dir, guard=guard, job=job)).fio_exit == 0
+    cleanup(HERE, target)
+    assert on_disk(target.device) == ""
+    assert not Path(target.state_dir).exists()
+    cleanup(HERE, target)
+    assert check_device(HERE, target.device, str(image))
+
+
+def test_a_filesystem_that_fell_off_is_noticed_before_fio_writes_beneath_it(fs_target, make_unit):
+    target, image = fs_target("ext4", 32)
+    make_workspace(HERE, target)
+    guard = DeviceGuard(
+        path=target.device, number=target.device_number, identity=str(image),
+        size_bytes=32 * MIB, mount_point=mount_point(target),
+    )  # fmt: skip
+    unit = make_unit(work_dir=target.work_dir, guard=guard)
+    subprocess.run(["umount", mount_point(target)], check=True)
+    os.mkdir(target.work_dir)
+    with pytest.raises(MeasurementFailed, match="is not mounted on"):
+        watch(unit)
+
+
+def test_no_filesystem_is_made_over_somebody_elses(fs_target):
+    target, image = fs_target("ext4", 32)
+    signatures.write_luks(image)
+    subprocess.run(["blockdev", "--flushbufs", target.device], check=True)
+    with pytest.raises(MeasurementFailed, match="holds crypto_LUKS, which diskbench did not make"):
+        make_workspace(HERE, target)
+
+
+def test_a_filesystem_that_is_not_ours_is_not_wiped(fs_target):
+    target, _ = fs_target("ext4", 32)
+    make_workspace(HERE, target)
+    subprocess.run(["umount", mount_point(target)], check=True)
+    subprocess.run(["mkfs.ext4", "-q", "-F", target.device], check=True)
+    cleanup(HERE, target)
+    assert on_disk(target.device) == "ext4"
+
+
+def test_making_is_finished_by_a_second_try_after_a_kill_in_the_middle(fs_target):
+    target, _ = fs_target("ext4", 32)
+    subprocess.run(
+        ["mkfs.ext4", "-q", "-F", "-U", filesystem_uuid(target), target.device], check=True
+    )
+    make_workspace(HERE, target)
+    assert Path(target.work_dir).is_dir()
+
+
+def test_a_mount_that_is_in_use_is_told_and_nothing_is_removed(fs_target):
+    target, _ = fs_target("ext4", 32)
+    make_workspace(HERE, target)
+    kept = Path(target.work_dir, "file")
+    kept.write_text("x")
+    held = kept.open()
+    try:
+        with pytest.raises(ReleaseFailed, match="is still mounted"):
+            cleanup(HERE, target)
+        assert kept.exists()
+    finally:
+        held.close()

@@ -17,6 +17,8 @@ ASSUMED_IOPS: Final = 3000
 """Random or synced operations per second of the same disk."""
 ASSUMED_FILES_PER_S: Final = 10_000
 """Files created, looked at or deleted per second."""
+ASSUMED_CALLS_PER_S: Final = 1_000_000
+"""Reads or writes of a few bytes that one core passes to the page cache per second."""
 METADATA_ENGINES: Final = frozenset(
     {"filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete"}
 )
@@ -95,7 +97,7 @@ def _work_s(job: Job, whole: int | None) -> float:
         return operations / rate_iops
     each_waits = "rand" in (job.get("rw") or "") or _syncs_each(job)
     slowest = operations / ASSUMED_IOPS if each_waits else 0.0
-    return max(io / ASSUMED_BYTES_PER_S, slowest) * clones
+    return max(io / ASSUMED_BYTES_PER_S, operations / ASSUMED_CALLS_PER_S, slowest) * clones
 
 
 def _syncs_each(job: Job) -> bool:
@@ -122,6 +124,7 @@ def file_bytes(job: Job, whole: int | None) -> dict[str, int]:
         share = per_file or (total or 0) // len(named)
         return dict.fromkeys(named, share + end)
     each = (per_file * files if per_file else total) or 0
+    # A pattern without the job's name or number gives every clone the same files.
     shared = "$job" not in _pattern(job)
     return {_pattern(job): (each + end) * (1 if shared else clones)}
 

@@ -38,9 +38,12 @@ class Parameter(Frozen):
 
 
 class ProfileLoop(Frozen):
-    """Steps repeated until a tracked job is steady (MR-2): from job `first` to the last."""
+    """Steps repeated until a tracked job is steady (MR-2): from job `first` to the last.
 
-    first: str
+    Without `first` the loop begins after the last step that fills.
+    """
+
+    first: str | None = None
     tracked: str
     direction: Literal["read", "write"]
     min_rounds: int = Field(default=5, ge=5)

@@ -66,12 +66,12 @@ def build_steps(
                 name=name,
                 role=_role(profile, group),
                 job=_heading(profile, name) + write(sections),
-                expected_s=round(expected_s(jobs(sections), target.capacity_bytes), 1),
+                expected_s=max(0.1, round(expected_s(jobs(sections), target.capacity_bytes), 1)),
                 page_cache=profile.page_cache,
                 drop_caches_every_s=profile.drop_caches_every_s,
             )
         )
-    loop = _loop(profile, names)
+    loop = _loop(profile, steps)
     _check_size(profile, steps, target)
     return tuple(steps), loop
 
@@ -143,17 +143,20 @@ def _placed(group: Group, target: FioTarget) -> tuple[Section, ...]:
     )
 
 
-def _loop(profile: Profile, names: Sequence[str]) -> Loop | None:
+def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:
     if profile.loop is None:
         return None
-    for name in (profile.loop.first, profile.loop.tracked):
-        if name not in names:
+    names = [step.name for step in steps]
+    begin = profile.loop.first
+    for name in (begin, profile.loop.tracked):
+        if name is not None and name not in names:
             raise ProfileError(
                 f"profile {profile.name!r}: the loop names the step {name!r}, which there is not",
                 advice=f"steps: {', '.join(names)}",
             )
+    fills = [step.index for step in steps if step.role == "fill"]
     return Loop(
-        first=names.index(profile.loop.first),
+        first=names.index(begin) if begin else max(fills, default=-1) + 1,
         tracked=profile.loop.tracked,
         direction=profile.loop.direction,
         min_rounds=profile.loop.min_rounds,

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
+from diskbench.fio.options import parse_version
 from diskbench.fio.profiles import Parameter, Profile, Value
 from diskbench.model.base import Frozen
 from diskbench.model.spec import TargetKind
@@ -26,6 +27,10 @@ NETWORK_NVME_MODELS: Final = (
     "VMware Virtual NVMe",
 )
 """NVMe models behind which a network disk stands: EBS, GCE persistent disk, Azure, vSphere."""
+
+OFFLOAD_WORKS: Final = (3, 42)
+"""First fio whose io_submit_mode=offload does not hang as it starts (axboe/fio PR 2053, merged
+2026-02-05: start_worker() overwrote a flag of the new thread)."""
 
 _SAFE = re.compile(r"^[A-Za-z0-9 _.,:%+/=-]*\Z")
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h|d)?$")
@@ -170,6 +175,7 @@ def _names(context: RenderContext) -> dict[str, Any]:
             "memory_bytes": context.memory_bytes,
             "memory_mib": context.memory_bytes // MIB,
             "fio_version": context.fio_version,
+            "fio_offloads": _offloads(context.fio_version),
         },
         "target": {
             "kind": context.target_kind,
@@ -181,6 +187,11 @@ def _names(context: RenderContext) -> dict[str, Any]:
         },
         "engine": _engine(context.engines),
     }
+
+
+def _offloads(fio_version: str | None) -> bool:
+    """Whether io_submit_mode=offload can be used; False where the version is not known."""
+    return fio_version is not None and parse_version(fio_version) >= OFFLOAD_WORKS
 
 
 def _engine(available: tuple[str, ...]) -> str:

@@ -1,0 +1,107 @@
+"""`diskbench profiles`: list, show, render, validate."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from diskbench.cli import profiles
+from diskbench.cli.profiles import app
+from diskbench.errors import InvalidValue, ProfileError, UnknownName
+from diskbench.fio.jobfile import parse
+
+PLAIN = "[a]\nrw=write\nsize=1m\n[b]\nstonewall\nrw=read\nsize=1m\n"
+
+
+@pytest.fixture(autouse=True)
+def _ask_fio_again():
+    profiles._fio.cache_clear()
+    yield
+    profiles._fio.cache_clear()
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, list(arguments))
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+def test_list_names_every_profile_with_its_time():
+    document = json.loads(run("list", "--output", "json").stdout)
+    assert document["format"] == 1
+    listed = {entry["name"]: entry for entry in document["profiles"]}
+    assert 20 < listed["quick"]["expected_s"] < 40
+    assert listed["soak"]["expected_s"] >= 86400
+    assert "quick" in run("list").stdout
+
+
+def test_show_tells_question_source_and_parameters():
+    shown = run("show", "quick").stdout
+    assert "question" in shown
+    assert "runtime=4 (duration)" in shown
+    assert json.loads(run("show", "quick", "--output", "json").stdout)["name"] == "quick"
+
+
+def test_render_prints_complete_job_files_one_a_step(tmp_path):
+    text = run("render", "quick", "--path", str(tmp_path), "--set", "runtime=2").stdout
+    assert text.count("; ===== step") == 6
+    assert f"directory={tmp_path}/diskbench-TRIAL" in text
+    one = run("render", "quick", "--step", "1", "--set", "size=1m").stdout
+    assert "; =====" not in one
+    assert [s.name for s in parse(one).sections if not s.is_global] == ["seq-read-1m"]
+
+
+def test_render_on_a_device_names_it():
+    text = run("render", "quick", "--device", "/dev/loop99", "--size", "0.5", "--step", "0").stdout
+    assert "filename=/dev/loop99" in text
+    assert f"size={2**29}" in text
+
+
+def test_a_rate_that_is_not_measured_yet_is_said_to_stand_in():
+    text = run("render", "offered-load", "--step", "2").stdout
+    assert "stand in" in text
+    assert "% of" not in text
+
+
+def test_validate_asks_fio(tmp_path):
+    path = tmp_path / "mine.fio"
+    path.write_text(PLAIN)
+    assert "2 steps, accepted by fio" in run("validate", str(path)).stdout
+    assert "as if it reached" in run("validate", "offered-load").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["show", "quik"], UnknownName),
+        (["render", "quick", "--set", "runtme=1"], UnknownName),
+        (["render", "quick", "--set", "runtime"], InvalidValue),
+        (["render", "quick", "--set", "runtime=0"], InvalidValue),
+        (["render", "quick", "--size", "0"], InvalidValue),
+        (["render", "quick", "--size", "nan"], InvalidValue),
+        (["render", "quick", "--step", "99"], InvalidValue),
+        (["render", "quick", "--path", "/x", "--device", "/dev/x"], InvalidValue),
+        (["render", "quick", "--path", "/x;y"], InvalidValue.__mro__[1]),
+        (["validate", "/nonexistent/x.fio"], ProfileError),
+    ],
+)
+def test_bad_input_is_the_users_error(arguments, error):
+    with pytest.raises(error) as caught:
+        run(*arguments)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("line", ["rw=sideways", "bs=", "iodepth=many"])
+def test_what_fio_refuses_is_told_in_its_words(tmp_path, line):
+    path = tmp_path / "mine.fio"
+    path.write_text(f"[a]\nsize=1m\n{line}\n")
+    with pytest.raises(ProfileError, match="fio refuses it"):
+        run("validate", str(path))
+
+
+def test_without_fio_validate_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Exception, match="no fio on this machine") as caught:
+        run("validate", "quick")
+    assert getattr(caught.value, "exit_code", None) == 2

@@ -1,0 +1,201 @@
+"""The guard: a user's job file does I/O on the target and nothing else."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.errors import ProfileError, TargetRefused
+from diskbench.fio.guard import ENGINES, OURS, FioTarget, check, harmless
+from diskbench.fio.jobfile import parse, write
+from diskbench.fio.options import option_versions
+
+DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")
+DEVICE = FioTarget(kind="device", path="/dev/loop9")
+
+ATTACKS = [
+    "filename=/etc/passwd",
+    "filename=../x",
+    "filename=a/../../x",
+    "filename=data:/etc/passwd",
+    "filename=data:",
+    "filename=-",
+    "filename=",
+    "filename",
+    "filename=a\\:b",
+    "filename=${HOME}/x",
+    "filename=$HOME",
+    'filename="/etc/x"',
+    "directory=/etc",
+    "directory=.",
+    "filename_format=/etc/$jobname",
+    "filename_format=../$jobname",
+    "filename_format=$jobname/../../x",
+    "filename_format=$mb_memory",
+    "filename_format=${PATH}",
+    "opendir=/etc",
+    "read_iolog=/tmp/x",
+    "write_iolog=/tmp/x",
+    "replay_redirect=/dev/sda",
+    "merge_blktrace_file=/tmp/x",
+    "exec_prerun=id",
+    "exec_postrun=id",
+    "ioengine=exec",
+    "ioengine=external:/tmp/evil.so",
+    "ioengine=/tmp/evil.so",
+    "ioengine=./evil.so",
+    "ioengine=net",
+    "ioengine=rbd",
+    "ioengine=http",
+    "ioengine=io_uring_cmd",
+    "ioengine=sg",
+    "ioengine=e4defrag",
+    "ioengine",
+    "ioengine=libaio,x",
+    "program=/bin/sh",
+    "hostname=example.org",
+    "ioscheduler=noop",
+    "cgroup=x",
+    "cgroup_weight=100",
+    "cgroup_nodelete=1",
+    "profile=tiobench",
+    "trigger=id",
+    "uid=0",
+    "gid=0",
+    "allow_mounted_write=1",
+    "mem=mmap:/etc/passwd",
+    "mem=mmapshared:/etc/x",
+    "iomem=mmaphuge:/mnt/huge/x",
+    "mem=mmaphuge",
+    "mem=shmhuge",
+    "mem=cudamalloc",
+    "gpu_dev_ids=0",
+    "verify_state_save=1",
+    "verify_state_load=1",
+    "verify_dump=1",
+    "buffer_pattern='/etc/shadow'",
+    "verify_pattern='/etc/shadow'",
+    "write_bw_log=/tmp/x",
+    "write_lat_log",
+    "write_iops_log=/tmp/x",
+    "write_hist_log=/tmp/x",
+    "log_compression=1m",
+    "per_job_logs=0",
+    "percentile_list=1",
+    "clat_percentiles=0",
+    "size=$mb_memory",
+    "numjobs=$ncpus+1",
+    "description=`id`",
+    "runtime=$(id)",
+    "name=../../x",
+    "name=a/b",
+    "kb_base=1000",
+    "fill_device=1",
+    "fill_fs",
+    "unified_rw_reporting=1",
+    "stats=0",
+    "an_option_of_fio_4=1",
+    "NAME=x",
+    "comm=sshd",
+    "filetype=block",
+    "dataplacement=fdp",
+]
+
+
+@pytest.mark.parametrize("line", ATTACKS)
+def test_an_option_that_leaves_the_target_is_refused_and_named(line):
+    for text in (f"[global]\n{line}\n[a]\nrw=read\n", f"[a]\nrw=read\n{line}\nrw=read\n"):
+        with pytest.raises(ProfileError) as caught:
+            check(parse(text), DIRECTORY)
+        assert line.split("=")[0] in caught.value.message
+        assert "line" in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["a/b", "../x", "..", "a`id`", "a$b", "é", 'a"b'])
+def test_a_section_name_is_a_file_name_and_must_stay_inside(name):
+    with pytest.raises(ProfileError, match="section"):
+        check(parse(f"[{name}]\nrw=read\n"), DIRECTORY)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "filename=/dev/sda",
+        "filename=/dev/loop9:/dev/sda",
+        "filename=a:b",
+        "filename_format=x.$jobnum",
+        "nrfiles=2",
+        "nr_files=2",
+        "unlink=1",
+        "unlink",
+        "unlink_each_loop=1",
+        "ioengine=filecreate",
+        "ioengine=filedelete",
+        "ioengine=ftruncate",
+        "opendir=/dev",
+    ],
+)
+def test_a_device_is_one_file_and_its_node_stays(line):
+    with pytest.raises(ProfileError):
+        check(parse(f"[a]\nrw=write\n{line}\n"), DEVICE)
+
+
+@pytest.mark.parametrize(
+    "line", ["filename=/dev/loop9", "filename=data", "fill_device=1", "thread"]
+)
+def test_the_device_itself_may_be_named(line):
+    check(parse(f"[a]\nrw=write\n{line}\n"), DEVICE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "filename=data",
+        "filename=a:b:c",
+        "filename=sub/data.1",
+        "filename_format=bonnie.$jobnum",
+        "filename_format=$jobname.$jobnum.$filenum",
+        "mem=mmap",
+        "unlink=1",
+        "blocksize=4k",
+        "rw=randrw:8",
+        "bssplit=4k/50:8k/50",
+        "fill_device=0",
+        "buffer_pattern=0xdeadbeef",
+        "rate_iops=75% of capacity",
+    ],
+)
+def test_ordinary_options_pass(line):
+    check(parse(f"[a]\nrw=write\n{line}\n"), DIRECTORY)
+
+
+@pytest.mark.parametrize(
+    "path", ["/mnt/a;b", "/mnt/a#b", "/mnt/$HOME", "/mnt/a\nb", "/mnt/é", "/a "]
+)
+def test_a_target_that_no_job_file_can_name_is_refused(path):
+    with pytest.raises(TargetRefused):
+        check(parse("[a]\nrw=read\n"), FioTarget(kind="directory", path=path))
+
+
+def test_every_option_of_fio_342_was_judged():
+    shipped = set(option_versions().options)
+    assert not harmless() & set(OURS)
+    dangerous = {"read_iolog_chunked", "replay_skip", "merge_blktrace_file", "fdp", "plids", "comm"}
+    assert not harmless() & dangerous
+    assert "thinktime_iotime" in shipped & harmless()
+    assert json.dumps(sorted(ENGINES))
+
+
+@given(st.text(max_size=60), st.sampled_from(["filename", "filename_format", "ioengine", "mem"]))
+def test_no_value_of_a_path_option_escapes(value, key):
+    try:
+        file = parse(f"[a]\n{key}={value}\n")
+        check(file, DIRECTORY)
+    except ProfileError:
+        return
+    kept = file.sections[0].options[0].value or ""
+    assert not kept.startswith("/")
+    assert ".." not in kept.split("/")
+    assert "\n" not in kept
+    assert parse(write(file.sections)).sections[0].options[0].value == kept

@@ -1,0 +1,133 @@
+"""fio job files: parsed as fio does, split at stonewalls, written again."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.errors import ProfileError
+from diskbench.fio.jobfile import JobFile, Option, Section, groups, jobs, parse, write
+
+NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 _.+-]{0,18}[A-Za-z0-9]", fullmatch=True)
+KEYS = st.from_regex(r"[a-z][a-z0-9_-]{0,15}", fullmatch=True).filter(
+    lambda key: not key.startswith("include")
+)
+PRINTABLE = "".join(chr(c) for c in range(0x20, 0x7F) if chr(c) not in ";#")
+VALUES = st.none() | st.text(alphabet=PRINTABLE, max_size=20).map(str.strip)
+OPTIONS = st.lists(st.builds(Option, key=KEYS, value=VALUES), max_size=5).map(tuple)
+SECTIONS = st.lists(st.builds(Section, name=NAMES, options=OPTIONS), min_size=1, max_size=6).map(
+    tuple
+)
+
+
+def without_lines(file: JobFile) -> list[tuple[str, list[tuple[str, str | None]]]]:
+    return [(s.name, [(o.key, o.value) for o in s.options]) for s in file.sections]
+
+
+@given(SECTIONS)
+def test_what_is_written_is_read_again(sections):
+    sections = (*sections, Section(name="last", options=(Option(key="rw", value="read"),)))
+    assert without_lines(parse(write(sections))) == without_lines(JobFile(sections=sections))
+
+
+@given(st.text())
+def test_any_text_is_parsed_or_refused_by_name(text):
+    try:
+        parsed = parse(text)
+    except ProfileError:
+        return
+    assert parse(write(parsed.sections)) is not None
+
+
+@given(SECTIONS)
+def test_groups_hold_every_job_once_and_in_order(sections):
+    file = JobFile(sections=(*sections, Section(name="last")))
+    split = [job.name for group in groups(file) for job in group.jobs]
+    assert split == [job.name for job in jobs(file.sections)]
+
+
+def test_comments_end_a_line_wherever_they_stand():
+    file = parse("; first\n# second\n[a] ; name\nbs=4k ; small\nrw=read # reads\nthread\n")
+    assert without_lines(file) == [("a", [("bs", "4k"), ("rw", "read"), ("thread", None)])]
+
+
+def test_a_global_section_applies_only_to_jobs_after_it():
+    file = parse("[a]\nrw=read\n[global]\nbs=8k\n[b]\nrw=write\n[globalised]\nbs=16k\n[c]\nrw=read")
+    assert [job.get("bs") for job in jobs(file.sections)] == [None, "8k", "16k"]
+
+
+def test_stonewall_and_its_alias_begin_a_group():
+    file = parse("[a]\nrw=read\n[b]\nrw=read\n[c]\nwait_for_previous\nrw=read\n[d]\nstonewall=0")
+    assert [[job.name for job in group.jobs] for group in groups(file)] == [["a", "b"], ["c", "d"]]
+
+
+def test_stonewall_in_global_holds_for_each_job_but_those_that_take_it_back():
+    file = parse("[global]\nstonewall\n[a]\nrw=read\n[b]\nstonewall=0\nrw=read\n[c]\nrw=read")
+    assert [[job.name for job in group.jobs] for group in groups(file)] == [["a", "b"], ["c"]]
+
+
+def test_a_group_keeps_the_globals_before_it_and_none_after_it():
+    file = parse(
+        "[global]\nbs=4k\n[a]\nrw=read\n[global]\nbs=8k\n[b]\nstonewall\nrw=read\n"
+        "[global]\nbs=16k\n[c]\nrw=read"
+    )
+    first, second = groups(file)
+    assert [job.get("bs") for job in first.jobs] == ["4k"]
+    assert [job.get("bs") for job in second.jobs] == ["8k", "16k"]
+    assert "bs=16k" not in write(first.sections)
+    assert "stonewall" not in write(second.sections)
+
+
+def test_waiting_for_a_job_of_an_earlier_group_is_left_out():
+    file = parse("[a]\nrw=read\n[b]\nstonewall\nrw=read\n[c]\nwait_for=b\n[d]\nwait_for=a\n")
+    _, second = groups(file)
+    assert [job.get("wait_for") for job in second.jobs] == [None, "b", None]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("rw=read\n", "before any"),
+        ("[a]\ninclude /etc/passwd\n", "included"),
+        ("[a]\nincludefoo\n", "included"),
+        ("[a\nrw=read\n", "no section"),
+        ("[a]b]\nrw=read\n", "no section"),
+        ("[]\nrw=read\n", "no section"),
+        ("[a]\n=read\n", "no option name"),
+        ("[a]\nrw=read\x0bexec_prerun=id\n", "control character"),
+        ("[a]\nrw=read\rexec_prerun=id\n", "control character"),
+        ("[a]\n;" + "x" * 5000 + "\n", "longer"),
+        ("[global]\nbs=4k\n", "no job"),
+        ("[a]\nrw=read\nexit_what=all\n[b]\nstonewall\nrw=read\n", "exit_what"),
+    ],
+)
+def test_what_fio_would_read_otherwise_is_refused_with_its_line(text, named):
+    with pytest.raises(ProfileError, match=named):
+        parse_and_split(text)
+
+
+def parse_and_split(text):
+    return groups(parse(text))
+
+
+@pytest.mark.slow
+def test_fio_forms_the_same_groups(tmp_path: Path):
+    text = (
+        "[global]\nioengine=null\nsize=4k\nrw=read\n[a]\n[b]\n[c]\nstonewall\nnumjobs=3\n"
+        "[global]\nstonewall=1\n[d]\n[e]\nwait_for_previous=0\n"
+    )
+    (tmp_path / "job.fio").write_text(text)
+    done = subprocess.run(
+        ["fio", "job.fio"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    found = [line.split(":")[0] for line in done.stdout.splitlines() if "(groupid=" in line]
+    ids = [line.split("groupid=")[1][0] for line in done.stdout.splitlines() if "(groupid" in line]
+    ours = [
+        (job.name, str(index))
+        for index, group in enumerate(groups(parse(text)))
+        for job in group.jobs
+        for _ in range(int(job.get("numjobs") or 1))
+    ]
+    assert list(zip(found, ids, strict=True)) == ours

@@ -1,0 +1,126 @@
+"""Offered load: rates that depend on an earlier step (MR-11)."""
+
+import pytest
+
+from diskbench.errors import MeasurementFailed, ProfileError
+from diskbench.fio.guard import FioTarget
+from diskbench.fio.jobfile import jobs, parse
+from diskbench.fio.offered import requested_iops, resolve, saturated, share_of, stand_in
+from diskbench.fio.profiles import parse_profile
+from diskbench.fio.steps import build_steps
+from diskbench.fio.template import Rendered
+from diskbench.model.result import Measurement, StepResult
+
+TEXT = """[capacity]
+rw=randread
+size=1m
+[offered]
+stonewall
+rw=randread
+size=1m
+numjobs=8
+rate_process=poisson
+rate_iops=75% of capacity
+"""
+
+
+def steps(text=TEXT):
+    profile = parse_profile(text, name="mine")
+    target = FioTarget(kind="directory", path="/mnt/disk")
+    return build_steps(profile, Rendered(text=text, parameters={}), target, "3.33")[0]
+
+
+def result(step, iops, *, runtime_s=60.0, extra=()):
+    row = Measurement(
+        run_id="r",
+        step_index=step.index,
+        step=step.name,
+        role=step.role,
+        scope="step",
+        job=step.name,
+        job_index=0,
+        direction="read",
+        ios=int(iops * runtime_s),
+        bytes=0,
+        runtime_ns=int(runtime_s * 1e9),
+        iops=iops,
+        bytes_per_s=0.0,
+    )
+    return StepResult(
+        step_index=step.index,
+        step=step.name,
+        role=step.role,
+        started_at="",
+        finished_at="",
+        fio_exit=0,
+        fio_version="3.33",
+        measurements=(row, row.model_copy(update={"scope": "job"}), *extra),
+    )
+
+
+def test_the_rate_is_a_share_of_what_the_earlier_step_reached():
+    capacity, offered = steps()
+    assert (capacity.role, offered.role) == ("measure", "offered")
+    resolved = resolve(offered, [result(capacity, 4000.0)])
+    assert requested_iops(resolved.job) == 3000
+    (job,) = jobs(parse(resolved.job).sections)
+    assert (job.get("numjobs"), job.get("rate_iops")) == ("8", "375")
+
+
+def test_a_slow_disk_gets_fewer_workers_rather_than_a_wrong_rate():
+    capacity, offered = steps()
+    resolved = resolve(offered, [result(capacity, 100.0)])
+    assert requested_iops(resolved.job) == pytest.approx(75, rel=0.025)
+
+
+def test_of_several_rounds_the_last_counts():
+    capacity, offered = steps()
+    finished = [result(capacity, 4000.0), result(capacity, 400.0)]
+    assert requested_iops(resolve(offered, finished).job) == pytest.approx(300, rel=0.03)
+
+
+def test_a_step_without_a_reference_stays_as_it_is():
+    capacity, _ = steps()
+    assert resolve(capacity, []) is capacity
+    assert stand_in(capacity) is capacity
+
+
+def test_an_earlier_step_that_reached_nothing_fails_by_name():
+    capacity, offered = steps()
+    with pytest.raises(MeasurementFailed, match="'capacity'"):
+        resolve(offered, [result(capacity, 0.0)])
+
+
+def test_a_reference_to_a_later_or_missing_step_is_refused():
+    with pytest.raises(ProfileError, match="'later'"):
+        steps(
+            "[a]\nrw=read\nsize=1m\nrate_iops=50% of later\n[later]\nstonewall\nrw=read\nsize=1m\n"
+        )
+
+
+@pytest.mark.parametrize(
+    ("achieved", "verdict"), [(3000.0, False), (2971.0, False), (2969.0, True), (1500.0, True)]
+)
+def test_less_than_99_percent_of_the_offered_load_is_saturated(achieved, verdict):
+    capacity, offered = steps()
+    resolved = resolve(offered, [result(capacity, 4000.0)])
+    assert saturated(resolved, result(resolved, achieved)) is verdict
+
+
+def test_chance_alone_does_not_saturate_a_slow_disk():
+    capacity, offered = steps()
+    resolved = resolve(offered, [result(capacity, 100.0)])
+    assert saturated(resolved, result(resolved, 73.5)) is False
+    assert saturated(resolved, result(resolved, 70.0)) is True
+
+
+def test_a_closed_loop_is_never_called_saturated():
+    capacity, _ = steps()
+    assert saturated(capacity, result(capacity, 1.0)) is None
+
+
+def test_the_notation_is_a_percentage_of_a_step():
+    assert share_of("75% of capacity") == (0.75, "capacity")
+    assert share_of("12.5 % of a b") == (0.125, "a b")
+    assert share_of("3000") is None
+    assert share_of(None) is None

@@ -1,0 +1,196 @@
+"""Every shipped profile: fits its targets, is accepted by fio, and really runs."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from diskbench.fio.guard import FioTarget
+from diskbench.fio.jobfile import jobs, parse
+from diskbench.fio.offered import stand_in
+from diskbench.fio.profiles import shipped_names, shipped_profile
+from diskbench.fio.steps import build_steps, space_bytes
+from diskbench.fio.template import RenderContext, render
+
+TINY = {
+    "size": "16m",
+    "runtime": "1",
+    "capacity_runtime": "1",
+    "drain": "1",
+    "passes": "1",
+    "random_passes": "1",
+    "chars": "64k",
+    "files": "200",
+    "random_files": "50",
+    "seeks": "200",
+    "count": "2000",
+    "steps": "2",
+    "pause": "0",
+    "cached_runtime": "1",
+    "warm_up": "0",
+    "mixes": "100 65 0",
+    "block_sizes": "64k 4k",
+    "depths": "1 4",
+    "workers": "2",
+}
+CONTEXT = RenderContext(cores=2, memory_bytes=4 << 30, fio_version="3.33", engines=("libaio",))
+
+
+def tiny_steps(name, target):
+    profile = shipped_profile(name)
+    known = {p.name for p in profile.parameters}
+    overrides = {key: value for key, value in TINY.items() if key in known}
+    context = CONTEXT.model_copy(update={"target_kind": target.kind})
+    return build_steps(profile, render(profile, overrides, context), target, "3.33")
+
+
+def steps_at(name, target, version="3.33"):
+    profile = shipped_profile(name)
+    context = CONTEXT.model_copy(update={"target_kind": target.kind})
+    return build_steps(profile, render(profile, {}, context), target, version)
+
+
+DIRECTORY = FioTarget(kind="directory", path="/mnt/disk")
+DEVICE = FioTarget(kind="device", path="/dev/loop99")
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_it_fits_every_target_it_names(name):
+    targets = {"directory": DIRECTORY, "device": DEVICE}
+    for kind in shipped_profile(name).targets:
+        steps, _ = steps_at(name, targets[kind])
+        assert space_bytes(steps) > 0
+        assert all(step.expected_s > 0 for step in steps)
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_fio_accepts_each_step(name, tmp_path: Path):
+    steps, _ = tiny_steps(name, FioTarget(kind="directory", path=str(tmp_path)))
+    files = []
+    for step in steps:
+        files.append(f"{step.index}.fio")
+        (tmp_path / files[-1]).write_text(stand_in(step).job)
+    done = subprocess.run(
+        ["fio", "--parse-only", *files],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_what_is_read_was_written_before(name):
+    steps, _ = steps_at(name, DIRECTORY)
+    written: set[str] = set()
+    for step in steps:
+        for job in jobs(parse(step.job).sections):
+            if "file" in (job.get("ioengine") or ""):
+                continue
+            named = {o.value for o in job.options if o.name == "filename"} or {
+                job.get("filename_format")
+            }
+            if "w" not in (job.get("rw") or "").replace("rw", "") or "rw" in (job.get("rw") or ""):
+                assert named <= written, f"{step.name} reads {named}"
+            written |= named
+
+
+@pytest.mark.parametrize("name", sorted(set(shipped_names()) - {"bonnie"}))
+def test_it_runs_on_the_oldest_fio_too(name):
+    steps, _ = steps_at(name, DIRECTORY, version="3.16")
+    assert steps
+
+
+def test_quick_takes_about_half_a_minute():
+    steps, _ = steps_at("quick", DIRECTORY)
+    assert 20 < sum(step.expected_s for step in steps) < 40
+
+
+def test_gobonniego_uses_twice_the_memory_and_one_worker_a_core():
+    steps, _ = steps_at("gobonniego", DIRECTORY)
+    assert space_bytes(steps) == 2 * CONTEXT.memory_bytes
+    assert jobs(parse(steps[0].job).sections)[0].get("numjobs") == "2"
+
+
+def test_dd_writes_what_the_post_wrote():
+    steps, _ = steps_at("dd", DIRECTORY)
+    assert jobs(parse(steps[0].job).sections)[0].get("size") == str(4096 * 100 * 1024)
+
+
+def test_random_metadata_of_bonnie_stays_within_2000_files():
+    steps, _ = steps_at("bonnie", DIRECTORY)
+    for step in steps:
+        job = jobs(parse(step.job).sections)[0]
+        if job.get("file_service_type") == "random":
+            assert int(job.get("nrfiles") or 0) <= 2000
+
+
+def test_diskspd_stays_below_the_throttle_of_the_post():
+    steps, _ = steps_at("diskspd", DIRECTORY)
+    for step in steps[1:]:
+        assert int(jobs(parse(step.job).sections)[0].get("rate") or 0) < 32_000_000
+
+
+def test_the_snia_matrix_is_56_minutes_a_round_and_steady_on_writes():
+    steps, loop = steps_at("snia-iops", DIRECTORY)
+    assert loop is not None
+    assert (loop.first, loop.tracked, loop.direction) == (1, "r0w100-4k", "write")
+    assert sum(step.expected_s for step in steps[loop.first :]) == 56 * 60
+
+
+def test_sustained_drains_longer_than_a_20_gib_gp2_bursts():
+    steps, loop = steps_at("sustained", DIRECTORY)
+    drain = next(step for step in steps if step.name == "drain")
+    assert drain.expected_s >= 1.2 * 1862
+    assert loop is not None
+    assert steps[loop.first].name == "sustained"
+
+
+def test_offload_is_used_only_where_fio_does_not_hang():
+    profile = shipped_profile("offered-load")
+    for version, mode in (("3.33", None), ("3.41", None), (None, None), ("3.42", "offload")):
+        context = CONTEXT.model_copy(update={"fio_version": version})
+        steps, _ = build_steps(profile, render(profile, {}, context), DIRECTORY, version)
+        job = jobs(parse(steps[-1].job).sections)[0]
+        assert job.get("io_submit_mode") == mode
+        assert job.get("rate_process") == "poisson"
+        assert job.get("ioengine") == "psync"
+
+
+def test_local_nvme_is_filled_twice_and_a_network_disk_once():
+    profile = shipped_profile("fill")
+    for transport, passes in (("nvme", 2), ("virtio", 1), (None, 1)):
+        context = CONTEXT.model_copy(update={"transport": transport})
+        assert render(profile, {}, context).parameters["passes"] == passes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shipped_names())
+def test_it_really_runs(name, tmp_path: Path):
+    target = tmp_path / "target"
+    target.mkdir()
+    steps, _ = tiny_steps(name, FioTarget(kind="directory", path=str(target)))
+    for step in steps:
+        directory = tmp_path / f"step-{step.index}"
+        directory.mkdir()
+        (directory / "job.fio").write_text(stand_in(step).job)
+        done = subprocess.run(
+            ["fio", "--output-format=json+", "--eta=never", "job.fio"],
+            cwd=directory,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        document = json.loads(done.stdout[done.stdout.index("{") :])
+        ios = sum(j[d]["total_ios"] for j in document["jobs"] for d in ("read", "write"))
+        assert ios > 0
+        assert all(j["error"] == 0 for j in document["jobs"])
+        assert list(directory.glob("fio_bw.*.log"))
+    outside = [p for p in tmp_path.iterdir() if p.name != "target" and "step-" not in p.name]
+    assert not outside

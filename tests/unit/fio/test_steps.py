@@ -1,0 +1,159 @@
+"""Steps: a stonewall group each, complete, placed on the target, with time and space."""
+
+import pytest
+
+from diskbench.errors import ProfileError
+from diskbench.fio.guard import FioTarget
+from diskbench.fio.jobfile import jobs, parse
+from diskbench.fio.profiles import parse_profile
+from diskbench.fio.steps import build_steps, space_bytes
+from diskbench.fio.template import RenderContext, render
+
+DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")
+DEVICE = FioTarget(kind="device", path="/dev/loop9", capacity_bytes=1 << 30)
+HEAD = "title: t\nquestion: q\nsource: s\n"
+
+
+def build(body, matter="", target=DIRECTORY, version="3.33"):
+    text = f"---\n{HEAD}{matter}---\n{body}" if matter is not None else body
+    profile = parse_profile(text, name="mine")
+    context = RenderContext(target_kind=target.kind, size_bytes=target.size_bytes)
+    return build_steps(profile, render(profile, {}, context), target, version)
+
+
+def job(step):
+    return jobs(parse(step.job).sections)[0]
+
+
+TWO = "[global]\nfilename=data\nsize=1m\n[a]\nrw=write\n[b]\nstonewall\nrw=read\ndirect=0\n"
+
+
+def test_each_group_is_a_step_with_what_every_step_has():
+    (a, b), loop = build(TWO)
+    assert [a.index, b.index, a.name, b.name] == [0, 1, "a", "b"]
+    assert loop is None
+    for step in (a, b):
+        assert job(step).get("directory") == DIRECTORY.path
+        assert job(step).get("write_hist_log") == "fio"
+        assert job(step).get("log_avg_msec") == "1000"
+        assert job(step).get("refill_buffers") == "1"
+    assert (job(a).get("direct"), job(b).get("direct")) == ("1", "0")
+
+
+def test_a_plain_job_file_keeps_fios_own_defaults():
+    (step,), _ = build("[a]\nrw=write\nsize=1m\n", matter=None)
+    assert job(step).get("direct") is None
+    assert job(step).get("refill_buffers") is None
+    assert job(step).get("write_lat_log") == "fio"
+
+
+def test_on_a_device_every_file_name_becomes_the_device():
+    steps, _ = build(TWO, target=DEVICE)
+    for step in steps:
+        named = [o.value for o in job(step).options if o.name == "filename"]
+        assert named == ["/dev/loop9"]
+        assert job(step).get("allow_file_create") == "0"
+        assert job(step).get("directory") is None
+
+
+def test_a_colon_in_the_target_is_escaped():
+    target = FioTarget(kind="directory", path="/mnt/a:b")
+    (step, _), _ = build(TWO, target=target)
+    assert "directory=/mnt/a\\:b\n" in step.job
+
+
+def test_an_old_fio_gets_no_options_it_would_misread():
+    (old, _), _ = build(TWO, version="3.16")
+    assert job(old).get("lat_percentiles") is None
+    (new, _), _ = build(TWO, version="3.18")
+    assert job(new).get("slat_percentiles") == "1"
+
+
+def test_roles_and_page_cache_come_from_the_front_matter():
+    (a, b), _ = build(TWO, matter="roles: {a: fill}\npage_cache: keep\ndrop_caches_every_s: 3\n")
+    assert (a.role, b.role) == ("fill", "measure")
+    assert (b.page_cache, b.drop_caches_every_s) == ("keep", 3)
+
+
+def test_a_loop_begins_after_the_fill_or_where_it_says():
+    matter = "roles: {a: fill}\nloop: {tracked: b, direction: read}\n"
+    loop = build(TWO, matter=matter)[1]
+    assert loop is not None
+    assert (loop.first, loop.tracked, loop.max_rounds) == (1, "b", 25)
+    named = build(TWO, matter="loop: {first: a, tracked: b, direction: read}\n")[1]
+    assert named is not None
+    assert named.first == 0
+
+
+def test_a_loop_around_a_step_that_there_is_not_is_refused():
+    with pytest.raises(ProfileError, match="'c'"):
+        build(TWO, matter="loop: {tracked: c, direction: read}\n")
+
+
+def test_two_steps_of_one_name_are_numbered():
+    steps, _ = build("[global]\nsize=1m\nrw=read\nstonewall\n[a]\n[a]\n[a]\n")
+    assert [s.name for s in steps] == ["a", "a#2", "a#3"]
+
+
+def test_a_time_based_step_takes_its_time():
+    body = "[a]\nrw=read\nsize=1g\ntime_based\nruntime=1m\nramp_time=5\nstartdelay=2s\n"
+    (step,), _ = build(body)
+    assert step.expected_s == 67
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds"),
+    [
+        ("rw=write\nbs=1m\nsize=100000000", 1),
+        ("rw=write\nbs=1m\nsize=100000000\nloops=2", 2),
+        ("rw=randread\nbs=4k\nsize=12288000", 1),
+        ("rw=read\nsize=1g\nruntime=3", 3),
+        ("rw=read\nsize=1g\nrate=128m", 8),
+        ("rw=write\nbs=4k\nsize=4m\nfdatasync=1", 0.3),
+        ("rw=write\nioengine=filecreate\nnrfiles=10000\nfilesize=4k", 1),
+    ],
+)
+def test_a_size_bound_step_is_estimated_at_the_stated_rate(options, seconds):
+    (step,), _ = build(f"[a]\n{options}\n")
+    assert step.expected_s == pytest.approx(seconds, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("body", "mib"),
+    [
+        (TWO, 1),
+        ("[a]\nrw=write\nsize=8m\n[b]\nrw=write\nsize=8m\n", 16),
+        ("[a]\nrw=write\nsize=8m\nnumjobs=4\n", 32),
+        ("[a]\nrw=write\nsize=8m\nfilename=x\nnumjobs=4\n", 8),
+        ("[a]\nrw=write\nsize=8m\nfilename=x:y\n", 8),
+        ("[a]\nrw=write\nfilesize=8m\nnrfiles=3\n", 24),
+        ("[a]\nrw=write\nfilename_format=f.$jobnum\nsize=8m\nnumjobs=2\n", 16),
+        ("[a]\nrw=write\nfilename=x\nsize=8m\noffset=4m\n", 12),
+        ("[a]\nrw=write\nioengine=null\nsize=8g\n", 0),
+    ],
+)
+def test_space_is_that_of_the_files_fio_lays_out(body, mib):
+    steps, _ = build(body)
+    assert space_bytes(steps) == mib << 20
+
+
+def test_a_profile_larger_than_the_users_size_is_refused():
+    target = DIRECTORY.model_copy(update={"size_bytes": 1 << 20})
+    with pytest.raises(ProfileError, match="--size"):
+        build("[a]\nrw=write\nsize=8m\n", target=target)
+
+
+def test_the_users_size_is_used_where_a_job_file_names_none():
+    target = FioTarget(kind="device", path="/dev/loop9", size_bytes=1 << 20)
+    (step,), _ = build("[a]\nrw=write\n", matter=None, target=target)
+    assert job(step).get("size") == str(1 << 20)
+
+
+def test_a_percentage_counts_of_the_device():
+    steps, _ = build("[a]\nrw=write\nsize=50%\n", target=DEVICE)
+    assert space_bytes(steps, DEVICE.capacity_bytes) == 1 << 29
+
+
+def test_a_profile_may_not_touch_what_diskbench_logs():
+    with pytest.raises(ProfileError, match="write_lat_log"):
+        build("[a]\nrw=read\nsize=1m\nwrite_lat_log=/tmp/x\n")

@@ -1,0 +1,140 @@
+"""Parameters are typed and checked, templates are strict and kept in their room."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.errors import InvalidValue, ProfileError, UnknownName
+from diskbench.fio.profiles import Parameter, parse_profile
+from diskbench.fio.template import RenderContext, parse_duration_s, read_value, render
+
+CONTEXT = RenderContext(cores=4, memory_bytes=8 << 30, engines=("psync", "libaio"))
+
+
+def profile(body, parameters=""):
+    head = "title: t\nquestion: q\nsource: s\n"
+    return parse_profile(f"---\n{head}{parameters}---\n{body}", name="mine")
+
+
+SIZE = """parameters:
+  size: {kind: size, default: "{{ target.size_bytes or '4g' }}", help: h, minimum: 4096}
+  runtime: {kind: duration, default: 5m, help: h, minimum: 1, maximum: 3600}
+  workers: {kind: int, default: "{{ host.cores * 2 }}", help: h}
+"""
+
+
+def test_defaults_are_worked_out_from_host_and_target():
+    text = render(profile("{{ size }} {{ runtime }} {{ workers }}", SIZE), {}, CONTEXT)
+    assert text.text == f"{4 << 30} 300 8"
+    assert text.parameters == {"size": 4 << 30, "runtime": 300, "workers": 8}
+
+
+def test_the_users_size_reaches_the_template():
+    context = CONTEXT.model_copy(update={"size_bytes": 1 << 20})
+    assert render(profile("{{ size }}", SIZE), {}, context).text == str(1 << 20)
+
+
+def test_set_replaces_a_default_and_is_read_as_its_kind():
+    overrides = {"size": "64k", "runtime": "1m"}
+    assert render(profile("{{ size }} {{ runtime }}", SIZE), overrides, CONTEXT).text == "65536 60"
+
+
+def test_an_unknown_parameter_lists_the_known_ones():
+    with pytest.raises(UnknownName) as caught:
+        render(profile("", SIZE), {"runtme": "1"}, CONTEXT)
+    assert "runtime" in caught.value.advice
+    assert "size" in caught.value.advice
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("size", "many"),
+        ("size", "0"),
+        ("size", "-1"),
+        ("runtime", "0"),
+        ("runtime", "2h"),
+        ("runtime", "soon"),
+        ("workers", "1.5"),
+        ("workers", "x"),
+    ],
+)
+def test_a_value_out_of_kind_or_range_is_named(key, value):
+    with pytest.raises(InvalidValue, match=key):
+        render(profile("", SIZE), {key: value}, CONTEXT)
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=30))
+def test_no_value_brings_a_line_or_a_comment(text):
+    parameter = Parameter(name="p", default="", help="h")
+    try:
+        value = read_value(parameter, text)
+    except InvalidValue:
+        return
+    assert not set(str(value)) & set("\n\r;#$`'\"{}[]\\")
+
+
+@pytest.mark.parametrize("value", ["4k\nexec_prerun=id", "4k\n", "a;b", "{{ 1 }}", "[x]", "$HOME"])
+def test_a_value_cannot_inject_an_option(value):
+    with pytest.raises(InvalidValue):
+        read_value(Parameter(name="p", default="", help="h"), value)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_a_float_is_a_number(value):
+    with pytest.raises(InvalidValue):
+        read_value(Parameter(name="p", default=1.0, help="h", kind="float"), value)
+
+
+def test_an_undefined_variable_is_named_with_its_line_in_the_file():
+    with pytest.raises(ProfileError) as caught:
+        render(profile("[a]\nrw=read\nbs={{ blocksize }}\n"), {}, CONTEXT)
+    assert "'blocksize'" in caught.value.message
+    assert "line 8" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{% if %}",
+        "{{ 1 // 0 }}",
+        "{{ ''.__class__.__mro__ }}",
+        "{{ host.nothing }}",
+        "{% include 'x' %}",
+    ],
+)
+def test_a_wrong_or_prying_template_is_refused(body):
+    with pytest.raises(ProfileError):
+        render(profile(body), {}, CONTEXT)
+
+
+def test_a_plain_job_file_is_not_expanded():
+    text = "[a]\nrw=read\ndescription={{ x }}\n"
+    plain = parse_profile(text, name="plain")
+    assert render(plain, {}, CONTEXT).text == text
+
+
+@pytest.mark.parametrize(
+    ("engines", "chosen"),
+    [(("psync", "io_uring"), "io_uring"), ((), "libaio"), (("psync",), "psync")],
+)
+def test_the_best_engine_of_the_target_is_offered(engines, chosen):
+    context = CONTEXT.model_copy(update={"engines": engines})
+    assert render(profile("{{ engine }}"), {}, context).text == chosen
+
+
+@pytest.mark.parametrize(
+    ("model", "local"),
+    [
+        (None, True),
+        ("Amazon Elastic Block Store", False),
+        ("Amazon EC2 NVMe Instance Storage", True),
+    ],
+)
+def test_local_nvme_is_told_from_network_nvme(model, local):
+    context = CONTEXT.model_copy(update={"transport": "nvme", "model": model})
+    assert context.is_local_nvme is local
+
+
+def test_durations_are_seconds():
+    assert [parse_duration_s(t) for t in ("90", "1.5m", "24h", "1d")] == [90, 90, 86400, 86400]

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -180,7 +181,7 @@ def _parse_only(profile: Profile, step: Step, directory: Path) -> None:
         said = "; ".join(line for line in done.stderr.splitlines() if line.strip())
         raise ProfileError(
             f"profile {profile.name!r}, step {step.name!r}: fio refuses it: {said}",
-            advice=f"see the job file: diskbench profiles render {profile.name} --step {step.index}",
+            advice=f"see it: diskbench profiles render {profile.name} --step {step.index}",
         )
 
 
@@ -205,6 +206,7 @@ def _build(
     return steps, loop, version
 
 
+@cache
 def _fio(flag: str) -> str | None:
     """What `fio FLAG` prints; None where there is no fio."""
     try:

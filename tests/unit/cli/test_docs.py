@@ -1,0 +1,84 @@
+"""What the pages show is what the program does."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from diskbench.cli.lazy import COMMANDS, load
+
+ROOT = Path(__file__).parents[3]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+HELP = re.compile(r"<!-- diskbench --help -->\n```text\n(.*?)```", re.DOTALL)
+
+
+def shown_help() -> str:
+    script = "from diskbench.cli.main import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", script, "--help"],
+        env=os.environ | {"COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_the_readme_shows_the_help_as_it_is():
+    """To bring it up to date: COLUMNS=80 diskbench --help, pasted between the fences."""
+    found = HELP.search((ROOT / "README.md").read_text())
+    assert found
+    assert found.group(1).strip() == shown_help().strip()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_files_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def command_lines() -> list[str]:
+    found = []
+    for page in PAGES:
+        for line in page.read_text().splitlines():
+            text = line.strip()
+            if line.startswith("    ") and text.startswith("diskbench "):
+                found.append(text)
+            found += re.findall(r"`(diskbench [a-z][^`]*)`", line)
+    return found
+
+
+@pytest.mark.parametrize("line", sorted(set(command_lines())))
+def test_commands_that_are_shown_exist_with_their_options(line):
+    name, *words = shlex.split(line, comments=True)[1:]
+    if name.startswith("-"):
+        return
+    assert name in COMMANDS
+    command = load(name)
+    subcommands = getattr(command, "commands", {})
+    if words and subcommands and not words[0].startswith("-"):
+        name, *words = words
+        assert name in subcommands
+        command = subcommands[name]
+    known = {"-h", "--help"} | {flag for one in command.params for flag in one.opts}
+    assert {word.partition("=")[0] for word in words if word.startswith("-")} <= known
+
+
+def test_every_warning_stands_in_the_method():
+    source = (ROOT / "src/diskbench/fio/warnings.py").read_text()
+    given = set(re.findall(r'code="([a-z-]+)"', source))
+    method = (ROOT / "docs/METHOD.md").read_text()
+    table = method.split("## Reasons to doubt")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert {code for row in rows for code in re.findall(r"`([a-z-]+)`", row)} == given
+
+
+def test_every_page_is_listed():
+    listed = (ROOT / "docs/index.md").read_text()
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = str(page.relative_to(ROOT / "docs"))
+        assert name == "index.md" or f"({name})" in listed, name

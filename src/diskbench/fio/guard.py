@@ -45,6 +45,9 @@ OURS: Final = {
 """Options that diskbench sets itself: the same for every step, or its output could not be read."""
 # fmt: on
 
+SIZES: Final = frozenset({"size", "filesize", "io_size", "offset", "offset_increment", "numjobs"})
+"""Options from which the space on the target is worked out."""
+
 MEMORY: Final = frozenset({"malloc", "shm", "mmap", "mmapshared"})
 
 _PLAIN_VALUE = re.compile(r"[$`\\]")
@@ -120,6 +123,8 @@ def _problem(option: Option, target: FioTarget) -> str | None:
         return "this option is not known to leave the rest of the machine alone"
     if name != "filename_format" and _PLAIN_VALUE.search(value):
         return "$, backtick and backslash are expanded by fio or a shell; templates use {{ … }}"
+    if "(" in value and name in SIZES:
+        return "diskbench works out no sums; write the number, as it checks the space"
     if "'" in value or '"' in value:
         return "quotes make fio read a file or keep them in a name"
     return special(value, target) if special else None

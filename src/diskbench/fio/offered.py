@@ -78,7 +78,8 @@ def requested_iops(job: str) -> float | None:
     rates = [
         float(rate) * count(found, "numjobs")
         for found in jobs(parse(job).sections)
-        if (rate := (found.get("rate_iops") or "").split(",")[0]).isdigit()
+        for rate in (found.get("rate_iops") or "").split(",")
+        if rate.strip().isdigit()
     ]
     return sum(rates) if rates else None
 
@@ -123,5 +124,16 @@ def _filled(section: Section, job: Job, rates: Mapping[str, float], step: str) -
     clones = max(1, min(count(job, "numjobs"), int(total // CLONE_IOPS)))
     each = max(1, round(total / clones))
     kept = tuple(o for o in section.options if o.name not in {"rate_iops", "numjobs"})
-    dealt = (Option(key="numjobs", value=str(clones)), Option(key="rate_iops", value=str(each)))
+    rate = _by_direction(job, each)
+    dealt = (Option(key="numjobs", value=str(clones)), Option(key="rate_iops", value=rate))
     return section.model_copy(update={"options": kept + dealt})
+
+
+def _by_direction(job: Job, each: int) -> str:
+    """A clone's rate as fio takes it: one number holds for each direction, so a mix names two."""
+    if (job.get("rw") or "").split(":")[0] not in {"rw", "readwrite", "randrw"}:
+        return str(each)
+    written = job.get("rwmixwrite")
+    read_percent = 100 - int(written) if written else count(job, "rwmixread", 50)
+    reads = min(max(round(each * read_percent / 100), 1), max(each - 1, 1))
+    return f"{reads},{max(each - reads, 1)}"

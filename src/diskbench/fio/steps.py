@@ -115,7 +115,7 @@ def _common(profile: Profile, group: Group, target: FioTarget, fio_version: str 
     """diskbench's own [global]: the defaults first, so that the profile's may replace them."""
     # A plain job file keeps fio's own defaults: it must run as its author knows it.
     options = dict(DEFAULTS) if profile.is_template else {}
-    if target.size_bytes and _lacks_size(group):
+    if target.size_bytes and _lacks_size(group, target):
         options["size"] = str(target.size_bytes)
     if target.kind == "device":
         options |= {"filename": escape(target.path), "allow_file_create": "0"}
@@ -127,9 +127,13 @@ def _common(profile: Profile, group: Group, target: FioTarget, fio_version: str 
     return Section(name="global", options=tuple(Option(key=k, value=v) for k, v in options.items()))
 
 
-def _lacks_size(group: Group) -> bool:
-    sized = [j.get("size") is not None or j.get("filesize") is not None for j in group.jobs]
-    return not any(sized)
+def _lacks_size(group: Group, target: FioTarget) -> bool:
+    """Whether a job would take all it can: a device whole, or no size where fio wants one."""
+    unsized = [job for job in group.jobs if job.get("size") is None]
+    if target.kind == "device":
+        return bool(unsized)
+    has_files = any(job.get("filesize") is not None for job in group.jobs)
+    return bool(unsized) and not has_files
 
 
 def _placed(group: Group, target: FioTarget) -> tuple[Section, ...]:

@@ -85,6 +85,7 @@ ATTACKS = [
     "percentile_list=1",
     "clat_percentiles=0",
     "size=$mb_memory",
+    "size=(1g*2)",
     "numjobs=$ncpus+1",
     "description=`id`",
     "runtime=$(id)",

@@ -67,6 +67,15 @@ def test_the_rate_is_a_share_of_what_the_earlier_step_reached():
     assert (job.get("numjobs"), job.get("rate_iops")) == ("8", "375")
 
 
+def test_a_mix_offers_each_direction_its_share():
+    text = TEXT.replace("size=1m\nnumjobs", "rw=randrw\nrwmixread=70\nsize=1m\nnumjobs")
+    capacity, offered = steps(text)
+    resolved = resolve(offered, [result(capacity, 4000.0)])
+    (job,) = jobs(parse(resolved.job).sections)
+    assert job.get("rate_iops") == "262,113"
+    assert requested_iops(resolved.job) == 3000
+
+
 def test_a_slow_disk_gets_fewer_workers_rather_than_a_wrong_rate():
     capacity, offered = steps()
     resolved = resolve(offered, [result(capacity, 100.0)])

@@ -149,6 +149,13 @@ def test_the_users_size_is_used_where_a_job_file_names_none():
     assert job(step).get("size") == str(1 << 20)
 
 
+def test_no_job_takes_a_whole_device_when_the_user_gave_a_size():
+    target = FioTarget(kind="device", path="/dev/loop9", size_bytes=1 << 20)
+    (step,), _ = build("[a]\nrw=write\n[b]\nrw=write\nsize=64k\n", matter=None, target=target)
+    sizes = [j.get("size") for j in jobs(parse(step.job).sections)]
+    assert sizes == [str(1 << 20), "64k"]
+
+
 def test_a_percentage_counts_of_the_device():
     steps, _ = build("[a]\nrw=write\nsize=50%\n", target=DEVICE)
     assert space_bytes(steps, DEVICE.capacity_bytes) == 1 << 29

@@ -4,6 +4,7 @@ import io
 import os
 import stat
 import time
+from pathlib import Path
 
 import pytest
 
@@ -127,7 +128,10 @@ def test_fetch_gives_up_on_silence(host):
 
 
 def test_a_full_disk_here_is_not_taken_for_a_broken_connection(host):
-    with open("/dev/full", "wb", buffering=0) as full, pytest.raises(OSError, match="No space"):
+    with (
+        Path("/dev/full").open("wb", buffering=0) as full,
+        pytest.raises(OSError, match="No space"),
+    ):
         host.fetch("echo x", full)
 
 

@@ -31,5 +31,3 @@ def ssh_config(sshd, proxy, tmp_path, monkeypatch) -> Path:
     path.write_text(sshd.config_block("direct") + sshd.config_block("flaky", port=proxy.port))
     monkeypatch.setenv("DISKBENCH_SSH_CONFIG", str(path))
     return path
-
-

@@ -203,7 +203,7 @@ def judge(
 def check_device(
     host: Host, path: str, destroy_data: str, size_bytes: int | None = None
 ) -> DeviceProof:
-    """Look at `path` and prove that it may be written to, or raise TargetRefused with all reasons."""
+    """Look at `path`: the proof that it may be written to, or TargetRefused with all reasons."""
     found = inspect(host, path)
     return judge(found, path, destroy_data, size_bytes, host_name=host.name)
 

@@ -91,7 +91,8 @@ def verify(route: Route, known: tuple[KnownKey, ...], key_type: str, key: bytes)
         line = (same_type or plain)[0]
         raise HostUnavailable(
             f"THE HOST KEY OF {route.typed} HAS CHANGED: it shows the {key_type} key "
-            f"{fingerprint}, but {line.file} line {line.line} holds {line.key_type} {fingerprint_of(line.key)}. "
+            f"{fingerprint}, but {line.file} line {line.line} holds {line.key_type} "
+            f"{fingerprint_of(line.key)}. "
             "Somebody may stand between you and the host",
             advice="ask who runs the host whether its key was changed; only then remove the old "
             f"one: ssh-keygen -R '{route.key_name}' -f {line.file}",

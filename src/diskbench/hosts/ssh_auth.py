@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import paramiko
@@ -19,8 +20,24 @@ def login(transport: paramiko.Transport, route: Route) -> None:
 
     Passwords are not asked for: a run must be able to log in again by itself after a break.
     """
+    with _agent_keys(route) as held:
+        tried = _try_keys(transport, route, held)
+    if transport.is_authenticated():
+        return
+    listed = "; ".join(tried) or "no key was found"
+    raise HostUnavailable(
+        f"{route.typed} refuses the login of {route.user} ({listed})",
+        advice=f"`ssh -o BatchMode=yes {route.typed} true` must work; keys with a passphrase "
+        "belong in the agent (ssh-add)",
+    )
+
+
+def _try_keys(
+    transport: paramiko.Transport, route: Route, held: tuple[paramiko.AgentKey, ...]
+) -> list[str]:
+    """Offer key after key until one is taken; returns what became of those that were not."""
     tried: list[str] = []
-    for label, key in _keys(route, tried):
+    for label, key in _keys(route, held, tried):
         try:
             transport.auth_publickey(route.user, key)
         except paramiko.BadAuthenticationType as error:
@@ -35,20 +52,16 @@ def login(transport: paramiko.Transport, route: Route) -> None:
                 break
             continue
         if transport.is_authenticated():
-            return
+            break
         tried.append(f"{label}: accepted, but the host wants a second factor")
-    listed = "; ".join(tried) or "no key was found"
-    raise HostUnavailable(
-        f"{route.typed} refuses the login of {route.user} ({listed})",
-        advice=f"`ssh -o BatchMode=yes {route.typed} true` must work; keys with a passphrase "
-        "belong in the agent (ssh-add)",
-    )
+    return tried
 
 
-def _keys(route: Route, tried: list[str]) -> Iterator[tuple[str, paramiko.PKey]]:
+def _keys(
+    route: Route, held: tuple[paramiko.AgentKey, ...], tried: list[str]
+) -> Iterator[tuple[str, paramiko.PKey]]:
     """Keys in OpenSSH's order: those of the agent, then identity files; why one is left out goes
     to `tried`."""
-    held = _agent_keys(route)
     public = {k for file in route.identity_files if (k := _public_blob(file)) is not None}
     seen: set[bytes] = set()
     for key in sorted(held, key=lambda k: k.asbytes() not in public):
@@ -72,14 +85,22 @@ def _keys(route: Route, tried: list[str]) -> Iterator[tuple[str, paramiko.PKey]]
             yield str(file), loaded
 
 
-def _agent_keys(route: Route) -> tuple[paramiko.AgentKey, ...]:
-    """The agent's keys. IdentityAgent other than SSH_AUTH_SOCK's is not followed."""
+@contextlib.contextmanager
+def _agent_keys(route: Route) -> Iterator[tuple[paramiko.AgentKey, ...]]:
+    """The agent's keys, good while the block lasts. IdentityAgent is followed as far as `none`; any
+    other than SSH_AUTH_SOCK's is not."""
     if route.identity_agent == "none":
-        return ()
+        yield ()
+        return
     try:
-        return paramiko.Agent().get_keys()
+        agent = paramiko.Agent()
     except (OSError, paramiko.SSHException):
-        return ()
+        yield ()
+        return
+    try:
+        yield agent.get_keys()
+    finally:
+        agent.close()
 
 
 def _public_blob(file: Path) -> bytes | None:

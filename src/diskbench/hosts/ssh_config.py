@@ -15,7 +15,9 @@ CONFIG_VARIABLE = "DISKBENCH_SSH_CONFIG"
 """An OpenSSH configuration to use in place of ~/.ssh/config; `ssh -F`."""
 
 _ADDRESS = re.compile(
-    r"^(?:(?P<user>[^@\s]+)@)?(?:\[(?P<v6>[^\]\s]+)\]|(?P<host>[^\s\[\]]+?))(?::(?P<port>\d+))?$"
+    r"^(?:(?P<user>\S+)@)?"
+    r"(?:\[(?P<v6>[^\]\s]+)\]|(?P<host>[^\s\[\]@:]+))"
+    r"(?::(?P<port>[0-9]{1,5}))?$"
 )
 
 
@@ -51,7 +53,7 @@ def parse_address(text: str) -> Address:
     Raises InvalidValue for anything else. A bare IPv6 address has no port.
     """
     bare = text.rpartition("@")[2]
-    if bare.count(":") > 1 and not bare.startswith("["):
+    if bare.count(":") > 1 and not bare.startswith("[") and not re.search(r"\s", text):
         user = text.rpartition("@")[0] or None
         return Address(_safe(bare, text), user)
     found = _ADDRESS.match(text)

@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -81,7 +82,7 @@ def test_a_tick_is_never_negative(pairs, start):
         LiveTotals(start + i, float(i), Totals(ios, size, size, ios))
         for i, (ios, size) in enumerate(pairs)
     ]
-    for before, now in zip(points, points[1:], strict=False):
+    for before, now in pairwise(points):
         made = tick(before, now)
         assert made.read_iops >= 0
         assert made.read_bytes_per_s >= 0

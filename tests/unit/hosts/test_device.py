@@ -31,7 +31,7 @@ def refused(device, identity, size=None):
 def test_an_empty_loop_device_passes_by_its_backing_file(make_loop):
     device, image = make_loop()
     proof = check_device(HERE, device, str(image), 32 * MIB)
-    number = os.stat(device).st_rdev
+    number = Path(device).stat().st_rdev
     assert proof.path == device
     assert proof.number == f"{os.major(number)}:{os.minor(number)}"
     assert (proof.identity, proof.size_bytes) == (str(image), 32 * MIB)
@@ -112,7 +112,7 @@ def test_a_device_that_somebody_holds_open_exclusively(make_loop):
 
 def test_a_device_that_somebody_merely_reads(make_loop):
     device, image = make_loop()
-    with open(device, "rb"):
+    with Path(device).open("rb"):
         assert f"is held open by process {os.getpid()} " in refused(device, image)
 
 

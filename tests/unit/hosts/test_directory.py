@@ -79,7 +79,7 @@ def test_an_install_that_cannot_work_says_why(monkeypatch, tmp_path):
         install_fio(HERE)
 
 
-def test_a_workspace_that_somebody_else_made_is_not_used(target, tmp_path):
+def test_a_workspace_that_somebody_else_made_is_not_used(target):
     subprocess.run(["install", "-d", "-o", "65534", target.state_dir], check=True)
     with pytest.raises(MeasurementFailed, match="belongs to somebody else"):
         make_workspace(HERE, target)

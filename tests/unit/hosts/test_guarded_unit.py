@@ -1,6 +1,5 @@
-"""What the unit itself looks at just before fio starts: the disk may have changed since it passed."""
+"""What the unit looks at just before fio starts: the disk may have changed since it passed."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -118,7 +117,8 @@ def fs_target(make_loop, target):
             update={
                 "kind": "device", "path": device, "device": device, "identity": guard.identity,
                 "device_number": guard.number, "device_size_bytes": guard.size_bytes,
-                "filesystem": kind, "work_dir": f"{target.state_dir}/mnt/{Path(target.state_dir).name}",
+                "filesystem": kind,
+                "work_dir": f"{target.state_dir}/mnt/{Path(target.state_dir).name}",
             }
         )  # fmt: skip
         made.append(on_device)
@@ -131,7 +131,10 @@ def fs_target(make_loop, target):
 
 def on_disk(device):
     done = subprocess.run(
-        ["blkid", "-p", "-o", "value", "-s", "TYPE", device], capture_output=True, text=True, check=False
+        ["blkid", "-p", "-o", "value", "-s", "TYPE", device],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.stdout.strip()
 
@@ -168,7 +171,7 @@ def test_a_filesystem_that_fell_off_is_noticed_before_fio_writes_beneath_it(fs_t
     )  # fmt: skip
     unit = make_unit(work_dir=target.work_dir, guard=guard)
     subprocess.run(["umount", mount_point(target)], check=True)
-    os.mkdir(target.work_dir)
+    Path(target.work_dir).mkdir()
     with pytest.raises(MeasurementFailed, match="is not mounted on"):
         watch(unit)
 

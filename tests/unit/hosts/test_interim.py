@@ -24,7 +24,10 @@ def filtered(text, directory):
 def run_fio(tmp_path_factory):
     def run(*options, jobs=("[a]\nrw=randread", "[b]\nrw=randwrite", "[c]\nrw=randtrim")):
         directory = tmp_path_factory.mktemp("fio")
-        head = "[global]\nioengine=null\nsize=1g\nbs=4k\nrate_iops=300,300,300\ntime_based\nruntime=1300ms\n"
+        head = (
+            "[global]\nioengine=null\nsize=1g\nbs=4k\nrate_iops=300,300,300\n"
+            "time_based\nruntime=1300ms\n"
+        )
         (directory / "j.fio").write_text(head + "\n".join((*options, *jobs)) + "\n")
         done = subprocess.run(
             ["fio", "--output-format=json+", "--status-interval=1", "--eta=never", "j.fio"],
@@ -83,7 +86,13 @@ def test_unified_reporting_is_counted_as_reads(run_fio, tmp_path):
 def test_text_outside_documents_is_kept_before_the_newest_document(run_fio, tmp_path):
     text = run_fio()
     first = text.index("\n}\n") + 3
-    noisy = "fio: a warning\n" + text[:first] + "fio: terminating on signal 15\n" + text[first:] + "after\n"
+    noisy = (
+        "fio: a warning\n"
+        + text[:first]
+        + "fio: terminating on signal 15\n"
+        + text[first:]
+        + "after\n"
+    )
     kept, lines = filtered(noisy, tmp_path)
     assert kept.startswith("fio: a warning\nfio: terminating on signal 15\nafter\n{\n")
     assert len(lines) == len(split(text))

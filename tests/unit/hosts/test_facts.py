@@ -1,0 +1,218 @@
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.errors import HostUnavailable
+from diskbench.hosts.cloud import cloud_vendor
+from diskbench.hosts.disk_facts import transport
+from diskbench.hosts.facts import gather, parse_facts
+from diskbench.hosts.fake import FakeHost
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.mounts import is_network, parse_mountinfo
+
+CASES = Path(__file__).parents[2] / "cases" / "hosts"
+
+
+def test_this_machine_says_what_it_is(tmp_path):
+    facts = gather(LocalHost(), str(tmp_path), device=False)
+    assert facts.cpu.count == int(subprocess.check_output(["nproc", "--all"]))
+    assert facts.cpu.model
+    assert facts.memory_bytes > facts.memory_available_bytes > 2**20
+    assert facts.kernel == subprocess.check_output(["uname", "-r"], text=True).strip()
+    assert facts.fio_version == subprocess.check_output(["fio", "--version"], text=True).strip()
+    assert {"libaio", "psync", "null"} <= set(facts.fio_engines)
+    assert facts.is_root
+    assert facts.can_sudo
+    assert abs(facts.clock_offset_s) < 1
+    found = subprocess.check_output(["findmnt", "-n", "-o", "TARGET,FSTYPE", "--target", tmp_path])
+    assert (facts.mount.mount_point, facts.mount.fstype) == tuple(found.decode().split())
+    assert 0 < facts.mount.available_bytes <= facts.mount.size_bytes
+
+
+def test_facts_come_in_one_round_trip():
+    host = FakeHost()
+    gather(host, "/", device=False)
+    assert len(host.calls) == 1
+
+
+def test_a_loop_device_and_a_directory_on_it_have_the_same_disk(make_loop, tmp_path):
+    device, image = make_loop()
+    subprocess.run(["mkfs.ext4", "-q", device], check=True)
+    at = tmp_path / "at"
+    at.mkdir()
+    subprocess.run(["mount", "-o", "noatime", device, str(at)], check=True)
+    try:
+        by_device = gather(LocalHost(), device, device=True)
+        by_path = gather(LocalHost(), str(at / "still" / "to be made"), device=False)
+    finally:
+        subprocess.run(["umount", str(at)], check=True)
+    assert by_device.disk == by_path.disk
+    assert (by_device.disk.path, by_device.disk.transport) == (device, "loop")
+    assert by_device.disk.size_bytes == 32 * 2**20
+    assert by_device.disk.backing_file == str(image)
+    assert by_device.disk.backing_inode == image.stat().st_ino
+    assert by_path.mount.fstype == "ext4"
+    assert "noatime" in by_path.mount.options
+
+
+def test_a_filesystem_without_a_disk_has_none():
+    facts = gather(LocalHost(), "/proc", device=False)
+    assert facts.disk is None
+    assert facts.mount.fstype == "proc"
+
+
+def test_a_device_that_is_not_there_has_no_disk():
+    assert gather(LocalHost(), "/dev/nothing", device=True).disk is None
+
+
+def test_a_host_that_is_no_posix_machine_is_told():
+    class Windows(FakeHost):
+        def run(self, script, **options):  # noqa: ARG002 - the port's signature
+            return super().run("echo \"'sh' is not recognized\" >&2; exit 1")
+
+    with pytest.raises(HostUnavailable, match="is not recognized"):
+        gather(Windows(), "/", device=False)
+
+
+@pytest.mark.parametrize("shell", [["dash"], ["bash", "--posix"]])
+def test_the_script_says_the_same_in_every_shell(shell, monkeypatch, tmp_path):
+    usual = gather(LocalHost(), str(tmp_path), device=False)
+    monkeypatch.setattr("diskbench.hosts.local.argv", lambda script, root: [*shell, "-c", script])  # noqa: ARG005
+    again = gather(LocalHost(), str(tmp_path), device=False)
+    moving = {"memory_available_bytes": 0, "load_1m": None, "clock_offset_s": None, "mount": None}
+    assert again.model_copy(update=moving) == usual.model_copy(update=moving)
+
+
+def case(name):
+    return parse_facts((CASES / f"{name}.txt").read_text())
+
+
+def test_an_ec2_nitro_guest():
+    facts = case("ec2_nitro")
+    assert (facts.cloud.vendor, facts.cloud.instance_type) == ("aws", "m6i.large")
+    assert (facts.cloud.zone, facts.cloud.instance_id) == ("eu-central-1a", "i-0123456789abcdef0")
+    assert not facts.cloud.verified
+    assert facts.virtualisation == "amazon"
+    disk = facts.disk
+    assert (disk.name, disk.transport, disk.driver) == ("nvme1n1", "nvme", "nvme")
+    assert (disk.model, disk.serial) == ("Amazon Elastic Block Store", "vol0123456789abcdef0")
+    assert disk.scheduler == "none"
+    assert disk.size_bytes == 20 * 2**30
+    assert disk.rotational is False
+    assert facts.mount.mount_point == "/mnt/my disk"
+    assert facts.mount.available_bytes == 4096 * 4_900_000
+    assert not facts.network_filesystem
+    assert not facts.is_root
+    assert facts.can_sudo
+
+
+def test_an_azure_guest_on_nfs_with_busybox():
+    facts = case("azure_nfs")
+    assert facts.cloud.vendor == "azure"
+    assert facts.cloud.product == "Virtual Machine"
+    assert facts.virtualisation == "unknown hypervisor"
+    assert facts.network_filesystem
+    assert facts.disk is None
+    assert facts.fio_version is None
+    assert facts.cpu.model == "Neoverse-N1"
+    assert not facts.can_sudo
+
+
+@given(st.text(max_size=400))
+def test_no_text_makes_the_parser_fail(text):
+    parse_facts(text)
+
+
+SECTIONS = (
+    "id uname os cpuinfo online meminfo loadavg virt hypervisor dmi cloudinit fio engines mountinfo "
+    "statfs mountid directory disk clock end sudo systemd through cgroup tools"
+)
+WORDS = st.sampled_from(tuple(SECTIONS.split()))
+
+
+@given(st.lists(st.tuples(WORDS, st.text(max_size=60)), max_size=30))
+def test_no_section_makes_the_parser_fail(parts):
+    parse_facts("".join(f"== {name}\n{text}\n" for name, text in parts), sent_unix_s=1.0,
+                received_unix_s=2.0)  # fmt: skip
+
+
+@given(st.data())
+def test_a_real_answer_that_was_cut_or_garbled_does_not_make_the_parser_fail(data):
+    text = (CASES / "ec2_nitro.txt").read_text()
+    at = data.draw(st.integers(0, len(text)))
+    garbage = data.draw(st.text(max_size=20))
+    parse_facts(text[:at])
+    parse_facts(text[:at] + garbage + text[at:])
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "sent", "received", "offset"),
+    [(100.0, 100.1, 100.0, 100.1, 0.0), (105.05, 105.05, 100.0, 100.1, 5.0)],
+)
+def test_the_clock_offset_is_reckoned_as_ntp_does(begin, end, sent, received, offset):
+    text = f"== clock\n{begin}\n== end\n{end}\n"
+    facts = parse_facts(text, sent_unix_s=sent, received_unix_s=received)
+    assert facts.clock_offset_s == pytest.approx(offset)
+
+
+def test_a_clock_without_fractions_is_still_read():
+    facts = parse_facts("== clock\n100\n== end\n100\n", sent_unix_s=99.5, received_unix_s=100.5)
+    assert facts.clock_offset_s == 0.0
+
+
+@pytest.mark.parametrize(
+    "fstype",
+    ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "glusterfs", "fuse.glusterfs", "lustre",
+     "virtiofs", "fuse.sshfs", "fuse.s3fs", "fuse.ceph-fuse"],
+)  # fmt: skip
+def test_network_filesystems(fstype):
+    assert is_network(fstype)
+
+
+@pytest.mark.parametrize(
+    "fstype", ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "fuse.ntfs-3g", "zfs"]
+)
+def test_local_filesystems(fstype):
+    assert not is_network(fstype)
+
+
+@pytest.mark.parametrize(
+    ("name", "sysfs", "expected"),
+    [
+        ("vda", "/sys/devices/pci0000:00/0000:00:02.0/virtio1/block/vda", "virtio"),
+        ("nvme0n1", "/sys/devices/pci/nvme/nvme0/nvme0n1", "nvme"),
+        ("xvdf", "/sys/devices/vbd-51792/block/xvdf", "xen"),
+        ("sda", "/sys/devices/pci/virtio3/host0/target0:0:1/0:0:1:0/block/sda", "virtio-scsi"),
+        ("sda", "/sys/devices/LNXSYSTM:00/VMBUS:00/x/host0/target0:0:0/block/sda", "hyperv"),
+        ("sda", "/sys/devices/pci0000:00/ata1/host0/target0:0:0/block/sda", "ata"),
+        ("sdb", "/sys/devices/platform/host7/session1/target7:0:0/block/sdb", "iscsi"),
+        ("sdb", "/sys/devices/pci/usb1/1-1/host6/block/sdb", "usb"),
+        ("dm-0", "/sys/devices/virtual/block/dm-0", "stacked"),
+        ("strange", "/sys/devices/x", None),
+    ],
+)
+def test_transports(name, sysfs, expected):
+    assert transport(name, sysfs, None) == expected
+
+
+@pytest.mark.parametrize(
+    ("dmi", "vendor"),
+    [
+        ({"sys_vendor": "Amazon EC2"}, "aws"),
+        ({"sys_vendor": "Xen", "product_version": "4.11.amazon"}, "aws"),
+        ({"sys_vendor": "Google", "product_name": "Google Compute Engine"}, "gcp"),
+        ({"chassis_asset_tag": "7783-7084-3265-9085-8269-3286-77"}, "azure"),
+        ({"sys_vendor": "VMware, Inc."}, "vsphere"),
+        ({"sys_vendor": "QEMU"}, None),
+    ],
+)
+def test_clouds_by_their_firmware(dmi, vendor):
+    assert cloud_vendor(dmi) == vendor
+
+
+def test_mount_points_with_blanks_are_unescaped():
+    (mount,) = parse_mountinfo([r"1 2 8:1 / /a\040b\011c rw - ext4 /dev/sd\134a rw"])
+    assert (mount.mount_point, mount.source) == ("/a b\tc", "/dev/sd\\a")

@@ -1,0 +1,316 @@
+"""Whom diskbench talks to and whom it trusts, against a real sshd."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.rigs.ssh_fixtures import QUICK
+from tests.rigs.sshd import keygen, running_sshd
+
+from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.hosts.known_hosts import fingerprint_of, known_keys, parse_found
+from diskbench.hosts.ssh import SshHost
+from diskbench.hosts.ssh_config import Address, expand_proxy, parse_address, parse_resolved, resolve
+
+
+@pytest.fixture
+def configure(sshd, tmp_path, monkeypatch):
+    """Write an OpenSSH configuration for `Host box`; keyword arguments replace or drop lines."""
+
+    def write(extra="", before="", **lines):
+        given = {
+            "HostName": "127.0.0.1", "Port": sshd.port, "User": sshd.user,
+            "IdentityFile": sshd.identity, "IdentitiesOnly": "yes", "IdentityAgent": "none",
+            "UserKnownHostsFile": sshd.known_hosts, "GlobalKnownHostsFile": "/dev/null",
+        } | lines  # fmt: skip
+        block = "".join(f"  {k} {v}\n" for k, v in given.items() if v is not None)
+        path = tmp_path / "ssh_config"
+        path.write_text(f"{before}\nHost box\n{block}{extra}\n")
+        monkeypatch.setenv("DISKBENCH_SSH_CONFIG", str(path))
+        return path
+
+    return write
+
+
+def hello(address="box"):
+    host = SshHost(address, limits=QUICK)
+    try:
+        return host.run("echo hello").text.strip()
+    finally:
+        host.close()
+
+
+def refused(address="box"):
+    with pytest.raises(HostUnavailable) as caught:
+        hello(address)
+    return str(caught.value)
+
+
+# --- Trust
+
+
+def test_a_key_in_known_hosts_is_trusted(configure):
+    configure()
+    assert hello() == "hello"
+
+
+def test_an_unknown_host_is_refused_with_its_fingerprint_and_how_to_add_it(
+    configure, sshd, tmp_path
+):
+    configure(UserKnownHostsFile=tmp_path / "empty")
+    words = refused()
+    key = __import__("base64").b64decode(sshd.host_public.split()[1])
+    assert f"is not known: ssh-ed25519 {fingerprint_of(key)}" in words
+    assert f"ssh-keyscan -p {sshd.port} 127.0.0.1" in words
+    assert "ssh box" in words
+    assert not (tmp_path / "empty").exists()
+
+
+def test_strict_host_key_checking_cannot_be_turned_off(configure, tmp_path):
+    configure(UserKnownHostsFile=tmp_path / "empty", StrictHostKeyChecking="no")
+    assert "is not known" in refused()
+
+
+def test_a_changed_key_is_told_loudly_with_file_and_line(configure, sshd, tmp_path):
+    keygen(tmp_path / "other")
+    other = (tmp_path / "other.pub").read_text().split()
+    known = tmp_path / "known"
+    known.write_text(f"# a comment\n\n[127.0.0.1]:{sshd.port} {other[0]} {other[1]}\n")
+    configure(UserKnownHostsFile=known)
+    words = refused()
+    assert "THE HOST KEY OF box HAS CHANGED" in words
+    assert f"{known} line 3" in words
+    assert f"ssh-keygen -R '[127.0.0.1]:{sshd.port}' -f {known}" in words
+
+
+def test_a_revoked_key_is_refused_even_when_it_is_known(configure, sshd, tmp_path):
+    known = tmp_path / "known"
+    name, key = f"[127.0.0.1]:{sshd.port}", " ".join(sshd.host_public.split()[:2])
+    known.write_text(f"{name} {key}\n@revoked * {key}\n")
+    configure(UserKnownHostsFile=known)
+    assert f"REVOKED in {known} line 2" in refused()
+
+
+def test_a_certificate_authority_alone_is_not_enough(configure, sshd, tmp_path):
+    known = tmp_path / "known"
+    known.write_text(f"@cert-authority * {' '.join(sshd.host_public.split()[:2])}\n")
+    configure(UserKnownHostsFile=known)
+    assert "certificate authority only" in refused()
+
+
+def test_hashed_names_and_patterns_are_read_as_openssh_reads_them(configure, sshd, tmp_path):
+    known = tmp_path / "known"
+    key = " ".join(sshd.host_public.split()[:2])
+    known.write_text(f"[127.0.0.1]:{sshd.port} {key}\n")
+    subprocess.run(["ssh-keygen", "-q", "-H", "-f", str(known)], check=True, capture_output=True)
+    assert "127.0.0.1" not in known.read_text()
+    configure(UserKnownHostsFile=known)
+    assert hello() == "hello"
+    known.write_text(f"other,[127.0.0.*]:{sshd.port} {key}\n")
+    assert hello() == "hello"
+
+
+def test_the_second_known_hosts_file_and_the_global_one_count_too(configure, sshd, tmp_path):
+    configure(UserKnownHostsFile=f"{tmp_path}/none {sshd.known_hosts}")
+    assert hello() == "hello"
+    configure(UserKnownHostsFile=f"{tmp_path}/none", GlobalKnownHostsFile=sshd.known_hosts)
+    assert hello() == "hello"
+
+
+def test_host_key_alias_is_the_name_that_counts(configure, sshd, tmp_path):
+    known = tmp_path / "known"
+    known.write_text(f"my-alias {' '.join(sshd.host_public.split()[:2])}\n")
+    configure(UserKnownHostsFile=known, HostKeyAlias="my-alias")
+    assert hello() == "hello"
+
+
+def test_a_host_with_several_keys_is_asked_for_the_one_we_know(tmp_path, monkeypatch):
+    rsa = tmp_path / "rsa_key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "rsa", "-b", "2048", "-N", "", "-f", rsa], check=True)
+    with running_sshd(tmp_path / "sshd", extra=f"HostKey {rsa}") as server:
+        public = " ".join(rsa.with_suffix(".pub").read_text().split()[:2])
+        server.known_hosts.write_text(f"[127.0.0.1]:{server.port} {public}\n")
+        config = tmp_path / "config"
+        block = server.config_block("box")
+        config.write_text("\n".join(x for x in block.splitlines() if "HostKeyAlias" not in x))
+        monkeypatch.setenv("DISKBENCH_SSH_CONFIG", str(config))
+        assert hello() == "hello"
+
+
+# --- Login
+
+
+def test_a_refused_key_is_told_with_what_was_tried(configure, tmp_path):
+    keygen(tmp_path / "stranger")
+    configure(IdentityFile=tmp_path / "stranger")
+    words = refused()
+    assert "refuses the login" in words
+    assert f"{tmp_path}/stranger: refused" in words
+
+
+def test_a_key_with_a_passphrase_is_named_and_the_agent_advised(configure, tmp_path):
+    locked = tmp_path / "locked"
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", str(locked)], check=True
+    )
+    configure(IdentityFile=locked)
+    words = refused()
+    assert f"{locked}: has a passphrase" in words
+    assert "ssh-add" in words
+
+
+@pytest.fixture
+def agent(sshd, tmp_path, monkeypatch):
+    """An ssh-agent that holds the user's key."""
+    path = tmp_path / "agent.sock"
+    with subprocess.Popen(
+        ["ssh-agent", "-D", "-a", str(path)], stdout=subprocess.DEVNULL
+    ) as running:
+        env = os.environ | {"SSH_AUTH_SOCK": str(path)}
+        while not path.exists():
+            assert running.poll() is None
+        subprocess.run(["ssh-add", "-q", str(sshd.identity)], env=env, check=True)
+        monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
+        yield
+        running.terminate()
+
+
+@pytest.mark.usefixtures("agent")
+def test_the_agents_keys_are_used(configure):
+    configure(IdentityFile="/nowhere", IdentityAgent=None, IdentitiesOnly="no")
+    assert hello() == "hello"
+
+
+@pytest.mark.usefixtures("agent")
+def test_identities_only_keeps_the_agents_other_keys_out(configure, tmp_path):
+    keygen(tmp_path / "stranger")
+    configure(IdentityFile=tmp_path / "stranger", IdentityAgent=None)
+    assert "refuses the login" in refused()
+
+
+# --- The way there
+
+
+def test_proxy_command_is_followed(configure, sshd):
+    configure(
+        HostName="198.51.100.1",  # a test net: nothing is there but through the command
+        HostKeyAlias=f"x-key-{sshd.port}",
+        ProxyCommand=f"ssh -F {sshd.directory}/ssh_config -W 127.0.0.1:%p direct",
+    )
+    assert hello() == "hello"
+
+
+def test_proxy_jump_goes_through_the_bastion(configure, sshd):
+    configure(before=sshd.config_block("bastion"), ProxyJump="bastion")
+    assert hello() == "hello"
+
+
+def test_proxy_jump_through_two_bastions(configure, sshd):
+    before = sshd.config_block("one") + sshd.config_block("two")
+    configure(before=before, ProxyJump="one,two")
+    assert hello() == "hello"
+
+
+def test_a_bastion_that_does_not_answer_is_told(configure, sshd):
+    configure(before=sshd.config_block("bastion", port=1), ProxyJump="bastion")
+    assert "through its proxy" in refused()
+
+
+def test_include_is_followed_because_openssh_resolves(configure, tmp_path):
+    inner = configure()
+    inner.rename(tmp_path / "inner")
+    (tmp_path / "ssh_config").write_text(f"Include {tmp_path}/inner\n")
+    assert hello() == "hello"
+
+
+def test_user_host_and_port_may_be_typed(configure, sshd):
+    configure(User="nobody", Port=1)
+    assert hello(f"{sshd.user}@box:{sshd.port}") == "hello"
+
+
+def test_a_name_that_does_not_resolve_and_a_port_nobody_listens_on(configure):
+    configure(HostName="nothing.invalid")
+    assert "cannot be resolved" in refused()
+    configure(Port=1)
+    assert "cannot connect to 127.0.0.1 port 1: Connection refused" in refused()
+
+
+def test_a_server_that_says_nothing_is_given_up(configure, proxy):
+    proxy.hang()
+    configure(Port=proxy.port)
+    assert "no SSH connection" in refused()
+
+
+def test_a_broken_configuration_is_told_in_openssh_words(configure):
+    configure(extra="  NoSuchOption yes\n")
+    assert "nosuchoption" in refused().lower()
+
+
+# --- Pure
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("box", Address("box")),
+        ("me@box", Address("box", "me")),
+        ("me@box:2222", Address("box", "me", 2222)),
+        ("box:22", Address("box", None, 22)),
+        ("[2001:db8::1]:2222", Address("2001:db8::1", None, 2222)),
+        ("me@[::1]", Address("::1", "me")),
+        ("2001:db8::1", Address("2001:db8::1")),
+        ("me@fe80::1%eth0", Address("fe80::1%eth0", "me")),
+        ("a@b@box", Address("box", "a@b")),
+    ],
+)
+def test_addresses(text, expected):
+    assert parse_address(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "me@", "box:", "box:x", "box:0", "box:65536", "-oProxyCommand=x", "me@-x", "a b"],
+)
+def test_what_is_no_address(text):
+    with pytest.raises(InvalidValue):
+        parse_address(text)
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_an_address_or_an_invalid_value(text):
+    try:
+        found = parse_address(text)
+    except InvalidValue:
+        return
+    assert found.host
+    assert not found.host.startswith("-")
+
+
+@given(st.text(max_size=200))
+def test_no_output_of_ssh_g_makes_the_parser_fail_on_unknown_lines(text):
+    parse_resolved("box", "".join(f"x-{line}\n" for line in text.splitlines()))
+
+
+@given(st.text(max_size=300))
+def test_no_known_hosts_output_makes_the_parser_fail(text):
+    parse_found(Path("x"), text)
+
+
+def test_a_default_port_is_not_part_of_the_name_in_known_hosts():
+    assert parse_resolved("x", "hostname Box.Example\nport 22\n").key_name == "box.example"
+    assert parse_resolved("x", "hostname box\nport 2200\n").key_name == "[box]:2200"
+
+
+def test_tokens_of_a_proxy_command_are_filled_in():
+    route = parse_resolved(
+        "me@box", "hostname h\nport 9\nuser me\nproxycommand nc %h %p %r %n 100%%\n"
+    )
+    assert expand_proxy(route) == "nc h 9 me box 100%"
+
+
+def test_known_keys_of_files_that_are_not_there_are_none(configure, tmp_path):
+    configure(UserKnownHostsFile=tmp_path / "none")
+    assert known_keys(resolve("box")) == ()

@@ -24,6 +24,17 @@ GRACE = timedelta(hours=1)
 """A lease outlives the expected end of its runs by as long again and this; our choice."""
 
 
+_NEEDED_NEXT = (
+    "jinja2.sandbox",
+    "tenacity",
+    "ulid",
+    "diskbench.engine.execute",
+    "diskbench.hosts.jobs",
+    "diskbench.hosts.workspace",
+    "diskbench.store.archive",
+)
+
+
 @dataclass(frozen=True)
 class Stores:
     """The stores as typed on the command line; None leaves them to the settings."""
@@ -36,6 +47,7 @@ def start(
     request: Request, show: Show, stores: Stores, *, install_fio: bool, detach: bool
 ) -> NoReturn:
     """Everything `diskbench run` does; ends the process with its exit code."""
+    from diskbench.engine.notes import database_path, evidence_path, with_notes
     from diskbench.engine.prepare import Preparation
     from diskbench.engine.timing import Timing
     from diskbench.fio.profiles import find_profile
@@ -55,10 +67,15 @@ def start(
         session = open_session(
             settings.database_url.get_secret_value(), settings.evidence_url, timing=timing
         )
+        warm_up()
         prepared = preparation.result()
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
         os._exit(INTERRUPTED)
+    prepared.plans = [
+        with_notes(plan, (database_path(settings), evidence_path(settings)))
+        for plan in prepared.plans
+    ]
     refused = report_refused(prepared)
     if not prepared.plans:
         leave(session, refused)
@@ -77,6 +94,14 @@ def start(
         begin=lambda: save_all(session, prepared, owner=session.executor_id),
     )
     leave(session, worst([code, refused]))
+
+
+def warm_up() -> None:
+    """Import what is needed next while the hosts are still answering."""
+    from importlib import import_module
+
+    for name in _NEEDED_NEXT:
+        import_module(name)
 
 
 def save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:

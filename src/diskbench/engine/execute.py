@@ -6,6 +6,7 @@ still measure, and one that fails costs the others nothing.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -69,7 +70,6 @@ def execute(
 
     Returns one report a plan, in order. `take_over` goes on with trials that another process began.
     """
-    from diskbench.engine.durable import process
     from diskbench.store.rows import load_plan
 
     desk = _Desk({plan.trial_id: TrialReport(plan) for plan in plans})
@@ -84,7 +84,10 @@ def execute(
         timing=session.timing,
     )
     known = {plan.trial_id: plan for plan in plans}
+    early = [] if take_over else [_spawn(_begin, stations, plan) for plan in plans]
     with session.timing.span("launch"):
+        from diskbench.engine.durable import process
+
         process.launch(
             session.database,
             session.executor_id,
@@ -92,6 +95,8 @@ def execute(
             lambda trial_id: known.get(trial_id) or load_plan(session.database, trial_id),
             takes_over=take_over,
         )
+    for beginning in early:
+        beginning.join()
     threads = []
     for plan in plans:
         wait = (
@@ -105,6 +110,16 @@ def execute(
         while thread.is_alive():
             thread.join(0.2)  # in slices, so that signals are handled meanwhile
     return [desk.reports[plan.trial_id] for plan in plans]
+
+
+def _begin(stations: LiveStations, plan: Plan) -> None:
+    """Start the first step while this process still imports its workflow engine (half a second).
+
+    The trial's rows are written, and preparing and starting are idempotent: the workflow finds
+    what was begun here, and says what went wrong if something did.
+    """
+    with contextlib.suppress(DiskbenchError), stations.timing.span("begin"):
+        stations.begin(plan)
 
 
 def _await_end(desk: _Desk, trial_id: str, wait: Callable[[], dict[str, object]]) -> None:

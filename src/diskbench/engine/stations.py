@@ -60,6 +60,17 @@ class LiveStations:
             return Outcome(state="done", commands=commands)
         raise AssertionError("unreachable: a suspended station never comes back")
 
+    def begin(self, plan: Plan) -> None:
+        """Prepare, and start the first step without waiting for it; done again by the workflow."""
+        from diskbench.hosts.jobs import start
+        from diskbench.hosts.workspace import make_workspace
+        from diskbench.plan.sequence import next_step
+
+        first = next_step(plan, ())
+        if first is not None and not self.stop.is_set():
+            make_workspace(self.connect(plan), plan.target)
+            start(self.connect(plan), unit_of(plan, 0, first))
+
     def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         """Run one fio process on the host to its end and keep everything it left."""
         if self.stop.is_set():

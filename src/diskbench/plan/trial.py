@@ -8,6 +8,7 @@ from diskbench.fio.steps import FioTarget, build_steps, space_bytes
 from diskbench.fio.template import RenderContext, render
 from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Cell, Filesystem, Plan, ProfileFacts, ResolvedTarget
+from diskbench.plan.memory import check_memory
 from diskbench.units import format_bytes
 
 STATE_ROOT = "/var/tmp"  # noqa: S108 - survives a reboot of the host, unlike /tmp or /run
@@ -100,6 +101,7 @@ def make_plan(
     steps, loop = build_steps(profile, rendered, fio_target, facts.fio_version)
     space = space_bytes(steps, capacity)
     _check_room(cell, target, facts, space)
+    check_memory(steps, facts, cell.address or "this machine")
     rounds = loop.min_rounds if loop else 1
     once = sum(s.expected_s for s in (steps[: loop.first] if loop else steps))
     repeated = sum(s.expected_s for s in steps[loop.first :]) * rounds if loop else 0.0

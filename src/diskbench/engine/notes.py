@@ -1,0 +1,50 @@
+"""What a user should know before a run starts, and what stays in its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+if TYPE_CHECKING:
+    from diskbench.model.spec import Plan
+    from diskbench.settings import Settings
+
+
+def with_notes(plan: Plan, stores: Iterable[Path | None]) -> Plan:
+    """The plan with a note on whatever of diskbench's own lies on the disk that is measured."""
+    notes = [*plan.notes]
+    if plan.cell.provider == "local" and plan.target.kind == "directory":
+        measured = _device(Path(plan.target.path))
+        shared = [p for p in stores if p is not None and _device(p) == measured]
+        if shared:
+            notes.append(
+                f"{shared[0]} is on the measured disk: diskbench's own writes (a few kB a second) "
+                "are in the result; --database-url and --evidence-url move them"
+            )
+    if plan.facts.network_filesystem:
+        notes.append(f"{plan.target.path} is on a network filesystem: the network is measured too")
+    return plan.model_copy(update={"notes": tuple(notes)})
+
+
+def evidence_path(settings: Settings) -> Path | None:
+    """The directory of an evidence store on this machine; None for any other store."""
+    parts = urlsplit(settings.evidence_url)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+def database_path(settings: Settings) -> Path | None:
+    """The file of a SQLite database; None for any other database."""
+    scheme, _, path = settings.database_url.get_secret_value().partition(":///")
+    return Path(path) if scheme.startswith("sqlite") and path else None
+
+
+def _device(path: Path) -> int | None:
+    """The filesystem's device number of a path, or of the nearest ancestor that is there."""
+    for candidate in (path, *path.parents):
+        try:
+            return candidate.stat().st_dev
+        except OSError:
+            continue
+    return None

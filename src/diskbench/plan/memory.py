@@ -1,0 +1,46 @@
+"""Whether a machine has the memory that fio's own buffers need: pure."""
+
+from collections.abc import Iterable
+
+from diskbench.errors import InvalidValue
+from diskbench.fio.estimate import count, size_bytes
+from diskbench.fio.jobfile import Job, jobs, parse
+from diskbench.model.facts import HostFacts
+from diskbench.model.spec import Step
+from diskbench.units import MIB, format_bytes
+
+BASE_BYTES = 96 * MIB
+"""What one fio process takes before its buffers and logs: 35 MB resident for a small job on fio
+3.33 here, and as much again for a second's histograms; the rest is our margin."""
+FIO_BLOCK_BYTES = 4096
+"""fio's default block size (HOWTO, "blocksize")."""
+
+
+def check_memory(steps: Iterable[Step], facts: HostFacts, name: str) -> None:
+    """Raise InvalidValue when a step's buffers do not fit into the memory that is available.
+
+    Unknown memory (0) is let pass.
+    """
+    available = facts.memory_available_bytes
+    if not available:
+        return
+    for step in steps:
+        needed = BASE_BYTES + sum(buffer_bytes(job) for job in jobs(parse(step.job).sections))
+        if needed > available:
+            raise InvalidValue(
+                f"step {step.name!r} needs about {format_bytes(needed)} of memory for fio's "
+                f"buffers, but {name} has {format_bytes(available)} available",
+                advice="use fewer jobs, a smaller queue depth or block size, or a larger machine",
+            )
+
+
+def buffer_bytes(job: Job) -> int:
+    """Bytes of I/O buffers of one job: numjobs × iodepth × its largest block size."""
+    sizes = [
+        size_bytes(part) or FIO_BLOCK_BYTES
+        for name in ("bs", "blocksize", "bsrange", "blocksize_range")
+        for part in (job.get(name) or "").replace(",", "-").split("-")
+        if part
+    ]
+    depth = count(job, "iodepth") * count(job, "numjobs")
+    return depth * max(sizes, default=FIO_BLOCK_BYTES)

@@ -11,7 +11,7 @@ from typing import Final
 from diskbench.errors import MeasurementFailed, ProfileError
 from diskbench.fio.estimate import count
 from diskbench.fio.jobfile import Job, Option, Section, jobs, parse, write
-from diskbench.model.result import StepResult
+from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
 
@@ -98,6 +98,23 @@ def saturated(step: Step, result: StepResult) -> bool | None:
     arrivals = requested * max((row.runtime_ns for row in rows), default=0) / NS_PER_S
     limit = min(REACHED, 1 - 2 / arrivals**0.5) if arrivals > 0 else REACHED
     return sum(row.iops for row in rows) / requested < limit
+
+
+def saturation_warning(step: Step, result: StepResult) -> Warning | None:
+    """The doubt in a latency that was measured while the disk could not follow the load."""
+    if not saturated(step, result):
+        return None
+    requested = requested_iops(step.job) or 0.0
+    achieved = sum(
+        row.iops for row in result.measurements if row.scope == "step" and row.direction != "sync"
+    )
+    return Warning(
+        code="saturated",
+        message=f"{achieved:,.0f} of {requested:,.0f} offered IOPS were served: the latency is "
+        "that of a growing queue, not of this load (MR-11)",
+        advice="offer less, or find the sustained rate first: --profile sustained",
+        step=step.name,
+    )
 
 
 def check_references(names: Sequence[str], sections: Sequence[Section]) -> None:

@@ -90,6 +90,7 @@ def make_plan(
         capacity_bytes=capacity,
         rotational=facts.disk.rotational if facts.disk else None,
         transport=facts.disk.transport if facts.disk else None,
+        model=facts.disk.model if facts.disk else None,
     )
     rendered = render(profile, dict(cell.parameters), context)
     fio_target = FioTarget(

@@ -39,6 +39,7 @@ def step_result(
     Raises FioFailed when fio ended with an error, FioOutputUnreadable when its output holds no
     result, EvidenceDamaged when a file is not there.
     """
+    from diskbench.fio.offered import saturation_warning
     from diskbench.fio.output import parse_output
     from diskbench.fio.rows import measurements
     from diskbench.fio.samples import parse_samples
@@ -54,7 +55,7 @@ def step_result(
     output = parse_output(_file(files, FIO_JSON, step), where=f"{step.name}/{FIO_JSON}")
     samples = parse_samples(files[SAMPLES]) if files.get(SAMPLES) else None
     rows = measurements(output, run_id=run_id, step=step)
-    return StepResult(
+    result = StepResult(
         step_index=step.index,
         step=step.name,
         role=step.role,
@@ -67,6 +68,10 @@ def step_result(
         warnings=step_warnings(step, rows, output, facts, samples),
         seconds_in_fio=max((row.runtime_ns for row in rows), default=0) / NS_PER_S,
     )
+    doubt = saturation_warning(step, result)
+    if doubt is None:
+        return result
+    return result.model_copy(update={"warnings": (*result.warnings, doubt)})
 
 
 def _exit_status(step: Step, files: Mapping[str, bytes]) -> int:

@@ -5,11 +5,19 @@ import pytest
 from diskbench.errors import MeasurementFailed, ProfileError
 from diskbench.fio.guard import FioTarget
 from diskbench.fio.jobfile import jobs, parse
-from diskbench.fio.offered import requested_iops, resolve, saturated, share_of, stand_in
+from diskbench.fio.offered import (
+    requested_iops,
+    resolve,
+    saturated,
+    saturation_warning,
+    share_of,
+    stand_in,
+)
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import build_steps
 from diskbench.fio.template import Rendered
 from diskbench.model.result import Measurement, StepResult
+from diskbench.model.spec import Step
 
 TEXT = """[capacity]
 rw=randread
@@ -133,3 +141,46 @@ def test_the_notation_is_a_percentage_of_a_step():
     assert share_of("12.5 % of a b") == (0.125, "a b")
     assert share_of("3000") is None
     assert share_of(None) is None
+
+
+def test_a_load_the_disk_cannot_follow_is_told_with_both_rates() -> None:
+    step = Step(
+        index=1,
+        name="offered-90",
+        role="offered",
+        job="[offered-90]\nrw=randread\nrate_iops=1000\n",
+        expected_s=60,
+    )
+    told = saturation_warning(step, _served(step, iops=700.0))
+    assert told is not None
+    assert told.code == "saturated"
+    assert "700 of 1,000" in told.message
+    assert saturation_warning(step, _served(step, iops=999.0)) is None
+
+
+def _served(step: Step, *, iops: float) -> StepResult:
+    row = Measurement(
+        run_id="r",
+        step_index=step.index,
+        step=step.name,
+        role=step.role,
+        scope="step",
+        job="all",
+        job_index=-1,
+        direction="read",
+        ios=int(iops * 60),
+        bytes=1,
+        runtime_ns=60_000_000_000,
+        iops=iops,
+        bytes_per_s=1.0,
+    )
+    return StepResult(
+        step_index=step.index,
+        step=step.name,
+        role=step.role,
+        started_at="",
+        finished_at="",
+        fio_exit=0,
+        fio_version="fio-3.33",
+        measurements=(row,),
+    )

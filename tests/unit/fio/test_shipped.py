@@ -53,13 +53,13 @@ def steps_at(name, target, version="3.33"):
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk")
 DEVICE = FioTarget(kind="device", path="/dev/loop99")
+TARGETS = {"directory": DIRECTORY, "device": DEVICE}
 
 
 @pytest.mark.parametrize("name", shipped_names())
 def test_it_fits_every_target_it_names(name):
-    targets = {"directory": DIRECTORY, "device": DEVICE}
     for kind in shipped_profile(name).targets:
-        steps, _ = steps_at(name, targets[kind])
+        steps, _ = steps_at(name, TARGETS[kind])
         assert space_bytes(steps) > 0
         assert all(step.expected_s > 0 for step in steps)
 
@@ -121,12 +121,23 @@ def test_dd_writes_what_the_post_wrote():
     assert jobs(parse(steps[0].job).sections)[0].get("size") == str(4096 * 100 * 1024)
 
 
-def test_random_metadata_of_bonnie_stays_within_2000_files():
+def test_random_metadata_of_bonnie_names_each_file_once_in_another_order_each_phase():
     steps, _ = steps_at("bonnie", DIRECTORY)
+    orders = []
     for step in steps:
         job = jobs(parse(step.job).sections)[0]
-        if job.get("file_service_type") == "random":
-            assert int(job.get("nrfiles") or 0) <= 2000
+        assert job.get("file_service_type") != "random", "quadratic in fio"
+        if job.name.endswith("-rand"):
+            named = [o.value.split(":") for o in job.options if o.name == "filename"]
+            orders.append([name for names in named for name in names])
+    assert all(sorted(order) == sorted(f"f.{i}" for i in range(8192)) for order in orders)
+    assert len({tuple(order) for order in orders}) == 3
+
+
+def test_dd_waits_for_the_device_as_its_close_does_but_not_for_a_file():
+    at = {kind: steps_at("dd", target)[0][0] for kind, target in TARGETS.items()}
+    waits = {kind: jobs(parse(step.job).sections)[0].get("end_fsync") for kind, step in at.items()}
+    assert waits == {"directory": "0", "device": "1"}
 
 
 def test_diskspd_stays_below_the_throttle_of_the_post():

@@ -196,3 +196,18 @@ def test_a_live_run_is_not_taken_over(
     assert named.returncode == 2
     assert "live process" in named.stderr
     assert process.returncode == 0, err
+
+
+def test_a_run_killed_just_before_giving_back_leaves_nothing_after_resume(
+    user: Cli, target: Path, profile: Callable[[int], Path]
+) -> None:
+    process = start(user, target, profile(1))
+    with ended(process):
+        read_until(process, "third done")
+        process.kill()
+        process.communicate()
+    assert user.run("resume", "--quiet").returncode == 0
+    run = the_run(user)
+    assert run["state"] == "done"
+    assert list(target.iterdir()) == []
+    assert state_directories(run) == []

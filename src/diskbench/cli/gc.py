@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
+
+from diskbench.cli.foreground import print_error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.engine.sweep import Swept
 
 
 def gc(
@@ -23,7 +30,7 @@ def gc(
     """Take away what runs left that outlived their lease. Exit 3: some of it stays."""
     import sys
 
-    from diskbench.cli.foreground import leave, print_error
+    from diskbench.cli.foreground import leave
     from diskbench.engine.session import open_session
     from diskbench.engine.sweep import sweep
     from diskbench.settings import load_settings
@@ -31,14 +38,24 @@ def gc(
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
     session = open_session(settings.database_url.get_secret_value(), settings.evidence_url)
     swept = sweep(session, ids or [], dry_run=dry_run)
-    for item in swept:
-        verb = _verb(failed=item.error is not None, dry_run=dry_run)
-        print(f"{verb} {', '.join(item.paths)} on {item.where}: {item.reason}")
-        if item.error:
-            print_error(item.error)
+    print_swept(swept, stream=sys.stdout, dry_run=dry_run)
     if not swept:
         print("nothing to give back", file=sys.stderr)
-    leave(session, 3 if any(item.error for item in swept) else 0)
+    leave(session, sweep_code(swept))
+
+
+def print_swept(swept: Sequence[Swept], *, stream: TextIO, dry_run: bool = False) -> None:
+    """One line a lease: what was given back, where, and why."""
+    for item in swept:
+        verb = _verb(failed=item.error is not None, dry_run=dry_run)
+        print(f"{verb} {', '.join(item.paths)} on {item.where}: {item.reason}", file=stream)
+        if item.error:
+            print_error(item.error)
+
+
+def sweep_code(swept: Sequence[Swept]) -> int:
+    """3 when something could not be given back, else 0."""
+    return 3 if any(item.error for item in swept) else 0
 
 
 def _verb(*, failed: bool, dry_run: bool) -> str:

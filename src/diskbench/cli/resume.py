@@ -29,17 +29,19 @@ def resume(
     """Go on with runs whose process was killed; finished steps are not run again."""
     import sys
 
-    from diskbench.cli.foreground import Show, drive, leave
+    from diskbench.cli.foreground import Show, drive, leave, worst
+    from diskbench.cli.gc import print_swept, sweep_code
     from diskbench.engine.session import open_session
+    from diskbench.engine.sweep import sweep
     from diskbench.engine.takeover import abandoned_plans, claim
     from diskbench.settings import load_settings
 
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
     session = open_session(settings.database_url.get_secret_value(), settings.evidence_url)
-    plans = [
-        plan for plan in abandoned_plans(session.database, ids) if claim(session, plan.trial_id)
-    ]
-    if not plans:
+    plans = [plan for plan in abandoned_plans(session.database, ids) if claim(session, plan)]
+    code = drive(session, plans, Show(output, quiet, timing), take_over=True) if plans else 0
+    swept = [] if ids else sweep(session, [], dry_run=False)  # killed just before giving back
+    print_swept(swept, stream=sys.stderr)
+    if not plans and not swept:
         print("nothing to go on with: no run was abandoned", file=sys.stderr)
-        leave(session, 0)
-    leave(session, drive(session, plans, Show(output, quiet, timing), take_over=True))
+    leave(session, worst([code, sweep_code(swept)]))

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
     from diskbench.plan.cells import Request
 
 INTERRUPTED = 130
-GRACE = timedelta(hours=1)
-"""A lease outlives the expected end of its runs by as long again and this; our choice."""
-
-
 _NEEDED_NEXT = (
     "jinja2.sandbox",
     "tenacity",
@@ -121,13 +116,13 @@ def report_refused(prepared: Prepared) -> int:
 
 def save(session: Session, plan: Plan, *, owner: str | None) -> None:
     """Write the lease, then the rows of a trial, before anything is made on its host."""
+    from diskbench.engine.lease import expiry
     from diskbench.store.archive import write_plan
     from diskbench.store.claims import claim_trial
     from diskbench.store.leases import Lease, create_lease
     from diskbench.store.rows import save_plan
 
     with session.timing.span("save plan"):
-        expires = datetime.now(UTC) + timedelta(seconds=2 * plan.expected_s) + GRACE
         create_lease(
             session.database,
             Lease(
@@ -136,7 +131,7 @@ def save(session: Session, plan: Plan, *, owner: str | None) -> None:
                 address=plan.cell.address,
                 target=plan.target.model_dump(mode="json"),
                 run_ids=plan.run_ids,
-                expires_at=expires.isoformat(timespec="microseconds"),
+                expires_at=expiry(plan),
             ),
         )
         save_plan(session.database, plan, session.evidence.url)

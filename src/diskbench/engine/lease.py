@@ -7,6 +7,7 @@ run's own end, a resume, and `diskbench gc` all come here.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, ReleaseFailed
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 5
 """Tries before a host that does not answer is left to `diskbench gc`; our choice."""
+
+
+GRACE = timedelta(hours=1)
+"""A lease outlives the expected end of its runs by as long again and this; our choice."""
+
+
+def expiry(plan: Plan) -> str:
+    """When a lease that begins, or goes on, now runs out: UTC, ISO 8601."""
+    end = datetime.now(UTC) + timedelta(seconds=2 * plan.expected_s) + GRACE
+    return end.isoformat(timespec="microseconds")
 
 
 def release(

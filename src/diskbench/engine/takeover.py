@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.engine.executor import abandoned
+from diskbench.engine.lease import expiry
 from diskbench.errors import InvalidValue, UnknownName
 
 if TYPE_CHECKING:
@@ -50,14 +51,19 @@ def unfinished_plans(database: sa.Engine, ids: Sequence[str]) -> list[Plan]:
     return [_unfinished(plans, name) for name in ids]
 
 
-def claim(session: Session, trial_id: str) -> bool:
-    """Make this process the trial's owner; False when another process was faster."""
+def claim(session: Session, plan: Plan) -> bool:
+    """Make this process the trial's owner and extend its lease; False when another was faster."""
     from diskbench.store.claims import claim_trial, list_claims
+    from diskbench.store.leases import extend_lease
 
+    trial_id = plan.trial_id
     previous = next((c.owner for c in list_claims(session.database) if c.trial_id == trial_id), "")
     if previous == "":
         return False
-    return claim_trial(session.database, trial_id, owner=session.executor_id, previous=previous)
+    won = claim_trial(session.database, trial_id, owner=session.executor_id, previous=previous)
+    if won:
+        extend_lease(session.database, trial_id, expiry(plan))
+    return won
 
 
 def _unfinished(plans: dict[str, Plan], name: str) -> Plan:

@@ -70,7 +70,7 @@ def tick(before: LiveTotals | None, now: LiveTotals) -> Tick:
         write_iops=max(0.0, now.write.ios - before.write.ios) / seconds,
         read_bytes_per_s=max(0.0, now.read.bytes - before.read.bytes) / seconds,
         write_bytes_per_s=max(0.0, now.write.bytes - before.write.bytes) / seconds,
-        latency_ns=max(0.0, sum_ns) / n if n > 0 else None,
+        latency_ns=max(0.0, sum_ns) / n if n >= 1 else None,
     )
 
 

@@ -1,7 +1,7 @@
 """The canary: the same short work before and after a trial, to see a machine that is not itself.
 
 `cpu` is the wall time of a fixed sha256 over zeros (32 MiB), `null` what fio manages with an engine
-that does nothing for 0.1 s (MR-13). step.sh runs both; this reads what it kept.
+that does nothing for 0.05 s (MR-13). step.sh runs both; this reads what it kept.
 """
 
 from __future__ import annotations

@@ -44,12 +44,20 @@ block_identities() { # number -> every identity the device answers to, one a lin
     fi
 }
 
-block_describe() { # number of a disk -> KEY=VALUE lines, values as the kernel has them
-    s=/sys/dev/block/$1
-    name=$(basename "$(readlink -f "$s")")
-    name=$(echo "$name" | tr '!' '/')
-    echo "name=$name"
+block_name() { # number -> KEY=VALUE lines: what it is called, what it answers to, what it stands on
+    name=$(readlink -f "/sys/dev/block/$1")
+    echo "name=$(echo "${name##*/}" | tr '!' '/')"
     echo "number=$1"
+    if [ -e "/sys/dev/block/$1/loop/backing_file" ]; then
+        echo "backing_file=$(block_value "/sys/dev/block/$1/loop/backing_file")"
+        echo "backing_inode=$(block_inode "$1")"
+    fi
+    block_identities "$1" | sed 's/^/identity=/'
+}
+
+block_describe() { # number of a disk -> KEY=VALUE lines, values as the kernel has them
+    block_name "$1"
+    s=/sys/dev/block/$1
     echo "sectors=$(block_value "$s/size")"
     echo "ro=$(block_value "$s/ro")"
     echo "removable=$(block_value "$s/removable")"
@@ -63,10 +71,6 @@ block_describe() { # number of a disk -> KEY=VALUE lines, values as the kernel h
     echo "driver=$(basename "$(readlink -f "$s/device/driver" 2>/dev/null)" 2>/dev/null)"
     echo "parent_driver=$(basename "$(readlink -f "$s/device/device/driver" 2>/dev/null)" 2>/dev/null)"
     echo "path=$(readlink -f "$s")"
-    if [ -e "$s/loop/backing_file" ]; then
-        echo "backing_file=$(block_value "$s/loop/backing_file")"
-        echo "backing_inode=$(block_inode "$1")"
-    fi
     if [ -r "/run/udev/data/b$1" ]; then
         sed -n 's/^E:ID_BUS=/udev_bus=/p;s/^E:ID_MODEL=/udev_model=/p;s/^E:ID_WWN=/udev_wwn=/p' "/run/udev/data/b$1"
     fi
@@ -74,5 +78,4 @@ block_describe() { # number of a disk -> KEY=VALUE lines, values as the kernel h
     echo "device_serial=$(block_value "$s/device/serial")"
     echo "wwid=$(block_value "$s/wwid")"
     echo "device_wwid=$(block_value "$s/device/wwid")"
-    block_identities "$1" | sed 's/^/identity=/'
 }

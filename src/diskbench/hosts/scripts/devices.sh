@@ -79,7 +79,11 @@ for entry in /sys/class/block/*; do
         loop*) [ "${sectors:-0}" != 0 ] || [ "$number" = "$only_number" ] || continue ;;
     esac
     section device
-    block_describe "$number"
+    if [ -z "$only" ] || [ "$number" = "$only_number" ]; then
+        block_describe "$number"
+    else
+        block_name "$number"
+    fi
     [ ! -e "$entry/partition" ] || echo "partition_of=$(block_disk "$number")"
     for part in "$entry"/*/partition; do
         [ ! -e "$part" ] || echo "partition=$(cat "${part%/partition}/dev") $(basename "$(dirname "$part")")"

@@ -1,6 +1,6 @@
 # Start a unit unless it was started, then follow it. Given before this text: state (the trial's
-# directory, which must be there), dir, unit (its name),
-# follow (0: only start it) and from (the first line of live.tsv to print). Standard input is a tar of the unit's files.
+# directory, which must be there), dir, unit (its name), follow (0: only start it) and from (the first
+# line of live.tsv to print). Standard input is a tar of the unit's files.
 # Prints live.tsv as it grows, then one line: "= EXIT STOPPED STARTED ENDED REASON", "= lost" when the
 # unit died without a result, or "! WHY" when it could not be started.
 set -u

@@ -1,7 +1,7 @@
 #!/bin/sh
 # One step on the measured host: drop caches, canary, fio, canary, checksums. Run detached, with the
-# step's directory and a FIFO on which the starter waits as arguments. Whoever links the file `pid` first is the unit; a second
-# start ends at once. The file `exit` is written last: "EXIT STOPPED STARTED ENDED REASON".
+# step's directory and a FIFO on which the starter waits as arguments. Whoever links the file `pid`
+# first is the unit; a second start ends at once. The file `exit` is written last: "EXIT STOPPED STARTED ENDED REASON".
 # While it lives it holds the FIFO `alive` open; its children do not, so that its death is seen.
 set -u
 umask 077
@@ -130,9 +130,8 @@ canary() { # name of the file
         begin=$(now)
         head -c 33554432 /dev/zero | sha256sum >/dev/null
         echo "cpu_s $(awk -v a="$begin" -v b="$(now)" 'BEGIN { printf "%.6f", b - a }')"
-        fio --name=null --ioengine=null --rw=randread --bs=4k --size=1g --time_based --runtime=100ms \
-            --clocksource=clock_gettime \
-            --output-format=json --eta=never 2>/dev/null
+        fio --name=null --thread --ioengine=null --rw=randread --bs=4k --size=1g --time_based \
+            --runtime=50ms --clocksource=clock_gettime --output-format=json --eta=never 2>/dev/null
     } >"$1" 9>&-
 }
 

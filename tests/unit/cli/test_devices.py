@@ -1,0 +1,55 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from diskbench.cli.main import run
+
+
+@pytest.fixture
+def loop(tmp_path):
+    image = tmp_path / "disk.img"
+    with image.open("wb") as file:
+        file.truncate(2**25)
+    done = subprocess.run(
+        ["losetup", "-f", "--show", str(image)], check=True, capture_output=True, text=True
+    )
+    yield done.stdout.strip(), image
+    subprocess.run(["losetup", "-d", done.stdout.strip()], check=True)
+
+
+def test_a_free_device_is_listed_with_what_to_type(loop, capsys):
+    device, image = loop
+    assert run(["devices"]) == 0
+    listed = capsys.readouterr().out
+    block = listed[listed.index(device + " ") :].split("\n/dev/")[0]
+    assert f"identity  {image}:{image.stat().st_ino}" in block
+    assert "\n  free" in block
+
+
+def test_json_lists_every_disk_with_its_refusals(loop, capsys):
+    device, image = loop
+    subprocess.run(["mkfs.ext4", "-q", device], check=True)
+    assert run(["devices", "--output", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["format"] == 1
+    found = {d["path"]: d for d in document["devices"]}
+    assert found[device]["refused"] == ["holds data (signature: ext4)"]
+    assert not found[device]["free"]
+    assert found[device]["identities"] == [f"{image}:{image.stat().st_ino}", str(image)]
+    assert found[device]["size_bytes"] == 2**25
+
+
+def test_a_host_that_cannot_be_reached_exits_2_with_advice(capsys):
+    assert run(["devices", "--host", "nobody@127.0.0.1:1"]) == 2
+    assert "cannot connect to 127.0.0.1 port 1" in capsys.readouterr().err
+
+
+def test_help_imports_no_ssh():
+    code = (
+        "import sys; import diskbench.cli.devices, diskbench.hosts.connect, diskbench.hosts.jobs;"
+        "print([m for m in ('paramiko', 'tenacity', 'sqlalchemy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -73,6 +73,9 @@ install_missing() {
   esac
 }
 
+# uv_on_path: for tests that build a wheel.
+uv_on_path() { PATH="$(dirname "$(uv_command "$(python_3_11)")"):$PATH"; }
+
 # make_venv NAME: .venv as requirements/NAME.txt locks it, with this checkout installed in it.
 # The stamp names what was installed, so that the next call returns at once.
 make_venv() {
@@ -100,7 +103,7 @@ uv_command() {
     command -v uv
     return
   fi
-  local place=.venv-uv
+  local place=$PWD/.venv-uv
   if [[ ! -x $place/bin/uv ]]; then
     say "installing uv into $place (requirements/uv.txt, hashes checked)"
     "$1" -m venv --clear "$place" >&2

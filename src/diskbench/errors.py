@@ -12,7 +12,7 @@
     - FioFailed                  fio ended with an error
     - FioOutputUnreadable        fio's output names no usable result
     - EvidenceDamaged            a fetched file does not match its checksum
-  - ConnectionLost               exit 1: a host went away (retried by the engine before a user sees it)
+  - ConnectionLost               exit 1: a host went away (the engine retries before a user sees it)
   - ReleaseFailed                exit 3: something could not be given back
   - Interrupted                  exit 130: a person stopped it
 
@@ -51,9 +51,7 @@ class UnknownName(UserError):
         near = difflib.get_close_matches(value, self.known, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         listed = ", ".join(self.known) or "none"
-        super().__init__(
-            f"unknown {kind} {value!r}", advice=advice or f"{hint}known: {listed}"
-        )
+        super().__init__(f"unknown {kind} {value!r}", advice=advice or f"{hint}known: {listed}")
 
 
 class InvalidValue(UserError):

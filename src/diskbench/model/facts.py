@@ -16,7 +16,7 @@ class CpuFacts(Frozen):
 
 
 class DiskFacts(Frozen):
-    """The block device under the target, from sysfs and lsblk; None where the kernel does not say."""
+    """The block device under the target, from sysfs and lsblk; None where they do not say."""
 
     name: str
     path: str
@@ -53,7 +53,7 @@ class MountFacts(Frozen):
 
 
 class CloudFacts(Frozen):
-    """Which cloud the guest says it runs in (DMI strings, IMDS where asked), and its instance type."""
+    """Which cloud the guest says it runs in (DMI strings, IMDS where asked), and its type."""
 
     vendor: str | None = None
     product: str | None = None

@@ -1,4 +1,4 @@
-"""What was measured: one normalised row per (run, step, job, direction), and what to doubt in it."""
+"""What was measured: one row per (run, step, job, direction), and what to doubt in it."""
 
 from typing import Literal
 
@@ -21,8 +21,8 @@ class Warning(Frozen):  # noqa: A001 - the field's word; it never meets the buil
 
 
 class Measurement(Frozen):
-    """One row. `scope` is `job` for one fio job and `step` for all jobs of a step merged; a step row
-    is named `all` and has job_index -1. Rows of direction `sync` count fsync and fdatasync calls.
+    """One row. `scope` is `job` for one fio job and `step` for all jobs of a step merged; a step
+    row is named `all` and has job_index -1. Rows of direction `sync` count fsync and fdatasync calls.
 
     Latencies are nanoseconds; rates are per second of the job's own runtime. Quantiles come from
     merged json+ histogram counts and are None where fewer I/Os than ln 0.05 / ln p stand behind

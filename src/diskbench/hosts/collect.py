@@ -32,7 +32,7 @@ export LC_ALL=C
     sha256sum $(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e 'ready\..*' \
         -e 'pid\..*' -e 'new\..*') >SHA256SUMS
 if command -v gzip >/dev/null 2>&1; then pack='gzip -1'; else pack=cat; fi
-sed 's/^[0-9a-f]* [ *]//' SHA256SUMS | tar -cf - -T - SHA256SUMS | $pack
+tar -cf - $(sed 's/^[0-9a-f]* [ *]//' SHA256SUMS) SHA256SUMS | $pack
 """
 
 

@@ -32,8 +32,15 @@ trap 'stopped=1' TERM INT
 trap '' HUP
 started=0 ended=0
 
-# Seconds with a fraction, from the clock where date has one.
-now() { t=$(date +%s.%N); case $t in *[!0-9.]* | *.) date +%s ;; *) echo "$t" ;; esac; }
+# Unix time with a fraction; where date has none, by the uptime since a first look at the clock.
+case $(date +%s.%N) in
+    *[!0-9.]* | *.)
+        read -r up0 rest </proc/uptime
+        unix0=$(date +%s)
+        now() { awk -v u="$unix0" -v z="$up0" '{ printf "%.2f\n", u + $1 - z }' /proc/uptime; }
+        ;;
+    *) now() { date +%s.%N; } ;;
+esac
 
 finish() { # fio's exit, reason
     sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS -e 'ready\..*')

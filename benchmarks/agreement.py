@@ -1,0 +1,171 @@
+"""Does diskbench change what fio measures? Bare fio against `diskbench run`, interleaved, with the
+same job file on the same throttled loop disk: the medians of IOPS must agree within 2 %.
+
+    python benchmarks/agreement.py [--repeats 5] [--runtime 10] [--unthrottled]
+
+Needs root. Each pair runs in random order (seeded, printed). Ends with 1 when a ratio is off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.rigs.throttled_loop import (  # noqa: E402 - the tests' own rig
+    Limits,
+    LoopDisk,
+    RigError,
+    find_cgroups,
+    loop_disk,
+    need,
+    throttled_disk,
+)
+
+MIB = 2**20
+DISK_BYTES = 512 * MIB
+LIMITS = Limits(bytes_per_s=200 * MIB, iops=3000)
+WITHIN = 0.02
+JOB = """[global]
+size=256m
+ioengine=libaio
+direct=1
+randrepeat=0
+refill_buffers=1
+time_based
+runtime={runtime}
+group_reporting
+
+[rand-read-4k-qd1]
+rw=randread
+bs=4k
+
+[rand-read-4k-qd32]
+stonewall
+rw=randread
+bs=4k
+iodepth=32
+
+[rand-write-4k-qd32]
+stonewall
+rw=randwrite
+bs=4k
+iodepth=32
+
+[seq-read-1m-qd8]
+stonewall
+rw=read
+bs=1m
+iodepth=8
+
+[rand-rw70-16k-4jobs]
+stonewall
+rw=randrw
+rwmixread=70
+bs=16k
+iodepth=8
+numjobs=4
+"""
+Figures = dict[tuple[str, str], float]
+
+
+def bare(disk: LoopDisk, job: Path, _: Path) -> Figures:
+    """fio as a person would type it."""
+    done = subprocess.run(
+        ["fio", f"--filename={disk.path}", "--output-format=json", str(job)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    text = done.stdout
+    return {
+        (found["jobname"], way): found[way]["iops"]
+        for found in json.loads(text[text.index("{") :])["jobs"]
+        for way in ("read", "write")
+        if found[way]["total_ios"]
+    }
+
+
+def ours(disk: LoopDisk, job: Path, home: Path) -> Figures:
+    """`diskbench run` as a user would type it."""
+    identity = f"{disk.image}:{disk.image.stat().st_ino}"
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "diskbench", "run", "--device", disk.path,
+            "--destroy-data", identity, "--profile", str(job), "--quiet", "--output", "json",
+        ],
+        check=True, capture_output=True, text=True, env=os.environ | {"HOME": str(home)},
+    )  # fmt: skip
+    (run,) = json.loads(done.stdout)["runs"]
+    return {
+        (row["step"], row["direction"]): row["iops"]
+        for step in run["steps"]
+        for row in step["measurements"]
+        if row["scope"] == "step"
+    }
+
+
+def measure(repeats: int, runtime: int, seed: int, *, throttle: bool) -> dict[str, list[Figures]]:
+    """All figures of both ways, interleaved."""
+    found: dict[str, list[Figures]] = {"bare": [], "ours": []}
+    order = random.Random(seed)
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        job = directory / "agreement.fio"
+        job.write_text(JOB.format(runtime=runtime))
+        disk = stack.enter_context(loop_disk(directory / "disk.img", DISK_BYTES))
+        if throttle:
+            stack.enter_context(throttled_disk(find_cgroups(), disk, LIMITS))
+        ways = {"bare": bare, "ours": ours}
+        for number in range(repeats):
+            for way in order.sample(sorted(ways), 2):
+                found[way].append(ways[way](disk, job, directory / "home"))
+            print(f"pair {number + 1} of {repeats} done", file=sys.stderr)
+    return found
+
+
+def show(found: dict[str, list[Figures]]) -> bool:
+    """Print one row a job and direction; whether all agree."""
+    print(f"{'job':<22} {'I/O':<6} {'bare fio':>10} {'diskbench':>10} {'ratio':>7}")
+    agree = True
+    for key in found["bare"][0]:
+        middle = {way: statistics.median(f[key] for f in figures) for way, figures in found.items()}
+        ratio = middle["ours"] / middle["bare"]
+        off = abs(ratio - 1) > WITHIN
+        agree = agree and not off
+        print(
+            f"{key[0]:<22} {key[1]:<6} {middle['bare']:>10,.1f} {middle['ours']:>10,.1f} "
+            f"{ratio:>7.4f}{'  off' if off else ''}"
+        )
+    return agree
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--runtime", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--unthrottled", action="store_true")
+    args = parser.parse_args()
+    try:
+        need("fio", "losetup")
+        found = measure(args.repeats, args.runtime, args.seed, throttle=not args.unthrottled)
+    except RigError as error:
+        sys.exit(f"error: {error}")
+    limits = "unthrottled" if args.unthrottled else f"{LIMITS}"
+    print(f"\n{limits}, {args.repeats} pairs of {args.runtime} s a job, seed {args.seed}")
+    sys.exit(0 if show(found) else 1)
+
+
+if __name__ == "__main__":
+    main()

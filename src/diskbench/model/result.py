@@ -22,7 +22,8 @@ class Warning(Frozen):  # noqa: A001 - the field's word; it never meets the buil
 
 class Measurement(Frozen):
     """One row. `scope` is `job` for one fio job and `step` for all jobs of a step merged; a step
-    row is named `all` and has job_index -1. Rows of direction `sync` count fsync and fdatasync calls.
+    row is named `all` and has job_index -1. Rows of direction `sync` count calls of fsync and
+    fdatasync.
 
     Latencies are nanoseconds; rates are per second of the job's own runtime. Quantiles come from
     merged json+ histogram counts and are None where fewer I/Os than ln 0.05 / ln p stand behind

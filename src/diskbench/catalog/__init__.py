@@ -1,1 +1,1 @@
-"""Limits, bursts and prices of disks: data with sources, and lookups."""
+"""What the clouds promise of their disks, each figure with its source. Pure: reads package data."""

@@ -1,0 +1,255 @@
+"""The form of the catalogue's files: one disk type as its cloud describes it.
+
+Figures stay in the cloud's own units and formulas; `lookup` turns them into limits. Whatever holds
+a figure names its source, and a file with a figure that has none is refused (InvalidValue).
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.base import Frozen
+from diskbench.units import KIB, MIB
+
+GIB_PER_TIB = 1024
+_UNIT_BYTES = {"MiB/s": MIB, "MB/s": 10**6}
+
+Unit = Literal["MiB/s", "MB/s"]
+
+
+class Source(Frozen):
+    """Where a figure was read. `as_of` is the date of the document; None where it bears none."""
+
+    title: str
+    as_of: str | None
+
+
+class Figure(Frozen):
+    """Anything with a figure in it; `source` is a key of the file's sources."""
+
+    source: str
+
+
+class Size(Figure):
+    """The sizes in GiB that are sold, both ends included."""
+
+    min: int
+    max: int
+
+
+class SizeStep(Frozen):
+    """A value up to a size; the last step has no end."""
+
+    up_to_gib: float | None = None
+    value: float
+
+
+class IopsStep(Frozen):
+    """A factor on the IOPS, up to so many IOPS, and at most `max`."""
+
+    up_to_iops: float | None = None
+    value: float
+    max: float
+
+
+class Quantity(Figure):
+    """IOPS or throughput of a disk of some size: clamp(base + per_gib × GiB, min, max), unless
+    `fixed`, or looked up in `steps` by size or `per_iops` by IOPS, or `per_throughput` × MiB/s.
+
+    A `provisioned` quantity is what the user asks for within min and max, or its default. A burst
+    carries the capacity of its bucket in I/Os, or in the unit's own megabytes.
+    """
+
+    unit: Unit | None = None
+    fixed: float | None = None
+    base: float = 0
+    per_gib: float = 0
+    per_tib: float = 0
+    min: float | None = None
+    max: float | None = None
+    steps: tuple[SizeStep, ...] = ()
+    per_iops: tuple[IopsStep, ...] = ()
+    per_throughput: float | None = None
+    provisioned: bool = False
+    default: float | None = None
+    default_base: float | None = None
+    default_per_gib: float = 0
+    default_per_tib: float = 0
+    capacity: float | None = None
+    capacity_per_tib: float | None = None
+
+    @property
+    def unit_bytes(self) -> int:
+        """Bytes in one of the unit; 1 for IOPS."""
+        return _UNIT_BYTES[self.unit] if self.unit else 1
+
+    def value(self, size_gib: float, other: float | None = None) -> float:
+        """The figure for a size, in its own unit; `other` is the IOPS (for a throughput by IOPS)
+        or the throughput (for IOPS by throughput)."""
+        if self.fixed is not None:
+            return self.fixed
+        if self.steps:
+            return next(
+                s.value for s in self.steps if s.up_to_gib is None or size_gib <= s.up_to_gib
+            )
+        if self.per_iops and other is not None:
+            step = next(s for s in self.per_iops if s.up_to_iops is None or other <= s.up_to_iops)
+            return min(step.max, step.value * other)
+        if self.per_throughput is not None and other is not None:
+            return self.clamped(self.per_throughput * other)
+        linear = self.base + (self.per_gib + self.per_tib / GIB_PER_TIB) * size_gib
+        return self.clamped(linear)
+
+    def default_value(self, size_gib: float) -> float | None:
+        """What is provisioned when nothing is asked for; None where the user must say."""
+        if self.default is not None:
+            return self.default
+        per_gib = self.default_per_gib + self.default_per_tib / GIB_PER_TIB
+        if self.default_base is None and not per_gib:
+            return None
+        return self.clamped((self.default_base or 0) + per_gib * size_gib)
+
+    def capacity_value(self, size_gib: float) -> float | None:
+        """The bucket's capacity for a size, in I/Os or the unit's megabytes."""
+        if self.capacity_per_tib is not None:
+            return self.capacity_per_tib * size_gib / GIB_PER_TIB
+        return self.capacity
+
+    def clamped(self, value: float) -> float:
+        """`value` within min and max."""
+        low = value if self.min is None else max(self.min, value)
+        return low if self.max is None else min(self.max, low)
+
+
+class Ratio(Figure):
+    """At most so much per GiB, or per IOPS; up to `free` it does not count."""
+
+    max_per_gib: float | None = None
+    max_per_iops: float | None = None
+    free: float = 0
+
+
+class Tier(Frozen):
+    """One row of a table by size: a disk is billed, and performs, as the next larger row."""
+
+    name: str
+    gib: int
+    iops: float
+    throughput: float
+    burst_iops: float | None = None
+    burst_throughput: float | None = None
+
+
+class Tiers(Figure):
+    """The table of a type that is sold in sizes, smallest first."""
+
+    unit: Unit
+    rows: tuple[Tier, ...] = Field(min_length=1)
+
+    @property
+    def unit_bytes(self) -> int:
+        """Bytes in one of the unit."""
+        return _UNIT_BYTES[self.unit]
+
+    def row(self, size_gib: float) -> Tier:
+        """The row that a size belongs to."""
+        return next((r for r in self.rows if size_gib <= r.gib), self.rows[-1])
+
+
+class TierBurst(Figure):
+    """How long a tier with a burst sustains it from a full bucket."""
+
+    duration_s: float
+
+
+class Accounting(Figure):
+    """What counts as one I/O: a larger one counts as several, a smaller one is charged as one of
+    `min_charge_kib`. None where no such rule is documented."""
+
+    max_io_kib: int | None = None
+    min_charge_kib: int | None = None
+
+    @property
+    def max_io_bytes(self) -> int | None:
+        """The largest I/O that counts once."""
+        return self.max_io_kib * KIB if self.max_io_kib is not None else None
+
+    @property
+    def min_charge_bytes(self) -> int | None:
+        """What the smallest I/O is charged in bytes."""
+        return self.min_charge_kib * KIB if self.min_charge_kib is not None else None
+
+
+class DiskEntry(Frozen):
+    """One disk type. `apart` says that reads and writes have limits of their own; the `write_…`
+    figures are those of writes where they differ. `unknown` says why there are no figures."""
+
+    title: str
+    source: str | None = None
+    unknown: str | None = None
+    size_gib: Size | None = None
+    apart: bool = False
+    iops: Quantity | None = None
+    write_iops: Quantity | None = None
+    iops_ratio: Ratio | None = None
+    iops_burst: Quantity | None = None
+    throughput: Quantity | None = None
+    write_throughput: Quantity | None = None
+    throughput_ratio: Ratio | None = None
+    throughput_burst: Quantity | None = None
+    tiers: Tiers | None = None
+    tier_burst: TierBurst | None = None
+    accounting: Accounting | None = None
+
+    def sources(self) -> tuple[str, ...]:
+        """The keys of all sources that this type leans on, sorted."""
+        named = {v.source for _, v in self if isinstance(v, Figure)}
+        return tuple(sorted(named | ({self.source} if self.source else set())))
+
+
+class Catalogue(Frozen):
+    """One cloud's file."""
+
+    format: Literal[1]
+    cloud: str
+    sources: dict[str, Source]
+    disks: dict[str, DiskEntry]
+
+    @model_validator(mode="after")
+    def _every_source_is_listed(self) -> Catalogue:
+        for name, disk in self.disks.items():
+            for key in disk.sources():
+                if key not in self.sources:
+                    raise ValueError(f"{name}: the source {key!r} is not in the list of sources")
+        return self
+
+
+CLOUDS = ("aws", "azure", "gcp")
+
+
+@functools.cache
+def catalogue(cloud: str) -> Catalogue:
+    """The shipped file of one cloud. Raises UnknownName."""
+    if cloud not in CLOUDS:
+        raise UnknownName("catalogue", cloud, CLOUDS)
+    text = (resources.files(__package__) / "data" / f"{cloud}.yaml").read_text(encoding="utf-8")
+    return parse_catalogue(text, where=f"{cloud}.yaml")
+
+
+def parse_catalogue(text: str, *, where: str) -> Catalogue:
+    """A catalogue from YAML. Raises InvalidValue naming `where` and every fault."""
+    import yaml
+
+    try:
+        data: Any = yaml.safe_load(text)
+        return Catalogue.model_validate(data)
+    except (yaml.YAMLError, ValidationError) as error:
+        raise InvalidValue(
+            f"{where} is no catalogue: {error}",
+            advice="each mapping with a figure needs a `source` that `sources` lists",
+        ) from error

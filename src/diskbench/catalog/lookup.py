@@ -1,0 +1,250 @@
+"""The limits of one disk: what a cloud promises for a type, a size and what was provisioned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from diskbench.catalog.entry import catalogue
+from diskbench.errors import InvalidValue, UnknownName
+
+if TYPE_CHECKING:
+    from diskbench.catalog.entry import Catalogue, DiskEntry, Quantity, Ratio, Source
+
+Covers = Literal["both", "read", "write"]
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """A rate per second, and a bucket above it where there is one.
+
+    The bucket starts full, pays for what exceeds `baseline`, refills at `baseline` less what is
+    used, and lets the rate rise to `burst` while it is not empty.
+    """
+
+    baseline: float
+    burst: float | None = None
+    capacity: float | None = None
+
+    @property
+    def ceiling(self) -> float:
+        """The highest rate at any time."""
+        return self.baseline if self.burst is None else self.burst
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Limits that reads, writes, or both together share. None is no limit."""
+
+    covers: Covers
+    iops: Allowance | None
+    bytes_per_s: Allowance | None
+
+
+@dataclass(frozen=True)
+class DiskLimits:
+    """What one disk may do. `max_io_bytes` is the largest request that counts as one I/O,
+    `min_charge_bytes` the least that a request is charged in bytes; None where neither is known.
+    `pools` is empty when the catalogue knows no figure. `sources` say where all of it stands.
+    """
+
+    disk_type: str
+    size_gib: float
+    pools: tuple[Pool, ...]
+    max_io_bytes: int | None
+    min_charge_bytes: int | None
+    tier: str | None
+    sources: tuple[Source, ...]
+
+
+def disk_types(cloud: str) -> tuple[str, ...]:
+    """The names of a cloud's disk types, in the catalogue's order. Raises UnknownName."""
+    return tuple(catalogue(cloud).disks)
+
+
+def limits(
+    cloud: str,
+    disk_type: str,
+    size_gib: float,
+    iops: float | None = None,
+    throughput: float | None = None,
+) -> DiskLimits:
+    """The limits of a disk; `throughput` is in the cloud's own unit (Azure MB/s, others MiB/s).
+
+    Raises UnknownName for a cloud or type that does not exist, InvalidValue with the allowed range
+    for a size, IOPS, throughput or ratio that is not sold.
+    """
+    return limits_of(catalogue(cloud), disk_type, size_gib, iops, throughput)
+
+
+def limits_of(
+    book: Catalogue,
+    disk_type: str,
+    size_gib: float,
+    iops: float | None = None,
+    throughput: float | None = None,
+) -> DiskLimits:
+    """As `limits`, from a given catalogue."""
+    disk = book.disks.get(disk_type)
+    if disk is None:
+        raise UnknownName(f"{book.cloud} disk type", disk_type, book.disks)
+    if disk.size_gib is not None:
+        _within(disk_type, "size", size_gib, disk.size_gib.min, disk.size_gib.max, "GiB")
+    pools, tier = (
+        _tier_pools(disk, disk_type, size_gib, iops, throughput)
+        if disk.tiers is not None
+        else (_pools(disk, disk_type, size_gib, iops, throughput), None)
+    )
+    accounting = disk.accounting
+    return DiskLimits(
+        disk_type=disk_type,
+        size_gib=size_gib,
+        pools=pools,
+        max_io_bytes=accounting.max_io_bytes if accounting else None,
+        min_charge_bytes=accounting.min_charge_bytes if accounting else None,
+        tier=tier,
+        sources=tuple(book.sources[key] for key in disk.sources()),
+    )
+
+
+def _tier_pools(
+    disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
+) -> tuple[tuple[Pool, ...], str]:
+    assert disk.tiers is not None
+    _not_sold(name, "--iops", iops)
+    _not_sold(name, "--throughput", throughput)
+    row, unit = disk.tiers.row(size_gib), disk.tiers.unit_bytes
+    seconds = disk.tier_burst.duration_s if disk.tier_burst else 0.0
+    pool = Pool(
+        "both",
+        _lasting(row.iops, row.burst_iops, seconds),
+        _lasting(row.throughput * unit, (row.burst_throughput or 0) * unit or None, seconds),
+    )
+    return (pool,), row.name
+
+
+def _lasting(baseline: float, burst: float | None, seconds: float) -> Allowance:
+    """A bucket that sustains its burst for `seconds`: capacity = (burst - baseline) × seconds."""
+    if burst is None or burst <= baseline or not seconds:
+        return Allowance(baseline)
+    return Allowance(baseline, burst, (burst - baseline) * seconds)
+
+
+def _pools(
+    disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
+) -> tuple[Pool, ...]:
+    if disk.iops is None and disk.throughput is None:
+        _not_sold(name, "--iops", iops)
+        _not_sold(name, "--throughput", throughput)
+        return ()
+    asked = _asked(disk.throughput, name, "--throughput", size_gib, throughput)
+    operations = _iops(disk, name, size_gib, iops, asked)
+    _check_ratio(disk.iops_ratio, name, "IOPS", iops, size_gib, operations)
+    _check_ratio(disk.throughput_ratio, name, "throughput", throughput, size_gib, operations)
+    reads = Pool(
+        "read" if disk.apart else "both",
+        _allowance(operations, disk.iops_burst, size_gib),
+        _throughput(disk.throughput, disk.throughput_burst, size_gib, asked, operations),
+    )
+    if not disk.apart:
+        return (reads,)
+    write_iops = disk.write_iops.value(size_gib) if disk.write_iops else operations
+    written = disk.write_throughput or disk.throughput
+    writes = Pool(
+        "write",
+        _allowance(write_iops, disk.iops_burst, size_gib),
+        _throughput(written, disk.throughput_burst, size_gib, asked, write_iops),
+    )
+    return (reads, writes)
+
+
+def _iops(
+    disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
+) -> float | None:
+    if disk.iops is None:
+        _not_sold(name, "--iops", iops)
+        return None
+    asked = _asked(disk.iops, name, "--iops", size_gib, iops)
+    return asked if asked is not None else disk.iops.value(size_gib, throughput)
+
+
+def _asked(
+    quantity: Quantity | None, name: str, flag: str, size_gib: float, value: float | None
+) -> float | None:
+    """What is provisioned: asked for, or the default. None where the type provisions none."""
+    if quantity is None or not quantity.provisioned:
+        _not_sold(name, flag, value)
+        return None
+    chosen = value if value is not None else quantity.default_value(size_gib)
+    if chosen is None:
+        raise InvalidValue(
+            f"{name} needs {flag}",
+            advice=f"give a value from {quantity.min:,g} to {quantity.max:,g}",
+        )
+    assert quantity.min is not None
+    assert quantity.max is not None
+    _within(name, flag, chosen, quantity.min, quantity.max, quantity.unit or "IOPS")
+    return chosen
+
+
+def _throughput(
+    quantity: Quantity | None,
+    burst: Quantity | None,
+    size_gib: float,
+    asked: float | None,
+    iops: float | None,
+) -> Allowance | None:
+    if quantity is None:
+        return None
+    value = asked if asked is not None else quantity.value(size_gib, iops)
+    return _allowance(value * quantity.unit_bytes, burst, size_gib)
+
+
+def _allowance(baseline: float | None, burst: Quantity | None, size_gib: float) -> Allowance | None:
+    if baseline is None:
+        return None
+    ceiling = burst.value(size_gib) * burst.unit_bytes if burst else baseline
+    if burst is None or ceiling <= baseline:
+        return Allowance(baseline)
+    capacity = burst.capacity_value(size_gib)
+    # A throughput bucket is counted in MiB, whatever the unit's own megabyte is called.
+    return Allowance(baseline, ceiling, capacity and capacity * burst.unit_bytes)
+
+
+def _check_ratio(
+    ratio: Ratio | None,
+    name: str,
+    what: str,
+    value: float | None,
+    size_gib: float,
+    iops: float | None,
+) -> None:
+    if ratio is None or value is None or value <= ratio.free:
+        return
+    if ratio.max_per_gib is not None and value > ratio.max_per_gib * size_gib:
+        raise InvalidValue(
+            f"{name}: {value:,g} {what} on {size_gib:g} GiB is {value / size_gib:,.4g} per GiB",
+            advice=f"at most {ratio.max_per_gib:g} per GiB: "
+            f"{ratio.max_per_gib * size_gib:,.0f} for this size",
+        )
+    if ratio.max_per_iops is not None and iops and value > ratio.max_per_iops * iops:
+        raise InvalidValue(
+            f"{name}: a {what} of {value:,g} is too much for {iops:,g} IOPS",
+            advice=f"at most {ratio.max_per_iops:g} per IOPS: {ratio.max_per_iops * iops:,.0f}",
+        )
+
+
+def _not_sold(name: str, flag: str, value: float | None) -> None:
+    if value is not None:
+        raise InvalidValue(
+            f"{name} takes no {flag}: its performance follows from type and size",
+            advice=f"leave {flag} out, or choose a type that provisions it",
+        )
+
+
+def _within(name: str, what: str, value: float, low: float, high: float, unit: str) -> None:
+    if not low <= value <= high:
+        raise InvalidValue(
+            f"{name}: {what} {value:,g} {unit} is not sold",
+            advice=f"it goes from {low:,g} to {high:,g} {unit}",
+        )

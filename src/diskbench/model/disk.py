@@ -1,0 +1,56 @@
+"""A disk as asked for, and as it stands attached to a machine."""
+
+from typing import Any
+
+from pydantic import Field
+
+from diskbench.model.base import Frozen
+
+
+class DiskSpec(Frozen):
+    """What to rent: nothing in it was looked up.
+
+    `type` is the cloud's own name (`gp2`, `Premium_LRS`, `pd-ssd`). `iops` and
+    `throughput_mib_per_s` are what is provisioned where the type sells them apart; None takes the
+    type's default. `count` equal disks are attached.
+    """
+
+    type: str
+    size_gib: int = Field(ge=1)
+    iops: int | None = Field(default=None, ge=1)
+    throughput_mib_per_s: float | None = Field(default=None, gt=0)
+    count: int = Field(default=1, ge=1)
+
+
+class SshAccess(Frozen):
+    """How to reach and verify a machine that was made for a lease; paths are on the controller.
+
+    `config` is an OpenSSH configuration that says all the rest for `address`; `host_key` is the
+    public line (`ssh-ed25519 AAAA…`) that the machine must show.
+    """
+
+    config: str
+    known_hosts: str
+    identity_file: str
+    host_key: str
+    user: str
+    port: int = 22
+
+
+class Acquired(Frozen):
+    """A machine with its disk, as it was found after it was made.
+
+    `address` is what an `ssh` client is given; None of the fields is a wish: `device` is the path
+    inside the guest, `identity` what `--destroy-data` takes for it, `size_bytes` and `facts` were
+    read back. `devices` are all disks of the spec, `device` the first. `emulated` marks a machine
+    that no cloud vouches for.
+    """
+
+    address: str
+    device: str
+    devices: tuple[str, ...]
+    identity: str
+    size_bytes: int
+    facts: dict[str, Any] = Field(default_factory=dict)
+    emulated: bool
+    ssh: SshAccess | None = None

@@ -20,6 +20,7 @@ FIO_JSON = "fio.json"
 FIO_EXIT = "fio.exit"
 STDERR = "stderr.txt"
 SAMPLES = "samples.txt"
+CACHE = "cache.txt"
 PARSED_FILES = (FIO_JSON, FIO_EXIT, STDERR, SAMPLES)
 """All that `step_result` reads; logs are read when somebody asks for a series."""
 _TAIL_LINES = 5
@@ -41,6 +42,7 @@ def step_result(
     """
     from diskbench.fio.offered import saturation_warning
     from diskbench.fio.output import parse_output
+    from diskbench.fio.page_cache import cache_warning
     from diskbench.fio.rows import measurements
     from diskbench.fio.samples import parse_samples
     from diskbench.fio.warnings import step_warnings
@@ -68,10 +70,9 @@ def step_result(
         warnings=step_warnings(step, rows, output, facts, samples),
         seconds_in_fio=max((row.runtime_ns for row in rows), default=0) / NS_PER_S,
     )
-    doubt = saturation_warning(step, result)
-    if doubt is None:
-        return result
-    return result.model_copy(update={"warnings": (*result.warnings, doubt)})
+    doubts = (saturation_warning(step, result), cache_warning(files.get(CACHE, b""), step))
+    told = tuple(doubt for doubt in doubts if doubt is not None)
+    return result.model_copy(update={"warnings": result.warnings + told}) if told else result
 
 
 def _exit_status(step: Step, files: Mapping[str, bytes]) -> int:

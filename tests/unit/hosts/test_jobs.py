@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, MeasurementFailed, StoreUnavailable
+from diskbench.fio.canary import parse_canary
+from diskbench.fio.page_cache import parse_cache_drop
 from diskbench.hosts import collect as collecting
 from diskbench.hosts import jobs
-from diskbench.hosts.canary import parse_canary
 from diskbench.hosts.fake import FakeHost, Fault
 from diskbench.hosts.jobs import cleanup, collect, start_and_watch, stop
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.page_cache import parse_cache_drop
 from diskbench.hosts.ssh import SshHost
 
 QUIET = {"on_tick": lambda _: None, "should_stop": lambda: False}

@@ -144,6 +144,11 @@ canary() { # name of the file
 
 [ "$canary_before" = 1 ] && canary canary-before.txt
 
+workers() { # of fio: the processes that it forked, which outlive it when it is killed
+    cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$1" '
+        { number = $1; sub(/^.*\) /, ""); if ($2 == parent) print number }'
+}
+
 if [ "$stopped" = 0 ]; then
     unix=$(now)
     read -r zero rest </proc/uptime
@@ -175,7 +180,7 @@ if [ "$stopped" = 0 ]; then
             told=1
             # SIGTERM is to fio what SIGINT is, and ends it also before it listens.
             read -r fio <fio.pid 2>/dev/null && kill -TERM "$fio" 2>/dev/null
-            (exec 9>&- >/dev/null 2>&1; sleep "$stop_patience"; kill -KILL "$fio") &
+            (exec 9>&- >/dev/null 2>&1; sleep "$stop_patience"; kill -KILL "$fio" $(workers "$fio")) &
             killer=$!
         fi
         wait "$filter"

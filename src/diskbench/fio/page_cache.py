@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from diskbench.fio.declared import declared, is_set
 from diskbench.model.base import Frozen
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.model.spec import Step
+from diskbench.units import format_bytes
 
 CACHED_SHARE = 0.01
 """A drop counts as verified when at most this share of what was cached is still there, or 1 MiB
@@ -45,6 +49,22 @@ def parse_cache_drop(data: bytes) -> CacheDrop | None:
         what=told.get("what", ""),
         before_bytes=_whole(told.get("before_bytes")),
         after_bytes=_whole(told.get("after_bytes")),
+    )
+
+
+def cache_warning(data: bytes, step: Step) -> Warning | None:
+    """The doubt in a buffered step whose page cache was to be dropped and was still there."""
+    drop = parse_cache_drop(data)
+    buffered = any(not is_set(options, "direct") for options in declared(step.job).values())
+    if drop is None or drop.verified is not False or not buffered:
+        return None
+    left = "could not be dropped" if drop.method == "none" else "was not empty after it was dropped"
+    amount = f": {format_bytes(drop.after_bytes)} of {drop.what} left" if drop.after_bytes else ""
+    return Warning(
+        code="cache-kept",
+        message=f"the page cache {left}{amount}; reads may have come from memory",
+        advice="measure as root, or with direct=1",
+        step=step.name,
     )
 
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.hosts.canary import Canary, parse_canary
-from diskbench.hosts.page_cache import CacheDrop, parse_cache_drop
+from diskbench.fio.canary import Canary, parse_canary
+from diskbench.fio.page_cache import CacheDrop, cache_warning, parse_cache_drop
+from diskbench.model.spec import Step
 
 
 def test_a_canary_has_seconds_and_iops():
@@ -38,3 +39,30 @@ def test_no_bytes_make_the_parsers_fail(data):
 )
 def test_a_drop_is_verified_only_when_next_to_nothing_is_left(drop, verified):
     assert drop.verified is verified
+
+
+def a_step(job):
+    return Step(index=0, name="read", job=job, expected_s=1)
+
+
+STAYED = b"method drop_caches\nwhat files\nbefore_bytes 104857600\nafter_bytes 52428800\n"
+
+
+def test_a_cache_that_stayed_is_told_where_it_matters():
+    told = cache_warning(STAYED, a_step("[read]\nrw=read\n"))
+    assert told is not None
+    assert (told.code, told.step) == ("cache-kept", "read")
+    assert "50 MiB" in told.message
+    assert cache_warning(STAYED, a_step("[read]\nrw=read\ndirect=1\n")) is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"method drop_caches\nwhat files\nbefore_bytes 104857600\nafter_bytes 0\n",
+        b"method kept\n",
+        b"",
+    ],
+)
+def test_a_cache_that_went_or_was_kept_on_purpose_is_not_told(data):
+    assert cache_warning(data, a_step("[read]\nrw=read\n")) is None

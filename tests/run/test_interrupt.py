@@ -211,3 +211,28 @@ def test_a_run_killed_just_before_giving_back_leaves_nothing_after_resume(
     assert run["state"] == "done"
     assert list(target.iterdir()) == []
     assert state_directories(run) == []
+
+
+def test_a_fio_that_hangs_is_killed_with_its_workers_when_the_user_stops(
+    user: Cli, target: Path, profile: Callable[[int], Path]
+) -> None:
+    process = start(user, target, profile(60))
+    with ended(process):
+        read_until(process, "step 2 of 3")
+        freeze_fio(the_run(user))
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=90)
+    assert process.returncode == 130, err
+    assert list(target.iterdir()) == []
+    assert fio_processes_of(the_run(user)) == []
+
+
+def fio_processes_of(run: dict[str, object]) -> list[str]:
+    """The directories in which processes of the trial still stand."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):
+            where = str(link.readlink())
+            if str(run["trial_id"]) in where:
+                found.append(where)
+    return found

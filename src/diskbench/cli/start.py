@@ -53,22 +53,21 @@ def start(
     settings = load_settings(
         {"database_url": stores.database_url, "evidence_url": stores.evidence_url}
     ).settings
+    database_url = settings.database_url.get_secret_value()
     profile = find_profile(request.profile)
     preparation = Preparation(cells(request), profile, install_fio=install_fio, timing=timing)
     try:
         # The hosts answer while this process imports and opens what it stores into.
         from diskbench.engine.session import open_session
 
-        session = open_session(
-            settings.database_url.get_secret_value(), settings.evidence_url, timing=timing
-        )
+        session = open_session(database_url, settings.evidence_url, timing=timing)
         warm_up()
         prepared = preparation.result()
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
         os._exit(INTERRUPTED)
     prepared.plans = [
-        with_notes(plan, (database_path(settings), evidence_path(settings)))
+        with_notes(plan, (database_path(database_url), evidence_path(settings.evidence_url)))
         for plan in prepared.plans
     ]
     refused = report_refused(prepared)

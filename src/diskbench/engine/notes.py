@@ -9,7 +9,6 @@ from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
     from diskbench.model.spec import Plan
-    from diskbench.settings import Settings
 
 
 def with_notes(plan: Plan, stores: Iterable[Path | None]) -> Plan:
@@ -28,15 +27,15 @@ def with_notes(plan: Plan, stores: Iterable[Path | None]) -> Plan:
     return plan.model_copy(update={"notes": tuple(notes)})
 
 
-def evidence_path(settings: Settings) -> Path | None:
+def evidence_path(url: str) -> Path | None:
     """The directory of an evidence store on this machine; None for any other store."""
-    parts = urlsplit(settings.evidence_url)
+    parts = urlsplit(url)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
-def database_path(settings: Settings) -> Path | None:
+def database_path(url: str) -> Path | None:
     """The file of a SQLite database; None for any other database."""
-    scheme, _, path = settings.database_url.get_secret_value().partition(":///")
+    scheme, _, path = url.partition(":///")
     return Path(path) if scheme.startswith("sqlite") and path else None
 
 

@@ -43,6 +43,7 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
         install(host)
         facts = gather(host, spec.path, device=is_device)
     _check_fio(facts, host.name)
+    _check_tools(facts, host.name)
     if is_device:
         check_device(host, spec.path, spec.destroy_data or "", spec.size_bytes)
     else:
@@ -66,6 +67,19 @@ def check_profile_suits(profile: Profile, cell: Cell) -> None:
     for key, _ in cell.parameters:
         if key not in known:
             raise UnknownName(f"parameter of profile {profile.name!r}", key, known)
+
+
+NEEDED_TOOLS = ("awk", "tar", "sha256sum", "setsid", "mkfifo")
+"""What a unit needs on its host beside fio and a POSIX shell."""
+
+
+def _check_tools(facts: HostFacts, name: str) -> None:
+    missing = [tool for tool in NEEDED_TOOLS if tool not in facts.extra.get("tools", NEEDED_TOOLS)]
+    if missing:
+        raise HostUnavailable(
+            f"{name} has no {', '.join(missing)}, which diskbench needs there",
+            advice=f"install {' and '.join(missing)} there",
+        )
 
 
 def _check_fio(facts: HostFacts, name: str) -> None:

@@ -1,8 +1,8 @@
 """What each station of a trial does to the world; every one may be done twice and ends the same.
 
 Errors that belong to the measurement become an Outcome. Errors that do not (the evidence store is
-full, the database is gone, a fault of ours) suspend the trial: it stays where it is, its data stay
-on the host, and `diskbench resume` goes on from there.
+full, the database is gone, the host refuses us, a fault of ours) suspend the trial: it stays where
+it is, its data stay on the host, and `diskbench resume` goes on from there.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from diskbench.engine.patience import patiently
 from diskbench.engine.timing import Timing
 from diskbench.engine.unit import time_limit_s, unit_of
 from diskbench.engine.watch import Watcher
-from diskbench.errors import FioFailed, HostUnavailable, MeasurementFailed
+from diskbench.errors import FioFailed, MeasurementFailed
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan, Step
     from diskbench.ports import EvidenceStore, Host
     from diskbench.store.archive import KeptStep
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -54,8 +57,10 @@ class LiveStations:
 
         with self._suspending(plan):
             try:
-                commands = make_workspace(self.connect(plan), plan.target)
-            except (MeasurementFailed, HostUnavailable) as error:
+                commands = self._patiently(
+                    plan, lambda: make_workspace(self.connect(plan), plan.target)
+                )
+            except MeasurementFailed as error:
                 return Outcome(state="failed", problem=problem_of(error))
             return Outcome(state="done", commands=commands)
         raise AssertionError("unreachable: a suspended station never comes back")
@@ -78,7 +83,7 @@ class LiveStations:
         with self._suspending(plan):
             try:
                 return self._measure(plan, run_index, step)
-            except (MeasurementFailed, HostUnavailable) as error:
+            except MeasurementFailed as error:
                 return Outcome(state="failed", problem=problem_of(error))
         raise AssertionError("unreachable: a suspended station never comes back")
 
@@ -137,11 +142,11 @@ class LiveStations:
                 )
         except MeasurementFailed:
             now = time.time()
-            self._keep(host, unit, plan.run_ids[run_index], step, (now, now), stopped=True)
+            self._keep(plan, run_index, step, unit, (now, now), stopped=True)
             raise
         self.timing.add("fio itself", end.seconds_in_fio)
         times = (end.started_unix_s, end.ended_unix_s)
-        kept = self._keep(host, unit, plan.run_ids[run_index], step, times, stopped=end.stopped)
+        kept = self._keep(plan, run_index, step, unit, times, stopped=end.stopped)
         if end.stopped and not self.stop.is_set():
             raise FioFailed(
                 f"fio hung in step {step.name!r}: it was still running after {hung.limit_s:.0f} s",
@@ -151,10 +156,10 @@ class LiveStations:
 
     def _keep(
         self,
-        host: Host,
-        unit: Unit,
-        run_id: str,
+        plan: Plan,
+        run_index: int,
         step: Step,
+        unit: Unit,
         times: tuple[float, float],
         *,
         stopped: bool,
@@ -163,11 +168,12 @@ class LiveStations:
         from diskbench.hosts.jobs import collect
         from diskbench.store.archive import write_step_evidence
 
+        host, run_id = self.connect(plan), plan.run_ids[run_index]
         with (
             self.timing.span("collect"),
             tempfile.TemporaryDirectory(prefix="diskbench-") as directory,
         ):
-            paths = collect(host, unit, Path(directory))
+            paths = self._patiently(plan, lambda: collect(host, unit, Path(directory)))
             files = {path.name: path.read_bytes() for path in paths}
         started, finished = (_iso(t) for t in times)
         with self.timing.span("store"):
@@ -180,6 +186,9 @@ class LiveStations:
                 finished_at=finished,
                 stopped=stopped,
             )
+
+    def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:
+        return patiently(work, self.stop, lambda text: self.watcher.note(plan.trial_id, text))
 
     @contextmanager
     def _suspending(self, plan: Plan) -> Iterator[None]:

@@ -8,6 +8,7 @@ counts as a reason to refuse. `refusals` is pure; what it judges was read in one
 from __future__ import annotations
 
 import shlex
+import time
 from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, TargetRefused
@@ -37,6 +38,10 @@ _KINDS = {  # libblkid's names of what is more than a filesystem
     "VMFS_volume_member": "belongs to VMFS",
     "BitLocker": "is encrypted (BitLocker)",
 }
+LOOKS = 4
+"""How often a device that is only held open is looked at; our choice."""
+PAUSE_S = 0.3
+_HELD_OPEN = "is held open"
 _TABLES = {"dos", "gpt", "PMBR", "mac", "sun", "bsd", "sgi", "atari", "dvh"}
 
 
@@ -82,7 +87,7 @@ def _in_use(state: DeviceState) -> list[str]:
     if state.holders:
         found.append(f"is held by {', '.join(state.holders)}")
     if state.openers:
-        found.append(f"is held open by process {', '.join(state.openers)}")
+        found.append(f"{_HELD_OPEN} by process {', '.join(state.openers)}")
     if state.busy and not found:
         found.append("is in exclusive use by something that does not show itself")
     return found
@@ -203,9 +208,26 @@ def judge(
 def check_device(
     host: Host, path: str, destroy_data: str, size_bytes: int | None = None
 ) -> DeviceProof:
-    """Look at `path`: the proof that it may be written to, or TargetRefused with all reasons."""
+    """Look at `path`: the proof that it may be written to, or TargetRefused with all reasons.
+
+    A device that is only held open is looked at again a few times: udev, blkid and losetup open
+    every device for a moment, and whoever really uses it still holds it then.
+    """
     found = inspect(host, path)
+    for _ in range(LOOKS - 1):
+        if not _is_only_open(found, destroy_data, size_bytes):
+            break
+        time.sleep(PAUSE_S)
+        found = inspect(host, path)
     return judge(found, path, destroy_data, size_bytes, host_name=host.name)
+
+
+def _is_only_open(found: Inspection, typed: str, size_bytes: int | None) -> bool:
+    state = found.find(found.asked or "")
+    if state is None:
+        return False
+    reasons = refusals(state, found.devices, typed, size_bytes=size_bytes)
+    return bool(reasons) and all(reason.startswith(_HELD_OPEN) for reason in reasons)
 
 
 def list_devices(host: Host) -> tuple[tuple[DeviceState, tuple[str, ...]], ...]:

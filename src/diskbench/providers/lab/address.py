@@ -1,0 +1,74 @@
+"""A loopback address for each lab host, derived from its lease and claimed by a link."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import itertools
+import socket
+from collections.abc import Iterator
+
+from diskbench.errors import HostUnavailable
+from diskbench.providers.lab.places import ADDRESSES, Place
+
+PORTS = (22, 2222)
+"""Where a lab host's sshd listens: the second when this machine's own holds the first on all
+addresses."""
+_TRIES = 64
+
+
+def candidates(lease_id: str) -> Iterator[str]:
+    """Addresses in 127.0.0.0/8 for a lease, always the same, the likeliest first.
+
+    127.0.0.0/16 is left to others: everybody's services are there.
+    """
+    for attempt in itertools.count():
+        digest = hashlib.sha256(f"{lease_id}/{attempt}".encode()).digest()
+        second = 1 + digest[0] % 254
+        yield f"127.{second}.{digest[1]}.{1 + digest[2] % 254}"
+
+
+def claim(place: Place) -> tuple[str, int]:
+    """The first address that nobody has, marked as this lease's, and a port that is free on it.
+
+    Twice is as once. Raises HostUnavailable when none of many is free.
+    """
+    directory = place.path.parent / ADDRESSES
+    directory.mkdir(mode=0o700, exist_ok=True)
+    for address in itertools.islice(candidates(place.lease_id), _TRIES):
+        link = directory / address
+        with contextlib.suppress(FileExistsError):
+            link.symlink_to(place.lease_id)
+        if str(link.readlink()) != place.lease_id:
+            continue
+        port = next((port for port in PORTS if _free(address, port)), None)
+        if port is not None:
+            return address, port
+        link.unlink()
+    raise HostUnavailable(
+        f"no loopback address has port {' or '.join(map(str, PORTS))} free",
+        advice="look with `ss -tln` for what listens on all addresses",
+    )
+
+
+def give_up(place: Place) -> None:
+    """Remove the lease's mark, wherever it is."""
+    directory = place.path.parent / ADDRESSES
+    with contextlib.suppress(FileNotFoundError):
+        for link in directory.iterdir():
+            if link.is_symlink() and str(link.readlink()) == place.lease_id:
+                link.unlink()
+
+
+def _free(address: str, port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+            probe.listen(1)
+        except OSError as error:
+            if error.errno in {errno.EADDRINUSE, errno.EACCES}:
+                return False
+            raise
+    return True

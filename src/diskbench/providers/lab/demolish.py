@@ -1,0 +1,54 @@
+"""Taking one lab host away, found by its name: whatever is there, in whatever state."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from diskbench.errors import ReleaseFailed
+from diskbench.providers.lab import address as addresses
+from diskbench.providers.lab import groups as cgroups
+from diskbench.providers.lab import loops
+from diskbench.providers.lab.throttle import NO_LIMITS, write_limits
+
+if TYPE_CHECKING:
+    from diskbench.providers.lab.groups import Groups
+    from diskbench.providers.lab.places import Place
+
+
+def demolish(here: Place, groups: Groups) -> None:
+    """Everything but the directory and its record: processes, limits, devices, address, files.
+
+    The processes first: with them go the mounts, and nobody writes limits any more.
+    """
+    throttle = groups.throttle_of(here.lease_id)
+    if groups.version == 1:
+        cgroups.remove_group(groups.of(here.lease_id))
+    failures = []
+    for loop in loops.find(here.path):
+        try:
+            if throttle.exists():
+                write_limits(groups.version, str(throttle), loop.number, NO_LIMITS)
+            loops.detach(loop)
+        except ReleaseFailed as error:
+            failures.append(error)
+    if groups.version == 2:
+        cgroups.remove_group(groups.of(here.lease_id))
+    if failures:
+        raise ReleaseFailed(
+            "; ".join(error.message for error in failures), advice=failures[0].advice
+        )
+    addresses.give_up(here)
+    for entry in here.path.iterdir():
+        if entry == here.record:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+
+
+def remove(here: Place) -> None:
+    """The record and the directory, last of all: until then the lease can be found."""
+    here.record.unlink(missing_ok=True)
+    here.path.rmdir()

@@ -1,0 +1,147 @@
+"""A lab host's disks: image, loop device, nodes inside the host, and the orders that limit them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diskbench.providers.lab import loops
+from diskbench.providers.lab.names import Names, disk_names, made_up_volume
+from diskbench.providers.lab.request import disk_limits
+from diskbench.providers.lab.supervisor.orders import Disk, Orders, Pool, Rate, parse_orders
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from diskbench.catalog.lookup import Allowance, DiskLimits
+    from diskbench.providers.lab.groups import Groups
+    from diskbench.providers.lab.loops import Loop
+    from diskbench.providers.lab.places import Place
+    from diskbench.providers.lab.request import LabRequest
+
+
+@dataclass(frozen=True)
+class LabDisk:
+    """One attached disk."""
+
+    volume: str
+    names: Names
+    loop: Loop
+    limits: DiskLimits
+
+
+def attach_disks(place: Place, request: LabRequest) -> tuple[LabDisk, ...]:
+    """Images and loop devices for all disks that were asked for; those that are there are kept."""
+    if request.disk is None:
+        return ()
+    limits = disk_limits(request.style, request.disk)
+    return tuple(
+        _attach(place, request, index, request.disk.size_gib * GIB, limits)
+        for index in range(request.disk.count)
+    )
+
+
+def write_orders(
+    place: Place, groups: Groups, request: LabRequest, disks: tuple[LabDisk, ...]
+) -> None:
+    """The first orders of a host's supervisor."""
+    orders = Orders(
+        generation=1,
+        version=groups.version,
+        throttle=str(groups.throttle_of(place.lease_id)),
+        disks=tuple(_ordered(disk, request.time_scale) for disk in disks),
+        cap_iops=request.vm_iops,
+        cap_bytes=request.vm_bytes_per_s,
+        seed=request.seed,
+        noise=request.noise,
+        stall_every_s=request.stall_every_s,
+        stall_for_s=request.stall_for_s,
+    )
+    save_orders(place, orders)
+
+
+def read_orders(place: Place) -> Orders:
+    """What the supervisor was told last."""
+    return parse_orders(place.orders.read_text("utf-8"))
+
+
+def save_orders(place: Place, orders: Orders) -> None:
+    """Tell the supervisor; it looks ten times a second."""
+    new = place.orders.with_suffix(".new")
+    new.write_text(json.dumps(asdict(orders)), "utf-8")
+    new.replace(place.orders)
+
+
+def make_nodes(init: int, disk: LabDisk) -> None:
+    """Let the disk appear inside the host of which `init` is process 1; twice is as once.
+
+    Beside its cloud's names it has its kernel name: /sys is the machine's own, and tools go from a
+    number to /dev/NAME by it.
+    """
+    root = Path(f"/proc/{init}/root")
+    for node in (disk.names.node, f"/dev/{disk.loop.kernel}"):
+        with contextlib.suppress(FileExistsError):
+            os.mknod(_inside(root, node), stat.S_IFBLK | 0o660, disk.loop.device)
+    for link in disk.names.links:
+        at = _inside(root, link)
+        at.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            at.symlink_to(os.path.relpath(disk.names.node, Path(link).parent))
+    for listing in ("/sys/block", "/sys/class/block"):
+        with contextlib.suppress(FileExistsError):
+            entry = _inside(root, f"{listing}/{disk.loop.kernel}")
+            entry.symlink_to(f"/sys/devices/virtual/block/{disk.loop.kernel}")
+
+
+def remove_nodes(init: int, disk: LabDisk) -> None:
+    """Let the disk disappear from the host; twice is as once."""
+    root = Path(f"/proc/{init}/root")
+    listings = (f"{at}/{disk.loop.kernel}" for at in ("/sys/block", "/sys/class/block"))
+    for path in (disk.names.node, f"/dev/{disk.loop.kernel}", *disk.names.links, *listings):
+        _inside(root, path).unlink(missing_ok=True)
+
+
+def size_bytes(loop: Loop) -> int:
+    """The device's size as the kernel has it."""
+    sectors = Path("/sys/block", loop.kernel, "size").read_text("ascii")
+    return int(sectors) * 512
+
+
+def _attach(
+    place: Place, request: LabRequest, index: int, size: int, limits: DiskLimits
+) -> LabDisk:
+    given = request.volumes[index] if index < len(request.volumes) else None
+    volume = given or made_up_volume(request.style, place.lease_id, index)
+    image = place.images / f"{volume}.img"
+    with image.open("ab") as file:
+        file.truncate(size)
+    return LabDisk(volume, disk_names(request.style, index, volume), loops.attach(image), limits)
+
+
+def _ordered(disk: LabDisk, time_scale: float) -> Disk:
+    limits = disk.limits
+    return Disk(
+        kernel=disk.loop.kernel,
+        number=disk.loop.number,
+        pools=tuple(
+            Pool(p.covers, _rate(p.iops, time_scale), _rate(p.bytes_per_s, time_scale))
+            for p in limits.pools
+        ),
+        max_io_bytes=limits.max_io_bytes,
+        min_charge_bytes=limits.min_charge_bytes,
+    )
+
+
+def _rate(allowance: Allowance | None, time_scale: float) -> Rate | None:
+    if allowance is None:
+        return None
+    capacity = allowance.capacity / time_scale if allowance.capacity else None
+    return Rate(allowance.baseline, allowance.burst, capacity)
+
+
+def _inside(root: Path, path: str) -> Path:
+    return root / path.lstrip("/")

@@ -1,0 +1,144 @@
+"""One cgroup for each lab host: what is in it belongs to the lease, whoever started it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from diskbench.errors import HostUnavailable, ReleaseFailed
+from diskbench.providers.lab.places import base_directory
+
+ROOT = Path("/sys/fs/cgroup")
+EMPTY_WITHIN_S = 10.0
+"""How long killed processes may take to be gone; our choice."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Where this machine's cgroups are: `tree` holds our groups; I/O limits of `version` 1 stand in
+    `throttle`, those of 2 in the host's own group."""
+
+    version: int
+    tree: Path
+    throttle: Path
+    prefix: str
+
+    def of(self, lease_id: str) -> Path:
+        """The group of a lease, which may not be there."""
+        return self.tree / (self.prefix + lease_id)
+
+    def throttle_of(self, lease_id: str) -> Path:
+        """The group in which the limits of a lease's disks stand."""
+        return self.throttle if self.version == 1 else self.of(lease_id)
+
+    def lease_ids(self) -> tuple[str, ...]:
+        """Every lease that has a group, sorted."""
+        found = self.tree.glob(f"{self.prefix}*/")
+        return tuple(sorted(group.name.removeprefix(self.prefix) for group in found))
+
+
+def find_groups(root: Path = ROOT) -> Groups:
+    """The trees to use here. Raises HostUnavailable when none limits I/O."""
+    throttle = root / "blkio"
+    # Those of another base directory are somebody else's.
+    digest = hashlib.sha256(os.fsencode(base_directory())).hexdigest()
+    prefix = f"diskbench-lab-{digest[:6]}-"
+    if (throttle / "blkio.throttle.read_bps_device").exists():
+        # Beside cgroup v1 there may be a v2 tree without controllers: it can kill a whole group.
+        for tree in (root / "unified", root / "pids", root / "freezer", throttle):
+            if (tree / "cgroup.procs").exists() and os.access(tree, os.W_OK):
+                return Groups(1, tree, throttle, prefix)
+    controllers = root / "cgroup.controllers"
+    if controllers.exists() and "io" in controllers.read_text("ascii").split():
+        return Groups(2, root, root, prefix)
+    raise HostUnavailable(
+        f"neither blkio.throttle (cgroup v1) nor io.max (v2) is under {root}",
+        advice="the lab needs them to limit its disks; a container must be privileged",
+    )
+
+
+def make_group(groups: Groups, lease_id: str) -> Path:
+    """The group of a lease, made unless it is there. Raises HostUnavailable."""
+    group = groups.of(lease_id)
+    try:
+        if groups.version == 2:
+            control = groups.tree / "cgroup.subtree_control"
+            if "io" not in control.read_text("ascii").split():
+                control.write_text("+io", "ascii")
+        group.mkdir(exist_ok=True)
+    except OSError as error:
+        raise HostUnavailable(
+            f"cannot make the cgroup {group}: {error.strerror}",
+            advice="run as root; a container must be privileged and have cgroups writable",
+        ) from error
+    return group
+
+
+def members(group: Path) -> tuple[int, ...]:
+    """The processes in a group and the groups below it; none when it is gone."""
+    found: list[int] = []
+    for file in (group / "cgroup.procs", *group.glob("**/cgroup.procs")):
+        with contextlib.suppress(OSError):
+            found += map(int, file.read_text("ascii").split())
+    return tuple(sorted(set(found)))
+
+
+def init_of(group: Path) -> int | None:
+    """The process that is number 1 of the host's own PID namespace; None when there is none."""
+    for pid in members(group):
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{pid}/status").read_text("ascii", "replace").splitlines():
+                if line.startswith("NSpid:"):
+                    numbers = line.split()[1:]
+                    if len(numbers) > 1 and numbers[-1] == "1":
+                        return pid
+    return None
+
+
+def remove_group(group: Path) -> None:
+    """Kill what is in the group and remove it; one that is gone is as well.
+
+    Processes on their way into it find it gone and end. Raises ReleaseFailed naming those that
+    would not die.
+    """
+    deadline = time.monotonic() + EMPTY_WITHIN_S
+    while group.exists():
+        _kill(group)
+        _remove_below(group)
+        try:
+            group.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+        if time.monotonic() > deadline:
+            left = ", ".join(map(str, members(group))) or "unknown ones"
+            raise ReleaseFailed(
+                f"processes {left} of a lab host do not end",
+                advice=f"they are in {group}; they may wait for a device",
+            )
+        time.sleep(0.005)  # the kernel empties the group; there is nothing to wait on in cgroup v1
+
+
+def _kill(group: Path) -> None:
+    with contextlib.suppress(OSError):
+        if (group / "cgroup.kill").exists():
+            (group / "cgroup.kill").write_text("1", "ascii")
+            return
+    for pid in members(group):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _remove_below(group: Path) -> None:
+    below = sorted((p for p in group.glob("**/") if p != group), reverse=True)
+    for child in below:
+        with contextlib.suppress(OSError):
+            child.rmdir()

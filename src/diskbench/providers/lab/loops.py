@@ -1,0 +1,146 @@
+"""Loop devices, straight from the kernel: a helper program could outlive us and attach one after
+everything was given back. Source of the numbers: include/uapi/linux/loop.h."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import struct
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from diskbench.errors import HostUnavailable, ReleaseFailed
+
+_CONTROL = "/dev/loop-control"
+_GET_FREE = 0x4C82
+_CONFIGURE = 0x4C0A
+_CLEAR = 0x4C01
+_DIRECT_IO = 16
+_CONFIG = struct.Struct("=II 5Q 4I 64s 64s 32s 2Q 8Q")
+"""struct loop_config: fd, block size, loop_info64, eight reserved words."""
+_DELETED = " (deleted)"
+_TRIES = 500
+DETACHED_WITHIN_S = 10.0
+"""How long a device may be held by what just ended; our choice."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop device: `kernel` is `loop3`, `number` MAJOR:MINOR, `image` the file behind it."""
+
+    kernel: str
+    number: str
+    image: Path
+
+    @property
+    def device(self) -> int:
+        """The number as `mknod` takes it."""
+        major, minor = self.number.split(":")
+        return os.makedev(int(major), int(minor))
+
+
+def attach(image: Path) -> Loop:
+    """The loop device on a file, with direct I/O; the one that is there already, or a new one.
+
+    Raises HostUnavailable when there are no loop devices, or the file's filesystem takes no direct
+    I/O.
+    """
+    loop = next((loop for loop in find(image.parent) if loop.image == image), None)
+    if loop is None:
+        with image.open("r+b") as file:
+            loop = _new(image, file.fileno())
+    if Path("/sys/block", loop.kernel, "loop/dio").read_text("ascii").strip() != "1":
+        detach(loop)
+        raise HostUnavailable(
+            f"{image.parent} takes no direct I/O (a tmpfs?)",
+            advice="name a directory on a disk with DISKBENCH_LAB_DIR",
+        )
+    return loop
+
+
+def find(directory: Path) -> tuple[Loop, ...]:
+    """Every loop device on a file below `directory`, the deleted ones included."""
+    found = []
+    for file in Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            image = file.read_text("utf-8").rstrip("\n").removesuffix(_DELETED)
+            number = (file.parent.parent / "dev").read_text("ascii").strip()
+        except OSError:  # detached while we looked
+            continue
+        if Path(image).is_relative_to(directory):
+            found.append(Loop(file.parent.parent.name, number, Path(image)))
+    return tuple(found)
+
+
+def detach(loop: Loop) -> None:
+    """Detach the device and wait until it is. Raises ReleaseFailed when somebody holds it."""
+    deadline = time.monotonic() + DETACHED_WITHIN_S
+    told = False
+    while _is_attached(loop):
+        # Told once: when its last holder is gone the kernel detaches it, and then it may already
+        # be somebody else's.
+        told = told or _clear(loop)
+        if time.monotonic() > deadline:
+            raise ReleaseFailed(
+                f"/dev/{loop.kernel} on {loop.image} is still in use",
+                advice=f"look who holds it: lsblk /dev/{loop.kernel}; fuser -v /dev/{loop.kernel}",
+            )
+        time.sleep(0.005)  # the kernel tells nobody
+
+
+def _is_attached(loop: Loop) -> bool:
+    return any(found.kernel == loop.kernel for found in find(loop.image))
+
+
+def _clear(loop: Loop) -> bool:
+    """Ask the kernel to detach; says whether it took the request."""
+    handle = os.open(f"/dev/{loop.kernel}", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if not _is_attached(loop):
+            return True
+        fcntl.ioctl(handle, _CLEAR)
+    except OSError as error:
+        if error.errno not in {errno.ENXIO, errno.EBUSY}:
+            raise
+        return error.errno == errno.ENXIO
+    finally:
+        os.close(handle)
+    return True
+
+
+def _new(image: Path, handle: int) -> Loop:
+    info = (0, 0, 0, 0, 0, 0, 0, 0, _DIRECT_IO, os.fsencode(str(image))[:63], b"", b"", 0, 0)
+    config = _CONFIG.pack(handle, 0, *info, *([0] * 8))
+    for _ in range(_TRIES):
+        number = _free()
+        try:
+            device = os.open(f"/dev/loop{number}", os.O_RDWR | os.O_CLOEXEC)
+            try:
+                fcntl.ioctl(device, _CONFIGURE, config)
+            finally:
+                os.close(device)
+        except OSError as error:
+            if error.errno == errno.EBUSY:  # another one was faster
+                continue
+            raise HostUnavailable(
+                f"cannot attach /dev/loop{number}: {error.strerror}",
+                advice="the lab needs loop devices (Linux 5.8 or newer, a privileged container)",
+            ) from error
+        sysfs = Path("/sys/block", f"loop{number}", "dev")
+        return Loop(f"loop{number}", sysfs.read_text("ascii").strip(), image)
+    raise HostUnavailable(
+        f"no loop device was free in {_TRIES} tries", advice="look with losetup who has them all"
+    )
+
+
+def _free() -> int:
+    try:
+        with open(_CONTROL, "rb") as control:  # noqa: PTH123 - a device, not a path to reason about
+            return fcntl.ioctl(control, _GET_FREE)
+    except OSError as error:
+        raise HostUnavailable(
+            f"cannot use {_CONTROL}: {error.strerror}",
+            advice="the lab needs loop devices: modprobe loop, and root",
+        ) from error

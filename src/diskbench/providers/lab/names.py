@@ -1,0 +1,72 @@
+"""Under which names a cloud's guest sees its disks: pure.
+
+Source: awsdocs/amazon-ec2-user-guide nvme-ebs-volumes.md and device_naming.md (2023), the
+WALinuxAgent and azure-vm-utils udev rules, Google's guest environment, and udev's own rules for
+SCSI; see docs/lab.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import string
+from dataclasses import dataclass
+from typing import Literal
+
+Style = Literal["aws-nvme", "aws-xen", "azure", "google", "vsphere"]
+
+_LETTERS = string.ascii_lowercase
+
+
+@dataclass(frozen=True)
+class Names:
+    """A disk's device node and the links to it, all absolute paths in the guest."""
+
+    node: str
+    links: tuple[str, ...]
+
+    @property
+    def best(self) -> str:
+        """The name that stays the same whatever else is attached."""
+        return self.links[0] if self.links else self.node
+
+
+def disk_names(style: Style, index: int, volume: str) -> Names:
+    """The names of the disk attached as number `index` (from 0) with the cloud's id `volume`."""
+    by_id = "/dev/disk/by-id"
+    match style:
+        case "aws-nvme":
+            serial = volume.replace("-", "")
+            link = f"{by_id}/nvme-Amazon_Elastic_Block_Store_{serial}"
+            return Names(f"/dev/nvme{index + 1}n1", (link,))
+        case "aws-xen":
+            return Names(f"/dev/xvd{_LETTERS[index + 5]}", ())  # f to p are for data disks
+        case "azure":
+            # sda is the system's disk, sdb the temporary one.
+            return Names(f"/dev/sd{_LETTERS[index + 2]}", (f"/dev/disk/azure/scsi1/lun{index}",))
+        case "google":
+            links = (f"{by_id}/google-{volume}", f"{by_id}/scsi-0Google_PersistentDisk_{volume}")
+            return Names(f"/dev/sd{_LETTERS[index + 1]}", links)
+        case "vsphere":
+            uuid = volume.replace("-", "").lower()
+            return Names(
+                f"/dev/sd{_LETTERS[index + 1]}", (f"{by_id}/wwn-0x{uuid}", f"{by_id}/scsi-3{uuid}")
+            )
+
+
+def made_up_volume(style: Style, lease_id: str, index: int) -> str:
+    """An id as the cloud would give one, the same each time."""
+    digest = hashlib.sha256(f"{lease_id}/{index}".encode()).hexdigest()
+    match style:
+        case "aws-nvme" | "aws-xen":
+            return f"vol-0{digest[:16]}"
+        case "azure":
+            return f"diskbench-{lease_id}-{index}"
+        case "google":
+            return f"diskbench-{index}"
+        case "vsphere":
+            return f"6000c29{digest[:25]}"
+
+
+MAX_DISKS = {"aws-nvme": 27, "aws-xen": 11, "azure": 24, "google": 25, "vsphere": 25}
+"""How many disks a style has names for here: Nitro's default number of EBS volumes, Xen's f to p,
+and one letter each for the others."""

@@ -1,0 +1,155 @@
+"""Where a lab host keeps what it has on this machine, and who may change it.
+
+Everything of a lease lies in one directory that carries its name, so that whoever comes later finds
+it without having been told. The directory itself is the lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from diskbench.errors import HostUnavailable
+
+VARIABLE = "DISKBENCH_LAB_DIR"
+"""Another directory for lab hosts; it must be on a disk, for the images of theirs lie in it."""
+DEFAULT = Path("/var/tmp/diskbench-lab")  # noqa: S108 - made with mode 0700 and checked
+ADDRESSES = ".addresses"
+
+
+@dataclass(frozen=True)
+class Place:
+    """One lease's directory."""
+
+    lease_id: str
+    path: Path
+
+    @property
+    def record(self) -> Path:
+        """What was asked for and made: lease.json."""
+        return self.path / "lease.json"
+
+    @property
+    def guest(self) -> Path:
+        """What the guest is given: its configuration, keys, and directories of its own."""
+        return self.path / "guest"
+
+    @property
+    def access(self) -> Path:
+        """What a client needs: user key, known_hosts, ssh_config."""
+        return self.path / "access"
+
+    @property
+    def images(self) -> Path:
+        """The files behind the disks."""
+        return self.path / "disks"
+
+    @property
+    def orders(self) -> Path:
+        """What the supervisor is told."""
+        return self.path / "orders.json"
+
+    @property
+    def report(self) -> Path:
+        """What the supervisor says."""
+        return self.path / "report.json"
+
+
+def base_directory() -> Path:
+    """The directory of all lab hosts, which may not be there."""
+    return Path(os.environ.get(VARIABLE) or DEFAULT).resolve()
+
+
+def place(lease_id: str) -> Place:
+    """The place of a lease, which may not be there."""
+    return Place(lease_id, base_directory() / lease_id)
+
+
+def lease_ids() -> tuple[str, ...]:
+    """Every lease that has a directory, sorted."""
+    try:
+        entries = list(base_directory().iterdir())
+    except FileNotFoundError:
+        return ()
+    return tuple(sorted(e.name for e in entries if e.is_dir() and not e.name.startswith(".")))
+
+
+@contextlib.contextmanager
+def locked(lease_id: str) -> Iterator[Place]:
+    """Make the lease's directory unless it is there, and hold it until the block ends.
+
+    Waits for whoever holds it; the lock ends with its process, however that ends. Raises
+    HostUnavailable when the base directory belongs to somebody else.
+    """
+    here = place(lease_id)
+    while True:
+        _make_base(here.path.parent)
+        with contextlib.suppress(FileExistsError):
+            try:
+                here.path.mkdir(mode=0o700)
+            except FileNotFoundError:  # the base went away with the last lease
+                continue
+        try:
+            handle = os.open(here.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if not _still(here.path, handle):  # released while we waited
+                continue
+            yield here
+            return
+        finally:
+            os.close(handle)
+
+
+def is_held(here: Place) -> bool:
+    """Is somebody at work on this lease?"""
+    try:
+        handle = os.open(here.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def remove_base() -> None:
+    """Remove the base directory when nothing is left in it."""
+    for directory in (base_directory() / ADDRESSES, base_directory()):
+        with contextlib.suppress(OSError):
+            directory.rmdir()
+
+
+def _make_base(base: Path) -> None:
+    try:
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = base.lstat()
+    except FileNotFoundError:  # another one just removed it
+        return
+    except OSError as error:
+        raise HostUnavailable(
+            f"cannot make {base} for lab hosts: {error.strerror}",
+            advice=f"name another directory with {VARIABLE}",
+        ) from error
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+        raise HostUnavailable(
+            f"{base} belongs to somebody else; lab hosts keep keys there",
+            advice=f"remove it, or name another directory with {VARIABLE}",
+        )
+
+
+def _still(path: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(handle))
+    except FileNotFoundError:
+        return False

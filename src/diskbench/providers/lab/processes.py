@@ -1,0 +1,139 @@
+"""The two processes of a lab host: its own process 1, and the supervisor beside it.
+
+Both enter the host's group before they become what they are, so there is no moment at which they
+could be missed; one that finds the group gone ends.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import diskbench
+from diskbench.errors import HostUnavailable
+from diskbench.providers.lab.groups import init_of, members
+from diskbench.providers.lab.supervisor.orders import parse_orders, read_report
+
+if TYPE_CHECKING:
+    from diskbench.providers.lab.places import Place
+
+READY_WITHIN_S = 30.0
+"""How long a host may take to answer: hundreds of times what it needs; our choice."""
+_MODULE = "diskbench.providers.lab.supervisor"
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def sshd_path() -> str | None:
+    """The server's path; it has to be started by it."""
+    return shutil.which("sshd", path=_PATH)
+
+
+def start_host(place: Place, group: Path, address: str, port: int) -> int:
+    """Start the host and wait until its sshd listens; its process 1 as seen from outside.
+
+    Raises HostUnavailable with the host's own words.
+    """
+    script = Path(__file__).with_name("host.sh")
+    process = _detached(
+        group,
+        place.path / "host.log",
+        ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc",
+         "sh", str(script), str(place.guest), sshd_path() or "sshd"],
+        {},
+    )  # fmt: skip
+    deadline = time.monotonic() + READY_WITHIN_S
+    while time.monotonic() < deadline and process.poll() is None:
+        if answers(address, port):
+            init = init_of(group)
+            if init is not None:
+                _reap(process)
+                return init
+        time.sleep(0.005)  # between attempts to connect; the event itself is the connection
+    words = (place.path / "host.log").read_text("utf-8", "replace").strip().splitlines()
+    process.kill()
+    process.wait()
+    raise HostUnavailable(
+        f"the lab host did not start: {' / '.join(words[-3:]) or 'it gave no reason'}",
+        advice="the lab needs root, namespaces and mounts; a container must be privileged",
+    )
+
+
+def start_supervisor(place: Place, group: Path, init: int) -> None:
+    """Start the supervisor and wait until the orders are in force. Raises HostUnavailable."""
+    package = Path(next(iter(diskbench.__path__))).parent
+    process = _detached(
+        group,
+        place.path / "supervisor.log",
+        [sys.executable, "-S", "-P", "-m", _MODULE, str(place.path), str(init)],
+        {"PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    try:
+        await_orders(place, process)
+    finally:
+        _reap(process)
+
+
+def await_orders(place: Place, process: subprocess.Popen[bytes] | None = None) -> None:
+    """Wait until the supervisor follows the newest orders. Raises HostUnavailable."""
+    wanted = parse_orders(place.orders.read_text("utf-8")).generation
+    deadline = time.monotonic() + READY_WITHIN_S
+    while time.monotonic() < deadline:
+        report = read_report(place.report)
+        if report is not None and report.generation == wanted:
+            return
+        if process is not None and process.poll() is not None:
+            break
+        time.sleep(0.005)  # it answers with a file
+    log = place.path / "supervisor.log"
+    words = log.read_text("utf-8", "replace").strip().splitlines() if log.exists() else []
+    raise HostUnavailable(
+        f"the lab's supervisor does not answer: {' / '.join(words[-3:]) or 'it gave no reason'}",
+        advice=f"give the host back: diskbench gc {place.lease_id}",
+    )
+
+
+def supervisor_of(group: Path) -> int | None:
+    """The supervisor's process number; None when it is gone."""
+    for pid in members(group):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if _MODULE.encode() in words:
+            return pid
+    return None
+
+
+def answers(address: str, port: int) -> bool:
+    """Does something listen there?"""
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex((address, port)) == 0
+
+
+def _detached(
+    group: Path, log: Path, argv: list[str], env: dict[str, str]
+) -> subprocess.Popen[bytes]:
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(group), *argv],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            # Nothing of ours goes along: a host's users see what it was started with.
+            env={"PATH": _PATH, "LC_ALL": "C", **env},
+            cwd="/",
+            start_new_session=True,
+        )
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    """Somebody has to take its exit status, whenever that comes."""
+    threading.Thread(target=process.wait, daemon=True, name=f"reap {os.getpid()}").start()

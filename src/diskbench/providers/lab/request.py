@@ -1,0 +1,100 @@
+"""What a lab host is asked to be."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from diskbench.errors import InvalidValue
+from diskbench.model.base import Frozen
+from diskbench.model.disk import DiskSpec
+from diskbench.providers.lab.names import Style
+
+if TYPE_CHECKING:
+    from diskbench.catalog.lookup import DiskLimits
+
+CUSTOM = "custom"
+"""A disk type of no catalogue: limited by the `iops` and `throughput_mib_per_s` given, or not."""
+
+_CLOUDS: dict[Style, str] = {
+    "aws-nvme": "aws",
+    "aws-xen": "aws",
+    "azure": "azure",
+    "google": "gcp",
+}
+_LEASE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+
+
+class LabRequest(Frozen):
+    """One lab host and its disks.
+
+    `style` says under which names the disks appear; `volumes` are the cloud's own ids for them in
+    order (volume ids, device names, backing UUIDs), made up where they are missing. `disk` None is
+    a host without disks, to attach some later. `time_scale` divides the capacity of burst buckets
+    and nothing else. `vm_…` cap the sum of all disks. `noise` is the standard deviation of the
+    limits from second to second (0.05 is 5 %); every `stall_every_s` on average nothing is served
+    for `stall_for_s`; both repeat with `seed`. `expires_at` is in Unix seconds.
+    """
+
+    style: Style = "aws-nvme"
+    disk: DiskSpec | None = None
+    volumes: tuple[str, ...] = ()
+    user: str = "root"
+    time_scale: float = Field(default=1.0, gt=0)
+    vm_iops: float | None = Field(default=None, gt=0)
+    vm_bytes_per_s: float | None = Field(default=None, gt=0)
+    noise: float = Field(default=0.0, ge=0, le=1)
+    stall_every_s: float = Field(default=0.0, ge=0)
+    stall_for_s: float = Field(default=0.0, ge=0)
+    seed: int = 0
+    expires_at: float | None = None
+
+
+@dataclass(frozen=True)
+class LabKeys:
+    """Keys made elsewhere: the host's private key, and the public keys that may log in. Whoever
+    gives them keeps the user's private key, at `identity_file`."""
+
+    host_key: str
+    authorized_keys: str
+    identity_file: str
+
+
+def check_lease_id(lease_id: str) -> None:
+    """Raise InvalidValue for an id that names no file, group and host."""
+    if not _LEASE.fullmatch(lease_id):
+        raise InvalidValue(
+            f"{lease_id!r} is no lease id", advice="use up to 64 lower-case letters, digits, dashes"
+        )
+
+
+def disk_limits(style: Style, disk: DiskSpec) -> DiskLimits:
+    """What the disk may do by the catalogue of the style's cloud, or by the figures given for a
+    `custom` one. Raises UnknownName or InvalidValue."""
+    from diskbench.catalog.lookup import limits
+
+    cloud = _CLOUDS.get(style)
+    if disk.type == CUSTOM:
+        return _custom(disk)
+    if cloud is None:
+        raise InvalidValue(
+            f"no catalogue has {disk.type!r} for a {style} host",
+            advice=f"use --disk {CUSTOM} with --iops and --throughput",
+        )
+    return limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+
+
+def _custom(disk: DiskSpec) -> DiskLimits:
+    from diskbench.catalog.lookup import Allowance, DiskLimits, Pool
+    from diskbench.units import MIB
+
+    throughput = disk.throughput_mib_per_s
+    pool = Pool(
+        "both",
+        Allowance(disk.iops) if disk.iops else None,
+        Allowance(throughput * MIB) if throughput else None,
+    )
+    return DiskLimits(CUSTOM, disk.size_gib, (pool,), None, None, None, ())

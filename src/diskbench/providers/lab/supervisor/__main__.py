@@ -1,0 +1,112 @@
+"""`python -S -m diskbench.providers.lab.supervisor DIRECTORY PID`: govern until PID is gone.
+
+Reads orders.json in DIRECTORY whenever it changes, writes report.json, limits the devices. Keeps
+nothing else: started again it goes on with the balances it reported.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+import time
+from dataclasses import astuple
+from pathlib import Path
+
+from diskbench.providers.lab.supervisor.governor import Governor
+from diskbench.providers.lab.supervisor.orders import Orders, parse_orders, read_report
+from diskbench.providers.lab.throttle import Counters, Limits, read_counters, write_limits
+
+TICK_S = 0.1
+"""How often counters are read; a hundredth of the shortest burst that tests look at. Our choice."""
+REPORT_S = 1.0
+LOWER, HIGHER = 0.995, 1.03
+"""A limit between these times the one in force is left as it is: each write makes the kernel begin
+a new slice. What is too much is taken back sooner than what is too little is given. Our choice."""
+
+
+def main(directory: Path, watched_pid: int) -> None:
+    """Govern until the process is gone."""
+    watched = select.poll()
+    watched.register(os.pidfd_open(watched_pid), select.POLLIN)
+    orders_file, report_file = directory / "orders.json", directory / "report.json"
+    stamp, orders = _read(orders_file)
+    before = read_report(report_file)
+    governor = Governor(orders, before.balances if before else {})
+    written: dict[str, Limits] = {}
+    start = last = time.monotonic()
+    reported = -REPORT_S
+    while True:
+        now = time.monotonic()
+        limits = governor.tick(_counters(governor), now - last, now - start)
+        last = now
+        _apply(governor, limits, written)
+        if now - reported >= REPORT_S:
+            _report(report_file, governor)
+            reported = now
+        if watched.poll(TICK_S * 1000):
+            return
+        if _stamp(orders_file) != stamp:
+            stamp, orders = _read(orders_file)
+            governor.follow(orders)
+            reported = -REPORT_S
+
+
+def _counters(governor: Governor) -> dict[str, Counters]:
+    found = {}
+    for disk in governor.orders.disks:
+        try:
+            found[disk.kernel] = read_counters(disk.kernel)
+        except OSError as error:  # detached under us; the next orders will not name it
+            _say(error)
+    return found
+
+
+def _apply(governor: Governor, limits: dict[str, Limits], written: dict[str, Limits]) -> None:
+    orders = governor.orders
+    for disk in orders.disks:
+        wanted = limits.get(disk.kernel)
+        if wanted is None or not _differs(wanted, written.get(disk.kernel)):
+            continue
+        try:
+            write_limits(orders.version, orders.throttle, disk.number, wanted)
+        except OSError as error:
+            _say(error)
+        else:
+            written[disk.kernel] = wanted
+
+
+def _differs(wanted: Limits, written: Limits | None) -> bool:
+    if written is None:
+        return True
+    return any(
+        (new is None) != (old is None)
+        or (new is not None and old is not None and not old * LOWER <= new <= old * HIGHER)
+        for new, old in zip(astuple(wanted), astuple(written), strict=True)
+    )
+
+
+def _report(path: Path, governor: Governor) -> None:
+    new = path.with_suffix(".new")
+    report = {"generation": governor.orders.generation, "balances": governor.left()}
+    new.write_text(json.dumps(report), "utf-8")
+    new.replace(path)
+
+
+def _read(path: Path) -> tuple[tuple[int, int], Orders]:
+    stamp = _stamp(path)
+    return stamp, parse_orders(path.read_text("utf-8"))
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns
+
+
+def _say(error: OSError) -> None:
+    print(error, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

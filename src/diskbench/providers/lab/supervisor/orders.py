@@ -1,0 +1,91 @@
+"""What the supervisor is told: plain JSON, written by the provider, read again when it changes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A limit a second, with a bucket above it where it has a burst and a capacity."""
+
+    baseline: float
+    burst: float | None = None
+    capacity: float | None = None
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Limits that reads, writes or both share. None is no limit."""
+
+    covers: str
+    iops: Rate | None = None
+    bytes: Rate | None = None
+
+
+@dataclass(frozen=True)
+class Disk:
+    """One device and what it may do. A request above `max_io_bytes` counts as several, one below
+    `min_charge_bytes` costs as many bytes of credit."""
+
+    kernel: str
+    number: str
+    pools: tuple[Pool, ...] = ()
+    max_io_bytes: int | None = None
+    min_charge_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Orders:
+    """All that a supervisor does. `credit` off: buckets neither empty nor fill, and disks run as
+    with a full one. `cap_…` are the machine's own limits above all its disks."""
+
+    generation: int
+    version: int
+    throttle: str
+    disks: tuple[Disk, ...] = ()
+    credit: bool = True
+    cap_iops: float | None = None
+    cap_bytes: float | None = None
+    seed: int = 0
+    noise: float = 0.0
+    stall_every_s: float = 0.0
+    stall_for_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the supervisor says: the orders it follows, and the credits left in each bucket."""
+
+    generation: int
+    balances: dict[str, float] = field(default_factory=dict)
+
+
+def parse_orders(text: str) -> Orders:
+    """Orders from JSON."""
+    data: dict[str, Any] = json.loads(text)
+    data["disks"] = tuple(_disk(disk) for disk in data.get("disks", ()))
+    return Orders(**data)
+
+
+def read_report(path: Path) -> Report | None:
+    """What a supervisor said last; None when it said nothing yet."""
+    try:
+        return Report(**json.loads(path.read_text("utf-8")))
+    except FileNotFoundError:
+        return None
+
+
+def _disk(data: dict[str, Any]) -> Disk:
+    pools = tuple(
+        Pool(pool["covers"], _rate(pool.get("iops")), _rate(pool.get("bytes")))
+        for pool in data.pop("pools", ())
+    )
+    return Disk(pools=pools, **data)
+
+
+def _rate(data: dict[str, Any] | None) -> Rate | None:
+    return Rate(**data) if data is not None else None

@@ -1,0 +1,51 @@
+"""One limit that several streams share, though the kernel limits each of them apart.
+
+A cloud counts reads and writes of a disk, and all disks of a machine, against one limit. The kernel
+has a limit for each device and direction, so the common one is divided by how much each uses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TypeVar
+
+Name = TypeVar("Name")
+
+FLOOR = 0.05
+"""The part of the limit that a stream which uses nothing may begin with; our choice."""
+STEP = 0.25
+"""What others leave over is given in such parts of the limit: following their every ripple would
+make the kernel begin anew each tick, and let through more than the limit. Our choice."""
+IDLE = 0.02
+"""Below this part of the whole use a stream counts as using nothing; our choice."""
+SLACK = 1.02
+"""Streams that divide a limit get together so much of it: their parts ripple, and where one of them
+runs into its own the other would wait for it. Our choice."""
+MEMORY = 0.1
+"""Weight of the newest tick in the use that is remembered: about a second's worth; our choice."""
+
+
+def share(limit: float, used: Mapping[Name, float]) -> dict[Name, float]:
+    """What each stream may do, given what each did of late.
+
+    Each gets its part of the limit in proportion to its use, or all that the others leave over,
+    whichever is more: a stream alone has the whole limit, several that press on it divide it.
+    """
+    total = sum(used.values())
+    active = {name: use if use > IDLE * total else 0.0 for name, use in used.items()}
+    total = sum(active.values())
+    return {name: _one(limit, use, total) for name, use in active.items()}
+
+
+def _one(limit: float, use: float, total: float) -> float:
+    if math.isinf(limit) or total <= use:
+        return limit
+    in_proportion = limit * SLACK * use / total
+    left_over = math.floor((1 - (total - use) / limit) / STEP) * STEP * limit
+    return min(limit, max(in_proportion, left_over, limit * FLOOR))
+
+
+def remembered(before: float, now: float) -> float:
+    """Use of late: the newest tick weighs MEMORY, all before it the rest."""
+    return before + MEMORY * (now - before)

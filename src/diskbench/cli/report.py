@@ -51,7 +51,7 @@ def report(
     pages = any(path.suffix.lower() == ".html" for path in paths)
     seconds = _seconds(str(run["run_id"]), evidence_url) if pages else ()
     for path in paths:
-        write_report(path, subject, measurements, warnings, seconds)
+        write_report(path, subject, measurements, warnings, seconds, seconds_of=str(run["run_id"]))
         if not quiet:
             print(path.absolute())
 

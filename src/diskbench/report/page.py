@@ -45,9 +45,12 @@ def write_report(
     measurements: Sequence[Measurement],
     warnings: Sequence[Warning],
     seconds: Sequence[StepSeconds] = (),
+    *,
+    seconds_of: str = "",
 ) -> None:
     """Write a page (.html) or a picture (.svg, .png) to `path`, by its ending.
 
+    `seconds` are the series of one run, `seconds_of`, where the subject has several.
     Raises InvalidValue for another ending, or where the file cannot be written.
     """
     kind = path.suffix.lower()
@@ -56,7 +59,8 @@ def write_report(
             f"{path}: cannot write a {kind or 'nameless'} file", advice=f"use {', '.join(KINDS)}"
         )
     if kind == ".html":
-        data = page(subject, measurements, warnings, seconds).encode()
+        shown = page(subject, measurements, warnings, seconds, seconds_of=seconds_of)
+        data = shown.encode()
     else:
         data = picture(subject, measurements, kind)
     try:
@@ -70,6 +74,8 @@ def page(
     measurements: Sequence[Measurement],
     warnings: Sequence[Warning],
     seconds: Sequence[StepSeconds] = (),
+    *,
+    seconds_of: str = "",
 ) -> str:
     """The page as HTML. Everything that came from a user or a machine is escaped."""
     import jinja2
@@ -87,6 +93,7 @@ def page(
         directions=_directions(found, shown),
         charts=_charts(found),
         series=_series(shown[:MOST_SERIES]),
+        seconds_of=seconds_of,
         more_series=max(0, len(shown) - MOST_SERIES),
         warnings=groups,
         closed_loop=any(line.role == "measure" for line in found),

@@ -141,7 +141,12 @@ def _notes(found: Sequence[Line]) -> list[Text]:
     from rich.text import Text
 
     notes = ["MB/s = 10^6 bytes/s; CPU = of one core, for all of fio's jobs"]
-    if any(line.role == "measure" for line in found):
+    roles = {line.role for line in found}
+    if "offered" in roles:
+        notes.append(
+            "latency of offered steps: arrivals at a fixed rate; of the others: at full load"
+        )
+    elif "measure" in roles:
         notes.append(
             "latency is at full load (closed loop); at a load of your choice: offered-load"
         )

@@ -91,6 +91,9 @@ def print_results(session: Session, reports: Sequence[TrialReport], show: Show) 
     if show.output == "table":
         for report in reports:
             _print_table(report.plan, [steps[run_id] for run_id in report.plan.run_ids])
+            if not show.quiet:
+                kept = f"{session.evidence.url}/runs/{report.plan.run_ids[-1]}/"
+                print(f"evidence: {kept}", file=sys.stderr)
     elif show.output == "csv":
         _print_csv(session, run_ids)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -49,15 +50,12 @@ def next_step(
         return NextStep(reason, _run(subject, "default"))
     if len(subject.run_ids) == 1 and "imported" not in subject.marks:
         reason = "one run shows no spread; repeat it on the same disk"
-        return NextStep(reason, _run(subject, subject.profile, f"--runs {RUNS}"))
+        return NextStep(reason, _run(subject, subject.profile_typed or subject.profile, f"--runs {RUNS}"))
     if on_page:
         return NextStep("take the rows elsewhere", "diskbench results export --to rows.csv")
     return NextStep("see it as a page with charts", f"diskbench report {last}")
 
 
 def _run(subject: Subject, profile: str, *more: str) -> str:
-    return " ".join(
-        word
-        for word in ("diskbench run", subject.target_flags, "--profile", profile, *more)
-        if word
-    )
+    words = ("diskbench run", subject.target_flags, "--profile", shlex.quote(profile), *more)
+    return " ".join(word for word in words if word)

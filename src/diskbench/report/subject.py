@@ -31,6 +31,8 @@ class Subject:
     when: str | None = None
     state: str | None = None
     marks: tuple[str, ...] = ()
+    profile_typed: str = ""
+    """The profile as it was given, a name or a path, for the same command."""
     target_flags: str = ""
     """The flags that name the target again, for the command that is proposed next."""
 
@@ -49,6 +51,7 @@ def subject_of_plan(plan: Plan) -> Subject:
         run_ids=plan.run_ids,
         marks=("emulated",) if plan.cell.provider in ("lab", "fake") else (),
         target_flags=_target_flags(plan),
+        profile_typed=plan.cell.profile,
     )
 
 

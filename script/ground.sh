@@ -90,7 +90,7 @@ make_venv() {
   uv=$(uv_command "$python")
   say "making .venv from requirements/$1.txt (hashes checked)"
   "$uv" venv --quiet --clear --python "$python" .venv
-  "$uv" pip install --quiet --python .venv/bin/python --require-hashes -r "requirements/$1.txt"
+  "$uv" pip install --quiet --compile-bytecode --python .venv/bin/python --require-hashes -r "requirements/$1.txt"
   "$uv" pip install --quiet --python .venv/bin/python --no-deps \
     --build-constraints requirements/build.txt --editable .
   printf '%s\n' "$stamp" >.venv/stamp

@@ -50,7 +50,8 @@ def next_step(
         return NextStep(reason, _run(subject, "default"))
     if len(subject.run_ids) == 1 and "imported" not in subject.marks:
         reason = "one run shows no spread; repeat it on the same disk"
-        return NextStep(reason, _run(subject, subject.profile_typed or subject.profile, f"--runs {RUNS}"))
+        profile = subject.profile_typed or subject.profile
+        return NextStep(reason, _run(subject, profile, f"--runs {RUNS}"))
     if on_page:
         return NextStep("take the rows elsewhere", "diskbench results export --to rows.csv")
     return NextStep("see it as a page with charts", f"diskbench report {last}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,7 @@ class Preparation:
         self._install_fio = install_fio
         self._pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(cells)))
         self._campaign_id = new_id()
+        self._parsed: dict[object, Future[bool]] = {}
         self._found = [self._pool.submit(self._look, cell) for cell in cells]
 
     def result(self) -> Prepared:
@@ -74,15 +75,28 @@ class Preparation:
             try:
                 found: Probed = probe(host, cell, install_fio=self._install_fio)
                 plan = make_plan(cell, self._profile, found.facts, names, version=__version__)
-                check_parses(host, plan)
+                self._check_parses(host, plan)
             except BaseException:
                 host.close()
                 raise
         return plan, host
 
+    def _check_parses(self, host: Host, plan: Plan) -> None:
+        """Have fio parse the steps, once for all hosts whose fio would be given the same."""
+        key = (plan.facts.fio_version, plan.facts.fio_engines, _jobs_without_paths(plan))
+        first: Future[bool] = Future()
+        known = self._parsed.setdefault(key, first)
+        if known is not first and known.result():
+            return
+        try:
+            check_parses(host, plan)
+        except BaseException:
+            first.set_result(False)  # the others ask their own fio, and say their own words
+            raise
+        first.set_result(True)
 
-def close_all(hosts: dict[str, Host]) -> None:
-    """Close hosts that will not be used after all."""
-    closers: list[Callable[[], None]] = [host.close for host in hosts.values()]
-    for close in closers:
-        close()
+
+def _jobs_without_paths(plan: Plan) -> tuple[str, ...]:
+    """The job files with the trial's own directory taken out: what is alike on every host."""
+    own = plan.target.work_dir or plan.target.device or plan.target.path
+    return tuple(step.job.replace(own, "") for step in plan.steps)

@@ -59,9 +59,8 @@ def build(here: Place, groups: Groups, request: LabRequest, keys: LabKeys | None
     group = cgroups.make_group(groups, here.lease_id)
     disks = attach_disks(here, request)
     write_orders(here, groups, request, disks)
-    init = processes.start_host(here, group, address, port)
+    init = processes.start(here, group, address, port)
     # Nobody sees a disk before it is limited.
-    processes.start_supervisor(here, group, init)
     for disk in disks:
         make_nodes(init, disk)
     first = disks[0] if disks else None

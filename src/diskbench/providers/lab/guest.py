@@ -100,7 +100,11 @@ def _write_user(etc: Path, user: str) -> None:
         source = Path("/etc") / name
         _write(etc / name, source.read_text("utf-8") + lines[name], mode=0o644)
     (etc / "shadow").chmod(0o600)
-    _write(etc / "sudoers", f"root ALL=(ALL:ALL) ALL\n{user} ALL=(ALL:ALL) NOPASSWD:ALL\n")
+    sudoers = (
+        'Defaults env_reset\nDefaults secure_path="/usr/local/sbin:/usr/local/bin:/usr/sbin:'
+        f'/usr/bin:/sbin:/bin"\nroot ALL=(ALL:ALL) ALL\n{user} ALL=(ALL:ALL) NOPASSWD:ALL\n'
+    )
+    _write(etc / "sudoers", sudoers)
     (etc / "sudoers").chmod(0o440)
     _write(etc / "user", f"{user}\n")
 

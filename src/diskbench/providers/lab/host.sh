@@ -7,7 +7,7 @@ mount --make-rprivate /
 # A copy of a mount keeps its device busy after its owner unmounted it: only the system's own stay,
 # and what the host's directory lies on.
 while read -r _ _ _ _ at _; do
-    at=$(printf '%b' "$at")
+    case $at in *\\*) at=$(printf '%b' "$at") ;; esac
     case $at in
         / | /usr | /usr/* | /lib* | /bin | /sbin | /etc | /etc/* | /opt | /opt/* | /nix | /nix/* | /var) ;;
         /proc | /proc/* | /sys | /sys/* | /dev | /dev/*) ;;

@@ -35,49 +35,57 @@ def sshd_path() -> str | None:
     return shutil.which("sshd", path=_PATH)
 
 
-def start_host(place: Place, group: Path, address: str, port: int) -> int:
-    """Start the host and wait until its sshd listens; its process 1 as seen from outside.
+def start(place: Place, group: Path, address: str, port: int) -> int:
+    """Start host and supervisor, and wait until the host's sshd listens and the orders are in
+    force; the host's process 1 as seen from outside.
 
-    Raises HostUnavailable with the host's own words.
+    Raises HostUnavailable with their own words.
     """
     script = Path(__file__).with_name("host.sh")
-    process = _detached(
+    host = _detached(
         group,
         place.path / "host.log",
         ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc",
          "sh", str(script), str(place.guest), sshd_path() or "sshd"],
         {},
     )  # fmt: skip
-    deadline = time.monotonic() + READY_WITHIN_S
-    while time.monotonic() < deadline and process.poll() is None:
-        if answers(address, port):
-            init = init_of(group)
-            if init is not None:
-                _reap(process)
-                return init
-        time.sleep(0.005)  # between attempts to connect; the event itself is the connection
-    words = (place.path / "host.log").read_text("utf-8", "replace").strip().splitlines()
-    process.kill()
-    process.wait()
-    raise HostUnavailable(
-        f"the lab host did not start: {' / '.join(words[-3:]) or 'it gave no reason'}",
-        advice="the lab needs root, namespaces and mounts; a container must be privileged",
-    )
+    try:
+        start_supervisor(place, group, host.pid)  # unshare ends with process 1
+        return _await_host(place, group, address, port, host)
+    finally:
+        _reap(host)
 
 
-def start_supervisor(place: Place, group: Path, init: int) -> None:
-    """Start the supervisor and wait until the orders are in force. Raises HostUnavailable."""
+def start_supervisor(place: Place, group: Path, watched: int) -> None:
+    """Start the supervisor, to end with the process `watched`, and wait until the orders are in
+    force. Raises HostUnavailable."""
     package = Path(next(iter(diskbench.__path__))).parent
     process = _detached(
         group,
         place.path / "supervisor.log",
-        [sys.executable, "-S", "-P", "-m", _MODULE, str(place.path), str(init)],
+        [sys.executable, "-S", "-P", "-m", _MODULE, str(place.path), str(watched)],
         {"PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
     )
     try:
         await_orders(place, process)
     finally:
         _reap(process)
+
+
+def _await_host(
+    place: Place, group: Path, address: str, port: int, host: subprocess.Popen[bytes]
+) -> int:
+    deadline = time.monotonic() + READY_WITHIN_S
+    while time.monotonic() < deadline and host.poll() is None:
+        if answers(address, port):
+            init = init_of(group)
+            if init is not None:
+                return init
+        time.sleep(0.005)  # between attempts to connect; the event itself is the connection
+    raise HostUnavailable(
+        f"the lab host did not start: {_last_words(place.path / 'host.log')}",
+        advice="the lab needs root, namespaces and mounts; a container must be privileged",
+    )
 
 
 def await_orders(place: Place, process: subprocess.Popen[bytes] | None = None) -> None:
@@ -91,10 +99,8 @@ def await_orders(place: Place, process: subprocess.Popen[bytes] | None = None) -
         if process is not None and process.poll() is not None:
             break
         time.sleep(0.005)  # it answers with a file
-    log = place.path / "supervisor.log"
-    words = log.read_text("utf-8", "replace").strip().splitlines() if log.exists() else []
     raise HostUnavailable(
-        f"the lab's supervisor does not answer: {' / '.join(words[-3:]) or 'it gave no reason'}",
+        f"the lab's supervisor does not answer: {_last_words(place.path / 'supervisor.log')}",
         advice=f"give the host back: diskbench gc {place.lease_id}",
     )
 
@@ -132,6 +138,11 @@ def _detached(
             cwd="/",
             start_new_session=True,
         )
+
+
+def _last_words(log: Path) -> str:
+    words = log.read_text("utf-8", "replace").strip().splitlines() if log.exists() else []
+    return " / ".join(words[-3:]) or "it gave no reason"
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:

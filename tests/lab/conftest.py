@@ -1,0 +1,110 @@
+"""Lab hosts in a directory of the test's own, and the proof that nothing of them stays."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from diskbench.model.disk import Acquired, DiskSpec
+from diskbench.providers.lab import loops
+from diskbench.providers.lab.groups import find_groups
+from diskbench.providers.lab.places import VARIABLE
+from diskbench.providers.lab.provider import LabProvider
+from diskbench.providers.lab.request import CUSTOM, LabRequest
+from diskbench.providers.lab.throttle import limited_numbers
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A provider whose hosts lie below `base`."""
+
+    base: Path
+    provider: LabProvider
+
+    def left(self) -> list[str]:
+        """Everything of any host that is still on this machine."""
+        groups = find_groups()
+        found = [f"directory {p}" for p in (self.base, *self.base.glob("**/*")) if p.exists()]
+        found += [f"group {name}" for name in groups.lease_ids()]
+        found += [f"device {loop}" for loop in loops.find(self.base)]
+        needle = str(self.base).encode()
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (process / "cmdline").read_bytes()
+                mounts = (process / "mountinfo").read_bytes()
+            except OSError:
+                continue
+            if needle in words and b"pytest" not in words:
+                found.append(f"process {words!r}")
+            if needle in mounts:
+                found.append(f"mount in {process}")
+        return found
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    # On a disk, for direct I/O; where /tmp is a tmpfs, tmp_path would be none.
+    parent = Path(tempfile.mkdtemp(prefix="diskbench-test-lab-", dir="/var/tmp"))
+    base = parent / "lab"
+    monkeypatch.setenv(VARIABLE, str(base))
+    provider = LabProvider()
+    try:
+        yield Lab(base, provider)
+    finally:
+        numbers = {loop.number for loop in loops.find(base)}
+        for lease_id in provider.leases():
+            provider.release(lease_id)
+        left = Lab(base, provider).left()
+        groups = find_groups()
+        if groups.version == 1:
+            # Taken again by somebody else meanwhile, a number may be limited once more.
+            again = {line for line in numbers if _is_attached(line)}
+            left += [
+                f"limit on {n}" for n in (numbers & limited_numbers(str(groups.throttle))) - again
+            ]
+        shutil.rmtree(parent)
+        assert left == []
+
+
+def _is_attached(number: str) -> bool:
+    return Path(f"/sys/dev/block/{number}/loop/backing_file").exists()
+
+
+def ssh(host: Acquired, script: str) -> str:
+    """What `script` prints on the host; it must end well."""
+    assert host.ssh is not None
+    done = subprocess.run(
+        ["ssh", "-F", host.ssh.config, host.address, script], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def fio(host: Acquired, *options: str) -> dict[str, float]:
+    """One fio job on the host's first disk: IOPS and bytes/s by direction."""
+    given = shlex.join(
+        ["fio", "--name=t", f"--filename={host.device}", "--ioengine=libaio", "--iodepth=32",
+         "--direct=1", "--output-format=json", *options]
+    )  # fmt: skip
+    job = json.loads(ssh(host, f"cd /tmp && {given}"))["jobs"][0]
+    return {
+        f"{direction}_{what}": job[direction][key]
+        for direction in ("read", "write")
+        for what, key in (("iops", "iops"), ("bytes", "bw_bytes"))
+    }
+
+
+def custom(
+    *, iops: int | None = None, mib_per_s: float | None = None, count: int = 1, **more: object
+) -> LabRequest:
+    """A host with disks of 1 GiB that are limited as said."""
+    disk = DiskSpec(type=CUSTOM, size_gib=1, iops=iops, throughput_mib_per_s=mib_per_s, count=count)
+    return LabRequest(disk=disk, **more)  # type: ignore[arg-type]

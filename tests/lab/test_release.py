@@ -1,0 +1,191 @@
+"""Whatever was killed, and whenever: giving back leaves nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.lab.conftest import Lab, custom, fio, ssh
+
+from diskbench.providers.lab import loops, processes
+from diskbench.providers.lab.groups import find_groups, init_of, members
+from diskbench.providers.lab.supervisor.orders import read_report
+
+pytestmark = pytest.mark.slow
+
+CREATE = """
+import sys
+from diskbench.model.disk import DiskSpec
+from diskbench.providers.lab.provider import LabProvider
+from diskbench.providers.lab.request import LabRequest
+disk = DiskSpec(type="custom", size_gib=1, iops=100)
+LabProvider().acquire(sys.argv[1], LabRequest(disk=disk))
+"""
+
+
+def start_creating(lease_id: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", CREATE, lease_id], stderr=subprocess.DEVNULL)
+
+
+POINTS: dict[str, Callable[[Path], bool]] = {
+    "the directory": lambda place: place.exists(),
+    "the record": lambda place: (place / "lease.json").exists(),
+    "the keys": lambda place: (place / "access" / "user_key").exists(),
+    "the group": lambda place: find_groups().of(place.name).exists(),
+    "the device": lambda place: bool(loops.find(place)),
+    "the orders": lambda place: (place / "orders.json").exists(),
+    "the processes": lambda place: (place / "host.log").exists(),
+    "the limits": lambda place: (place / "report.json").exists(),
+    "the host's own process 1": lambda place: init_of(find_groups().of(place.name)) is not None,
+}
+
+
+@pytest.mark.parametrize("how", ["release", "sweep"])
+@pytest.mark.parametrize("point", POINTS)
+def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(
+    lab: Lab, point: str, how: str
+) -> None:
+    creator = start_creating("one")
+    deadline = time.monotonic() + 30
+    while not POINTS[point](lab.base / "one"):
+        assert creator.poll() is None
+        assert time.monotonic() < deadline
+    creator.kill()
+    creator.wait()
+    # A sweep leaves a host that is complete: its creator was quick.
+    if how == "release" or lab.provider.sweep() == ():
+        lab.provider.release("one")
+    assert lab.left() == []
+    host = lab.provider.acquire("one", custom())
+    assert ssh(host, "id -u") == "0\n"
+
+
+def test_a_half_made_host_is_made_anew(lab: Lab) -> None:
+    creator = start_creating("one")
+    while not (lab.base / "one" / "orders.json").exists():
+        assert creator.poll() is None
+    creator.kill()
+    creator.wait()
+    assert ssh(lab.provider.acquire("one", custom(iops=100)), "id -u") == "0\n"
+
+
+def test_a_release_in_the_middle_waits_and_takes_all(lab: Lab) -> None:
+    making = threading.Thread(target=lab.provider.acquire, args=("one", custom()))
+    making.start()
+    while not (lab.base / "one" / "lease.json").exists():
+        assert making.is_alive()
+    lab.provider.release("one")
+    making.join()
+    lab.provider.release("one")
+    assert lab.left() == []
+
+
+def test_release_twice_and_of_nothing(lab: Lab) -> None:
+    lab.provider.acquire("one", custom())
+    lab.provider.release("one")
+    lab.provider.release("one")
+    lab.provider.release("never")
+    assert lab.left() == []
+
+
+def test_a_supervisor_that_is_killed_comes_back_with_its_balance(lab: Lab) -> None:
+    from diskbench.model.disk import DiskSpec
+    from diskbench.providers.lab.request import LabRequest
+
+    request = LabRequest(disk=DiskSpec(type="gp2", size_gib=20))
+    host = lab.provider.acquire("one", request)
+    fio(host, "--rw=randread", "--bs=4k", "--runtime=3", "--time_based")
+    group = find_groups().of("one")
+    old = processes.supervisor_of(group)
+    assert old is not None
+    report = lab.base / "one" / "report.json"
+    (left,) = balances(report)
+    os.kill(old, signal.SIGKILL)
+    until(lambda: processes.supervisor_of(group) is None)
+    assert lab.provider.acquire("one", request) == host
+    assert processes.supervisor_of(group) not in {None, old}
+    (after,) = balances(report)
+    assert after <= left + 1000 < 5_400_000
+
+
+def test_a_supervisor_ends_with_its_host(lab: Lab) -> None:
+    lab.provider.acquire("one", custom())
+    group = find_groups().of("one")
+    init = init_of(group)
+    assert init is not None
+    os.kill(init, signal.SIGKILL)
+    until(lambda: members(group) == ())
+    assert lab.provider.sweep() == ("one",)
+    assert lab.left() == []
+
+
+def test_a_host_that_switches_itself_off_is_made_anew(lab: Lab) -> None:
+    host = lab.provider.acquire("one", custom())
+    group = find_groups().of("one")
+    assert host.ssh is not None
+    subprocess.run(["ssh", "-F", host.ssh.config, host.address, "kill -TERM 1"], check=False)
+    until(lambda: members(group) == ())
+    again = lab.provider.acquire("one", custom())
+    assert again.address == host.address
+    assert ssh(again, "id -u") == "0\n"
+
+
+def test_everything_killed_at_once_under_load_is_given_back(lab: Lab) -> None:
+    host = lab.provider.acquire("one", custom(iops=50))
+    assert host.ssh is not None
+    load = f"mkfs.ext4 -q {host.device} && mount {host.device} /mnt && cat /dev/urandom >/mnt/f"
+    busy = subprocess.Popen(
+        ["ssh", "-F", host.ssh.config, host.address, load], stderr=subprocess.DEVNULL
+    )
+    until(lambda: "ext4" in mounts_of(init_of(find_groups().of("one"))))
+    for pid in members(find_groups().of("one")):
+        os.kill(pid, signal.SIGKILL)
+    busy.wait()
+    lab.provider.release("one")
+    assert lab.left() == []
+
+
+def test_a_sweep_takes_what_expired_and_leaves_the_rest(lab: Lab) -> None:
+    lab.provider.acquire("old", custom(expires_at=1000.0))
+    lab.provider.acquire("new", custom(expires_at=3000.0))
+    lab.provider.acquire("open", custom())
+    assert lab.provider.leases() == {"new": 3000.0, "old": 1000.0, "open": None}
+    assert lab.provider.sweep(now=2000.0) == ("old",)
+    assert set(lab.provider.leases()) == {"new", "open"}
+
+
+def test_a_host_is_found_by_its_devices_when_its_directory_is_gone(lab: Lab) -> None:
+    import shutil
+
+    lab.provider.acquire("one", custom())
+    shutil.rmtree(lab.base)
+    assert set(lab.provider.leases()) == {"one"}
+    assert lab.provider.sweep() == ("one",)
+    assert lab.left() == []
+
+
+def balances(report: Path) -> list[float]:
+    found = read_report(report)
+    assert found is not None, json.dumps(str(report))
+    return list(found.balances.values())
+
+
+def mounts_of(pid: int | None) -> str:
+    try:
+        return Path(f"/proc/{pid}/mounts").read_text().partition(" /mnt ext4")[1]
+    except OSError:
+        return ""
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for the kernel to have done something that it tells nobody."""
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

@@ -1,0 +1,3 @@
+module gobonniego_standin
+
+go 1.20

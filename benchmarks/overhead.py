@@ -40,6 +40,10 @@ rate_iops=200
 time_based
 runtime={RUNTIME_S}
 """
+TIMED = (
+    "open stores", "connect and look", "save plan", "begin", "launch", "start and watch",
+    "fio itself", "collect", "store", "release",
+)  # fmt: skip
 PEER = {"wall": 6.7, "cpu": 5.8, "rss": 236, 8: 10.0, 32: 30.0}
 """PerfKitBenchmarker on one ready host (s, s, MB) and on 8 and 32 (s): the issue's figures."""
 
@@ -51,6 +55,7 @@ class Cost:
     beyond_s: float
     cpu_s: float
     rss_mb: float
+    said: str = ""
 
 
 def measured(argv: list[list[str]], env: dict[str, str]) -> Cost:
@@ -64,13 +69,14 @@ def measured(argv: list[list[str]], env: dict[str, str]) -> Cost:
     rss = 0.0
     for process in processes:
         _, errors = process.communicate()
+        said = errors.decode(errors="replace")
         if process.returncode:
-            sys.exit(f"{argv[0]} ended with {process.returncode}:\n{errors.decode()[-2000:]}")
+            sys.exit(f"{argv[0]} ended with {process.returncode}:\n{said[-2000:]}")
     wall = time.monotonic() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     rss = after.ru_maxrss / 1024
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Cost(wall - RUNTIME_S, cpu, rss)
+    return Cost(wall - RUNTIME_S, cpu, rss, said)
 
 
 def run_fresh(argv: list[list[str]], env: dict[str, str]) -> Cost:
@@ -78,7 +84,7 @@ def run_fresh(argv: list[list[str]], env: dict[str, str]) -> Cost:
     code = (
         "import json,sys;sys.path.insert(0,sys.argv[1]);import benchmarks.overhead as o;"
         "d=json.load(sys.stdin);c=o.measured(d['argv'],d['env']);"
-        "print(json.dumps([c.beyond_s,c.cpu_s,c.rss_mb]))"
+        "print(json.dumps([c.beyond_s,c.cpu_s,c.rss_mb,c.said]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(ROOT)],
@@ -151,6 +157,12 @@ def show(count: int, floors: list[Cost], costs: list[Cost]) -> None:
         f"{wall / peer:.2f} of the peer's {peer} s), CPU {middle(costs, 'cpu_s'):.2f} s, "
         f"{middle(costs, 'rss_mb'):.0f} MB"
     )
+    print(
+        "    where it goes (--timing of the last run; summed over hosts, which run side by side):"
+    )
+    for line in costs[-1].said.splitlines():
+        if line.strip().endswith(TIMED) and " s  " in line:
+            print(f"    {line}")
 
 
 def main() -> None:

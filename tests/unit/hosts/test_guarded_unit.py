@@ -15,6 +15,8 @@ from diskbench.hosts.local import LocalHost
 from diskbench.hosts.workspace import make_workspace, mount_point
 from diskbench.units import MIB
 
+pytestmark = pytest.mark.slow
+
 HERE = LocalHost()
 
 

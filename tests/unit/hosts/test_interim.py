@@ -8,6 +8,8 @@ import pytest
 from diskbench.fio.live import parse_live
 from diskbench.hosts.scripts import script
 
+pytestmark = pytest.mark.slow
+
 
 def filtered(text, directory):
     """(standard output, lines of live.tsv) of the filter."""

@@ -22,6 +22,8 @@ from diskbench.hosts.jobs import cleanup, collect, start_and_watch, stop
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.ssh import SshHost
 
+pytestmark = pytest.mark.slow
+
 QUIET = {"on_tick": lambda _: None, "should_stop": lambda: False}
 
 

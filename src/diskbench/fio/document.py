@@ -11,6 +11,8 @@ _SECTOR_BYTES = 512
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim", "mixed", "sync")
 _ALL_CLIENTS = "All clients"
 _COUNTER_LIMIT = 2**64
+_LARGEST = 1e30
+"""No rate or time of a real disk is larger (1e30 ns are 10^13 years); squares stay finite."""
 
 
 class MisshapenError(Exception):
@@ -196,6 +198,6 @@ def _optional_float(values: Mapping[str, Any], key: str, where: str) -> float | 
         return None
     if type(number) not in (int, float):
         raise MisshapenError(f"{where}.{key} is {number!r}, not a number")
-    if abs(number) > 1e300 or not math.isfinite(number):
+    if abs(number) > _LARGEST or not math.isfinite(number):
         return None
     return float(number)

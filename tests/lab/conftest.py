@@ -94,7 +94,8 @@ def fio(host: Acquired, *options: str) -> dict[str, float]:
         ["fio", "--name=t", f"--filename={host.device}", "--ioengine=libaio", "--iodepth=32",
          "--direct=1", "--output-format=json", *options]
     )  # fmt: skip
-    job = json.loads(ssh(host, f"cd /tmp && {given}"))["jobs"][0]
+    printed = ssh(host, f"cd /tmp && {given}")
+    job = json.loads(printed[printed.index("{") :])["jobs"][0]  # fio's notes may come before
     return {
         f"{direction}_{what}": job[direction][key]
         for direction in ("read", "write")

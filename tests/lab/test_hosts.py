@@ -139,17 +139,35 @@ def test_what_is_not_sold_is_refused_before_anything_is_made(lab: Lab) -> None:
 def test_a_directory_in_memory_is_refused_where_it_takes_no_direct_io(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    base = Path("/dev/shm") / lab.base.parent.name
-    monkeypatch.setenv("DISKBENCH_LAB_DIR", str(base))
+    memory = lab.base.parent / "memory"
+    memory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "lab-test", str(memory)], check=True)
+    monkeypatch.setenv("DISKBENCH_LAB_DIR", str(memory / "lab"))
     takes_direct_io = (*map(int, os.uname().release.split(".")[:2]),) >= (6, 6)
     refused = (
         contextlib.nullcontext()
         if takes_direct_io
         else pytest.raises(HostUnavailable, match="direct I/O")
     )
-    with refused:
-        lab.provider.acquire("one", custom())
-    lab.provider.release("one")
+    try:
+        with refused:
+            assert ssh(lab.provider.acquire("one", custom()), "id -u") == "0\n"
+        lab.provider.release("one")
+        assert list(memory.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(memory)], check=True)
+
+
+@pytest.mark.parametrize("parent", ["/dev/shm", "/tmp", "/root", "/run"])
+def test_a_host_may_lie_where_it_hides_its_own_directory(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, parent: str
+) -> None:
+    base = Path(parent) / lab.base.parent.name
+    monkeypatch.setenv("DISKBENCH_LAB_DIR", str(base))
+    try:
+        assert ssh(lab.provider.acquire("one", LabRequest()), "ls /tmp /var/tmp")
+    finally:
+        lab.provider.release("one")
     assert not base.exists()
 
 

@@ -17,26 +17,26 @@ done </proc/self/mountinfo
 
 cat "$guest/etc/hostname" >/proc/sys/kernel/hostname
 
-new() { # mount point, options: a tmpfs at $guest/mnt, to be filled and then moved
-    mount -t tmpfs -o "$2" lab "$guest/mnt"
-}
+# From here on by relative paths (-c leaves them so): what is mounted may hide the directory.
+cd "$guest"
+new() { mount -c -t tmpfs -o "$1" lab ./mnt; } # options: a tmpfs to be filled and then moved
 
-new /dev mode=755,size=16m
-cp -a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty "$guest/mnt"
-mkdir -p "$guest/mnt/pts" "$guest/mnt/shm" "$guest/mnt/disk/by-id" "$guest/mnt/disk/azure/scsi1"
-ln -s pts/ptmx "$guest/mnt/ptmx"
-ln -s /proc/self/fd "$guest/mnt/fd"
-ln -s fd/0 "$guest/mnt/stdin"
-ln -s fd/1 "$guest/mnt/stdout"
-ln -s fd/2 "$guest/mnt/stderr"
-mount --move "$guest/mnt" /dev
+new mode=755,size=16m
+cp -a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty mnt
+mkdir -p mnt/pts mnt/shm mnt/disk/by-id mnt/disk/azure/scsi1
+ln -s pts/ptmx mnt/ptmx
+ln -s /proc/self/fd mnt/fd
+ln -s fd/0 mnt/stdin
+ln -s fd/1 mnt/stdout
+ln -s fd/2 mnt/stderr
+mount -c --move ./mnt /dev
 mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts /dev/pts
 mount -t tmpfs -o mode=1777 shm /dev/shm
 
-new /run mode=755,size=64m
-mkdir -p "$guest/mnt/sshd" "$guest/mnt/lab" "$guest/mnt/lock" "$guest/mnt/mount"
-cp -p "$guest"/etc/* "$guest/mnt/lab"
-mount -n --move "$guest/mnt" /run # -n: mount's own notes lie in the /run that was
+new mode=755,size=64m
+mkdir -p mnt/sshd mnt/lab mnt/lock mnt/mount
+cp -p etc/* mnt/lab
+mount -n -c --move ./mnt /run # -n: mount's own notes lie in the /run that was
 
 # The machine's own homes are nobody's business here; /sys lists only disks that are the host's.
 for at in /home /root /mnt; do mount -t tmpfs -o mode=755 lab "$at"; done
@@ -50,11 +50,8 @@ if [ -e /run/lab/user ]; then
     chown "$user:" "/home/$user"
 fi
 
-# The one that hides the host's own directory comes last.
-case $guest in
-    /tmp/*) mount --bind "$guest/var-tmp" /var/tmp; mount --bind "$guest/tmp" /tmp ;;
-    *) mount --bind "$guest/tmp" /tmp; mount --bind "$guest/var-tmp" /var/tmp ;;
-esac
+mount -c --bind ./tmp /tmp
+mount -c --bind ./var-tmp /var/tmp
 mount -o remount,bind,ro / # nothing done here can touch the machine's own system
 cd /
 exec "$sshd" -D -e -f /run/lab/sshd_config

@@ -11,19 +11,16 @@ import os
 import select
 import sys
 import time
-from dataclasses import astuple
 from pathlib import Path
 
 from diskbench.providers.lab.supervisor.governor import Governor
+from diskbench.providers.lab.supervisor.hold import Hold
 from diskbench.providers.lab.supervisor.orders import Orders, parse_orders, read_report
 from diskbench.providers.lab.throttle import Counters, Limits, read_counters, write_limits
 
 TICK_S = 0.1
 """How often counters are read; a hundredth of the shortest burst that tests look at. Our choice."""
 REPORT_S = 1.0
-LOWER, HIGHER = 0.995, 1.03
-"""A limit between these times the one in force is left as it is: each write makes the kernel begin
-a new slice. What is too much is taken back sooner than what is too little is given. Our choice."""
 
 
 def main(directory: Path, watched_pid: int) -> None:
@@ -34,14 +31,14 @@ def main(directory: Path, watched_pid: int) -> None:
     stamp, orders = _read(orders_file)
     before = read_report(report_file)
     governor = Governor(orders, before.balances if before else {})
-    written: dict[str, Limits] = {}
+    hold = Hold()
     start = last = time.monotonic()
     reported = -REPORT_S
     while True:
         now = time.monotonic()
         limits = governor.tick(_counters(governor), now - last, now - start)
         last = now
-        _apply(governor, limits, written)
+        _apply(governor, limits, hold)
         if now - reported >= REPORT_S:
             _report(report_file, governor)
             reported = now
@@ -63,28 +60,18 @@ def _counters(governor: Governor) -> dict[str, Counters]:
     return found
 
 
-def _apply(governor: Governor, limits: dict[str, Limits], written: dict[str, Limits]) -> None:
+def _apply(governor: Governor, limits: dict[str, Limits], hold: Hold) -> None:
     orders = governor.orders
     for disk in orders.disks:
         wanted = limits.get(disk.kernel)
-        if wanted is None or not _differs(wanted, written.get(disk.kernel)):
+        if wanted is None or not hold.due(disk.kernel, wanted):
             continue
         try:
             write_limits(orders.version, orders.throttle, disk.number, wanted)
         except OSError as error:
             _say(error)
         else:
-            written[disk.kernel] = wanted
-
-
-def _differs(wanted: Limits, written: Limits | None) -> bool:
-    if written is None:
-        return True
-    return any(
-        (new is None) != (old is None)
-        or (new is not None and old is not None and not old * LOWER <= new <= old * HIGHER)
-        for new, old in zip(astuple(wanted), astuple(written), strict=True)
-    )
+            hold.told(disk.kernel, wanted)
 
 
 def _report(path: Path, governor: Governor) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 HORIZON_S = 0.3
 """Within how many seconds what is left in a bucket may be spent. The last credits thus run out
 over a few ticks, never past zero; a drop spread over so little is still sharp. Our choice."""
+CRUMBS = 0.05
+"""Less than so much of the baseline is not worth a new limit; it stays in the bucket. Ours."""
 DEBT_S = 1.0
 """How many seconds of baseline a bucket may owe: a burst that was under way when it emptied."""
 
@@ -29,7 +31,10 @@ class Bucket:
         """The rate that may be served from now on."""
         if self.capacity <= 0:
             return self.baseline
-        return max(self.baseline, min(self.burst, self.baseline + self.balance / HORIZON_S))
+        extra = self.balance / HORIZON_S
+        if extra < CRUMBS * self.baseline:
+            return self.baseline
+        return min(self.burst, self.baseline + extra)
 
 
 def make_bucket(baseline: float, burst: float | None, capacity: float | None) -> Bucket:

@@ -22,8 +22,12 @@ IDLE = 0.02
 SLACK = 1.02
 """Streams that divide a limit get together so much of it: their parts ripple, and where one of them
 runs into its own the other would wait for it. Our choice."""
-MEMORY = 0.1
-"""Weight of the newest tick in the use that is remembered: about a second's worth; our choice."""
+MEMORY = 0.05
+"""Weight of the newest tick in the use that is remembered: about two seconds' worth; our choice."""
+
+JUMP, QUICK = 0.4, 0.3
+"""A tick that differs by more than JUMP of what is remembered is another load, and weighs QUICK;
+a tick of a few dozen operations ripples by half of that. Our choice."""
 
 
 def share(limit: float, used: Mapping[Name, float]) -> dict[Name, float]:
@@ -47,5 +51,6 @@ def _one(limit: float, use: float, total: float) -> float:
 
 
 def remembered(before: float, now: float) -> float:
-    """Use of late: the newest tick weighs MEMORY, all before it the rest."""
-    return before + MEMORY * (now - before)
+    """Use of late: the newest tick weighs MEMORY, or QUICK where the use itself changed."""
+    weight = QUICK if abs(now - before) > JUMP * before else MEMORY
+    return before + weight * (now - before)

@@ -1,0 +1,176 @@
+"""The supervisor's own arithmetic, without a device or a clock."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.catalog.bucket import Demand, seconds_until_empty
+from diskbench.catalog.lookup import limits
+from diskbench.model.disk import DiskSpec
+from diskbench.providers.lab.supervisor.credit import make_bucket
+from diskbench.providers.lab.supervisor.governor import Governor
+from diskbench.providers.lab.supervisor.hold import Hold
+from diskbench.providers.lab.supervisor.orders import Disk, Orders, Pool, Rate, parse_orders
+from diskbench.providers.lab.supervisor.share import share
+from diskbench.providers.lab.supervisor.weather import Weather
+from diskbench.providers.lab.throttle import Counters, Limits, io_max
+from diskbench.units import KIB, MIB
+
+TICK = 0.1
+
+
+def orders(*disks: Disk, **more: object) -> Orders:
+    return Orders(1, 1, "/nowhere", disks, **more)  # type: ignore[arg-type]
+
+
+def gp2(*, size: int = 20, scale: float = 1.0) -> Disk:
+    iops = Rate(max(100, 3 * size), 3000, 5_400_000 / scale)
+    return Disk("loop9", "7:9", (Pool("both", iops, Rate(128 * MIB)),), 256 * KIB)
+
+
+def run(
+    governor: Governor, *, seconds: float, size: int = 4 * KIB, demand: float = 1e9
+) -> list[float]:
+    """Reads a second, tick by tick, of a load that takes all it is given."""
+    done, rates, at = 0, [], 0.0
+    given_ops = governor.tick({"loop9": Counters(0, 0, 0, 0)}, 0.0, at)["loop9"]
+    for _ in range(round(seconds / TICK)):
+        at += TICK
+        rate = min(
+            demand,
+            given_ops.read_iops or demand,
+            (given_ops.read_bps or demand * size) / size,
+        )
+        done += round(rate * TICK)
+        rates.append(rate)
+        counters = Counters(done, done * size, 0, 0)
+        given_ops = governor.tick({"loop9": counters}, TICK, at)["loop9"]
+    return rates
+
+
+def test_a_burst_empties_at_the_second_of_the_catalogues_model() -> None:
+    rates = run(Governor(orders(gp2(scale=60))), seconds=40)
+    fell = next(i for i, rate in enumerate(rates) if rate < 1550) * TICK
+    predicted = seconds_until_empty(limits("aws", "gp2", 20), Demand(4 * KIB), time_scale=60)
+    assert fell == pytest.approx(predicted, rel=0.01)
+    assert rates[-1] == pytest.approx(100, rel=0.05)
+
+
+def test_large_requests_are_charged_as_several() -> None:
+    governor = Governor(orders(gp2(scale=60)))
+    run(governor, seconds=10, size=MIB)
+    # 128 MiB/s are 512 I/Os of 256 KiB a second, 100 of them free.
+    assert governor.left()["loop9/0/iops"] == pytest.approx(90_000 - 10 * 412, rel=0.01)
+
+
+def test_small_requests_cost_an_hdd_a_whole_credit() -> None:
+    rate = Rate(40 * MIB, 250 * MIB, 1000 * MIB)
+    disk = Disk("loop9", "7:9", (Pool("both", Rate(500), rate),), MIB, MIB)
+    rates = run(Governor(orders(disk)), seconds=12)
+    assert rates[0] == 250
+    assert rates[-1] == pytest.approx(40, rel=0.1)  # four operations a tick are coarse
+
+
+def test_an_idle_disk_earns_credits_up_to_its_capacity() -> None:
+    governor = Governor(orders(gp2(scale=5400)), {"loop9/0/iops": 0.0})
+    run(governor, seconds=5, demand=0)
+    assert governor.left()["loop9/0/iops"] == pytest.approx(500)
+    run(Governor(governor.orders, governor.left()), seconds=1, demand=0)
+    more = Governor(governor.orders, {"loop9/0/iops": 990.0})
+    run(more, seconds=5, demand=0)
+    assert more.left()["loop9/0/iops"] == 1000
+
+
+def test_with_credit_off_nothing_is_spent_and_the_burst_goes_on() -> None:
+    governor = Governor(orders(gp2(scale=5400), credit=False))
+    rates = run(governor, seconds=5)
+    assert set(rates) == {3000}
+    assert governor.left() == {"loop9/0/iops": 1000}
+
+
+def test_new_orders_keep_the_balance() -> None:
+    governor = Governor(orders(gp2()))
+    run(governor, seconds=5)
+    before = governor.left()
+    governor.follow(orders(gp2(), credit=False))
+    assert governor.left() == before
+
+
+def test_a_disk_without_limits_is_told_none() -> None:
+    governor = Governor(orders(Disk("loop9", "7:9")))
+    told = governor.tick({"loop9": Counters(0, 0, 0, 0)}, 0.0, 0.0)
+    assert told == {"loop9": Limits()}
+
+
+def test_a_device_that_is_gone_is_left_out() -> None:
+    assert Governor(orders(gp2())).tick({}, 0.1, 0.1) == {}
+
+
+def test_a_stall_holds_a_disk_without_limits_too() -> None:
+    governor = Governor(orders(Disk("loop9", "7:9"), stall_every_s=0.01, stall_for_s=100.0))
+    told = governor.tick({"loop9": Counters(0, 0, 0, 0)}, 0.1, 50.0)
+    assert told["loop9"].read_iops == 1
+
+
+USES = st.dictionaries(st.sampled_from("abcd"), st.floats(0, 1e6), min_size=1)
+
+
+@given(st.floats(1, 1e6), USES)
+def test_no_stream_gets_more_than_the_limit_or_nothing(
+    limit: float, used: dict[str, float]
+) -> None:
+    for part in share(limit, used).values():
+        assert 0 < part <= limit
+
+
+def test_a_stream_alone_has_the_whole_limit() -> None:
+    assert share(100.0, {"read": 100.0, "write": 0.0})["read"] == 100
+
+
+def test_streams_that_press_on_a_limit_divide_it() -> None:
+    parts = share(100.0, {"read": 140.0, "write": 60.0})
+    assert (parts["read"], parts["write"]) == pytest.approx((71.4, 30.6))
+
+
+def test_a_bucket_without_burst_is_a_plain_rate() -> None:
+    bucket = make_bucket(100, None, None)
+    bucket.flow(1000, 0.1)
+    assert bucket.allowed() == 100
+
+
+def test_weather_repeats_with_its_seed() -> None:
+    def series(seed: int) -> list[float]:
+        weather = Weather(seed, noise=0.1, stall_every_s=20, stall_for_s=2)
+        return [weather.factor(at / 10) for at in range(2000)]
+
+    assert series(1) == series(1) != series(2)
+    assert 0.0 in series(1)
+    assert Weather(1).factor(5.0) == 1.0
+
+
+def test_ripples_are_not_followed_but_rest_is() -> None:
+    hold = Hold()
+    told = []
+    for value in (100, 104, 97, 120, 101, 101, 101):
+        if hold.due("loop9", Limits(read_iops=value)):
+            hold.told("loop9", Limits(read_iops=value))
+            told.append(value)
+    assert told == [100, 120, 101]
+
+
+def test_orders_come_through_json_as_they_were() -> None:
+    import json
+    from dataclasses import asdict
+
+    given_orders = orders(gp2(), cap_iops=5000.0)
+    assert parse_orders(json.dumps(asdict(given_orders))) == given_orders
+
+
+def test_cgroup_v2_is_told_in_one_line() -> None:
+    line = io_max("7:9", Limits(read_iops=100, write_bps=5))
+    assert line == "7:9 rbps=max wbps=5 riops=100 wiops=max"
+
+
+def test_the_spec_of_a_disk_has_a_size() -> None:
+    with pytest.raises(ValueError, match="size_gib"):
+        DiskSpec(type="gp2", size_gib=0)

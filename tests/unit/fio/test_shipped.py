@@ -130,7 +130,7 @@ def test_random_metadata_of_bonnie_names_each_file_once_in_another_order_each_ph
         if job.name.endswith("-rand"):
             named = [o.value.split(":") for o in job.options if o.name == "filename"]
             orders.append([name for names in named for name in names])
-    assert all(sorted(order) == sorted(f"f.{i}" for i in range(8192)) for order in orders)
+    assert all(sorted(order) == sorted(f"bonnie.0000.{i}" for i in range(8192)) for order in orders)
     assert len({tuple(order) for order in orders}) == 3
 
 

@@ -86,6 +86,8 @@ def arguments() -> argparse.Namespace:
         parser.error(f"unknown tools: {', '.join(sorted(unknown))}; known: {', '.join(TOOLS)}")
     if options.repeats < 1 or options.memory_mib < 64:
         parser.error("--repeats must be at least 1 and --memory-mib at least 64")
+    if not 1 <= options.files_ki <= 32:
+        parser.error("--files-ki must be 1 to 32: our profile names each file in its job file")
     return options
 
 

@@ -50,7 +50,11 @@ def diskbench_command(profile: str, target: list[str], sizes: Sizes) -> list[str
             "workers": f"{sizes.threads}",
             "runtime": f"{sizes.iops_s}",
         },
-        "bonnie": {"size": f"{sizes.file_mib}m", "files": f"{sizes.files_ki * 1024}"},
+        "bonnie": {
+            "size": f"{sizes.file_mib}m",
+            "files": f"{sizes.files_ki * 1024}",
+            "random_files": f"{sizes.files_ki * 1024}",
+        },
     }[profile]
     settings = [word for key, value in parameters.items() for word in ("--set", f"{key}={value}")]
     run = [sys.executable, "-m", "diskbench", "run", "--provider", "local", *target]

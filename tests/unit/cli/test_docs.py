@@ -69,7 +69,8 @@ def test_commands_that_are_shown_exist_with_their_options(line):
 
 
 def test_every_warning_stands_in_the_method():
-    source = (ROOT / "src/diskbench/fio/warnings.py").read_text()
+    room = (ROOT / "src/diskbench/fio").glob("*.py")
+    source = "".join(module.read_text() for module in room)
     given = set(re.findall(r'code="([a-z-]+)"', source))
     method = (ROOT / "docs/METHOD.md").read_text()
     table = method.split("## Reasons to doubt")[1].split("\n## ")[0]

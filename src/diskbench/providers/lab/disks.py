@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from diskbench.providers.lab import loops
 from diskbench.providers.lab.names import Names, disk_names, made_up_volume
-from diskbench.providers.lab.request import disk_limits
+from diskbench.providers.lab.request import check_volume, disk_limits
 from diskbench.providers.lab.supervisor.orders import Disk, Orders, Pool, Rate, parse_orders
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from diskbench.catalog.lookup import Allowance, DiskLimits
+    from diskbench.model.disk import DiskSpec
     from diskbench.providers.lab.groups import Groups
     from diskbench.providers.lab.loops import Loop
     from diskbench.providers.lab.places import Place
@@ -38,10 +39,11 @@ def attach_disks(place: Place, request: LabRequest) -> tuple[LabDisk, ...]:
     """Images and loop devices for all disks that were asked for; those that are there are kept."""
     if request.disk is None:
         return ()
-    limits = disk_limits(request.style, request.disk)
+    made_up = (made_up_volume(request.style, place.lease_id, i) for i in range(request.disk.count))
+    named = [*request.volumes, *list(made_up)[len(request.volumes) :]][: request.disk.count]
     return tuple(
-        _attach(place, request, index, request.disk.size_gib * GIB, limits)
-        for index in range(request.disk.count)
+        attach_disk(place, request, index, volume, request.disk)
+        for index, volume in enumerate(named)
     )
 
 
@@ -53,7 +55,7 @@ def write_orders(
         generation=1,
         version=groups.version,
         throttle=str(groups.throttle_of(place.lease_id)),
-        disks=tuple(_ordered(disk, request.time_scale) for disk in disks),
+        disks=tuple(ordered(disk, request.time_scale) for disk in disks),
         cap_iops=request.vm_iops,
         cap_bytes=request.vm_bytes_per_s,
         seed=request.seed,
@@ -97,12 +99,32 @@ def make_nodes(init: int, disk: LabDisk) -> None:
             entry.symlink_to(f"/sys/devices/virtual/block/{disk.loop.kernel}")
 
 
-def remove_nodes(init: int, disk: LabDisk) -> None:
-    """Let the disk disappear from the host; twice is as once."""
+def remove_nodes(init: int, loop: Loop) -> None:
+    """Let a disk disappear from the host, under whatever names it has there; twice is as once."""
     root = Path(f"/proc/{init}/root")
-    listings = (f"{at}/{disk.loop.kernel}" for at in ("/sys/block", "/sys/class/block"))
-    for path in (disk.names.node, f"/dev/{disk.loop.kernel}", *disk.names.links, *listings):
-        _inside(root, path).unlink(missing_ok=True)
+    for listing in ("/sys/block", "/sys/class/block"):
+        _inside(root, f"{listing}/{loop.kernel}").unlink(missing_ok=True)
+    gone = set()
+    for node in (root / "dev").iterdir():
+        status = node.lstat()
+        if stat.S_ISBLK(status.st_mode) and status.st_rdev == loop.device:
+            node.unlink()
+            gone.add(node.name)
+    for link in (root / "dev" / "disk").glob("**/*"):
+        if link.is_symlink() and link.readlink().name in gone:
+            link.unlink()
+
+
+def attach_disk(
+    place: Place, request: LabRequest, index: int, volume: str, disk: DiskSpec
+) -> LabDisk:
+    """Image and loop device of one disk; those that are there are kept."""
+    check_volume(volume)
+    limits = disk_limits(request.style, disk)
+    image = place.images / f"{volume}.img"
+    with image.open("ab") as file:
+        file.truncate(disk.size_gib * GIB)
+    return LabDisk(volume, disk_names(request.style, index, volume), loops.attach(image), limits)
 
 
 def size_bytes(loop: Loop) -> int:
@@ -111,18 +133,8 @@ def size_bytes(loop: Loop) -> int:
     return int(sectors) * 512
 
 
-def _attach(
-    place: Place, request: LabRequest, index: int, size: int, limits: DiskLimits
-) -> LabDisk:
-    given = request.volumes[index] if index < len(request.volumes) else None
-    volume = given or made_up_volume(request.style, place.lease_id, index)
-    image = place.images / f"{volume}.img"
-    with image.open("ab") as file:
-        file.truncate(size)
-    return LabDisk(volume, disk_names(request.style, index, volume), loops.attach(image), limits)
-
-
-def _ordered(disk: LabDisk, time_scale: float) -> Disk:
+def ordered(disk: LabDisk, time_scale: float) -> Disk:
+    """What the supervisor is told of a disk."""
     limits = disk.limits
     return Disk(
         kernel=disk.loop.kernel,

@@ -25,7 +25,7 @@ from diskbench.providers.lab.places import (
     place,
     remove_base,
 )
-from diskbench.providers.lab.request import check_lease_id, disk_limits
+from diskbench.providers.lab.request import check_lease_id, check_volume, disk_limits
 
 if TYPE_CHECKING:
     from diskbench.model.disk import Acquired
@@ -47,6 +47,8 @@ class LabProvider:
         a disk that is not sold.
         """
         _check_machine(request.user)
+        for volume in request.volumes:
+            check_volume(volume)
         if request.disk is not None:
             disk_limits(request.style, request.disk)
             most = MAX_DISKS[request.style]

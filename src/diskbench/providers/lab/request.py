@@ -26,6 +26,7 @@ _CLOUDS: dict[Style, str] = {
     "google": "gcp",
 }
 _LEASE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+_VOLUME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 class LabRequest(Frozen):
@@ -68,6 +69,14 @@ def check_lease_id(lease_id: str) -> None:
     if not _LEASE.fullmatch(lease_id):
         raise InvalidValue(
             f"{lease_id!r} is no lease id", advice="use up to 64 lower-case letters, digits, dashes"
+        )
+
+
+def check_volume(volume: str) -> None:
+    """Raise InvalidValue for a volume that cannot be a part of a file's and a device's name."""
+    if not _VOLUME.fullmatch(volume):
+        raise InvalidValue(
+            f"{volume!r} is no name of a volume", advice="use letters, digits, dots and dashes"
         )
 
 

@@ -14,7 +14,7 @@ from diskbench.providers.lab.address import candidates, claim, give_up
 from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.names import MAX_DISKS, disk_names, made_up_volume
 from diskbench.providers.lab.places import Place, locked
-from diskbench.providers.lab.request import CUSTOM, check_lease_id, disk_limits
+from diskbench.providers.lab.request import CUSTOM, check_lease_id, check_volume, disk_limits
 
 LEASES = st.from_regex(r"[a-z0-9]{1,26}", fullmatch=True)
 
@@ -59,6 +59,12 @@ def test_a_volume_id_loses_its_dash_in_the_serial() -> None:
 def test_a_lease_that_is_no_name_is_refused(lease_id: str) -> None:
     with pytest.raises(InvalidValue):
         check_lease_id(lease_id)
+
+
+@pytest.mark.parametrize("volume", ["", "../x", "a/b", ".", "-a"])
+def test_a_volume_that_is_no_name_is_refused(volume: str) -> None:
+    with pytest.raises(InvalidValue):
+        check_volume(volume)
 
 
 def test_a_custom_disk_has_the_limits_it_is_given() -> None:

@@ -1,0 +1,86 @@
+"""Disks that come to a running host, and go again: what a cloud's attach and detach do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from diskbench.errors import HostUnavailable
+from diskbench.providers.lab import loops, processes
+from diskbench.providers.lab.build import read_record
+from diskbench.providers.lab.disks import (
+    attach_disk,
+    make_nodes,
+    ordered,
+    read_orders,
+    remove_nodes,
+    save_orders,
+)
+from diskbench.providers.lab.groups import find_groups, init_of
+from diskbench.providers.lab.places import locked, place
+from diskbench.providers.lab.request import check_lease_id
+from diskbench.providers.lab.throttle import NO_LIMITS, write_limits
+
+if TYPE_CHECKING:
+    from diskbench.model.disk import DiskSpec
+    from diskbench.providers.lab.places import Place
+
+
+def plug_in(lease_id: str, volume: str, disk: DiskSpec, *, index: int) -> str:
+    """Attach one disk (whatever its `count`) to a running host as number `index`, limited before it
+    is seen; returns its path inside. Twice is as once.
+
+    Raises HostUnavailable when there is no such host, and as `LabProvider.check` for the disk.
+    """
+    init = _init(lease_id)
+    with locked(lease_id) as here:
+        record = read_record(here)
+        if record is None:
+            raise _absent(lease_id)
+        made = attach_disk(here, record.request, index, volume, disk)
+        orders = read_orders(here)
+        if all(known.kernel != made.loop.kernel for known in orders.disks):
+            more = (*orders.disks, ordered(made, record.request.time_scale))
+            save_orders(here, replace(orders, disks=more, generation=orders.generation + 1))
+        processes.await_orders(here)
+        make_nodes(init, made)
+        return made.names.best
+
+
+def pull_out(lease_id: str, volume: str) -> None:
+    """Detach a disk and forget what was on it; one that is not there is as well.
+
+    Raises HostUnavailable when there is no such host, ReleaseFailed when something in it holds the
+    disk.
+    """
+    init = _init(lease_id)
+    with locked(lease_id) as here:
+        image = here.images / f"{volume}.img"
+        for loop in loops.find(image):
+            remove_nodes(init, loop)
+            _forget(here, loop.kernel)
+            orders = read_orders(here)
+            write_limits(orders.version, orders.throttle, loop.number, NO_LIMITS)
+            loops.detach(loop)
+        image.unlink(missing_ok=True)
+
+
+def _forget(here: Place, kernel: str) -> None:
+    orders = read_orders(here)
+    rest = tuple(disk for disk in orders.disks if disk.kernel != kernel)
+    save_orders(here, replace(orders, disks=rest, generation=orders.generation + 1))
+    processes.await_orders(here)
+
+
+def _init(lease_id: str) -> int:
+    check_lease_id(lease_id)
+    init = init_of(find_groups().of(lease_id)) if place(lease_id).path.exists() else None
+    if init is None:
+        raise _absent(lease_id)
+    return init
+
+
+def _absent(lease_id: str) -> HostUnavailable:
+    return HostUnavailable(
+        f"there is no running lab host {lease_id}", advice="acquire it, or look what gc would do"
+    )

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diskbench.catalog.bucket import Demand, charge, phases, seconds_until_empty
@@ -83,6 +83,7 @@ DISKS = st.sampled_from(
 )  # fmt: skip
 
 
+@settings(deadline=None)  # two cores that others use too
 @given(DISKS, st.integers(512, 4 * MIB), st.floats(1, 1e5), st.floats(0, 1))
 def test_rates_only_fall_and_never_exceed_the_demand(
     disk: DiskLimits, size: int, rate: float, fill: float

@@ -1,7 +1,7 @@
 """What the clouds promise, by type, size and what was provisioned."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diskbench.catalog.entry import CLOUDS, catalogue
@@ -110,6 +110,7 @@ def test_a_limit_says_where_it_stands() -> None:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
+@settings(deadline=None)  # two cores that others use too
 @given(share=st.floats(0, 1))
 def test_every_size_that_is_sold_has_sane_limits(cloud: str, share: float) -> None:
     for name in disk_types(cloud):

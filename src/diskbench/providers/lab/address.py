@@ -7,7 +7,9 @@ import errno
 import hashlib
 import itertools
 import socket
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from diskbench.errors import HostUnavailable
 from diskbench.providers.lab.places import ADDRESSES, Place
@@ -16,15 +18,18 @@ PORTS = (22, 2222)
 """Where a lab host's sshd listens: the second when this machine's own holds the first on all
 addresses."""
 _TRIES = 64
+_LISTENING = "0A"
+"""TCP_LISTEN in /proc/net/tcp (include/net/tcp_states.h)."""
 
 
-def candidates(lease_id: str) -> Iterator[str]:
-    """Addresses in 127.0.0.0/8 for a lease, always the same, the likeliest first.
+def candidates(place: Place) -> Iterator[str]:
+    """Addresses in 127.0.0.0/8 for a lease, always the same, the likeliest first. The directory
+    counts too: leases of the same name in different ones are different hosts.
 
     127.0.0.0/16 is left to others: everybody's services are there.
     """
     for attempt in itertools.count():
-        digest = hashlib.sha256(f"{lease_id}/{attempt}".encode()).digest()
+        digest = hashlib.sha256(f"{place.path}/{attempt}".encode()).digest()
         second = 1 + digest[0] % 254
         yield f"127.{second}.{digest[1]}.{1 + digest[2] % 254}"
 
@@ -36,7 +41,7 @@ def claim(place: Place) -> tuple[str, int]:
     """
     directory = place.path.parent / ADDRESSES
     directory.mkdir(mode=0o700, exist_ok=True)
-    for address in itertools.islice(candidates(place.lease_id), _TRIES):
+    for address in itertools.islice(candidates(place), _TRIES):
         link = directory / address
         with contextlib.suppress(FileExistsError):
             link.symlink_to(place.lease_id)
@@ -59,6 +64,17 @@ def give_up(place: Place) -> None:
         for link in directory.iterdir():
             if link.is_symlink() and str(link.readlink()) == place.lease_id:
                 link.unlink()
+
+
+def listens(pid: int, address: str, port: int) -> bool:
+    """Does this very process listen there? Somebody else's sshd would answer as well."""
+    packed = int.from_bytes(socket.inet_aton(address), sys.byteorder)
+    local = f"{packed:08X}:{port:04X}"
+    rows = (line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:])
+    sockets = {f"socket:[{row[9]}]" for row in rows if row[1] == local and row[3] == _LISTENING}
+    with contextlib.suppress(OSError):  # it may end while we look
+        return any(str(fd.readlink()) in sockets for fd in Path(f"/proc/{pid}/fd").iterdir())
+    return False
 
 
 def _free(address: str, port: int) -> bool:

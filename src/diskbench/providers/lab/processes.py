@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import diskbench
 from diskbench.errors import HostUnavailable
+from diskbench.providers.lab.address import listens
 from diskbench.providers.lab.groups import init_of, members
 from diskbench.providers.lab.supervisor.orders import parse_orders, read_report
 
@@ -77,11 +77,10 @@ def _await_host(
 ) -> int:
     deadline = time.monotonic() + READY_WITHIN_S
     while time.monotonic() < deadline and host.poll() is None:
-        if answers(address, port):
-            init = init_of(group)
-            if init is not None:
-                return init
-        time.sleep(0.005)  # between attempts to connect; the event itself is the connection
+        init = init_of(group)
+        if init is not None and listens(init, address, port):
+            return init
+        time.sleep(0.005)  # a listening socket shows in /proc only
     raise HostUnavailable(
         f"the lab host did not start: {_last_words(place.path / 'host.log')}",
         advice="the lab needs root, namespaces and mounts; a container must be privileged",
@@ -115,13 +114,6 @@ def supervisor_of(group: Path) -> int | None:
         if _MODULE.encode() in words:
             return pid
     return None
-
-
-def answers(address: str, port: int) -> bool:
-    """Does something listen there?"""
-    with socket.socket() as probe:
-        probe.settimeout(1.0)
-        return probe.connect_ex((address, port)) == 0
 
 
 def _detached(

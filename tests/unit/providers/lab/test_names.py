@@ -21,8 +21,9 @@ LEASES = st.from_regex(r"[a-z0-9]{1,26}", fullmatch=True)
 
 @given(LEASES)
 def test_an_address_follows_from_the_lease(lease_id: str) -> None:
-    found = list(islice(candidates(lease_id), 5))
-    assert found == list(islice(candidates(lease_id), 5))
+    here = Place(lease_id, Path("/var/tmp/lab") / lease_id)
+    found = list(islice(candidates(here), 5))
+    assert found == list(islice(candidates(here), 5))
     for address in found:
         parsed = ipaddress.ip_address(address)
         assert parsed.is_loopback
@@ -33,9 +34,10 @@ def test_two_leases_never_share_an_address(tmp_path: Path) -> None:
     first = Place("one", tmp_path / "one")
     address, port = claim(first)
     assert claim(first) == (address, port)
-    taken = tmp_path / ".addresses" / next(candidates("two"))
+    second = Place("two", tmp_path / "two")
+    taken = tmp_path / ".addresses" / next(candidates(second))
     taken.symlink_to("one")
-    assert claim(Place("two", tmp_path / "two"))[0] != taken.name
+    assert claim(second)[0] != taken.name
     give_up(first)
     assert [link.readlink() for link in taken.parent.iterdir()] == [Path("two")]
 

@@ -1,7 +1,7 @@
 """The supervisor's own arithmetic, without a device or a clock."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diskbench.catalog.bucket import Demand, seconds_until_empty
@@ -115,6 +115,7 @@ def test_a_stall_holds_a_disk_without_limits_too() -> None:
 USES = st.dictionaries(st.sampled_from("abcd"), st.floats(0, 1e6), min_size=1)
 
 
+@settings(deadline=None)  # two cores that others use too
 @given(st.floats(1, 1e6), USES)
 def test_no_stream_gets_more_than_the_limit_or_nothing(
     limit: float, used: dict[str, float]
@@ -151,11 +152,11 @@ def test_weather_repeats_with_its_seed() -> None:
 def test_ripples_are_not_followed_but_rest_is() -> None:
     hold = Hold()
     told = []
-    for value in (100, 104, 97, 120, 101, 101, 101):
+    for value in (100, 104, 97, 120, 140, 101, 101, 101):
         if hold.due("loop9", Limits(read_iops=value)):
             hold.told("loop9", Limits(read_iops=value))
             told.append(value)
-    assert told == [100, 120, 101]
+    assert told == [100, 140, 101]
 
 
 def test_orders_come_through_json_as_they_were() -> None:

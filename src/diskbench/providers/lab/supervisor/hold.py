@@ -4,12 +4,16 @@ more than the limit. So ripples are not followed, and a limit that comes to rest
 
 from __future__ import annotations
 
+import math
 from dataclasses import astuple, dataclass, field
 
 from diskbench.providers.lab.throttle import Limits
 
 RIPPLE = 0.08
 """Changes by less wait until they have come to rest; our choice."""
+JUMP = 0.3
+"""Changes by more are told at once, others not again within PAUSE ticks; our choice."""
+PAUSE = 30
 AT_REST = 3
 """So many ticks with the same limit are rest; our choice."""
 
@@ -19,6 +23,7 @@ class Hold:
     """What the kernel was told of each device, and what it would be told since."""
 
     _told: dict[str, Limits] = field(default_factory=dict)
+    _since: dict[str, int] = field(default_factory=dict)
     _wanted: dict[str, tuple[Limits, int]] = field(default_factory=dict)
 
     def due(self, kernel: str, wanted: Limits) -> bool:
@@ -29,16 +34,24 @@ class Hold:
         told = self._told.get(kernel)
         if told is None or told == wanted:
             return told is None
-        return ticks >= AT_REST or _differs(wanted, told)
+        since = self._since[kernel] = self._since.get(kernel, 0) + 1
+        if ticks >= AT_REST or _change(wanted, told) > JUMP:
+            return True
+        return since > PAUSE and _change(wanted, told) > RIPPLE
 
     def told(self, kernel: str, limits: Limits) -> None:
         """The kernel was told."""
         self._told[kernel] = limits
+        self._since[kernel] = 0
 
 
-def _differs(wanted: Limits, told: Limits) -> bool:
-    return any(
-        (new is None) != (old is None)
-        or (new is not None and old is not None and abs(new - old) > RIPPLE * old)
-        for new, old in zip(astuple(wanted), astuple(told), strict=True)
-    )
+def _change(wanted: Limits, told: Limits) -> float:
+    """The largest relative change of any limit; infinite where one comes or goes."""
+    pairs = zip(astuple(wanted), astuple(told), strict=True)
+    return max(_relative(new, old) for new, old in pairs)
+
+
+def _relative(new: int | None, old: int | None) -> float:
+    if new is None or old is None:
+        return 0.0 if new is old else math.inf
+    return abs(new - old) / old

@@ -29,8 +29,17 @@ LabProvider().acquire(sys.argv[1], LabRequest(disk=disk))
 """
 
 
-def start_creating(lease_id: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", CREATE, lease_id], stderr=subprocess.DEVNULL)
+def kill_creator(lease_id: str, reached: Callable[[], bool]) -> None:
+    """Start a process that makes a host, and kill it as soon as it has come so far."""
+    creator = subprocess.Popen([sys.executable, "-c", CREATE, lease_id], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120  # it may have to wait for a disk that others fill
+    try:
+        while not reached():
+            assert creator.poll() is None
+            assert time.monotonic() < deadline
+    finally:
+        creator.kill()
+        creator.wait()
 
 
 POINTS: dict[str, Callable[[Path], bool]] = {
@@ -51,13 +60,7 @@ POINTS: dict[str, Callable[[Path], bool]] = {
 def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(
     lab: Lab, point: str, how: str
 ) -> None:
-    creator = start_creating("one")
-    deadline = time.monotonic() + 30
-    while not POINTS[point](lab.base / "one"):
-        assert creator.poll() is None
-        assert time.monotonic() < deadline
-    creator.kill()
-    creator.wait()
+    kill_creator("one", lambda: POINTS[point](lab.base / "one"))
     # A sweep leaves a host that is complete: its creator was quick.
     if how == "release" or lab.provider.sweep() == ():
         lab.provider.release("one")
@@ -67,11 +70,7 @@ def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(
 
 
 def test_a_half_made_host_is_made_anew(lab: Lab) -> None:
-    creator = start_creating("one")
-    while not (lab.base / "one" / "orders.json").exists():
-        assert creator.poll() is None
-    creator.kill()
-    creator.wait()
+    kill_creator("one", (lab.base / "one" / "orders.json").exists)
     assert ssh(lab.provider.acquire("one", custom(iops=100)), "id -u") == "0\n"
 
 

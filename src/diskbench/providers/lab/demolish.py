@@ -19,21 +19,24 @@ if TYPE_CHECKING:
 def demolish(here: Place, groups: Groups) -> None:
     """Everything but the directory and its record: processes, limits, devices, address, files.
 
-    The processes first: with them go the mounts, and nobody writes limits any more.
+    The processes first: with them go the mounts, and nobody writes limits any more. The limits go
+    before they are waited for: what they wrote last is still written, and need not be slow.
     """
-    throttle = groups.throttle_of(here.lease_id)
-    if groups.version == 1:
-        cgroups.remove_group(groups.of(here.lease_id))
+    group, throttle = groups.of(here.lease_id), groups.throttle_of(here.lease_id)
+    cgroups.kill_group(group)
+    for loop in loops.find(here.path):
+        if throttle.exists():
+            write_limits(groups.version, str(throttle), loop.number, NO_LIMITS)
+    cgroups.remove_group(group)
     failures = []
     for loop in loops.find(here.path):
         try:
+            # Once more: the supervisor may have been at it when it was killed.
             if throttle.exists():
                 write_limits(groups.version, str(throttle), loop.number, NO_LIMITS)
             loops.detach(loop)
         except ReleaseFailed as error:
             failures.append(error)
-    if groups.version == 2:
-        cgroups.remove_group(groups.of(here.lease_id))
     if failures:
         raise ReleaseFailed(
             "; ".join(error.message for error in failures), advice=failures[0].advice

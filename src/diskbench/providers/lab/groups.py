@@ -15,7 +15,7 @@ from diskbench.errors import HostUnavailable, ReleaseFailed
 from diskbench.providers.lab.places import base_directory
 
 ROOT = Path("/sys/fs/cgroup")
-EMPTY_WITHIN_S = 10.0
+EMPTY_WITHIN_S = 30.0
 """How long killed processes may take to be gone; our choice."""
 
 
@@ -109,7 +109,7 @@ def remove_group(group: Path) -> None:
     """
     deadline = time.monotonic() + EMPTY_WITHIN_S
     while group.exists():
-        _kill(group)
+        kill_group(group)
         _remove_below(group)
         try:
             group.rmdir()
@@ -127,7 +127,8 @@ def remove_group(group: Path) -> None:
         time.sleep(0.005)  # the kernel empties the group; there is nothing to wait on in cgroup v1
 
 
-def _kill(group: Path) -> None:
+def kill_group(group: Path) -> None:
+    """Kill what is in the group, without waiting for its end; one that is gone is as well."""
     with contextlib.suppress(OSError):
         if (group / "cgroup.kill").exists():
             (group / "cgroup.kill").write_text("1", "ascii")

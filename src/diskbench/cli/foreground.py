@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn
@@ -48,10 +47,11 @@ def drive(
     from diskbench.engine.execute import execute
     from diskbench.engine.interrupt import interruptible
     from diskbench.engine.lease import left_behind, where
+    from diskbench.engine.stop import Stop
     from diskbench.engine.watch import RowWatcher
     from diskbench.report.progress import open_progress
 
-    stop = threading.Event()
+    stop = Stop(plan.trial_id for plan in plans)
     progress = open_progress(plans, quiet=show.quiet, stream=sys.stderr)
 
     def stopping() -> None:

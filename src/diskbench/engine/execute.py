@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.lease import release
 from diskbench.engine.stations import LiveStations
+from diskbench.engine.stop import Stop
 from diskbench.engine.watch import Watcher
 from diskbench.errors import DiskbenchError, ReleaseFailed
 from diskbench.model.outcome import TrialEnd
@@ -62,7 +63,7 @@ def execute(
     session: Session,
     plans: Sequence[Plan],
     watcher: Watcher,
-    stop: threading.Event,
+    stop: Stop,
     *,
     take_over: bool = False,
 ) -> list[TrialReport]:

@@ -5,27 +5,28 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from diskbench.engine.stop import Stop
+
 
 @contextmanager
 def interruptible(
-    stop: threading.Event, on_first: Callable[[], None], left: Callable[[], str]
+    stop: Stop, on_first: Callable[[], None], left: Callable[[], str]
 ) -> Iterator[None]:
-    """Set `stop` at the first SIGINT or SIGTERM; at the second print `left()` and exit 130.
+    """Ask all to stop at the first SIGINT or SIGTERM; at the second print `left()` and exit 130.
 
     `on_first` tells the person that the stop is being obeyed. Main thread only.
     """
 
     def handle(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal API
-        if stop.is_set():
+        if stop.all_asked:
             sys.stderr.write(f"\nleft at once. {left()}\n")
             sys.stderr.flush()
             os._exit(130)
-        stop.set()
+        stop.ask_all()
         on_first()
 
     before = {s: signal.signal(s, handle) for s in (signal.SIGINT, signal.SIGTERM)}

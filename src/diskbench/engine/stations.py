@@ -8,7 +8,6 @@ it is, its data stay on the host, and `diskbench resume` goes on from there.
 from __future__ import annotations
 
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from diskbench.engine.patience import patiently
+from diskbench.engine.stop import Stop
 from diskbench.engine.timing import Timing
 from diskbench.engine.unit import time_limit_s, unit_of
 from diskbench.engine.watch import Watcher
@@ -39,7 +39,7 @@ T = TypeVar("T")
 class LiveStations:
     """The stations on real hosts, a real evidence store and a real database.
 
-    `stop` is set by Ctrl-C; `suspend` parks the calling thread for good after telling the
+    `stop` is asked by Ctrl-C and `cancel`; `suspend` parks the calling thread after telling the
     foreground why, so that the workflow stays unfinished and another process can go on with it.
     """
 
@@ -47,7 +47,7 @@ class LiveStations:
     evidence: EvidenceStore
     connect: Callable[[Plan], Host]
     watcher: Watcher
-    stop: threading.Event
+    stop: Stop
     suspend: Callable[[str, BaseException], None]
     timing: Timing = field(default_factory=Timing)
 
@@ -72,13 +72,13 @@ class LiveStations:
         from diskbench.plan.sequence import next_step
 
         first = next_step(plan, ())
-        if first is not None and not self.stop.is_set():
+        if first is not None and not self.stop.of(plan.trial_id).is_set():
             make_workspace(self.connect(plan), plan.target)
             start(self.connect(plan), unit_of(plan, 0, first))
 
     def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         """Run one fio process on the host to its end and keep everything it left."""
-        if self.stop.is_set():
+        if self.stop.of(plan.trial_id).is_set():
             return Outcome(state="stopped", problem=_STOPPED)
         with self._suspending(plan):
             try:
@@ -130,14 +130,14 @@ class LiveStations:
         from diskbench.hosts.jobs import start_and_watch
 
         host, unit = self.connect(plan), unit_of(plan, run_index, step)
-        hung = _Deadline(time_limit_s(step))
+        hung, asked = _Deadline(time_limit_s(step)), self.stop.of(plan.trial_id)
         try:
             with self.timing.span("start and watch"):
                 end = start_and_watch(
                     host,
                     unit,
                     on_tick=lambda tick: self.watcher.tick(plan.trial_id, tick),
-                    should_stop=lambda: self.stop.is_set() or hung.passed(),
+                    should_stop=lambda: asked.is_set() or hung.passed(),
                     on_note=lambda text: self.watcher.note(plan.trial_id, text),
                 )
         except MeasurementFailed:
@@ -147,7 +147,7 @@ class LiveStations:
         self.timing.add("fio itself", end.seconds_in_fio)
         times = (end.started_unix_s, end.ended_unix_s)
         kept = self._keep(plan, run_index, step, unit, times, stopped=end.stopped)
-        if end.stopped and not self.stop.is_set():
+        if end.stopped and not asked.is_set():
             raise FioFailed(
                 f"fio hung in step {step.name!r}: it was still running after {hung.limit_s:.0f} s",
                 advice="what it left is in the evidence; a newer fio may not hang",
@@ -188,7 +188,9 @@ class LiveStations:
             )
 
     def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:
-        return patiently(work, self.stop, lambda text: self.watcher.note(plan.trial_id, text))
+        return patiently(
+            work, self.stop.of(plan.trial_id), lambda text: self.watcher.note(plan.trial_id, text)
+        )
 
     @contextmanager
     def _suspending(self, plan: Plan) -> Iterator[None]:

@@ -6,10 +6,9 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    import threading
-
     import sqlalchemy as sa
 
+    from diskbench.engine.stop import Stop
     from diskbench.model.result import StepResult, Tick
     from diskbench.model.spec import Plan, Step
 
@@ -38,12 +37,10 @@ class Watcher(Protocol):
 
 
 class RowWatcher:
-    """Passes everything on, keeps each trial's last progress in its row, and sets `stop` when
+    """Passes everything on, keeps each trial's last progress in its row, and asks it to stop when
     somebody asked by `diskbench cancel`."""
 
-    def __init__(
-        self, database: sa.Engine, plans: list[Plan], inner: Watcher, stop: threading.Event
-    ) -> None:
+    def __init__(self, database: sa.Engine, plans: list[Plan], inner: Watcher, stop: Stop) -> None:
         self._database, self._inner, self._stop = database, inner, stop
         self._plans = {plan.trial_id: plan for plan in plans}
         self._current: dict[str, tuple[str, Step]] = {}
@@ -66,11 +63,12 @@ class RowWatcher:
         self._inner.step_finished(trial_id, result)
 
     def note(self, trial_id: str, text: str) -> None:
-        """Pass on."""
+        """Pass on; a host that is away gives no ticks, but its trial may be cancelled."""
         self._inner.note(trial_id, text)
+        self._obey(trial_id)
 
     def _write(self, trial_id: str, tick: Tick | None) -> None:
-        from diskbench.store.claims import cancel_requested, save_progress
+        from diskbench.store.claims import save_progress
 
         self._written[trial_id] = time.monotonic()
         run_id, step = self._current[trial_id]
@@ -82,5 +80,10 @@ class RowWatcher:
             round=step.round,
             tick=tick.model_dump(mode="json") if tick else None,
         )
-        if not self._stop.is_set() and cancel_requested(self._database, trial_id):
-            self._stop.set()
+        self._obey(trial_id)
+
+    def _obey(self, trial_id: str) -> None:
+        from diskbench.store.claims import cancel_requested
+
+        if not self._stop.of(trial_id).is_set() and cancel_requested(self._database, trial_id):
+            self._stop.ask(trial_id)

@@ -1,0 +1,31 @@
+"""Who asked which trial to stop: Ctrl-C means all of this process, `diskbench cancel` one."""
+
+import threading
+from collections.abc import Iterable
+
+
+class Stop:
+    """One event a trial; any thread may set or wait for it."""
+
+    def __init__(self, trial_ids: Iterable[str]) -> None:
+        self._events = {trial_id: threading.Event() for trial_id in trial_ids}
+        self._all = threading.Event()
+
+    @property
+    def all_asked(self) -> bool:
+        """Whether every trial was asked to stop."""
+        return self._all.is_set()
+
+    def ask_all(self) -> None:
+        """Ask every trial to stop."""
+        self._all.set()
+        for event in self._events.values():
+            event.set()
+
+    def ask(self, trial_id: str) -> None:
+        """Ask one trial to stop; the others go on."""
+        self._events[trial_id].set()
+
+    def of(self, trial_id: str) -> threading.Event:
+        """The event that is set when this trial should stop."""
+        return self._events[trial_id]

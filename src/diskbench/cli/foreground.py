@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
+    from diskbench.report.progress import Progress
 
 Output = Literal["table", "json", "csv"]
 _SEVERITY = (3, 130, 2, 1, 0)
@@ -59,12 +61,11 @@ def drive(
             progress.note(plan.trial_id, "stopping fio; press Ctrl-C again to leave at once")
 
     def left() -> str:
+        give_back_terminal(progress)
         paths = "; ".join(f"{', '.join(left_behind(p))} on {where(p)}" for p in plans)
         ids = " ".join(p.trial_id for p in plans)
-        return (
-            f"Left behind: {paths}.\n"
-            f"Go on with: diskbench resume, or give back with: diskbench gc {ids}"
-        )
+        give_back = f"  give back:  diskbench gc {ids}"
+        return f"Left behind: {paths}\n  go on:      diskbench resume\n{give_back}"
 
     watcher = RowWatcher(session.database, list(plans), progress, stop)
     try:
@@ -82,6 +83,16 @@ def drive(
     return worst([report.exit_code for report in reports])
 
 
+def give_back_terminal(progress: Progress) -> None:
+    """Close the display from a signal handler: in a thread, since whoever was interrupted may hold
+    what closing needs, and for a second at most."""
+    closing = threading.Thread(target=progress.close, daemon=True)
+    closing.start()
+    closing.join(1.0)
+    if sys.stderr.isatty():
+        sys.stderr.write("\x1b[?25h\n")  # the cursor, should closing not have come so far
+
+
 def print_results(session: Session, reports: Sequence[TrialReport], show: Show) -> None:
     """What was measured, on stdout, in the form asked for."""
     from diskbench.store.rows import load_results
@@ -90,7 +101,8 @@ def print_results(session: Session, reports: Sequence[TrialReport], show: Show) 
     steps = load_results(session.database, *run_ids)
     if show.output == "table":
         for report in reports:
-            _print_table(report.plan, [steps[run_id] for run_id in report.plan.run_ids])
+            runs_of = [steps[run_id] for run_id in report.plan.run_ids]
+            _print_table(report.plan, runs_of, _state(report))
             if not show.quiet:
                 kept = f"{session.evidence.url}/runs/{report.plan.run_ids[-1]}/"
                 print(f"evidence: {kept}", file=sys.stderr)
@@ -105,7 +117,15 @@ def print_results(session: Session, reports: Sequence[TrialReport], show: Show) 
         print(json_text(results_document(runs, steps)))
 
 
-def _print_table(plan: Plan, runs: Sequence[Sequence[StepResult]]) -> None:
+def _state(report: TrialReport) -> str:
+    """How the trial's runs ended, taken together."""
+    states = [run.state for run in report.end.runs] if report.end else ["interrupted"]
+    return next((state for state in states if state != "done"), "done")
+
+
+def _print_table(plan: Plan, runs: Sequence[Sequence[StepResult]], state: str) -> None:
+    from dataclasses import replace
+
     from rich.console import Console
 
     from diskbench.fio.warnings import run_warnings
@@ -117,7 +137,7 @@ def _print_table(plan: Plan, runs: Sequence[Sequence[StepResult]]) -> None:
     doubts += run_warnings(rows)
     console = Console()
     flat = [row for run in rows for row in run]
-    print_result(subject_of_plan(plan), flat, doubts, console=console)
+    print_result(replace(subject_of_plan(plan), state=state), flat, doubts, console=console)
     console.print()
 
 

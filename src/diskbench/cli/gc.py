@@ -33,6 +33,7 @@ def gc(
     from diskbench.cli.foreground import leave
     from diskbench.engine.session import open_session
     from diskbench.engine.sweep import sweep
+    from diskbench.engine.takeover import abandoned_plans
     from diskbench.settings import load_settings
 
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
@@ -41,6 +42,13 @@ def gc(
     print_swept(swept, stream=sys.stdout, dry_run=dry_run)
     if not swept:
         print("nothing to give back", file=sys.stderr)
+    waiting = [plan.trial_id for plan in abandoned_plans(session.database, None)]
+    if waiting and not dry_run:
+        print(
+            f"{len(waiting)} abandoned, not expired; go on with 'diskbench resume', or give back:"
+            f"\n  diskbench gc {' '.join(waiting)}",
+            file=sys.stderr,
+        )
     leave(session, sweep_code(swept))
 
 

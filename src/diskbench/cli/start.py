@@ -87,6 +87,13 @@ def start(
         show,
         begin=lambda: save_all(session, prepared, owner=session.executor_id),
     )
+    if prepared.refused and not show.quiet:
+        names = ", ".join(cell.address or "this machine" for cell, _ in prepared.refused)
+        count = len(prepared.plans)
+        print(
+            f"{count} of {count + len(prepared.refused)} hosts measured; not: {names}",
+            file=sys.stderr,
+        )
     leave(session, worst([code, refused]))
 
 

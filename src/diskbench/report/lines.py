@@ -45,13 +45,16 @@ class Spread:
 
     @property
     def n(self) -> int:
-        """How many runs have the figure."""
+        """How many runs there are."""
         return len(self.values)
 
 
 @dataclass(frozen=True)
 class Line:
-    """One step and direction. A latency is None where no run has it (MR-10: too few I/Os).
+    """One step and direction. A figure is None unless every run and round that goes in has it.
+
+    A quantile that needs more I/Os than some run did (MR-10) would else be the median of other
+    runs than its neighbours, and p99.9 could come out below p99.
 
     `cpu` is a fraction of one core. `mean` is total latency, or completion latency where fio kept
     no other (`completion_only`). `rounds` are the first and last round that went in.
@@ -131,12 +134,11 @@ def _line(rows: Sequence[Measurement]) -> Line:
     first = windows[0][0]
 
     def spread(figure: Callable[[Measurement], float | None]) -> Spread | None:
-        values = []
-        for window in windows:
-            known = [value for row in window if (value := figure(row)) is not None]
-            if known:
-                values.append(median(known))
-        return Spread(tuple(values)) if values else None
+        figures = [[figure(row) for row in window] for window in windows]
+        known = [[value for value in window if value is not None] for window in figures]
+        if known != figures:
+            return None
+        return Spread(tuple(median(window) for window in known))
 
     return Line(
         step=first.step,

@@ -37,12 +37,22 @@ def test_steps_keep_their_order_and_read_comes_before_write_before_sync():
     ]  # fmt: skip
 
 
-def test_a_quantile_that_some_run_lacks_counts_only_the_runs_that_have_it():
-    rows = [row(run_id="r0", p99_9_ns=None), row(run_id="r1", p99_9_ns=5e6)]
+def test_a_quantile_that_some_run_lacks_is_not_told_at_all():
+    rows = [
+        row(run_id="r0", p99_ns=9e6, p99_9_ns=None),
+        row(run_id="r1", p99_ns=4e6, p99_9_ns=5e6),
+        row(run_id="r2", p99_ns=9e6, p99_9_ns=None),
+    ]
     (line,) = lines(rows)
-    assert line.p99_9_ns.n == 1
-    (none,) = lines([row(p99_9_ns=None)])
-    assert none.p99_9_ns is None
+    assert line.p99_ns.median == 9e6
+    assert line.p99_9_ns is None, "the 5 ms of one run would stand below the p99 of all"
+
+
+def test_a_quantile_that_some_round_lacks_is_not_told_at_all():
+    rows = [row(step_index=n, round=n, p99_9_ns=None if n == 5 else 5e6) for n in range(1, 7)]
+    (line,) = lines(rows)
+    assert line.p99_9_ns is None
+    assert line.p99_ns.n == 1
 
 
 def test_of_rounds_the_last_five_speak():

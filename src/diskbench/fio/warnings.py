@@ -4,14 +4,15 @@ The thresholds are choices of this project unless a source is named: no paper gi
 never changes or drops a number.
 
 code                 when
-client-bound         busiest core ≥ 90 % or steal ≥ 2 % (MR-12); without samples, one fio job using
-                     ≥ 90 % of a core by fio's own account
+client-bound         busiest core ≥ 90 %, one fio job using ≥ 90 % of a core by fio's own account,
+                     or steal ≥ 2 % (MR-12; fio/client_bound.py)
 page-cache           buffered, and the device moved < 95 % of fio's bytes; without samples, buffered
                      and the job's files fit into memory
 unwritten            direct reads, and the device read < 95 % of fio's bytes: blocks never written
                      (or trimmed) are answered without touching the medium
 queue-not-filled     under half of the I/Os were issued at the depth asked for
 network-filesystem   the target lies on one
+not-a-disk           the target lies in memory: tmpfs, ramfs, zram or a RAM disk
 too-short            a measured step ran < 2 s, or did < 100 I/Os
 no-io                a job did no I/O at all
 fio-error            fio reported an error of a job
@@ -24,10 +25,12 @@ runs-disagree        (max − min)/median of IOPS over the runs > 10 %
 """
 
 import os
+import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
-from diskbench.fio.declared import Options, declared, iodepth, is_set, numjobs, options_of, size_of
+from diskbench.fio.client_bound import client_bound, percent
+from diskbench.fio.declared import Options, declared, iodepth, is_set, options_of, size_of
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.model.facts import HostFacts
 from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
@@ -35,8 +38,6 @@ from diskbench.model.samples import SampleSummary
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S, format_bytes
 
-BUSY_CORE = 0.90
-STEAL = 0.02
 DEVICE_SHARE = 0.95
 FULL_DEPTH_SHARE = 0.50
 SHORTEST_S = 2.0
@@ -46,6 +47,8 @@ RUN_SPREAD = 0.10
 _DEEPEST_LEVEL = 64
 """fio counts all depths from 64 up as one (stat.h, FIO_IO_U_MAP_NR)."""
 
+_MEMORY_FILESYSTEMS = ("tmpfs", "ramfs")
+_MEMORY_DISK = re.compile(r"(zram|ram)[0-9]+$")
 _PACING = ("rate", "rate_iops", "rate_process", "thinktime", "latency_target")
 
 
@@ -61,11 +64,12 @@ def step_warnings(
     found = [
         *_errors(output),
         *_notes(output),
-        *_client_bound(step, output, sections, samples),
+        *_client_bound(step, rows, output, samples),
         *_cache(step, rows, output, sections, facts, samples),
         *_queue(output, sections),
         *_target(facts),
-        *_short(step, rows),
+        *_memory(facts),
+        *_short(step, rows, output, sections),
         *_clock(facts),
     ]
     return tuple(warning.model_copy(update={"step": step.name}) for warning in found)
@@ -93,7 +97,7 @@ def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
                 Warning(
                     code="runs-disagree",
                     step=name,
-                    message=f"{direction} IOPS of {len(iops)} runs lie {_percent(spread)} apart: "
+                    message=f"{direction} IOPS of {len(iops)} runs lie {percent(spread)} apart: "
                     f"{min(iops):,.0f} to {max(iops):,.0f}, median {middle:,.0f}",
                     advice="read the runs as a series, not as one number; throttling and used-up "
                     "burst credit look like this: try --profile burst or sustained",
@@ -150,45 +154,11 @@ def _notes(output: FioOutput) -> Iterator[Warning]:
 
 
 def _client_bound(
-    step: Step,
-    output: FioOutput,
-    sections: Mapping[str, Options],
-    samples: SampleSummary | None,
+    step: Step, rows: Sequence[Measurement], output: FioOutput, samples: SampleSummary | None
 ) -> Iterator[Warning]:
-    if step.role == "canary":
-        return
-    advice = (
-        "the disk may be faster than this; use fewer jobs than cores, a larger instance, or larger "
-        "blocks, and compare with the null canary"
-    )
-    if samples and samples.steal is not None and samples.steal >= STEAL:
-        yield Warning(
-            code="client-bound",
-            message=f"the hypervisor took {_percent(samples.steal)} of the processor time "
-            f"(limit {_percent(STEAL)})",
-            advice="another tenant used the processor: repeat on a new machine (--replicates)",
-        )
-    if samples and samples.busiest_core is not None:
-        if samples.busiest_core >= BUSY_CORE:
-            yield Warning(
-                code="client-bound",
-                message=f"the busiest core was {_percent(samples.busiest_core)} busy "
-                f"(limit {_percent(BUSY_CORE)})",
-                advice=advice,
-            )
-        return
-    for job in output.jobs:
-        # fio's percentages are means over the members of a group, so this is one job's share.
-        share = ((job.usr_cpu or 0.0) + (job.sys_cpu or 0.0)) / 100
-        threads = numjobs(options_of(job, output, sections))
-        if share >= BUSY_CORE:
-            yield Warning(
-                code="client-bound",
-                message=f"job {job.name} used {_percent(share)} of a core"
-                + (f" in each of {threads} threads" if threads > 1 else ""),
-                advice=advice,
-            )
-            return
+    found = None if step.role == "canary" else client_bound(output, rows, samples)
+    if found:
+        yield found
 
 
 def _cache(
@@ -226,7 +196,7 @@ def _missing_bytes(
     asked = moved.get(direction, 0)
     if not asked or device is None or device >= DEVICE_SHARE * asked:
         return
-    share = f"{format_bytes(device)} of {format_bytes(asked)} ({_percent(device / asked)})"
+    share = f"{format_bytes(device)} of {format_bytes(asked)} ({percent(device / asked)})"
     if buffered:
         done = "read from" if direction == "read" else "written to"
         yield Warning(
@@ -266,7 +236,7 @@ def _queue(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warni
             yield Warning(
                 code="queue-not-filled",
                 message=f"job {job.name} asked for a queue depth of {depth}, but "
-                f"{_percent(share)} of its I/Os were issued at {level} or deeper",
+                f"{percent(share)} of its I/Os were issued at {level} or deeper",
                 advice=f"a synchronous engine (this one is {engine}) and buffered I/O have no "
                 "queue: use libaio or io_uring with direct=1, or numjobs",
             )
@@ -283,18 +253,45 @@ def _target(facts: HostFacts) -> Iterator[Warning]:
         )
 
 
-def _short(step: Step, rows: Sequence[Measurement]) -> Iterator[Warning]:
+def _memory(facts: HostFacts) -> Iterator[Warning]:
+    kind = facts.mount.fstype if facts.mount else None
+    if kind in _MEMORY_FILESYSTEMS:
+        what = f"the target lies on {kind}, which is memory"
+    elif facts.disk and _MEMORY_DISK.match(facts.disk.name):
+        what = f"the target lies on {facts.disk.name}, which is memory"
+    else:
+        return
+    yield Warning(
+        code="not-a-disk",
+        message=f"{what} and not a disk",
+        advice="this measures memory and the kernel; choose a --path on a disk, or its device",
+    )
+
+
+def _short(
+    step: Step,
+    rows: Sequence[Measurement],
+    output: FioOutput,
+    sections: Mapping[str, Options],
+) -> Iterator[Warning]:
     merged = [row for row in rows if row.scope == "step" and row.direction != "sync" and row.ios]
     if step.role in ("fill", "canary") or not merged:
         return
     seconds = max(row.runtime_ns for row in merged) / NS_PER_S
     ios = sum(row.ios for row in merged)
-    if seconds < SHORTEST_S or ios < FEWEST_IOS:
+    found = []
+    if seconds < SHORTEST_S:
+        found.append(f"it ran for {seconds:.2f} s (at least {SHORTEST_S:.0f} s)")
+    if ios < FEWEST_IOS:
+        found.append(f"it did {ios:,} I/Os (at least {FEWEST_IOS})")
+    if found:
+        timed = all(is_set(options_of(job, output, sections), "time_based") for job in output.jobs)
         yield Warning(
             code="too-short",
-            message=f"{ios:,} I/Os in {seconds:.2f} s are too few for a steady rate "
-            f"(at least {FEWEST_IOS} in {SHORTEST_S:.0f} s)",
-            advice="give it more time or data: --set runtime=… or --size",
+            message=f"too short for a steady rate: {' and '.join(found)}",
+            advice="give it more time: --set runtime=…"
+            if timed
+            else "give it more time or data: --set runtime=… or --size",
         )
 
 
@@ -308,8 +305,3 @@ def _clock(facts: HostFacts) -> Iterator[Warning]:
             advice="durations are right, times of day are not: series of several hosts cannot be "
             "laid over each other; set up NTP (chrony) on the host",
         )
-
-
-def _percent(fraction: float) -> str:
-    percent = fraction * 100
-    return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.1f} %"

@@ -8,7 +8,7 @@ from diskbench.fio.output import parse_output
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput
 from diskbench.fio.rows import measurements
 from diskbench.fio.warnings import run_warnings, step_warnings
-from diskbench.model.facts import HostFacts, MountFacts
+from diskbench.model.facts import DiskFacts, HostFacts, MountFacts
 from diskbench.model.samples import SampleSummary
 from diskbench.model.spec import Step
 
@@ -60,6 +60,40 @@ def test_without_samples_fios_own_account_bounds_the_client(system, warned):
     found = warn(fake_output(usr_cpu=40.0, sys_cpu=system), samples=None)
     assert ("client-bound" in found) == warned
     assert warn(fake_output(usr_cpu=90.0, sys_cpu=9.0), samples=None, role="canary") == {}
+
+
+@pytest.mark.parametrize(("system", "warned"), [(49.0, False), (51.0, True)])
+def test_a_job_that_wanders_between_cores_bounds_the_client(system, warned):
+    found = warn(fake_output(usr_cpu=40.0, sys_cpu=system), samples=QUIET)
+    assert ("client-bound" in found) == warned
+    if warned:
+        assert "job j used 91 % of a core" in found["client-bound"].message
+
+
+@pytest.mark.parametrize(("system", "other"), [(9.0, True), (11.0, False)])
+def test_a_core_that_fio_did_not_fill_was_filled_by_something_else(system, other):
+    samples = SampleSummary(seconds=10, busiest_core=0.95)
+    found = warn(fake_output(usr_cpu=40.0, sys_cpu=system), samples=samples)["client-bound"]
+    assert ("something else" in found.message) == other
+    assert ("fewer jobs" in found.advice) != other
+
+
+def test_jobs_of_a_group_count_each_for_what_fills_a_core():
+    job = DIRECT + "numjobs=4\ngroup_reporting=1\n"
+    samples = SampleSummary(seconds=10, busiest_core=0.95)
+    found = warn(fake_output(usr_cpu=5.0, sys_cpu=10.0), job=job, samples=samples)
+    assert "fewer jobs" in found["client-bound"].advice
+
+
+def test_several_reasons_for_a_bound_client_are_one_warning():
+    samples = SampleSummary(seconds=10, busiest_core=0.95, steal=0.05)
+    output = fake_output(usr_cpu=40.0, sys_cpu=58.0)
+    one = Step(index=0, name="s", job=DIRECT, expected_s=10)
+    rows = measurements(output, run_id="r", step=one)
+    (found,) = step_warnings(one, rows, output, FACTS, samples)
+    assert all(text in found.message for text in ("95 %", "98 %", "5.0 %"))
+    assert "--replicates" not in found.advice
+    assert found.advice.count("fewer jobs") == 1
 
 
 @pytest.mark.parametrize(("share", "warned"), [(0.94, True), (0.96, False)])
@@ -117,6 +151,34 @@ def test_a_network_filesystem_is_named():
     mount = MountFacts(mount_point="/n", source="s:/n", fstype="nfs4", options="rw")
     found = warn(facts=HostFacts(network_filesystem=True, mount=mount))
     assert "nfs4" in found["network-filesystem"].message
+
+
+@pytest.mark.parametrize(
+    ("fstype", "disk", "warned"),
+    [
+        ("tmpfs", None, True),
+        ("ramfs", None, True),
+        ("ext4", "zram0", True),
+        ("ext4", "ram1", True),
+        ("ext4", "sda", False),
+    ],
+)
+def test_memory_is_not_taken_for_a_disk(fstype, disk, warned):
+    mount = MountFacts(mount_point="/t", source="t", fstype=fstype, options="rw")
+    facts = DiskFacts(name=disk, path=f"/dev/{disk}") if disk else None
+    found = warn(facts=HostFacts(mount=mount, disk=facts))
+    assert ("not-a-disk" in found) == warned
+
+
+def test_a_short_step_is_told_by_what_is_short():
+    time = warn(fake_output(seconds=1, ios=452_005), job=DIRECT + "time_based\n")["too-short"]
+    assert "1.00 s" in time.message
+    assert "452,005" not in time.message
+    assert "--size" not in time.advice
+    count = warn(fake_output(seconds=10, ios=5))["too-short"]
+    assert "5 I/Os" in count.message
+    assert "10.00 s" not in count.message
+    assert "--size" in count.advice
 
 
 @pytest.mark.parametrize(

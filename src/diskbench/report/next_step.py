@@ -40,23 +40,48 @@ def next_step(
     """What to do after this result; the most serious doubt decides."""
     last = subject.run_ids[-1] if subject.run_ids else "last"
     codes = {group.code for group in warnings}
+    if subject.ended_early:
+        return NextStep("start it again", _run_again(subject, subject.runs_planned))
     if not found:
-        return NextStep("see what happened", f"diskbench results show {last}")
+        return _without_rows(subject, last, on_page=on_page)
+    if subject.state in ("planned", "running"):
+        return NextStep("look again when it is finished", f"diskbench results show {last}")
     for code, profile, reason in _BY_WARNING:
         if code in codes and subject.profile != profile:
-            return NextStep(reason, _run(subject, profile))
+            return NextStep(reason, _run_other(subject, profile))
     if subject.profile in BURST_ONLY:
         reason = "this was a short look, inside any burst credit; measure properly"
-        return NextStep(reason, _run(subject, "default"))
+        return NextStep(reason, _run_other(subject, "default"))
     if len(subject.run_ids) == 1 and "imported" not in subject.marks:
         reason = "one run shows no spread; repeat it on the same disk"
-        profile = subject.profile_typed or subject.profile
-        return NextStep(reason, _run(subject, profile, f"--runs {RUNS}"))
+        return NextStep(reason, _run_again(subject, RUNS))
     if on_page:
         return NextStep("take the rows elsewhere", "diskbench results export --to rows.csv")
     return NextStep("see it as a page with charts", f"diskbench report {last}")
 
 
-def _run(subject: Subject, profile: str, *more: str) -> str:
-    words = ("diskbench run", subject.target_flags, "--profile", shlex.quote(profile), *more)
+def _without_rows(subject: Subject, last: str, *, on_page: bool) -> NextStep:
+    """A log of fio's that was imported has a series and no summary."""
+    if "imported" not in subject.marks:
+        return NextStep("see what happened", f"diskbench results show {last}")
+    if on_page:
+        code = f"import diskbench; print(diskbench.load_series({last!r}))"
+        return NextStep("read its series", f"python -c {shlex.quote(code)}")
+    return NextStep("draw its series", f"diskbench report {last}")
+
+
+def _run_other(subject: Subject, profile: str) -> str:
+    """Another profile on the same target; parameters belong to the profile they were given to."""
+    return _joined("diskbench run", subject.target_flags, "--profile", shlex.quote(profile))
+
+
+def _run_again(subject: Subject, runs: int) -> str:
+    """The same command, with so many runs."""
+    profile = shlex.quote(subject.profile_typed or subject.profile)
+    several = f"--runs {runs}" if runs > 1 else ""
+    flags = (subject.target_flags, "--profile", profile, subject.trial_flags, several)
+    return _joined("diskbench run", *flags)
+
+
+def _joined(*words: str) -> str:
     return " ".join(word for word in words if word)

@@ -18,7 +18,7 @@ from diskbench.model.result import Measurement, Warning  # noqa: A004 - the fiel
 from diskbench.report.lines import Line, Spread, grouped_warnings, lines
 from diskbench.report.next_step import next_step
 from diskbench.report.seconds import StepSeconds
-from diskbench.report.subject import Subject
+from diskbench.report.subject import Subject, unfinished_words
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def page(
     shown = [series for series in seconds if series.n > 1]
     return environment.from_string(source).render(
         subject=subject,
+        unfinished=unfinished_words(subject, measurements),
         when=_local(subject.when) if subject.when else "",
         runs=max((line.iops.n for line in found), default=0),
         rows=[_row(line) for line in found],

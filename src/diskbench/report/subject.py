@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from diskbench.units import format_bytes
+from diskbench.units import GIB, format_bytes
 
 if TYPE_CHECKING:
     from diskbench.model.facts import DiskFacts, HostFacts
+    from diskbench.model.result import Measurement
     from diskbench.model.spec import Plan
+
+ENDED_EARLY = frozenset({"cancelled", "interrupted", "failed"})
+"""States of runs that ended before their last step."""
+_UNFINISHED = {
+    "cancelled": "interrupted",
+    "interrupted": "interrupted",
+    "failed": "failed",
+    "planned": "not finished",
+    "running": "not finished",
+}
 
 
 @dataclass(frozen=True)
@@ -35,6 +47,17 @@ class Subject:
     """The profile as it was given, a name or a path, for the same command."""
     target_flags: str = ""
     """The flags that name the target again, for the command that is proposed next."""
+    trial_flags: str = ""
+    """The other flags of the same trial: its profile's parameters and its labels."""
+    runs_planned: int = 1
+    """How many runs of one machine and disk were asked for."""
+    steps_planned: int | None = None
+    """Steps of one run; None where that is not known, as of a loop."""
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether a run ended before its last step; what it measured is no finished result."""
+        return self.state in ENDED_EARLY
 
 
 def subject_of_plan(plan: Plan) -> Subject:
@@ -51,6 +74,9 @@ def subject_of_plan(plan: Plan) -> Subject:
         run_ids=plan.run_ids,
         marks=("emulated",) if plan.cell.provider in ("lab", "fake") else (),
         target_flags=_target_flags(plan),
+        trial_flags=_trial_flags(plan),
+        runs_planned=plan.cell.runs,
+        steps_planned=None if plan.loop else len(plan.steps),
         profile_typed=plan.cell.profile,
     )
 
@@ -66,7 +92,7 @@ def subject_of_runs(rows: Sequence[Mapping[str, Any]], plan: Plan | None = None)
         found,
         run_ids=tuple(str(one["run_id"]) for one in rows),
         when=row["started_at"] or row["created_at"],
-        state=rows[-1]["state"],
+        state=next((one["state"] for one in rows if one["state"] != "done"), "done"),
         marks=tuple(name for name in ("emulated", "imported", "unverified") if row[name]),
     )
 
@@ -123,9 +149,21 @@ def target(plan: Plan) -> str:
     return plan.target.path + (f" ({mount.fstype})" if mount and mount.fstype else "")
 
 
-def _target_flags(plan: Plan) -> str:
-    import shlex
+def unfinished_words(subject: Subject, measurements: Iterable[Measurement]) -> str:
+    """`interrupted: 1 of 8 steps measured`; empty for a finished result, or where it is unknown."""
+    word = _UNFINISHED.get(subject.state or "")
+    if word is None:
+        return ""
+    known = {(row.run_id, row.step_index) for row in measurements if row.scope == "step"}
+    count = len(known)
+    if subject.steps_planned is None:
+        return f"{word}: {count} {'step' if count == 1 else 'steps'} measured"
+    planned = subject.steps_planned * max(1, len(subject.run_ids))
+    return f"{word}: {count} of {planned} steps measured"
 
+
+def _target_flags(plan: Plan) -> str:
+    """Where the trial wrote to: the machine, the target, its filesystem and size."""
     spec, words = plan.cell.target, []
     if plan.cell.address:
         words += ["--provider", plan.cell.provider, "--host", plan.cell.address]
@@ -133,7 +171,18 @@ def _target_flags(plan: Plan) -> str:
         words += ["--device", spec.path, "--destroy-data", spec.destroy_data or ""]
     else:
         words += ["--path", spec.path]
+    if spec.filesystem is not None:
+        words += ["--filesystem", spec.filesystem]
+    if spec.size_bytes is not None:
+        words += ["--size", f"{spec.size_bytes / GIB:g}"]
     return shlex.join(words)
+
+
+def _trial_flags(plan: Plan) -> str:
+    """What else was typed for this profile: parameters and labels."""
+    pairs = [("--set", pair) for pair in plan.cell.parameters]
+    pairs += [("--label", pair) for pair in plan.cell.labels]
+    return shlex.join(word for flag, (key, value) in pairs for word in (flag, f"{key}={value}"))
 
 
 def _version(text: str | None) -> str:

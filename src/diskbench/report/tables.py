@@ -9,6 +9,7 @@ from diskbench.model.result import Measurement, Warning  # noqa: A004 - the fiel
 from diskbench.report.lines import Line, Spread, WarningGroup, grouped_warnings, lines
 from diskbench.report.next_step import next_step
 from diskbench.report.sparkline import sparkline
+from diskbench.report.subject import unfinished_words
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
@@ -49,13 +50,21 @@ def result_table(
 
     found = lines(measurements)
     parts: list[RenderableType] = [_heading(subject), Text()]
+    if unfinished := unfinished_words(subject, measurements):
+        parts.append(Text(unfinished, "bold yellow"))
     if found:
         parts += [_table(found), *_notes(found)]
     else:
-        parts.append(Text("no measured step finished", "yellow"))
+        parts.append(Text(_nothing(subject), "yellow"))
     for number, group in enumerate(grouped_warnings(warnings)):
         parts += [*([] if number else [Text()]), *_warning(group)]
     return Group(*parts, Text())
+
+
+def _nothing(subject: Subject) -> str:
+    if "imported" in subject.marks:
+        return "what was imported has no summary, only what its log tells second by second"
+    return "no measured step finished"
 
 
 def _heading(subject: Subject) -> Text:

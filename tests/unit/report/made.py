@@ -2,7 +2,16 @@
 
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts, MountFacts
 from diskbench.model.result import Measurement, StepResult
-from diskbench.model.spec import Cell, Loop, Plan, ProfileFacts, ResolvedTarget, Step, TargetSpec
+from diskbench.model.spec import (
+    Cell,
+    Filesystem,
+    Loop,
+    Plan,
+    ProfileFacts,
+    ResolvedTarget,
+    Step,
+    TargetSpec,
+)
 from diskbench.units import GIB
 
 FACTS = HostFacts(
@@ -45,12 +54,18 @@ def plan(
     device: bool = False,
     replicate: int = 0,
     notes: tuple[str, ...] = (),
+    size_bytes: int | None = None,
+    filesystem: Filesystem | None = None,
+    parameters: tuple[tuple[str, str], ...] = (),
+    labels: tuple[tuple[str, str], ...] = (),
 ) -> Plan:
     path = "/dev/vdb" if device else "/data"
     spec = TargetSpec(
         kind="device" if device else "directory",
         path=path,
         destroy_data="vol0abc" if device else None,
+        size_bytes=size_bytes,
+        filesystem=filesystem,
     )
     return Plan(
         diskbench_version="0.1.0",
@@ -62,7 +77,10 @@ def plan(
             address=address,
             target=spec,
             profile=profile,
+            parameters=parameters,
+            runs=runs,
             replicate=replicate,
+            labels=labels,
         ),
         profile=ProfileFacts(
             name=profile,

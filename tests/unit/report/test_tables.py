@@ -6,10 +6,12 @@ from rich.console import Console
 from tests.unit.report.made import plan, row
 
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.model.spec import Loop
 from diskbench.report.lines import grouped_warnings, lines
 from diskbench.report.next_step import next_step
 from diskbench.report.subject import subject_of_plan
 from diskbench.report.tables import print_result
+from diskbench.units import GIB
 
 
 def text(*args, width=80, **more) -> str:
@@ -118,3 +120,71 @@ def test_the_next_command_is_not_folded_so_that_it_can_be_copied():
     assert any(
         "--host user@" in line and "--profile default" in line for line in found.splitlines()
     )
+
+
+TYPED = {
+    "device": True,
+    "size_bytes": 3 * GIB // 2,
+    "filesystem": "ext4",
+    "parameters": (("bs", "4k"), ("name", "a b")),
+    "labels": (("team", "storage"),),
+}
+TARGET = "--device /dev/vdb --destroy-data vol0abc --filesystem ext4 --size 1.5"
+OTHERS = "--set bs=4k --set 'name=a b' --label team=storage"
+
+
+def test_repeating_a_profile_repeats_every_flag_that_was_typed():
+    assert command("default", **TYPED) == (
+        f"diskbench run {TARGET} --profile default {OTHERS} --runs 5"
+    )
+
+
+def test_another_profile_gets_the_target_and_not_the_parameters_of_this_one():
+    assert command("quick", **TYPED) == f"diskbench run {TARGET} --profile default"
+
+
+def ended(state: str, *, runs: int = 1, **more):
+    subject = subject_of_plan(plan(runs=runs, **more))
+    return dataclasses.replace(subject, state=state)
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [("cancelled", "interrupted"), ("interrupted", "interrupted"), ("failed", "failed")],
+)
+def test_a_run_that_ended_early_says_so_above_its_table_and_is_started_again(state, word):
+    fill = row("fill", role="fill", direction="write", step_index=0)
+    found = text(ended(state), [fill], ())
+    assert found.index(f"{word}: 1 of 4 steps measured") < found.index("IOPS")
+    assert "start it again:\n  diskbench run --path /data --profile quick\n" in found
+    assert "spread" not in found
+
+
+def test_steps_are_counted_over_all_runs_and_those_runs_are_asked_for_again():
+    found = text(ended("cancelled", runs=2), [row(), row(run_id="01trial-run1")], ())
+    assert "interrupted: 2 of 8 steps measured" in found
+    assert "--profile quick --runs 2" in found
+
+
+def test_a_loop_that_ended_early_tells_only_what_it_did():
+    loop = Loop(first=1, tracked="rand-read-4k-qd32", direction="read")
+    assert "interrupted: 1 step measured" in text(ended("cancelled", loop=loop), [row()], ())
+
+
+def test_a_running_trial_is_no_finished_result_and_not_started_twice():
+    found = text(ended("running"), [row()], ())
+    assert "not finished: 1 of 4 steps measured" in found
+    assert "diskbench run" not in found
+
+
+def test_a_finished_run_says_nothing_of_its_steps():
+    assert "steps measured" not in text(ended("done"), [row()], ())
+
+
+def test_an_imported_log_without_rows_leads_to_its_series():
+    subject = dataclasses.replace(subject_of_plan(plan()), marks=("imported",), state="done")
+    found = text(subject, [], ())
+    assert "draw its series:\n  diskbench report 01trial-run0\n" in found
+    assert "no measured step finished" not in found
+    on_page = next_step(subject, (), (), on_page=True)
+    assert "load_series(" in on_page.command

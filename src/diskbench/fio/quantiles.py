@@ -31,3 +31,14 @@ def quantile(histogram: Histogram, fraction: float) -> float | None:
         return None
     found = value_at(histogram, fraction)
     return None if found is None else float(found)
+
+
+def within(value: float | None, low: float, high: float) -> float | None:
+    """A quantile no lower than the exact minimum and no higher than the exact maximum.
+
+    The middle of a bucket may lie beyond the extremes of what fell into it. Extremes that say
+    nothing (no maximum, or one below the minimum) leave the value as it is.
+    """
+    if value is None or high <= 0 or high < low:
+        return value
+    return min(max(value, float(low)), float(high))

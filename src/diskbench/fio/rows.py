@@ -26,7 +26,7 @@ from diskbench.fio.declared import (
     rw_of,
 )
 from diskbench.fio.histogram import merge
-from diskbench.fio.quantiles import QUANTILES, needed, quantile
+from diskbench.fio.quantiles import QUANTILES, needed, quantile, within
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, Latency
 from diskbench.model.result import Direction, Measurement
 from diskbench.model.spec import Step
@@ -190,13 +190,23 @@ def _quantiles(
         if timed and all(latency.bins for latency in timed):
             merged = merge(latency.bins for latency in timed)
             found = {name: quantile(merged, p) for name, p in QUANTILES.items()}
-            return kind, sum(merged.values()), found
+            return kind, sum(merged.values()), _clamped(found, _pool(timed))
     if len(parts) == 1:
         for kind in _KINDS:
             latency = _latency(parts[0].stats, kind)
             if latency and latency.percentiles:
-                return kind, latency.samples, _printed(latency)
+                return kind, latency.samples, _clamped(_printed(latency), latency)
     return None, 0, dict.fromkeys(QUANTILES)
+
+
+def _clamped(
+    quantiles: Mapping[str, float | None], latency: Latency | None
+) -> dict[str, float | None]:
+    """Quantiles between the exact extremes of the latency that they are of."""
+    if latency is None:
+        return dict(quantiles)
+    low, high = latency.min_ns, latency.max_ns
+    return {name: within(value, low, high) for name, value in quantiles.items()}
 
 
 def _printed(latency: Latency) -> dict[str, float | None]:

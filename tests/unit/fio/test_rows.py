@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.fio.histogram import merge, value_at
+from diskbench.fio.histogram import bucket_index, bucket_middle_ns, merge, value_at
 from diskbench.fio.output import parse_output
+from diskbench.fio.quantiles import QUANTILES
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, Latency
 from diskbench.fio.rows import ALL_JOBS, measurements
 from diskbench.model.spec import Step
@@ -196,3 +197,43 @@ def fake_job(index, values):
     return FioJob(
         name=f"j{index}", index=index, group=0, error=0, options={}, directions={"read": stats}
     )
+
+
+@given(
+    st.lists(
+        st.lists(st.integers(1, 10**11), min_size=1, max_size=400),
+        min_size=1,
+        max_size=3,
+    ),
+    st.booleans(),
+)
+def test_no_quantile_lies_beyond_the_exact_extremes(jobs, total):
+    found = []
+    for index, samples in enumerate(jobs):
+        bins = merge({bucket_middle_ns(bucket_index(ns)): 1} for ns in samples * 10)
+        latency = Latency(len(samples) * 10, min(samples), max(samples), 1.0, 0.0, bins=bins)
+        stats = DirectionStats(
+            ios=latency.samples,
+            bytes=4096,
+            runtime_ns=10**9,
+            lat=latency if total else None,
+            clat=None if total else latency,
+        )
+        found.append(
+            FioJob(
+                name=f"j{index}",
+                index=index,
+                group=0,
+                error=0,
+                options={},
+                directions={"read": stats},
+            )
+        )
+    output = FioOutput(where="x", version="fio-3.33", jobs=tuple(found), options={})
+    for row in measurements(output, run_id="r", step=step(job="")):
+        low, high = (
+            (row.lat_min_ns, row.lat_max_ns) if total else (row.clat_min_ns, row.clat_max_ns)
+        )
+        for name in QUANTILES:
+            value = getattr(row, name)
+            assert value is None or low <= value <= high

@@ -51,7 +51,10 @@ class UnknownName(UserError):
         near = difflib.get_close_matches(value, self.known, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         listed = ", ".join(self.known) or "none"
-        super().__init__(f"unknown {kind} {value!r}", advice=advice or f"{hint}known: {listed}")
+        whole = kind.partition(" of ")[2]
+        # "unknown parameter of profile 'quick' 'foo'" would read as if 'quick' were unknown.
+        told = f"{value!r} is no {kind}" if whole else f"unknown {kind} {value!r}"
+        super().__init__(told, advice=advice or f"{hint}known: {listed}")
 
 
 class InvalidValue(UserError):

@@ -15,7 +15,7 @@ from diskbench.fio.options import parse_version
 from diskbench.fio.profiles import Parameter, Profile, Value
 from diskbench.model.base import Frozen
 from diskbench.model.spec import TargetKind
-from diskbench.units import MIB, parse_size_bytes
+from diskbench.units import MIB, format_bytes, format_duration_s, parse_size_bytes
 
 ASYNC_ENGINES: Final = ("libaio", "io_uring", "posixaio", "psync")
 """Engines for a queue deeper than one, best first; the last is always there and has depth one."""
@@ -147,7 +147,7 @@ def _check_range(parameter: Parameter, value: float, what: str) -> None:
     below, above = low is not None and value < low, high is not None and value > high
     if not math.isfinite(value) or below or above:
         bounds = " and ".join(
-            f"{word} {bound:g}"
+            f"{word} {_shown(parameter, bound)}"
             for word, bound in (("at least", low), ("at most", high))
             if bound is not None
         )
@@ -155,6 +155,17 @@ def _check_range(parameter: Parameter, value: float, what: str) -> None:
             f"{what} is out of range",
             advice=f"it must be {bounds}" if bounds else "give a number",
         )
+
+
+def _shown(parameter: Parameter, value: float) -> str:
+    """A bound in the unit that the parameter's kind is typed in."""
+    match parameter.kind:
+        case "size":
+            return format_bytes(value)
+        case "duration":
+            return format_duration_s(value) if value == int(value) else f"{value:g} s"
+        case _:
+            return f"{_whole(value):,}"
 
 
 def _default(profile: Profile, parameter: Parameter, names: dict[str, Any]) -> Value:

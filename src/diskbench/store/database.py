@@ -42,7 +42,7 @@ def open_database(url: str) -> Engine:
     if parsed.get_backend_name() == "sqlite":
         sa.event.listen(engine, "connect", _sqlite_pragmas)
     try:
-        with _as_unavailable(engine):
+        with _as_unavailable(engine, before_work=True):
             if _revision(engine) != HEAD:
                 _bring_up_to_date(engine)
     except BaseException:
@@ -53,7 +53,7 @@ def open_database(url: str) -> Engine:
 
 def check_writable(engine: Engine) -> None:
     """Write something and take it back; raises StoreUnavailable when nothing can be written."""
-    with _as_unavailable(engine), engine.connect() as connection:
+    with _as_unavailable(engine, before_work=True), engine.connect() as connection:
         # BEGIN IMMEDIATE would not do: SQLite begins a read transaction where it may only read.
         connection.execute(sa.update(_VERSIONS).values(version_num=_VERSIONS.c.version_num))
         connection.rollback()
@@ -203,24 +203,28 @@ def migrate(connection: Connection) -> None:
 
 
 @contextmanager
-def _as_unavailable(engine: Engine) -> Iterator[None]:
+def _as_unavailable(engine: Engine, *, before_work: bool = False) -> Iterator[None]:
+    """`before_work`: nothing was started yet, so there is nothing to resume."""
     try:
         yield
     except exc.DBAPIError as error:
         cause = str(error.orig).strip().splitlines()
         raise StoreUnavailable(
             f"database {shown_url(engine)}: {cause[0] if cause else type(error.orig).__name__}",
-            advice=_advice(str(error.orig)),
+            advice=_advice(str(error.orig), before_work=before_work),
         ) from error
     except exc.NoSuchModuleError as error:
         raise StoreUnavailable(f"database {shown_url(engine)}: {error}") from error
 
 
-def _advice(cause: str) -> str:
+def _advice(cause: str, *, before_work: bool) -> str:
     if "full" in cause or "No space" in cause:
+        if before_work:
+            return f"free some space there, or {_CHOOSE}"
         return "free some space there, then go on with 'diskbench resume'; nothing is lost"
     if "not a database" in cause or "unable to open" in cause or "readonly" in cause:
         return _CHOOSE
     if "locked" in cause:
-        return "another process keeps the database locked; end it, then 'diskbench resume'"
+        then = f"or {_CHOOSE}" if before_work else "then 'diskbench resume'"
+        return f"another process keeps the database locked; end it, {then}"
     return "check that the server runs, and the URL: 'diskbench config' shows where it comes from"

@@ -17,6 +17,7 @@ SCHEMES = ("file", "s3", "gs", "az", "memory")
 _PROBE = "diskbench-probe"
 _FORMS = "write file:///absolute/directory, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix"
 _PRIVATE = 0o700
+_CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
 
 
 class KeyTaken(StoreUnavailable):
@@ -76,7 +77,19 @@ class ObjectEvidence:
                 continue  # another process deleted it first
 
     def check_writable(self) -> None:
-        """Write, read and delete a probe; raises StoreUnavailable naming URL and cause."""
+        """Write, read and delete a probe; raises StoreUnavailable naming URL and cause.
+
+        Nothing was started yet, so the advice is about the store alone and not about resuming.
+        """
+        try:
+            self._probe()
+        except StoreUnavailable as error:
+            cause = error.__cause__
+            if cause is not None:
+                error.advice = _advice(str(cause), before_work=True)
+            raise
+
+    def _probe(self) -> None:
         import secrets
 
         folder, data = f"{_PROBE}-{secrets.token_hex(8)}", secrets.token_bytes(16)
@@ -86,7 +99,9 @@ class ObjectEvidence:
         except KeyError:
             found = b""
         if found != data:
-            raise StoreUnavailable(f"evidence {self.url}: what was written cannot be read back")
+            raise StoreUnavailable(
+                f"evidence {self.url}: what was written cannot be read back", advice=_CHOOSE
+            )
         self.delete(folder)
 
     @contextmanager
@@ -131,7 +146,7 @@ def open_evidence(url: str) -> ObjectEvidence:
             return ObjectEvidence(url, LocalStore.from_url(url, automatic_cleanup=True))
         return ObjectEvidence(url, from_url(url))
     except (BaseError, OSError, ValueError) as error:
-        raise _unavailable(printable(url), "cannot open it", error) from error
+        raise _unavailable(printable(url), "cannot open it", error, before_work=True) from error
 
 
 def _make_directory(url: str) -> None:
@@ -141,14 +156,20 @@ def _make_directory(url: str) -> None:
     Path(url2pathname(urlsplit(url).path)).mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
 
 
-def _unavailable(url: str, doing: str, error: Exception) -> StoreUnavailable:
+def _unavailable(
+    url: str, doing: str, error: Exception, *, before_work: bool = False
+) -> StoreUnavailable:
     lines = str(error).strip().splitlines()
     cause = lines[0] if lines else type(error).__name__
-    return StoreUnavailable(f"evidence {url}: {doing}: {cause}", advice=_advice(str(error)))
+    return StoreUnavailable(
+        f"evidence {url}: {doing}: {cause}", advice=_advice(str(error), before_work=before_work)
+    )
 
 
-def _advice(cause: str) -> str:
+def _advice(cause: str, *, before_work: bool) -> str:
     if "No space left" in cause or "StorageFull" in cause or "QuotaExceeded" in cause:
+        if before_work:
+            return f"free some space there, or {_CHOOSE}"
         return (
             "free some space there, then 'diskbench resume': the files are still on the measured "
             "host, and finished steps are not run again"
@@ -156,5 +177,8 @@ def _advice(cause: str) -> str:
     if "NoSuchBucket" in cause or "ContainerNotFound" in cause:
         return "make the bucket first, or correct the URL; diskbench never makes one"
     if "Permission denied" in cause or "Read-only" in cause or "Not a directory" in cause:
-        return "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
-    return "'diskbench config' shows where the URL comes from; then 'diskbench resume' goes on"
+        return _CHOOSE
+    origin = "'diskbench config' shows where the URL comes from"
+    return (
+        f"{origin}; or {_CHOOSE}" if before_work else f"{origin}; then 'diskbench resume' goes on"
+    )

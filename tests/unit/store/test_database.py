@@ -171,3 +171,12 @@ def test_a_full_disk_is_told_with_what_to_do(small_disk):
     with transaction(engine) as connection:
         assert connection.execute(sa.text("SELECT count(*) FROM diskbench_ballast")).scalar() == 0
     engine.dispose()
+
+
+def test_a_database_that_cannot_be_made_on_a_full_disk_is_not_to_be_resumed(small_disk):
+    free = os.statvfs(small_disk)
+    (small_disk / "ballast").write_bytes(bytes(free.f_bavail * free.f_frsize))
+    with pytest.raises(StoreUnavailable) as caught:
+        open_database(f"sqlite:///{small_disk}/rows.db")
+    assert "resume" not in caught.value.advice
+    assert "--database-url" in caught.value.advice

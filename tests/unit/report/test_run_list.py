@@ -10,7 +10,8 @@ def a_run(**changes):
 
 
 def test_columns_line_up_under_their_header():
-    header, first, second = run_lines([a_run(), a_run(profile="offered-load", labels={})])
+    runs = [a_run(), a_run(profile="offered-load", labels={})]
+    header, first, second = run_lines(runs, width=200)
     at = header.index("where")
     assert first[at:].startswith("root@db1 (m7i.large)")
     assert second[at:].startswith("root@db1 (m7i.large)")
@@ -18,7 +19,7 @@ def test_columns_line_up_under_their_header():
 
 
 def test_a_column_that_no_run_fills_is_left_out():
-    header, _ = run_lines([a_run(labels={}, disk_model=None)])
+    header, _ = run_lines([a_run(labels={}, disk_model=None)], width=200)
     assert header.split() == ["run", "when", "state", "profile", "where", "target"]
 
 
@@ -28,10 +29,45 @@ def test_a_line_is_cut_to_the_terminal():
 
 
 def test_a_name_cannot_break_its_line():
-    lines = list(run_lines([a_run(profile="x\ny" + "z" * 99)]))
+    lines = list(run_lines([a_run(profile="x\ny" + "z" * 99)], width=200))
     assert len(lines) == 2
     assert "x y" in lines[1]
-    assert "z…" in lines[1]
+    assert "z…z" in lines[1]
+
+
+def test_without_a_terminal_lines_fit_80_columns_and_ids_stay_whole():
+    path = "/srv/" + "long/" * 20 + "end"
+    runs = [a_run(target_path=path, profile="offered-load")]
+    (header, line) = run_lines(runs)
+    assert len(line) <= 80
+    assert line.startswith(runs[0]["run_id"] + "  ")
+    assert "root@db1" in line
+    assert line.startswith("/srv", line.index("/"))
+    assert line.endswith("end"), "the middle of a path is left out, not its end"
+    assert "labels" not in header
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"target_device": "/dev/vdb"}, "/mnt/data"),
+        (
+            {"target_kind": "device", "target_device": "/dev/loop2", "filesystem": None},
+            "/dev/loop2",
+        ),
+        (
+            {"target_kind": "device", "target_device": "/dev/loop2", "filesystem": "ext4"},
+            "/dev/loop2 ext4",
+        ),
+        ({"target_kind": None, "target_path": None, "target_device": None}, ""),
+    ],
+)
+def test_a_directory_is_told_by_its_path_and_a_device_with_what_was_made_on_it(changes, told):
+    header, line = run_lines([a_run(disk_model="Disk", labels={}, **changes)], width=200)
+    if told:
+        assert line[header.index("target") : header.index("disk")].strip() == told
+    else:
+        assert "target" not in header
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Loop, Plan, Step
 
 _MOST_STEPS = 16
+_NAMES = frozenset({"", "machine", "target", "space", "time", "run", "runs", "note"})
+_TEXT_AT = 11
+"""Where the text of a named line begins."""
 
 
 def print_plan(plans: Sequence[Plan], *, stream: TextIO) -> None:
@@ -20,8 +25,11 @@ def print_plan(plans: Sequence[Plan], *, stream: TextIO) -> None:
     print(render_plan(plans), end="\n\n", file=stream)
 
 
-def render_plan(plans: Sequence[Plan]) -> str:
-    """The plans of one command: each host's target, then the steps, once where they agree."""
+def render_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
+    """The plans of one command: each host's target, then the steps, once where they agree.
+
+    Lines longer than `width` (None: the terminal's) go on below, indented; words stay whole.
+    """
     out: list[str] = []
     for _, group in groupby(plans, key=_shape):
         alike = list(group)
@@ -32,7 +40,31 @@ def render_plan(plans: Sequence[Plan]) -> str:
         for plan in alike:
             out += ["", *_target_lines(plan)]
         out += ["", *_step_lines(first)]
-    return "\n".join(out)
+    return "\n".join(_wrapped(out, width or shutil.get_terminal_size().columns))
+
+
+def _wrapped(lines: Iterable[str], width: int) -> list[str]:
+    out: list[str] = []
+    for line in lines:
+        if len(line) <= width:
+            out.append(line)
+            continue
+        out += textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=" " * _hanging(line),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return out
+
+
+def _hanging(line: str) -> int:
+    """Where the text of a line begins: behind the name of a pair, else behind the indent."""
+    name = line[2:_TEXT_AT]
+    if line.startswith("  ") and name.strip() in _NAMES and name.endswith(" "):
+        return _TEXT_AT
+    return max(2, len(line) - len(line.lstrip()))
 
 
 def _shape(plan: Plan) -> object:
@@ -57,7 +89,7 @@ def _target_lines(plan: Plan) -> list[str]:
     runs = plan.run_ids
     pairs.append(("runs" if len(runs) > 1 else "run", ", ".join(runs)))
     pairs += [("note", note) for note in plan.notes]
-    return [f"  {name:<8} {text}" for name, text in pairs]
+    return [f"  {name:<{_TEXT_AT - 3}} {text}" for name, text in pairs]
 
 
 def _space(plan: Plan) -> str:

@@ -68,3 +68,22 @@ def test_it_is_printed_without_rich(capsys):
     print_plan([plan()], stream=stream)
     assert stream.getvalue().endswith("measure\n\n")
     assert capsys.readouterr().out == ""
+
+
+def test_long_lines_go_on_below_their_text_and_no_path_is_broken():
+    path = "/var/lib/" + "some-long-name/" * 4 + "data"
+    note = f"the database lies on the measured device, in {path}, and is written to as well"
+    found = render_plan([plan(notes=(note,))], width=60).splitlines()
+    assert any(path in line for line in found), "a path stays whole, even where it is too long"
+    assert all(len(line) <= 60 for line in found if path not in line)
+    at = next(n for n, line in enumerate(found) if line.startswith("  note "))
+    assert found[at + 1].startswith(" " * 11)
+    assert found[at + 1][11] != " "
+
+
+def test_a_long_loop_line_keeps_its_indent():
+    loop = Loop(first=1, tracked="rand-read-4k-qd32", direction="read")
+    found = render_plan([plan(loop=loop)], width=50).splitlines()
+    at = next(n for n, line in enumerate(found) if line.startswith("  steps 2–4"))
+    assert found[at + 1].startswith("  ")
+    assert max(map(len, found)) <= 50

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -62,12 +63,13 @@ def list_profiles(output: OutputOption = Output.table) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from diskbench.report.plain import print_trimmed
     from diskbench.units import format_duration_s
 
     table = Table("name", "title", "about", box=None, header_style="bold", pad_edge=False)
     for profile, time in rows:
         table.add_row(profile.name, profile.title, format_duration_s(time))
-    Console().print(table)
+    print_trimmed(Console(), table)
 
 
 @app.command()
@@ -156,7 +158,7 @@ def validate(
                 advice="install fio (apt install fio, dnf install fio, brew install fio)",
             )
         for step in steps:
-            _parse_only(profile, stand_in(step), Path(scratch))
+            _parse_only(name, profile, stand_in(step), Path(scratch))
     typer.echo(f"{profile.name}: {len(steps)} steps, accepted by fio {version}")
     if any(stand_in(step) is not step for step in steps):
         typer.echo(
@@ -165,7 +167,8 @@ def validate(
         )
 
 
-def _parse_only(profile: Profile, step: Step, directory: Path) -> None:
+def _parse_only(typed: str, profile: Profile, step: Step, directory: Path) -> None:
+    """Let fio read one job file; `typed` is the profile as it was given, a name or a path."""
     job = directory / "job.fio"
     job.write_text(step.job, "utf-8")
     done = subprocess.run(
@@ -181,7 +184,7 @@ def _parse_only(profile: Profile, step: Step, directory: Path) -> None:
         said = "; ".join(line for line in done.stderr.splitlines() if line.strip())
         raise ProfileError(
             f"profile {profile.name!r}, step {step.name!r}: fio refuses it: {said}",
-            advice=f"see it: diskbench profiles render {profile.name} --step {step.index}",
+            advice=f"see it: diskbench profiles render {shlex.quote(typed)} --step {step.index}",
         )
 
 

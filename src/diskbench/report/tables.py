@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.report.lines import Line, Spread, WarningGroup, grouped_warnings, lines
 from diskbench.report.next_step import next_step
+from diskbench.report.plain import print_trimmed
 from diskbench.report.sparkline import sparkline
 from diskbench.report.subject import unfinished_words
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
@@ -34,7 +35,7 @@ def print_result(
     """Print the result of one trial (all its runs), and what to do next."""
     from rich.text import Text
 
-    console.print(result_table(subject, measurements, warnings))
+    print_trimmed(console, result_table(subject, measurements, warnings))
     advice = next_step(subject, lines(measurements), grouped_warnings(warnings))
     console.print(Text.assemble(("next: ", "bold"), f"{advice.reason}:"))
     # A command is neither folded nor cut: it must survive copy and paste.

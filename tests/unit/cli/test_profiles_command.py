@@ -96,8 +96,9 @@ def test_bad_input_is_the_users_error(arguments, error):
 def test_what_fio_refuses_is_told_in_its_words(tmp_path, line):
     path = tmp_path / "mine.fio"
     path.write_text(f"[a]\nsize=1m\n{line}\n")
-    with pytest.raises(ProfileError, match="fio refuses it"):
+    with pytest.raises(ProfileError, match="fio refuses it") as caught:
         run("validate", str(path))
+    assert f"profiles render {path} --step 0" in str(caught.value.advice), "as it was typed"
 
 
 def test_without_fio_validate_says_how_to_get_it(tmp_path, monkeypatch):

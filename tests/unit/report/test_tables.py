@@ -188,3 +188,16 @@ def test_an_imported_log_without_rows_leads_to_its_series():
     assert "no measured step finished" not in found
     on_page = next_step(subject, (), (), on_page=True)
     assert "load_series(" in on_page.command
+
+
+def test_no_printed_line_ends_with_blanks():
+    doubt = Warning(code="client-bound", message="97 % busy", advice="use fewer jobs", step="s1")
+    found = text(subject_of_plan(plan(runs=2)), [row(), row(run_id="r1")], [doubt])
+    assert [line for line in found.splitlines() if line != line.rstrip()] == []
+
+
+def test_a_terminal_gets_what_rich_draws():
+    stream = io.StringIO()
+    console = Console(file=stream, width=80, force_terminal=True)
+    print_result(subject_of_plan(plan()), [row()], (), console=console)
+    assert "\x1b[1m" in stream.getvalue()

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue
 from diskbench.store import archive
-from diskbench.store.clock import now
+from diskbench.store.clock import iso, now
 from diskbench.store.manifest import FileRecord, ImportRecord, Manifest
 from diskbench.store.parse_step import FIO_JSON, PARSER_VERSION
 from diskbench.store.run_row import imported_run_row
@@ -27,15 +27,23 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore
 
 _ULID_TIME_BITS = 48
+_ULID_DIGEST_DIGITS = 16
+"""The digits of a ULID after its ten of time: exactly the 80 bits of the digest."""
+_FIRST_FIO_S = datetime(2005, 1, 1, tzinfo=UTC).timestamp()
+"""fio is from 2005: an earlier time is what an archive without times leaves behind."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """One file that holds runs (or the first of several logs), and the logs that belong to it."""
+    """One file that holds runs (or the first of several logs), and the logs that belong to it.
+
+    `modified` is when the file was last written to: its time where its content tells none.
+    """
 
     name: str
     data: bytes
     logs: Mapping[str, bytes]
+    modified: str
 
 
 def read_sources(paths: Sequence[Path]) -> tuple[Source, ...]:
@@ -55,11 +63,16 @@ def read_sources(paths: Sequence[Path]) -> tuple[Source, ...]:
         ]
         mine = beside if alone and _is_one_step(path, contents[path]) else []
         logs = [log for log in logs if log not in mine]
-        sources.append(Source(path.name, contents[path], {p.name: contents[p] for p in mine}))
+        sources.append(_source(path, mine, contents))
     for group in _by_prefix(logs):
         first, *rest = group
-        sources.append(Source(first.name, contents[first], {p.name: contents[p] for p in rest}))
+        sources.append(_source(first, rest, contents))
     return tuple(sources)
+
+
+def _source(path: Path, logs: Sequence[Path], contents: Mapping[Path, bytes]) -> Source:
+    named = {log.name: contents[log] for log in logs}
+    return Source(path.name, contents[path], named, _modified(path))
 
 
 def import_source(
@@ -72,7 +85,7 @@ def import_source(
     from diskbench.fio.imported import read_imported
 
     found = read_imported(source.data, name=source.name, run_id_of=lambda _: "")
-    ids = tuple(_run_id(source, index, run) for index, run in enumerate(found.runs))
+    ids = tuple(_run_id(evidence, source, index, run) for index, run in enumerate(found.runs))
     return tuple(
         _keep(evidence, source, found, ids, index, labels, version) for index in range(len(ids))
     )
@@ -115,8 +128,8 @@ def _keep(
     earlier = archive.read_manifest(evidence, run_id)
     if earlier is not None:
         return earlier
-    prefix, imported_at = archive.run_prefix(run_id), now()
-    started, finished = _times(run, imported_at)
+    prefix = archive.run_prefix(run_id)
+    started, finished = _times(run, source.modified)
     files = {source.name: source.data, **source.logs}
     names = {name: name for name in files}
     if found.kind == "fio-json":
@@ -141,7 +154,7 @@ def _keep(
         name=source.name,
         index=index,
         tool_version=found.tool_version,
-        created_at=run.started_at or run.finished_at or imported_at,
+        created_at=run.started_at or run.finished_at or source.modified,
         files=records,
     )
     return archive.write_manifest(
@@ -197,17 +210,44 @@ def _times(run: ImportedRun, otherwise: str) -> tuple[str, str]:
     return started, run.finished_at or started
 
 
-def _run_id(source: Source, index: int, run: ImportedRun) -> str:
-    """A ULID of the time in the file (0 where it tells none) and a digest of its bytes."""
+def _run_id(evidence: EvidenceStore, source: Source, index: int, run: ImportedRun) -> str:
+    """A ULID of the time in the file and a digest of its bytes.
+
+    Where the file tells no time it is that of the file itself. That changes when it is copied, so
+    a run with the same digest is looked for first: the same bytes remain one run.
+    """
     from ulid import ULID
 
+    digest = _digest(source, index)
+    moment = run.started_at or run.finished_at
+    if moment is None:
+        tail = str(ULID.from_bytes(bytes(6) + digest))[-_ULID_DIGEST_DIGITS:].lower()
+        for known in archive.list_runs(evidence):
+            if known.endswith(tail):
+                return known
+    milliseconds = int(datetime.fromisoformat(moment or source.modified).timestamp() * 1000)
+    in_range = min(max(milliseconds, 0), 2**_ULID_TIME_BITS - 1)
+    return str(ULID.from_bytes(in_range.to_bytes(6, "big") + digest)).lower()
+
+
+def _digest(source: Source, index: int) -> bytes:
+    """The 80 bits of an id that follow from the bytes alone."""
     digest = hashlib.sha256(f"{index}\n".encode() + source.data)
     for name, data in sorted(source.logs.items()):
         digest.update(f"\n{name}\n".encode() + hashlib.sha256(data).digest())
-    moment = run.started_at or run.finished_at
-    milliseconds = int(datetime.fromisoformat(moment).timestamp() * 1000) if moment else 0
-    in_range = min(max(milliseconds, 0), 2**_ULID_TIME_BITS - 1)
-    return str(ULID.from_bytes(in_range.to_bytes(6, "big") + digest.digest()[:10])).lower()
+    return digest.digest()[:10]
+
+
+def _modified(path: Path) -> str:
+    """When a file was last written; the present where that is before fio was, or not yet."""
+    try:
+        seconds = path.stat().st_mtime
+    except OSError:
+        return now()
+    present = datetime.now(UTC).timestamp()
+    return iso(
+        datetime.fromtimestamp(seconds if _FIRST_FIO_S < seconds < present else present, UTC)
+    )
 
 
 def _under(folder: str, file: FileRecord) -> FileRecord:

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from tests.rigs.plans import make_step, run_fio
 import diskbench
 from diskbench.errors import InvalidValue
 from diskbench.store import archive
+from diskbench.store.clock import now, ulid_time
 from diskbench.store.database import open_database
 from diskbench.store.imports import import_source, read_sources
 from diskbench.store.query import find_measurements, find_run, find_runs
@@ -77,6 +79,33 @@ def test_logs_alone_are_a_run_with_a_series_and_no_rows(database, evidence, fio_
     assert find_measurements(database) == []
     series = diskbench.load_series(run_id, evidence=(tmp_path / "evidence").as_uri())
     assert series.height > 0
+
+
+def test_logs_without_a_time_have_that_of_their_file(database, evidence, fio_json):
+    logs = sorted(fio_json.parent.glob("*.log"))
+    for log in logs:
+        os.utime(log, (1_600_000_000, 1_600_000_000))
+    [run_id] = take_in(database, evidence, *logs)
+    assert find_run(database, run_id)["created_at"] == "2020-09-13T12:26:40.000000+00:00"
+    assert ulid_time(run_id) == "2020-09-13T12:26:40.000000+00:00"
+
+
+def test_logs_copied_later_are_still_the_same_run(database, evidence, fio_json):
+    logs = sorted(fio_json.parent.glob("*.log"))
+    first = take_in(database, evidence, *logs)
+    for log in logs:
+        os.utime(log, (1_600_000_000, 1_600_000_000))
+    assert take_in(database, evidence, *logs) == first
+
+
+@pytest.mark.parametrize("seconds", [0, 2**33])
+def test_a_file_time_that_cannot_be_is_not_believed(database, evidence, fio_json, seconds):
+    logs = sorted(fio_json.parent.glob("*.log"))
+    for log in logs:
+        os.utime(log, (seconds, seconds))
+    before = now()
+    [run_id] = take_in(database, evidence, *logs)
+    assert before <= find_run(database, run_id)["created_at"] <= now()
 
 
 def test_each_result_of_gobonniego_is_a_run_of_one_trial(database, evidence, tmp_path):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.model.result import StepResult
+    from diskbench.store.manifest import Manifest
     from diskbench.store.query import Filter
 
 app = typer.Typer(
@@ -68,6 +69,13 @@ def list_(
         _print_document(runs)
     elif output == "csv":
         sys.stdout.write(csv_text(runs, run_fields()))
+    elif not runs:
+        total = count_runs(engine) if wanted else 0
+        _say(
+            f"no run meets that, of {total:,} in all"
+            if total
+            else "no runs; 'diskbench run' makes one"
+        )
     else:
         _print_runs(runs)
         if len(runs) == most and (total := count_runs(engine, wanted)) > len(runs):
@@ -112,6 +120,10 @@ def show(
 
 @app.command()
 def export(
+    run_ids: Annotated[
+        list[str] | None,
+        typer.Argument(help="Only these runs: ids, beginnings of them, or `last`."),
+    ] = None,
     format_: Annotated[
         Literal["csv", "json", "parquet"], typer.Option("--format", help="How to write the rows.")
     ] = "csv",
@@ -127,7 +139,7 @@ def export(
     from diskbench.cli.stores import database
 
     engine = database(database_url)
-    data = _exported(engine, format_, _filters(filter_, since, until))
+    data = _exported(engine, format_, _filters(filter_, since, until), run_ids or ())
     if to is None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
@@ -206,7 +218,17 @@ def import_(
         for manifest in import_source(store, source, labels=labels, version=version("diskbench")):
             write_run(engine, rows_of(store, manifest))
             print(manifest.run_id)
-            _say(f"{source.name} is run {manifest.run_id}")
+            _say(_taken_in(source.name, manifest, labels))
+
+
+def _taken_in(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
+    if not labels or manifest.labels == labels:
+        return f"{name} is run {manifest.run_id}"
+    kept = ", ".join(f"{key}={value}" for key, value in manifest.labels.items()) or "none"
+    return (
+        f"{name} is known already, as run {manifest.run_id}; its labels are kept as they were: "
+        f"{kept}"
+    )
 
 
 def _filters(texts: Sequence[str] | None, since: str | None, until: str | None) -> list[Filter]:
@@ -218,18 +240,19 @@ def _filters(texts: Sequence[str] | None, since: str | None, until: str | None) 
     return [parse_filter(text) for text in [*(texts or ()), *bounds]]
 
 
-def _exported(engine: Engine, kind: str, filters: Sequence[Filter]) -> bytes:
+def _exported(engine: Engine, kind: str, filters: Sequence[Filter], named: Sequence[str]) -> bytes:
     from diskbench.store.export import csv_text, json_text, measurement_fields, parquet_bytes
-    from diskbench.store.query import find_measurements, find_runs
+    from diskbench.store.query import find_measurements, find_run, find_runs
 
+    run_ids = [find_run(engine, one)["run_id"] for one in named] if named else None
     if kind == "json":
         from diskbench.store.document import results_document
         from diskbench.store.rows import load_results
 
-        runs = find_runs(engine, filters)
+        runs = find_runs(engine, filters, run_ids=run_ids)
         steps = load_results(engine, *(run["run_id"] for run in runs))
         return json_text(results_document(runs, steps)).encode() + b"\n"
-    rows = find_measurements(engine, filters)
+    rows = find_measurements(engine, filters, run_ids=run_ids)
     if kind == "csv":
         return csv_text(rows, measurement_fields()).encode()
     return parquet_bytes(rows, measurement_fields())
@@ -245,9 +268,6 @@ def _print_document(
 
 
 def _print_runs(runs: Sequence[dict[str, Any]]) -> None:
-    if not runs:
-        _say("no runs; 'diskbench run' makes one")
-        return
     from diskbench.report.run_list import run_lines
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -64,14 +64,18 @@ def filter_fields() -> tuple[str, ...]:
 
 
 def find_runs(
-    database: Engine, filters: Sequence[Filter] = (), *, limit: int | None = None
+    database: Engine,
+    filters: Sequence[Filter] = (),
+    *,
+    limit: int | None = None,
+    run_ids: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The rows of the runs that meet all `filters`, newest first.
+    """The rows of the runs that meet all `filters`, newest first; with `run_ids` only of these.
 
     A filter on a measurement's field is met by a run with at least one merged row that meets it.
     """
     run = schema.run
-    query = sa.select(run).where(*map(_condition, filters)).limit(limit)
+    query = sa.select(run).where(*map(_condition, filters), *_among(run_ids)).limit(limit)
     query = query.order_by(run.c.created_at.desc(), run.c.run_id.desc())
     with transaction(database) as connection:
         return [dict(row) for row in connection.execute(query).mappings()]
@@ -107,10 +111,13 @@ def find_run(database: Engine, run_id: str) -> dict[str, Any]:
     raise InvalidValue(f"several runs begin with {run_id!r}: {ids}{more}", advice="type more of it")
 
 
-def find_measurements(database: Engine, filters: Sequence[Filter] = ()) -> list[dict[str, Any]]:
+def find_measurements(
+    database: Engine, filters: Sequence[Filter] = (), *, run_ids: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
     """Measurement rows of the runs that meet `filters`, each with its run's columns before it.
 
-    A filter on a measurement's field picks rows here, not whole runs.
+    A filter on a measurement's field picks rows here, not whole runs. With `run_ids` (whole ones)
+    only rows of these runs are picked.
     """
     run, measurement = schema.run, schema.measurement
     of_rows = [c for c in measurement.c if c.name not in run.c and c.name != "position"]
@@ -118,11 +125,15 @@ def find_measurements(database: Engine, filters: Sequence[Filter] = ()) -> list[
     query = (
         sa.select(*run.c, *of_rows, job_error)
         .join_from(run, measurement, run.c.run_id == measurement.c.run_id)
-        .where(*(_condition(f, on_rows=True) for f in filters))
+        .where(*(_condition(f, on_rows=True) for f in filters), *_among(run_ids))
         .order_by(run.c.created_at, run.c.run_id, measurement.c.step_index, measurement.c.position)
     )
     with transaction(database) as connection:
         return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _among(run_ids: Sequence[str] | None) -> tuple[sa.ColumnElement[bool], ...]:
+    return () if run_ids is None else (schema.run.c.run_id.in_(run_ids),)
 
 
 def _condition(wanted: Filter, *, on_rows: bool = False) -> sa.ColumnElement[bool]:

@@ -174,3 +174,11 @@ def test_ten_thousand_runs_are_listed_without_a_query_a_run(database):
     found = find_runs(database, [parse_filter("label.team=storage")])
     assert len(found) == 10_001
     assert len(statements) == 1
+
+
+def test_runs_may_be_named_beside_filters(three):
+    quick = [parse_filter("profile=quick")]
+    assert [run["run_id"] for run in find_runs(three, run_ids=[A, B])] == [B, A]
+    assert find_runs(three, quick, run_ids=[B]) == []
+    assert [row["run_id"] for row in find_measurements(three, run_ids=[A])] == [A]
+    assert find_measurements(three, run_ids=[]) == []

@@ -116,7 +116,7 @@ def _gobonniego(steps: Steps) -> dict[str, float]:
     return {
         "write": _bytes_per_s(steps["seq-write-64k"]["write"]) / 1e6,
         "read": _bytes_per_s(steps["seq-read-64k"]["read"]) / 1e6,
-        "512-byte I/O": _both(steps["rand-512-9to1"], "ios"),
+        "512-byte I/O": _both_per_s(steps["rand-512-9to1"]),
     }
 
 
@@ -125,8 +125,7 @@ def _bonnie(steps: Steps) -> dict[str, float]:
     values = {
         "char write": _bytes_per_s(steps["char-write"]["write"]) / 1024,
         "block write": _bytes_per_s(steps["block-write"]["write"]) / 1024,
-        # bonnie++ counts the file once, though it reads and writes it.
-        "rewrite": _both(steps["rewrite"], "bytes") / 2 / 1024,
+        "rewrite": _bytes_per_s(steps["rewrite"]["write"]) / 1024,
         "char read": _bytes_per_s(steps["char-read"]["read"]) / 1024,
         "block read": _bytes_per_s(steps["block-read"]["read"]) / 1024,
         # Every seek is a read; one in ten is also a write.
@@ -146,7 +145,7 @@ def _bytes_per_s(moved: Moved) -> float:
     return moved.bytes / moved.seconds
 
 
-def _both(directions: Mapping[str, Moved], what: str) -> float:
-    """`what` of both directions by the longer one's time."""
-    total = sum(getattr(moved, what) for moved in directions.values())
+def _both_per_s(directions: Mapping[str, Moved]) -> float:
+    """I/Os of both directions by the longer one's time."""
+    total = sum(moved.ios for moved in directions.values())
     return total / max(moved.seconds for moved in directions.values())

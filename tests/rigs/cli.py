@@ -10,7 +10,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-TINY = ("--set", "size=16m", "--set", "runtime=1")
+WRITE_THEN_READ = """[global]
+size=4m
+direct=0
+ioengine=psync
+[write]
+rw=write
+bs=64k
+[read]
+stonewall
+rw=randread
+bs=4k
+time_based
+runtime={seconds}
+"""
+"""A job file of two steps; the second lasts `seconds`."""
 
 
 @dataclass

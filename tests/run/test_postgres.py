@@ -7,25 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows
 from tests.rigs.postgres import running_postgres
 
 pytestmark = pytest.mark.slow
-
-PROFILE = """[global]
-size=4m
-direct=0
-ioengine=psync
-[write]
-rw=write
-bs=64k
-[read]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime=2
-"""
 
 
 @pytest.fixture
@@ -39,7 +24,7 @@ def test_a_run_killed_in_the_middle_resumes_from_postgresql(
 ) -> None:
     user.extra_env["DISKBENCH_DATABASE_URL"] = url
     profile = tmp_path / "mine.fio"
-    profile.write_text(PROFILE)
+    profile.write_text(WRITE_THEN_READ.format(seconds=2))
     process = user.start("run", "--path", str(target), "--profile", str(profile))
     assert process.stderr is not None
     for line in process.stderr:

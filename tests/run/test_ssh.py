@@ -8,26 +8,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows
 from tests.rigs.flaky_proxy import FlakyProxy
 from tests.rigs.sshd import Sshd, running_sshd
 
 pytestmark = pytest.mark.slow
-
-PROFILE = """[global]
-size=4m
-direct=0
-ioengine=psync
-[write]
-rw=write
-bs=64k
-[read]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime={seconds}
-"""
 
 
 @pytest.fixture
@@ -39,7 +24,7 @@ def sshd(tmp_path: Path) -> Iterator[Sshd]:
 @pytest.fixture
 def profile(tmp_path: Path) -> Path:
     path = tmp_path / "mine.fio"
-    path.write_text(PROFILE.format(seconds=1))
+    path.write_text(WRITE_THEN_READ.format(seconds=1))
     return path
 
 
@@ -120,7 +105,7 @@ def test_connections_that_drop_hang_and_are_refused_change_nothing(
     user: Cli, sshd: Sshd, target: Path, tmp_path: Path
 ) -> None:
     profile = tmp_path / "longer.fio"
-    profile.write_text(PROFILE.format(seconds=8))
+    profile.write_text(WRITE_THEN_READ.format(seconds=8))
     with ExitStack() as stack:
         proxy = FlakyProxy(sshd.port)
         stack.callback(proxy.close)
@@ -160,7 +145,7 @@ def test_a_host_that_is_down_when_a_run_resumes_costs_nothing_but_time(
     user: Cli, target: Path, tmp_path: Path
 ) -> None:
     profile = tmp_path / "longer.fio"
-    profile.write_text(PROFILE.format(seconds=3))
+    profile.write_text(WRITE_THEN_READ.format(seconds=3))
     with running_sshd(tmp_path / "up") as server:
         proxy = FlakyProxy(server.port)
         try:

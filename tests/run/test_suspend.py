@@ -8,24 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows
 
 pytestmark = pytest.mark.slow
-
-PROFILE = """[global]
-size=4m
-direct=0
-ioengine=psync
-[write]
-rw=write
-bs=64k
-[read]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime=2
-"""
 
 
 @pytest.fixture
@@ -54,7 +39,7 @@ def test_a_full_evidence_store_stops_nothing_for_good(
     user: Cli, target: Path, tmp_path: Path, small_store: Path
 ) -> None:
     profile = tmp_path / "mine.fio"
-    profile.write_text(PROFILE)
+    profile.write_text(WRITE_THEN_READ.format(seconds=2))
     stores = ["--evidence-url", small_store.as_uri()]
     process = user.start("run", "--path", str(target), "--profile", str(profile), *stores)
     assert process.stderr is not None
@@ -82,7 +67,8 @@ def test_a_step_that_fails_ends_the_run_with_1_keeps_its_evidence_and_cleans_up(
 ) -> None:
     profile = tmp_path / "mine.fio"
     profile.write_text(
-        PROFILE + "[verify]\nstonewall\nrw=read\nbs=4k\nverify=crc32c\nverify_only\n"
+        WRITE_THEN_READ.format(seconds=2)
+        + "[verify]\nstonewall\nrw=read\nbs=4k\nverify=crc32c\nverify_only\n"
     )
     done = user.run("run", "--path", str(target), "--profile", str(profile), "--runs", "2")
     assert done.returncode == 1, done.stderr

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from diskbench.cli.stores import DatabaseUrl
+
 
 def cancel(
     ids: Annotated[list[str], typer.Argument(help="Runs or trials to stop.")],
-    database_url: Annotated[
-        str | None, typer.Option(help="Database URL (default: see `diskbench config`).")
-    ] = None,
+    database_url: DatabaseUrl = None,
 ) -> None:
     """Stop a run as Ctrl-C would: fio is stopped, what is finished is kept, the target cleaned."""
     import sys

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from diskbench.cli.foreground import print_error
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,12 +21,8 @@ def gc(
         typer.Argument(help="Leases, trials or runs to give back now, expired or not."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
-    database_url: Annotated[
-        str | None, typer.Option(help="Database URL (default: see `diskbench config`).")
-    ] = None,
-    evidence_url: Annotated[
-        str | None, typer.Option(help="Evidence store URL (default: see `diskbench config`).")
-    ] = None,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
 ) -> None:
     """Take away what runs left that outlived their lease. Exit 3: some of it stays."""
     import sys

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from diskbench.cli.foreground import Output
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
 
 def resume(
@@ -19,12 +20,8 @@ def resume(
     timing: Annotated[
         bool, typer.Option("--timing", help="Say at the end where the time went.")
     ] = False,
-    database_url: Annotated[
-        str | None, typer.Option(help="Database URL (default: see `diskbench config`).")
-    ] = None,
-    evidence_url: Annotated[
-        str | None, typer.Option(help="Evidence store URL (default: see `diskbench config`).")
-    ] = None,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
 ) -> None:
     """Go on with runs whose process was killed; finished steps are not run again."""
     import sys

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from diskbench.cli.foreground import Output
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
 
 def run(
@@ -66,12 +67,8 @@ def run(
     timing: Annotated[
         bool, typer.Option("--timing", help="Say at the end where the time went.")
     ] = False,
-    database_url: Annotated[
-        str | None, typer.Option(help="Database URL (default: see `diskbench config`).")
-    ] = None,
-    evidence_url: Annotated[
-        str | None, typer.Option(help="Evidence store URL (default: see `diskbench config`).")
-    ] = None,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
 ) -> None:
     """Measure a disk: render a profile, run fio, keep the evidence, say what it means."""
     from diskbench.cli.foreground import Show

@@ -182,10 +182,12 @@ def worst(codes: Sequence[int]) -> int:
 
 def leave(session: Session, code: int) -> NoReturn:
     """Close what is worth closing. The workflow engine's threads are not waited for (0.9 s)."""
-    session.close()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    try:
+        session.close()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)  # a parked thread must not keep the process, and with it the trial, alive
 
 
 def print_error(error: BaseException, *, prefix: str = "") -> None:

@@ -147,7 +147,7 @@ class LiveStations:
         self.timing.add("fio itself", end.seconds_in_fio)
         times = (end.started_unix_s, end.ended_unix_s)
         kept = self._keep(plan, run_index, step, unit, times, stopped=end.stopped)
-        if end.stopped and not asked.is_set():
+        if end.stopped and hung.passed() and not asked.is_set():
             raise FioFailed(
                 f"fio hung in step {step.name!r}: it was still running after {hung.limit_s:.0f} s",
                 advice="what it left is in the evidence; a newer fio may not hang",

@@ -53,7 +53,7 @@ MEMORY: Final = frozenset({"malloc", "shm", "mmap", "mmapshared"})
 _PLAIN_VALUE = re.compile(r"[$`\\]")
 _FILE_NAME = re.compile(r"^[A-Za-z0-9._ +,@%=/-]+\Z")
 _FORMAT = re.compile(r"\$(jobname|jobnum|filenum|clientuid)(?![a-z])")
-_SECTION_NAME = re.compile(r"^[A-Za-z0-9._ +,@%()=:-]+\Z")
+_SECTION_NAME = re.compile(r"^(?!\.)[A-Za-z0-9._ +,@%()=:-]+\Z")
 
 
 @cache

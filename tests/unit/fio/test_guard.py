@@ -200,3 +200,9 @@ def test_no_value_of_a_path_option_escapes(value, key):
     assert ".." not in kept.split("/")
     assert "\n" not in kept
     assert parse(write(file.sections)).sections[0].options[0].value == kept
+
+
+def test_a_section_named_by_dots_cannot_climb_out_through_a_file_name_format():
+    text = "[.]\nrw=write\nsize=1m\nfilename_format=.$jobname/.$jobname/victim.$filenum\n"
+    with pytest.raises(ProfileError):
+        check(parse(text), FioTarget(kind="directory", path="/mnt/disk"))

@@ -216,3 +216,10 @@ def test_a_mount_that_is_in_use_is_told_and_nothing_is_removed(fs_target):
         assert kept.exists()
     finally:
         held.close()
+
+
+def test_a_disk_that_became_somebodys_filesystem_is_refused(make_loop, raw_unit):
+    device, image = make_loop()
+    unit = raw_unit(device, guard_of(device, image))
+    subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
+    untouched(image, unit, "holds a signature now")

@@ -65,6 +65,8 @@ check_device() {
     if grep -q -e "^[0-9]* [0-9]* $number " /proc/self/mountinfo; then echo "$device is mounted"; return 1; fi
     if [ -n "$(ls "/sys/dev/block/$number/holders" 2>/dev/null)" ]; then echo "$device has holders"; return 1; fi
     if grep -q -e "^$device " /proc/swaps; then echo "$device is swap"; return 1; fi
+    # Somebody may have made a filesystem or a table on it since it passed; on any doubt it is theirs.
+    if blkid -p "$device" >/dev/null 2>&1; then echo "$device holds a signature now"; return 1; fi
 }
 
 check_directory() {

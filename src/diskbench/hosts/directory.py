@@ -6,13 +6,12 @@ import shlex
 from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, TargetRefused
+from diskbench.plan.trial import RESERVE
 from diskbench.units import MIB, format_bytes
 
 if TYPE_CHECKING:
     from diskbench.ports import Host
 
-RESERVE = 0.05
-"""Share of the free space that is left alone; our choice, so that root never fills up."""
 _RESERVE_AT_LEAST = 64 * MIB
 
 _LOOK = """\

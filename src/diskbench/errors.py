@@ -8,10 +8,14 @@
     - TargetRefused              a path or device that must not, or cannot, be written to
     - HostUnavailable            a host that cannot be reached, trusted or used
     - StoreUnavailable           the database or the evidence store cannot be used
+    - AccessDenied               credentials absent, expired, or not permitted to do it
+    - QuotaExceeded              the account may not rent so much
   - MeasurementFailed            exit 1: it ran, and did not end well; evidence is kept
     - FioFailed                  fio ended with an error
     - FioOutputUnreadable        fio's output names no usable result
     - EvidenceDamaged            a fetched file does not match its checksum
+    - RentalFailed               what was to be rented could not be had, or was not as asked for
+      - NoCapacity               the provider has none of it there now; elsewhere or later it may
   - ConnectionLost               exit 1: a host went away (the engine retries before a user sees it)
   - ReleaseFailed                exit 3: something could not be given back
   - Interrupted                  exit 130: a person stopped it
@@ -77,6 +81,14 @@ class StoreUnavailable(UserError):
     """The database or the evidence store cannot be used."""
 
 
+class AccessDenied(UserError):
+    """Credentials are absent, expired, or lack a permission; names it and how to get it."""
+
+
+class QuotaExceeded(UserError):
+    """The account's quota is used up; names it and where to raise it."""
+
+
 class MeasurementFailed(DiskbenchError):
     """It ran and did not end well; the evidence is kept."""
 
@@ -91,6 +103,14 @@ class FioOutputUnreadable(MeasurementFailed):
 
 class EvidenceDamaged(MeasurementFailed):
     """A fetched file does not match the checksum taken on the host."""
+
+
+class RentalFailed(MeasurementFailed):
+    """What was to be rented could not be had, or was not as asked for."""
+
+
+class NoCapacity(RentalFailed):
+    """The provider has none of it in this place now."""
 
 
 class ConnectionLost(DiskbenchError):

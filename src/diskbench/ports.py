@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from diskbench.model.disk import Acquired
+from diskbench.model.rental import Claim, Found, Rental, Scope
 from diskbench.model.spec import Cell
 
 
@@ -120,28 +122,81 @@ class EvidenceStore(Protocol):
 
 
 class Provider(Protocol):
-    """Where a machine with a disk comes from. Abilities beyond these three are small protocols of
-    their own, so that a provider's type says what it can do (DESIGN.md section 2).
+    """Where a machine with a disk comes from. What more it can do is a small protocol of its own,
+    so that a provider's type says it (DESIGN.md section 2). Its class docstring's first line is
+    what `diskbench providers` prints.
 
-    `acquire` gives an address in words; the engine makes the Host of it. The empty address is the
-    machine that diskbench runs on.
+    A provider that is no Renter measures machines that are there: `cell.address`, or this one.
     """
 
     name: str
 
     def check(self, cell: Cell) -> None:
-        """Refuse what can be known without a machine; raises UserError. Rents nothing."""
+        """Refuse what can be known without a call and without a machine; raises UserError."""
         ...
 
-    def acquire(self, lease_id: str, cell: Cell) -> str:
-        """The address of a machine for `cell`, made or found by `lease_id`; twice is as once."""
+
+@runtime_checkable
+class Renter(Provider, Protocol):
+    """A provider that makes machines and disks, and gives them back.
+
+    Names, tags and client tokens of everything it makes derive from `claim.lease_id`, so that the
+    second time finds what the first one made.
+    """
+
+    def resolve(self, cell: Cell) -> Rental:
+        """What would be rented for `cell`, by read-only calls; raises UserError with the offending
+        value and what is allowed. Rents nothing."""
         ...
 
-    def release(self, lease_id: str, address: str) -> None:
-        """Give back everything that carries `lease_id`; nothing left to give is as well.
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """The machine and disk of `rental`, made or found by its lease; twice is as once.
 
-        Raises ReleaseFailed naming what could not be given back.
+        Returns when the machine answers SSH with the expected host key, its disk is found inside
+        by identity and size, and what the provider reports is what was asked for. May leave a part
+        behind when it raises: the caller releases. Raises RentalFailed (capacity, a resource
+        that never became ready, something other than asked for), UserError (credentials,
+        permission, quota) or Interrupted when `watch.stopping()` turns true.
         """
+        ...
+
+    def release(self, lease_id: str, scope: Scope) -> None:
+        """Give back everything that carries `lease_id`, in the order of dependence, to the end,
+        and verify by listing; nothing left to give is as well. May be called while another
+        process is still in `acquire`.
+
+        Raises ReleaseFailed once, naming everything that is left and why.
+        """
+        ...
+
+    def found(self, scope: Scope) -> Sequence[Found]:
+        """Every lease of which anything is left in `scope`, by listing; raises UserError."""
+        ...
+
+    def gone(self, lease_id: str, scope: Scope) -> str | None:
+        """Why the lease's machine will not answer any more (`i-0abc was terminated: …`), or None
+        while it may. Asked when SSH does not answer."""
+        ...
+
+
+class RentWatch(Protocol):
+    """Who looks on while something is rented."""
+
+    def note(self, text: str) -> None:
+        """Something happened that a person wants to see: `volume vol-0abc is attached`."""
+        ...
+
+    def stopping(self) -> bool:
+        """Whether to give up; asked between calls and while waiting."""
+        ...
+
+
+@runtime_checkable
+class HoldsCredit(Protocol):
+    """A renter whose disks' burst credit can be held while they are filled (the lab)."""
+
+    def set_credit(self, lease_id: str, *, on: bool) -> None:
+        """Let credit move, or hold it; in force when this returns, twice is as once."""
         ...
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, ReleaseFailed
+from diskbench.ports import Renter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +55,8 @@ def release(
     )
     try:
         tries(lambda: cleanup(connect(plan), plan.target))
-        provider.release(plan.trial_id, plan.cell.address or "")
+        if plan.rental is not None and isinstance(provider, Renter):
+            provider.release(plan.trial_id, plan.rental.scope)
     except DiskbenchError as error:
         raise ReleaseFailed(
             f"not given back: {', '.join(left_behind(plan))} on {where(plan)}: {error.message}",

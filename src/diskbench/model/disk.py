@@ -40,16 +40,19 @@ class SshAccess(Frozen):
 class Acquired(Frozen):
     """A machine with its disk, as it was found after it was made.
 
-    `address` is what an `ssh` client is given; None of the fields is a wish: `device` is the path
-    inside the guest, `identity` what `--destroy-data` takes for it, `size_bytes` and `facts` were
-    read back. `devices` are all disks of the spec, `device` the first. `emulated` marks a machine
-    that no cloud vouches for.
+    `address` is what an `ssh` client is given. `device` is the disk's path inside the guest and
+    `identity` what `--destroy-data` takes for it; a disk that is measured through a file (`root`)
+    has a `directory` instead. `devices` are all disks of the spec, `device` the first, or the array
+    made of them. `size_bytes` and `facts` were read back from provider and guest; none of the
+    fields is a wish. `emulated` marks a machine that no cloud vouches for.
     """
 
     address: str
-    device: str
-    devices: tuple[str, ...]
-    identity: str
+    device: str | None = None
+    directory: str | None = None
+    devices: tuple[str, ...] = ()
+    identities: tuple[str, ...] = ()
+    identity: str | None = None
     size_bytes: int
     facts: dict[str, Any] = Field(default_factory=dict)
     emulated: bool

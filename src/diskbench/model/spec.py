@@ -5,7 +5,9 @@ from typing import Literal
 from pydantic import Field
 
 from diskbench.model.base import Frozen
+from diskbench.model.disk import Acquired
 from diskbench.model.facts import HostFacts
+from diskbench.model.rental import Rental, RentSpec
 
 Filesystem = Literal["none", "ext4", "xfs"]
 TargetKind = Literal["directory", "device"]
@@ -28,11 +30,16 @@ class TargetSpec(Frozen):
 
 
 class Cell(Frozen):
-    """One point to measure: provider × machine × disk × profile × replicate."""
+    """One point to measure: provider × machine × disk × profile × replicate.
+
+    A machine that is there has an `address` (or is this one) and a `target`; one that is rented
+    has `rent`, and its target follows from what was acquired.
+    """
 
     provider: str
     address: str | None = None
     target: TargetSpec
+    rent: RentSpec | None = None
     profile: str
     parameters: tuple[tuple[str, str], ...] = ()
     runs: int = Field(default=1, ge=1)
@@ -109,6 +116,8 @@ class Plan(Frozen):
 
     format: Literal[1] = 1
     diskbench_version: str
+    rental: Rental | None = None
+    acquired: Acquired | None = None
     campaign_id: str
     trial_id: str
     run_ids: tuple[str, ...]

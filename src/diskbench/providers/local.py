@@ -18,13 +18,6 @@ class LocalProvider:
             )
         refuse_replicates(cell)
 
-    def acquire(self, lease_id: str, cell: Cell) -> str:  # noqa: ARG002 - the port's signature
-        """This machine needs no address."""
-        return ""
-
-    def release(self, lease_id: str, address: str) -> None:
-        """Nothing was rented."""
-
 
 def refuse_replicates(cell: Cell) -> None:
     """Raise InvalidValue for a replicate: a machine that is not rented cannot be rented anew."""

@@ -17,11 +17,3 @@ class SshProvider:
                 "--provider ssh needs a machine to measure", advice="add --host USER@HOST[:PORT]"
             )
         refuse_replicates(cell)
-
-    def acquire(self, lease_id: str, cell: Cell) -> str:  # noqa: ARG002 - the port's signature
-        """The address as typed; nothing is rented."""
-        assert cell.address is not None
-        return cell.address
-
-    def release(self, lease_id: str, address: str) -> None:
-        """Nothing was rented."""

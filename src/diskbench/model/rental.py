@@ -1,0 +1,106 @@
+"""What is rented: as typed, as resolved by looking, and where to look for it again."""
+
+from typing import Any
+
+from pydantic import Field
+
+from diskbench.model.base import Frozen
+from diskbench.model.disk import DiskSpec
+
+
+class LabSpec(Frozen):
+    """How a lab host behaves; meaningful for the lab and for emulated clouds on it only.
+
+    `time_scale` divides the capacity of burst buckets and nothing else. `vm_…` cap the sum of all
+    disks of the host. `noise` is the standard deviation of the limits from second to second.
+    """
+
+    style: str | None = None
+    user: str = "root"
+    time_scale: float = Field(default=1.0, ge=1)
+    vm_iops: float | None = Field(default=None, gt=0)
+    vm_throughput_mib_per_s: float | None = Field(default=None, gt=0)
+    noise: float = Field(default=0.0, ge=0, le=1)
+    stall_every_s: float = Field(default=0.0, ge=0)
+    stall_for_s: float = Field(default=0.0, ge=0)
+    seed: int = 0
+
+
+class RentSpec(Frozen):
+    """What to rent, as typed: nothing in it was looked up. None leaves a choice to the provider.
+
+    `disk` is the cloud's own name of a disk type, or `root` and `instance-store` for disks that
+    come with the machine. `count` equal disks are attached; `stripe` makes one RAID 0 of them.
+    `account` names a set of credentials of the SDK's own (an AWS profile), never a secret.
+    """
+
+    disk: str | None = None
+    size_gib: int | None = Field(default=None, ge=1)
+    iops: int | None = Field(default=None, ge=1)
+    throughput_mib_per_s: float | None = Field(default=None, gt=0)
+    count: int = Field(default=1, ge=1)
+    stripe: bool = False
+    region: str | None = None
+    zone: str | None = None
+    instance_type: str | None = None
+    image: str | None = None
+    subnet: str | None = None
+    security_group: str | None = None
+    placement: str | None = None
+    spot: bool = False
+    ssh_cidr: str | None = None
+    account: str | None = None
+    endpoint_url: str | None = None
+    lab: LabSpec = LabSpec()
+
+
+class Scope(Frozen):
+    """Where a lease's things are found again by their tags; nothing secret."""
+
+    provider: str
+    account: str | None = None
+    region: str | None = None
+    endpoint: str | None = None
+
+
+class Rental(Frozen):
+    """What will be rented: a RentSpec resolved by read-only calls, before anything costs money.
+
+    `zones` are tried in order. `offer` says in one line what will be rented, `promise` what its
+    disk promises. `cores` and `memory_bytes` are the machine's, for planning before it exists.
+    `hourly_usd` is None where no price is known. `details` is the provider's own, JSON only, and
+    all that `acquire` needs beside the rest. It names no secret.
+    """
+
+    scope: Scope
+    spec: RentSpec
+    offer: str
+    promise: str = ""
+    zones: tuple[str, ...] = ()
+    instance_type: str | None = None
+    image: str | None = None
+    disk: DiskSpec | None = None
+    cores: int | None = None
+    memory_bytes: int | None = None
+    hourly_usd: float | None = None
+    warnings: tuple[str, ...] = ()
+    details: dict[str, Any] = Field(default_factory=dict)
+
+
+class Claim(Frozen):
+    """Under which name something is rented: every resource carries it (DESIGN.md section 5)."""
+
+    lease_id: str
+    expires_at: float
+    """Unix seconds; after it everything of the lease may be taken away by anybody."""
+    owner: str
+    version: str
+
+
+class Found(Frozen):
+    """What is left of a lease, as listed: `resources` are `kind id` texts, in no order."""
+
+    lease_id: str
+    scope: Scope
+    expires_at: float | None = None
+    resources: tuple[str, ...] = ()

@@ -136,6 +136,18 @@ class Provider(Protocol):
         ...
 
 
+class RentWatch(Protocol):
+    """Who looks on while something is rented."""
+
+    def note(self, text: str) -> None:
+        """Something happened that a person wants to see: `volume vol-0abc is attached`."""
+        ...
+
+    def stopping(self) -> bool:
+        """Whether to give up; asked between calls and while waiting."""
+        ...
+
+
 @runtime_checkable
 class Renter(Provider, Protocol):
     """A provider that makes machines and disks, and gives them back.
@@ -176,18 +188,6 @@ class Renter(Provider, Protocol):
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """Why the lease's machine will not answer any more (`i-0abc was terminated: …`), or None
         while it may. Asked when SSH does not answer."""
-        ...
-
-
-class RentWatch(Protocol):
-    """Who looks on while something is rented."""
-
-    def note(self, text: str) -> None:
-        """Something happened that a person wants to see: `volume vol-0abc is attached`."""
-        ...
-
-    def stopping(self) -> bool:
-        """Whether to give up; asked between calls and while waiting."""
         ...
 
 

@@ -21,8 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from diskbench.catalog.bucket import Demand, seconds_until_empty
 from diskbench.catalog.lookup import limits
 from diskbench.model.disk import Acquired, DiskSpec
+from diskbench.providers.lab import machines
 from diskbench.providers.lab.places import VARIABLE
-from diskbench.providers.lab.provider import LabProvider
 from diskbench.providers.lab.request import LabRequest
 
 GP2 = DiskSpec(type="gp2", size_gib=20)
@@ -30,40 +30,40 @@ AT_ONCE = 8
 """Threads that start hosts: more than there are cores, for each also waits."""
 
 
-def one(provider: LabProvider, repeats: int) -> list[float]:
+def one(repeats: int) -> list[float]:
     """Seconds to start one host, `repeats` times."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        provider.acquire("one", LabRequest(disk=GP2))
+        machines.acquire("one", LabRequest(disk=GP2))
         times.append(time.perf_counter() - start)
-        provider.release("one")
+        machines.release("one")
     return times
 
 
-def many(provider: LabProvider, hosts: int) -> tuple[float, float]:
+def many(hosts: int) -> tuple[float, float]:
     """Seconds to start, and to give back, many hosts at once."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         start = time.perf_counter()
         made = list(
-            pool.map(lambda i: provider.acquire(f"h{i}", LabRequest(disk=GP2)), range(hosts))
+            pool.map(lambda i: machines.acquire(f"h{i}", LabRequest(disk=GP2)), range(hosts))
         )
         up = time.perf_counter() - start
         assert len({host.address for host in made}) == hosts
         start = time.perf_counter()
-        list(pool.map(lambda i: provider.release(f"h{i}"), range(hosts)))
+        list(pool.map(lambda i: machines.release(f"h{i}"), range(hosts)))
         return up, time.perf_counter() - start
 
 
-def cliff(provider: LabProvider, seconds: float) -> dict[str, float]:
+def cliff(seconds: float) -> dict[str, float]:
     """A scaled gp2 disk under random reads: when its rate fell, and when it should have."""
     disk = limits("aws", GP2.type, GP2.size_gib)
     real = seconds_until_empty(disk, Demand(4096))
     assert real is not None
     scale = real / seconds
-    host = provider.acquire("cliff", LabRequest(disk=GP2, time_scale=scale))
+    host = machines.acquire("cliff", LabRequest(disk=GP2, time_scale=scale))
     points = trace(host, seconds + 5)
-    provider.release("cliff")
+    machines.release("cliff")
     burst = statistics.mean(v for at, v in points if seconds * 0.1 < at < seconds * 0.8)
     base = statistics.mean(v for at, v in points if at > seconds + 2)
     # Of five points each: the kernel lets I/O through in slices of a tenth of a second.
@@ -104,14 +104,13 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="diskbench-lab-", dir="/var/tmp") as directory:
         os.environ[VARIABLE] = f"{directory}/lab"
-        provider = LabProvider()
         load = os.getloadavg()[0]
-        times = one(provider, asked.repeats)
+        times = one(asked.repeats)
         print(f"{os.cpu_count()} cores, load {load:.1f}")
         print(f"one host: median {statistics.median(times):.3f} s, slowest {max(times):.3f} s")
-        up, down = many(provider, asked.hosts)
+        up, down = many(asked.hosts)
         print(f"{asked.hosts} at once: {up:.2f} s up, {down:.2f} s down")
-        for name, value in cliff(provider, asked.cliff_s).items():
+        for name, value in cliff(asked.cliff_s).items():
             print(f"cliff {name}: {value:.2f}")
 
 

@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from diskbench.model.disk import Acquired, DiskSpec
-from diskbench.providers.lab import loops
+from diskbench.providers.lab import loops, machines
 from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.places import VARIABLE
-from diskbench.providers.lab.provider import LabProvider
 from diskbench.providers.lab.request import CUSTOM, LabRequest
 from diskbench.providers.lab.throttle import limited_numbers
 
@@ -27,7 +26,7 @@ class Lab:
     """A provider whose hosts lie below `base`."""
 
     base: Path
-    provider: LabProvider
+    machines = machines
 
     def left(self) -> list[str]:
         """Everything of any host that is still on this machine."""
@@ -55,14 +54,13 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     parent = Path(tempfile.mkdtemp(prefix="diskbench-test-lab-", dir="/var/tmp"))
     base = parent / "lab"
     monkeypatch.setenv(VARIABLE, str(base))
-    provider = LabProvider()
     try:
-        yield Lab(base, provider)
+        yield Lab(base)
     finally:
         numbers = {loop.number for loop in loops.find(base)}
-        for lease_id in provider.leases():
-            provider.release(lease_id)
-        left = Lab(base, provider).left()
+        for lease_id in machines.leases():
+            machines.release(lease_id)
+        left = Lab(base).left()
         groups = find_groups()
         if groups.version == 1:
             # Taken again by somebody else meanwhile, a number may be limited once more.

@@ -21,25 +21,25 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_host_is_made_once_and_found_again(lab: Lab) -> None:
-    made = lab.provider.acquire("one", custom())
+    made = lab.machines.acquire("one", custom())
     boot = ssh(made, "stat -c %Y /run/lab")
-    assert lab.provider.acquire("one", custom()) == made
+    assert lab.machines.acquire("one", custom()) == made
     assert ssh(made, "stat -c %Y /run/lab") == boot
     assert made.emulated
 
 
 def test_a_lease_stands_for_one_request_only(lab: Lab) -> None:
-    lab.provider.acquire("one", custom())
+    lab.machines.acquire("one", custom())
     with pytest.raises(InvalidValue, match="asked for otherwise"):
-        lab.provider.acquire("one", custom(iops=100))
+        lab.machines.acquire("one", custom(iops=100))
 
 
 def test_fifty_hosts_start_at_once_and_go_without_a_trace(lab: Lab) -> None:
     with ThreadPoolExecutor(8) as pool:
-        hosts = list(pool.map(lambda i: lab.provider.acquire(f"h{i}", custom()), range(50)))
+        hosts = list(pool.map(lambda i: lab.machines.acquire(f"h{i}", custom()), range(50)))
         names = set(pool.map(lambda host: ssh(host, "uname -n"), hosts))
         assert len({host.address for host in hosts}) == len(names) == 50
-        list(pool.map(lambda i: lab.provider.release(f"h{i}"), range(50)))
+        list(pool.map(lambda i: lab.machines.release(f"h{i}"), range(50)))
     assert lab.left() == []
 
 
@@ -59,7 +59,7 @@ def test_disks_have_their_clouds_names_inside_and_only_there(
 ) -> None:
     spec = DiskSpec(type=disk, size_gib=20)
     request = LabRequest(style=style, disk=spec, volumes=(volume,))  # type: ignore[arg-type]
-    host = lab.provider.acquire("one", request)
+    host = lab.machines.acquire("one", request)
     assert host.device == names[-1]
     for name in names:
         assert ssh(host, f"blockdev --getsize64 {name}").strip() == str(20 * GIB)
@@ -69,7 +69,7 @@ def test_disks_have_their_clouds_names_inside_and_only_there(
 
 
 def test_a_host_sees_its_own_disks_and_processes_only(lab: Lab) -> None:
-    first, second = (lab.provider.acquire(name, custom()) for name in ("one", "two"))
+    first, second = (lab.machines.acquire(name, custom()) for name in ("one", "two"))
     listed = {ssh(host, "lsblk -ndo NAME").strip() for host in (first, second)}
     assert len(listed) == 2
     assert "[listener]" in ssh(first, "ps -o args= -p 1")
@@ -81,14 +81,14 @@ def test_a_host_sees_its_own_disks_and_processes_only(lab: Lab) -> None:
 
 
 def test_an_unprivileged_user_becomes_root_with_sudo(lab: Lab) -> None:
-    host = lab.provider.acquire("one", custom(user="ubuntu"))
+    host = lab.machines.acquire("one", custom(user="ubuntu"))
     assert ssh(host, "id -un; pwd; sudo -n id -u").split() == ["ubuntu", "/home/ubuntu", "0"]
 
 
 def test_the_ssh_host_of_diskbench_reaches_it_and_trusts_its_disk(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = lab.provider.acquire("one", custom(user="ubuntu"))
+    made = lab.machines.acquire("one", custom(user="ubuntu"))
     assert made.ssh is not None
     monkeypatch.setenv("DISKBENCH_SSH_CONFIG", made.ssh.config)
     host = ssh_host(made.address)
@@ -114,25 +114,25 @@ def test_keys_that_were_made_elsewhere_are_the_hosts(lab: Lab, tmp_path: Path) -
         authorized_keys=(tmp_path / "user.pub").read_text(),
         identity_file=str(tmp_path / "user"),
     )
-    host = lab.provider.acquire("one", custom(), keys=keys)
+    host = lab.machines.acquire("one", custom(), keys=keys)
     assert host.ssh is not None
     assert host.ssh.host_key.split() == (tmp_path / "host.pub").read_text().split()[:2]
     assert ssh(host, "id -u") == "0\n"
 
 
 def test_a_host_without_disks_has_none(lab: Lab) -> None:
-    host = lab.provider.acquire("one", LabRequest())
+    host = lab.machines.acquire("one", LabRequest())
     assert host.devices == ()
     assert ssh(host, "ls /sys/block") == ""
 
 
 def test_what_is_not_sold_is_refused_before_anything_is_made(lab: Lab) -> None:
     with pytest.raises(UnknownName, match="gp2"):
-        lab.provider.acquire("one", LabRequest(disk=DiskSpec(type="pg2", size_gib=20)))
+        lab.machines.acquire("one", LabRequest(disk=DiskSpec(type="pg2", size_gib=20)))
     with pytest.raises(InvalidValue, match="too many"):
-        lab.provider.acquire("one", custom(count=28))
+        lab.machines.acquire("one", custom(count=28))
     with pytest.raises(InvalidValue, match="lease id"):
-        lab.provider.acquire("../one", custom())
+        lab.machines.acquire("../one", custom())
     assert not lab.base.exists()
 
 
@@ -151,8 +151,8 @@ def test_a_directory_in_memory_is_refused_where_it_takes_no_direct_io(
     )
     try:
         with refused:
-            assert ssh(lab.provider.acquire("one", custom()), "id -u") == "0\n"
-        lab.provider.release("one")
+            assert ssh(lab.machines.acquire("one", custom()), "id -u") == "0\n"
+        lab.machines.release("one")
         assert list(memory.iterdir()) == []
     finally:
         subprocess.run(["umount", str(memory)], check=True)
@@ -165,16 +165,16 @@ def test_a_host_may_lie_where_it_hides_its_own_directory(
     base = Path(parent) / lab.base.parent.name
     monkeypatch.setenv("DISKBENCH_LAB_DIR", str(base))
     try:
-        assert ssh(lab.provider.acquire("one", LabRequest()), "ls /tmp /var/tmp")
+        assert ssh(lab.machines.acquire("one", LabRequest()), "ls /tmp /var/tmp")
     finally:
-        lab.provider.release("one")
+        lab.machines.release("one")
     assert not base.exists()
 
 
 def test_without_root_or_linux_the_error_says_so(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(HostUnavailable, match="needs root"):
-        lab.provider.check(custom())
+        lab.machines.check(custom())
     monkeypatch.setattr("sys.platform", "darwin")
     with pytest.raises(HostUnavailable, match="needs Linux"):
-        lab.provider.check(custom())
+        lab.machines.check(custom())

@@ -15,7 +15,7 @@ DISK = DiskSpec(type="gp3", size_gib=4)
 
 
 def test_a_disk_comes_and_goes(lab: Lab) -> None:
-    host = lab.provider.acquire("one", LabRequest())
+    host = lab.machines.acquire("one", LabRequest())
     path = plug_in("one", "vol-0abc", DISK, index=2)
     assert plug_in("one", "vol-0abc", DISK, index=2) == path
     assert path == "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0abc"
@@ -34,9 +34,9 @@ def test_a_disk_comes_and_goes(lab: Lab) -> None:
 
 
 def test_a_disk_that_is_plugged_in_goes_with_its_host(lab: Lab) -> None:
-    lab.provider.acquire("one", LabRequest())
+    lab.machines.acquire("one", LabRequest())
     plug_in("one", "vol-0abc", DISK, index=0)
-    lab.provider.release("one")
+    lab.machines.release("one")
     assert lab.left() == []
 
 

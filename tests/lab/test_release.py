@@ -23,10 +23,10 @@ pytestmark = pytest.mark.slow
 CREATE = """
 import sys
 from diskbench.model.disk import DiskSpec
-from diskbench.providers.lab.provider import LabProvider
+from diskbench.providers.lab import machines
 from diskbench.providers.lab.request import LabRequest
 disk = DiskSpec(type="custom", size_gib=1, iops=100)
-LabProvider().acquire(sys.argv[1], LabRequest(disk=disk))
+machines.acquire(sys.argv[1], LabRequest(disk=disk))
 """
 
 
@@ -63,34 +63,34 @@ def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(
 ) -> None:
     kill_creator("one", lambda: POINTS[point](lab.base / "one"))
     # A sweep leaves a host that is complete: its creator was quick.
-    if how == "release" or lab.provider.sweep() == ():
-        lab.provider.release("one")
+    if how == "release" or lab.machines.sweep() == ():
+        lab.machines.release("one")
     assert lab.left() == []
-    host = lab.provider.acquire("one", custom())
+    host = lab.machines.acquire("one", custom())
     assert ssh(host, "id -u") == "0\n"
 
 
 def test_a_half_made_host_is_made_anew(lab: Lab) -> None:
     kill_creator("one", (lab.base / "one" / "orders.json").exists)
-    assert ssh(lab.provider.acquire("one", custom(iops=100)), "id -u") == "0\n"
+    assert ssh(lab.machines.acquire("one", custom(iops=100)), "id -u") == "0\n"
 
 
 def test_a_release_in_the_middle_waits_and_takes_all(lab: Lab) -> None:
-    making = threading.Thread(target=lab.provider.acquire, args=("one", custom()))
+    making = threading.Thread(target=lab.machines.acquire, args=("one", custom()))
     making.start()
     while not (lab.base / "one" / "lease.json").exists():
         assert making.is_alive()
-    lab.provider.release("one")
+    lab.machines.release("one")
     making.join()
-    lab.provider.release("one")
+    lab.machines.release("one")
     assert lab.left() == []
 
 
 def test_release_twice_and_of_nothing(lab: Lab) -> None:
-    lab.provider.acquire("one", custom())
-    lab.provider.release("one")
-    lab.provider.release("one")
-    lab.provider.release("never")
+    lab.machines.acquire("one", custom())
+    lab.machines.release("one")
+    lab.machines.release("one")
+    lab.machines.release("never")
     assert lab.left() == []
 
 
@@ -99,7 +99,7 @@ def test_a_supervisor_that_is_killed_comes_back_with_its_balance(lab: Lab) -> No
     from diskbench.providers.lab.request import LabRequest
 
     request = LabRequest(disk=DiskSpec(type="gp2", size_gib=20))
-    host = lab.provider.acquire("one", request)
+    host = lab.machines.acquire("one", request)
     fio(host, "--rw=randread", "--bs=4k", "--runtime=3", "--time_based")
     group = find_groups().of("one")
     old = processes.supervisor_of(group)
@@ -108,36 +108,36 @@ def test_a_supervisor_that_is_killed_comes_back_with_its_balance(lab: Lab) -> No
     (left,) = balances(report)
     os.kill(old, signal.SIGKILL)
     until(lambda: processes.supervisor_of(group) is None)
-    assert lab.provider.acquire("one", request) == host
+    assert lab.machines.acquire("one", request) == host
     assert processes.supervisor_of(group) not in {None, old}
     (after,) = balances(report)
     assert after <= left + 1000 < 5_400_000
 
 
 def test_a_supervisor_ends_with_its_host(lab: Lab) -> None:
-    lab.provider.acquire("one", custom())
+    lab.machines.acquire("one", custom())
     group = find_groups().of("one")
     init = init_of(group)
     assert init is not None
     os.kill(init, signal.SIGKILL)
     until(lambda: members(group) == ())
-    assert lab.provider.sweep() == ("one",)
+    assert lab.machines.sweep() == ("one",)
     assert lab.left() == []
 
 
 def test_a_host_that_switches_itself_off_is_made_anew(lab: Lab) -> None:
-    host = lab.provider.acquire("one", custom())
+    host = lab.machines.acquire("one", custom())
     group = find_groups().of("one")
     assert host.ssh is not None
     subprocess.run(["ssh", "-F", host.ssh.config, host.address, "kill -TERM 1"], check=False)
     until(lambda: members(group) == ())
-    again = lab.provider.acquire("one", custom())
+    again = lab.machines.acquire("one", custom())
     assert again.address == host.address
     assert ssh(again, "id -u") == "0\n"
 
 
 def test_everything_killed_at_once_under_load_is_given_back(lab: Lab) -> None:
-    host = lab.provider.acquire("one", custom(iops=50))
+    host = lab.machines.acquire("one", custom(iops=50))
     assert host.ssh is not None
     load = f"mkfs.ext4 -q {host.device} && mount {host.device} /mnt && cat /dev/urandom >/mnt/f"
     busy = subprocess.Popen(
@@ -148,26 +148,26 @@ def test_everything_killed_at_once_under_load_is_given_back(lab: Lab) -> None:
         with contextlib.suppress(ProcessLookupError):  # it went with its process 1
             os.kill(pid, signal.SIGKILL)
     busy.wait()
-    lab.provider.release("one")
+    lab.machines.release("one")
     assert lab.left() == []
 
 
 def test_a_sweep_takes_what_expired_and_leaves_the_rest(lab: Lab) -> None:
-    lab.provider.acquire("old", custom(expires_at=1000.0))
-    lab.provider.acquire("new", custom(expires_at=3000.0))
-    lab.provider.acquire("open", custom())
-    assert lab.provider.leases() == {"new": 3000.0, "old": 1000.0, "open": None}
-    assert lab.provider.sweep(now=2000.0) == ("old",)
-    assert set(lab.provider.leases()) == {"new", "open"}
+    lab.machines.acquire("old", custom(expires_at=1000.0))
+    lab.machines.acquire("new", custom(expires_at=3000.0))
+    lab.machines.acquire("open", custom())
+    assert lab.machines.leases() == {"new": 3000.0, "old": 1000.0, "open": None}
+    assert lab.machines.sweep(now=2000.0) == ("old",)
+    assert set(lab.machines.leases()) == {"new", "open"}
 
 
 def test_a_host_is_found_by_its_devices_when_its_directory_is_gone(lab: Lab) -> None:
     import shutil
 
-    lab.provider.acquire("one", custom())
+    lab.machines.acquire("one", custom())
     shutil.rmtree(lab.base)
-    assert set(lab.provider.leases()) == {"one"}
-    assert lab.provider.sweep() == ("one",)
+    assert set(lab.machines.leases()) == {"one"}
+    assert lab.machines.sweep() == ("one",)
     assert lab.left() == []
 
 

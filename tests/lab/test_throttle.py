@@ -25,34 +25,34 @@ SHORT = ("--runtime=4", "--time_based", "--ramp_time=1")
 
 @pytest.mark.parametrize("direction", ["read", "write"])
 def test_random_io_is_held_at_the_iops(lab: Lab, direction: str) -> None:
-    host = lab.provider.acquire("one", custom(iops=500))
+    host = lab.machines.acquire("one", custom(iops=500))
     done = fio(host, f"--rw=rand{direction}", "--bs=4k", *SHORT)
     assert done[f"{direction}_iops"] == pytest.approx(500, rel=0.25)
 
 
 @pytest.mark.parametrize("direction", ["read", "write"])
 def test_large_io_is_held_at_the_throughput(lab: Lab, direction: str) -> None:
-    host = lab.provider.acquire("one", custom(mib_per_s=20))
+    host = lab.machines.acquire("one", custom(mib_per_s=20))
     done = fio(host, f"--rw={direction}", "--bs=256k", *SHORT)
     assert done[f"{direction}_bytes"] == pytest.approx(20 * MIB, rel=0.25)
 
 
 def test_reads_and_writes_share_one_limit(lab: Lab) -> None:
-    host = lab.provider.acquire("one", custom(iops=500))
+    host = lab.machines.acquire("one", custom(iops=500))
     done = fio(host, "--rw=randrw", "--rwmixread=70", "--bs=4k", *SHORT)
     assert 350 < done["read_iops"] + done["write_iops"] < 650
 
 
 def test_reads_and_writes_of_google_have_limits_of_their_own(lab: Lab) -> None:
     disk = DiskSpec(type="pd-standard", size_gib=400)  # 300 reads, 600 writes a second
-    host = lab.provider.acquire("one", LabRequest(style="google", disk=disk))
+    host = lab.machines.acquire("one", LabRequest(style="google", disk=disk))
     done = fio(host, "--rw=randrw", "--rwmixread=50", "--bs=4k", "--size=1g", *SHORT)
     assert done["read_iops"] == pytest.approx(300, rel=0.25)
     assert done["write_iops"] == pytest.approx(300, rel=0.25)
 
 
 def test_a_buffered_write_is_done_when_the_limit_lets_it_be(lab: Lab) -> None:
-    host = lab.provider.acquire("one", custom(mib_per_s=10))
+    host = lab.machines.acquire("one", custom(mib_per_s=10))
     script = (
         f"mkfs.ext4 -q -E lazy_itable_init=0,nodiscard {host.device} && "
         f"mount {host.device} /mnt && sync && date +%s.%N && "
@@ -63,7 +63,7 @@ def test_a_buffered_write_is_done_when_the_limit_lets_it_be(lab: Lab) -> None:
 
 
 def test_a_buffered_read_is_held_too(lab: Lab) -> None:
-    host = lab.provider.acquire("one", custom(mib_per_s=60))
+    host = lab.machines.acquire("one", custom(mib_per_s=60))
     done = fio(
         host, "--rw=read", "--bs=1m", "--direct=0", "--ioengine=psync", "--iodepth=1", *SHORT
     )
@@ -71,7 +71,7 @@ def test_a_buffered_read_is_held_too(lab: Lab) -> None:
 
 
 def test_the_machine_caps_the_sum_of_its_disks(lab: Lab) -> None:
-    host = lab.provider.acquire("one", custom(iops=400, count=2, vm_iops=500))
+    host = lab.machines.acquire("one", custom(iops=400, count=2, vm_iops=500))
     alone = fio(host, "--rw=randread", "--bs=4k", *SHORT)
     both = fio(host, f"--filename={':'.join(host.devices)}", "--rw=randread", "--bs=4k", *SHORT)
     assert alone["read_iops"] == pytest.approx(400, rel=0.25)
@@ -81,7 +81,7 @@ def test_the_machine_caps_the_sum_of_its_disks(lab: Lab) -> None:
 def test_the_burst_ends_at_the_second_the_catalogues_model_says(lab: Lab) -> None:
     scale = 186.2
     request = LabRequest(disk=DiskSpec(type="gp2", size_gib=20), time_scale=scale)
-    host = lab.provider.acquire("one", request)
+    host = lab.machines.acquire("one", request)
     log = ssh(
         host,
         f"cd /tmp && fio --name=t --filename={host.device} --rw=randread --bs=4k --direct=1 "
@@ -105,20 +105,20 @@ def test_the_burst_ends_at_the_second_the_catalogues_model_says(lab: Lab) -> Non
 
 def test_filling_a_disk_spends_nothing_while_credit_is_off(lab: Lab) -> None:
     request = LabRequest(disk=DiskSpec(type="gp2", size_gib=20), time_scale=5400)
-    host = lab.provider.acquire("one", request)  # 1,000 credits: a third of a second
-    lab.provider.set_credit("one", on=False)
+    host = lab.machines.acquire("one", request)  # 1,000 credits: a third of a second
+    lab.machines.set_credit("one", on=False)
     fast = fio(host, "--rw=randread", "--bs=4k", *SHORT)
     assert fast["read_iops"] > 1500
     report = read_report(lab.base / "one" / "report.json")
     assert report is not None
     assert list(report.balances.values()) == [1000]
-    lab.provider.set_credit("one", on=True)
+    lab.machines.set_credit("one", on=True)
     slow = fio(host, "--rw=randread", "--bs=4k", "--ramp_time=2", "--runtime=3", "--time_based")
     assert slow["read_iops"] == pytest.approx(100, rel=0.3)
 
 
 def test_stalls_stop_a_disk_for_a_while(lab: Lab) -> None:
-    host = lab.provider.acquire("one", custom(iops=500, stall_every_s=1, stall_for_s=1, seed=3))
+    host = lab.machines.acquire("one", custom(iops=500, stall_every_s=1, stall_for_s=1, seed=3))
     done = fio(host, "--rw=randread", "--bs=4k", "--runtime=6", "--time_based")
     assert 20 < done["read_iops"] < 450
 

@@ -66,9 +66,10 @@ def build(here: Place, groups: Groups, request: LabRequest, keys: LabKeys | None
     first = disks[0] if disks else None
     acquired = Acquired(
         address=address,
-        device=first.names.best if first else "",
+        device=first.names.best if first else None,
         devices=tuple(disk.names.best for disk in disks),
-        identity=_identity(first) if first else "",
+        identities=tuple(_identity(disk) for disk in disks),
+        identity=_identity(first) if first else None,
         size_bytes=size_bytes(first.loop) if first else 0,
         facts=_facts(request, disks),
         emulated=True,

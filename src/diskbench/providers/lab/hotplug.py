@@ -30,7 +30,7 @@ def plug_in(lease_id: str, volume: str, disk: DiskSpec, *, index: int) -> str:
     """Attach one disk (whatever its `count`) to a running host as number `index`, limited before it
     is seen; returns its path inside. Twice is as once.
 
-    Raises HostUnavailable when there is no such host, and as `LabProvider.check` for the disk.
+    Raises HostUnavailable when there is no such host, and as `machines.check` for the disk.
     """
     init = _init(lease_id)
     with locked(lease_id) as here:

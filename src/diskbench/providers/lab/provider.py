@@ -1,198 +1,159 @@
-"""`--provider lab`: make, find and give back machines that are made of this one."""
+"""`--provider lab` as the engine sees it; the machines themselves are made in machines.py."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
-import sys
-import time
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from diskbench.errors import DiskbenchError, HostUnavailable, InvalidValue, ReleaseFailed
-from diskbench.providers.lab import loops, processes
-from diskbench.providers.lab.build import build, read_record, revive
-from diskbench.providers.lab.demolish import demolish, remove
-from diskbench.providers.lab.disks import read_orders, save_orders
-from diskbench.providers.lab.groups import find_groups, init_of
-from diskbench.providers.lab.names import MAX_DISKS
-from diskbench.providers.lab.places import (
-    base_directory,
-    is_held,
-    lease_ids,
-    locked,
-    place,
-    remove_base,
-)
-from diskbench.providers.lab.request import check_lease_id, check_volume, disk_limits
+from diskbench.catalog.promise import promise
+from diskbench.errors import Interrupted, InvalidValue, UnknownName
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import Found, Rental, Scope
+from diskbench.providers.lab import machines
+from diskbench.providers.lab.names import Style
+from diskbench.providers.lab.request import CUSTOM, LabRequest, disk_limits
+from diskbench.units import MIB
 
 if TYPE_CHECKING:
-    from diskbench.model.disk import Acquired
-    from diskbench.providers.lab.groups import Groups
-    from diskbench.providers.lab.request import LabKeys, LabRequest
+    from collections.abc import Sequence
 
-_PROGRAMS = ("unshare", "mount", "ssh-keygen", "ssh")
+    from diskbench.model.disk import Acquired
+    from diskbench.model.rental import Claim, RentSpec
+    from diskbench.model.spec import Cell
+    from diskbench.ports import RentWatch
+
+STYLES: tuple[Style, ...] = get_args(Style)
+_STYLE_OF_CLOUD: dict[str, Style] = {"aws": "aws-nvme", "azure": "azure", "gcp": "google"}
+_NOT_HERE = (
+    "region", "zone", "instance_type", "image", "subnet", "security_group", "placement",
+    "ssh_cidr", "account", "endpoint_url",
+)  # fmt: skip
+_SCOPE = Scope(provider="lab")
 
 
 class LabProvider:
-    """Hosts on this machine. Everything is found by the lease's name, never by memory."""
+    """Hosts made of this machine, with disks as slow as a cloud's; always marked emulated."""
 
     name = "lab"
 
-    def check(self, request: LabRequest) -> None:
-        """Refuse what can be known without making anything.
+    def check(self, cell: Cell) -> None:
+        """See ports.Provider.check."""
+        machines.check(_request(_spec(cell)))
 
-        Raises HostUnavailable where this machine cannot hold a lab, UnknownName or InvalidValue for
-        a disk that is not sold.
-        """
-        _check_machine(request.user)
-        for volume in request.volumes:
-            check_volume(volume)
-        if request.disk is not None:
-            disk_limits(request.style, request.disk)
-            most = MAX_DISKS[request.style]
-            if request.disk.count > most:
-                raise InvalidValue(
-                    f"{request.disk.count} disks are too many for a {request.style} host",
-                    advice=f"at most {most}",
-                )
+    def resolve(self, cell: Cell) -> Rental:
+        """See ports.Renter.resolve. Nothing is looked up: the lab is this machine."""
+        spec = _spec(cell)
+        request = _request(spec)
+        assert request.disk is not None
+        disk = request.disk
+        return Rental(
+            scope=_SCOPE,
+            spec=spec,
+            offer=f"a lab host on this machine with {_disk_words(disk)} ({request.style})",
+            promise=promise(disk_limits(request.style, disk), request.time_scale),
+            disk=disk,
+            cores=os.cpu_count(),
+            memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            hourly_usd=0.0,
+            details=request.model_dump(mode="json", exclude={"expires_at"}),
+        )
 
-    def acquire(
-        self, lease_id: str, request: LabRequest, *, keys: LabKeys | None = None
-    ) -> Acquired:
-        """The host of `lease_id`, made or found; twice is as once.
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.Renter.acquire."""
+        if watch.stopping():
+            raise Interrupted("stopped before the lab host was made")
+        request = LabRequest.model_validate({**rental.details, "expires_at": claim.expires_at})
+        acquired = machines.acquire(claim.lease_id, request)
+        watch.note(f"lab host {acquired.address} is up with {acquired.device}")
+        return acquired
 
-        A host that was left half made, or that is off, is made anew. Raises InvalidValue
-        when the lease already stands for something else, HostUnavailable when it cannot be made;
-        nothing is left then.
-        """
-        check_lease_id(lease_id)
-        self.check(request)
-        groups = find_groups()
-        with locked(lease_id) as here:
-            record = read_record(here)
-            if record is not None and record.request != request:
-                raise InvalidValue(
-                    f"lease {lease_id} is of a lab host that was asked for otherwise",
-                    advice=f"give it back first: diskbench gc {lease_id}",
-                )
-            if record is not None and record.acquired and revive(here, groups):
-                return record.acquired
-            demolish(here, groups)
-            try:
-                return build(here, groups, request, keys)
-            except BaseException:
-                with contextlib.suppress(DiskbenchError):
-                    demolish(here, groups)
-                    remove(here)
-                raise
+    def release(self, lease_id: str, scope: Scope) -> None:  # noqa: ARG002 - there is one lab
+        """See ports.Renter.release."""
+        machines.release(lease_id)
 
-    def release(self, lease_id: str, address: str = "") -> None:  # noqa: ARG002 - the port's
-        """Take away everything of the lease; nothing there is as well.
+    def found(self, scope: Scope) -> Sequence[Found]:  # noqa: ARG002 - there is one lab
+        """See ports.Renter.found."""
+        return [
+            Found(lease_id=lease_id, scope=_SCOPE, expires_at=expires, resources=("lab host",))
+            for lease_id, expires in sorted(machines.leases().items())
+        ]
 
-        Waits for an `acquire` of the same lease that is under way. Raises ReleaseFailed naming what
-        is left.
-        """
-        check_lease_id(lease_id)
-        groups = find_groups()
-        if lease_id not in _known(groups):
-            return
-        with locked(lease_id) as here:
-            try:
-                demolish(here, groups)
-                remove(here)
-            except OSError as error:
-                raise ReleaseFailed(
-                    f"lab host {lease_id} was not given back: {error}",
-                    advice=f"then try again: diskbench gc {lease_id}",
-                ) from error
-        remove_base()
-
-    def leases(self) -> dict[str, float | None]:
-        """Every lease of which anything is left on this machine, and when it expires (Unix
-        seconds); None where that is not known."""
-        groups = find_groups()
-        found = {}
-        for lease_id in _known(groups):
-            record = read_record(place(lease_id))
-            found[lease_id] = record.request.expires_at if record else None
-        return found
-
-    def sweep(self, *, now: float | None = None) -> tuple[str, ...]:
-        """Release every lease that expired, was left half made, or has lost its record; returns
-        them. Others are left to whoever uses them. Raises ReleaseFailed after trying all."""
-        now = time.time() if now is None else now
-        groups = find_groups()
-        swept, failures = [], []
-        for lease_id in _known(groups):
-            if not _is_stale(lease_id, groups, now):
-                continue
-            try:
-                self.release(lease_id)
-                swept.append(lease_id)
-            except ReleaseFailed as error:
-                failures.append(error)
-        if failures:
-            raise ReleaseFailed(
-                "; ".join(error.message for error in failures), advice=failures[0].advice
-            )
-        return tuple(swept)
+    def gone(self, lease_id: str, scope: Scope) -> str | None:  # noqa: ARG002 - there is one lab
+        """See ports.Renter.gone."""
+        return None if machines.is_up(lease_id) else f"lab host {lease_id} was switched off"
 
     def set_credit(self, lease_id: str, *, on: bool) -> None:
-        """Let the buckets of the lease's disks move, or hold them: while off, I/O spends nothing
-        and disks run as with a full bucket. In force when this returns; twice is as once.
-
-        Raises HostUnavailable when there is no such host, or its supervisor does not answer.
-        """
-        with locked(lease_id) as here:
-            if not here.orders.exists():
-                remove(here)
-                raise HostUnavailable(
-                    f"there is no lab host {lease_id}", advice="look with: diskbench gc --dry-run"
-                )
-            orders = read_orders(here)
-            if orders.credit != on:
-                save_orders(here, replace(orders, credit=on, generation=orders.generation + 1))
-            processes.await_orders(here)
+        """See ports.HoldsCredit.set_credit."""
+        machines.set_credit(lease_id, on=on)
 
 
-def _check_machine(user: str) -> None:
-    if sys.platform != "linux":
-        raise HostUnavailable(
-            f"--provider lab needs Linux, this is {sys.platform}",
-            advice="run it in a Linux virtual machine, or use --provider ssh",
+def _spec(cell: Cell) -> RentSpec:
+    spec = cell.rent
+    if spec is None or spec.disk is None:
+        raise InvalidValue(
+            "--provider lab needs a disk to make",
+            advice="add --disk TYPE --size GIB, as: --disk gp2 --size 20",
         )
-    if os.geteuid() != 0:
-        raise HostUnavailable(
-            "--provider lab needs root: it makes namespaces and loop devices",
-            advice="run it with sudo",
+    for name in _NOT_HERE:
+        if (value := getattr(spec, name)) is not None:
+            flag = f"--{name.replace('_', '-')}"
+            raise InvalidValue(f"{flag} {value} does not go with --provider lab", advice="leave it")
+    if spec.spot:
+        raise InvalidValue("--spot does not go with --provider lab", advice="leave it out")
+    if spec.count > 1 or spec.stripe:
+        raise InvalidValue(
+            f"--count {spec.count}: a lab host has no RAID to stripe disks with",
+            advice="measure one disk, or stripe on a provider with machines of its own",
         )
-    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
-    if processes.sshd_path() is None:
-        missing.append("sshd")
-    if user != "root" and shutil.which("sudo") is None:
-        missing.append("sudo")
-    if missing:
-        raise HostUnavailable(
-            f"--provider lab needs {', '.join(missing)}",
-            advice="on Debian: apt-get install openssh-server openssh-client util-linux sudo",
-        )
+    return spec
 
 
-def _known(groups: Groups) -> tuple[str, ...]:
-    """Every lease of which there is a directory, a group or a loop device."""
-    base = base_directory()
-    on_loops = {loop.image.relative_to(base).parts[0] for loop in loops.find(base)}
-    return tuple(sorted({*lease_ids(), *groups.lease_ids(), *on_loops}))
+def _request(spec: RentSpec) -> LabRequest:
+    assert spec.disk is not None
+    if spec.size_gib is None:
+        raise InvalidValue(f"--disk {spec.disk} needs a size", advice="add --size GIB")
+    lab = spec.lab
+    return LabRequest(
+        style=_style(lab.style, spec.disk),
+        disk=DiskSpec(
+            type=spec.disk,
+            size_gib=spec.size_gib,
+            iops=spec.iops,
+            throughput_mib_per_s=spec.throughput_mib_per_s,
+        ),
+        user=lab.user,
+        time_scale=lab.time_scale,
+        vm_iops=lab.vm_iops,
+        vm_bytes_per_s=lab.vm_throughput_mib_per_s and lab.vm_throughput_mib_per_s * MIB,
+        noise=lab.noise,
+        stall_every_s=lab.stall_every_s,
+        stall_for_s=lab.stall_for_s,
+        seed=lab.seed,
+    )
 
 
-def _is_stale(lease_id: str, groups: Groups, now: float) -> bool:
-    here = place(lease_id)
-    if is_held(here):
-        return False
-    record = read_record(here)
-    if record is None or record.acquired is None:
-        return True
-    expires = record.request.expires_at
-    return (expires is not None and expires < now) or init_of(groups.of(lease_id)) is None
+def _style(typed: str | None, disk_type: str) -> Style:
+    """The style typed, else that of the cloud that sells the disk type."""
+    from diskbench.catalog.lookup import disk_types
+
+    if typed is not None:
+        for style in STYLES:
+            if style == typed:
+                return style
+        raise UnknownName("lab style", typed, STYLES)
+    if disk_type == CUSTOM:
+        return "aws-nvme"
+    sold = {cloud: disk_types(cloud) for cloud in _STYLE_OF_CLOUD}
+    for cloud, types in sold.items():
+        if disk_type in types:
+            return _STYLE_OF_CLOUD[cloud]
+    raise UnknownName(
+        "disk type", disk_type, [CUSTOM, *(t for types in sold.values() for t in types)]
+    )
+
+
+def _disk_words(disk: DiskSpec) -> str:
+    words = f"{disk.type} of {disk.size_gib} GiB"
+    words += f", {disk.iops:,} IOPS" if disk.iops else ""
+    words += f", {disk.throughput_mib_per_s:g} MiB/s" if disk.throughput_mib_per_s else ""
+    return words

@@ -1,0 +1,209 @@
+"""Lab hosts by lease: make, find and give back machines that are made of this one.
+
+Everything is found by the lease's name, never by memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, HostUnavailable, InvalidValue, ReleaseFailed
+from diskbench.providers.lab import loops, processes
+from diskbench.providers.lab.build import build, read_record, revive
+from diskbench.providers.lab.demolish import demolish, remove
+from diskbench.providers.lab.disks import read_orders, save_orders
+from diskbench.providers.lab.groups import find_groups, init_of
+from diskbench.providers.lab.names import MAX_DISKS
+from diskbench.providers.lab.places import (
+    base_directory,
+    is_held,
+    lease_ids,
+    locked,
+    place,
+    remove_base,
+)
+from diskbench.providers.lab.request import check_lease_id, check_volume, disk_limits
+
+if TYPE_CHECKING:
+    from diskbench.model.disk import Acquired
+    from diskbench.providers.lab.groups import Groups
+    from diskbench.providers.lab.request import LabKeys, LabRequest
+
+_PROGRAMS = ("unshare", "mount", "ssh-keygen", "ssh")
+
+
+def check(request: LabRequest) -> None:
+    """Refuse what can be known without making anything.
+
+    Raises HostUnavailable where this machine cannot hold a lab, UnknownName or InvalidValue for
+    a disk that is not sold.
+    """
+    _check_machine(request.user)
+    for volume in request.volumes:
+        check_volume(volume)
+    if request.disk is not None:
+        disk_limits(request.style, request.disk)
+        most = MAX_DISKS[request.style]
+        if request.disk.count > most:
+            raise InvalidValue(
+                f"{request.disk.count} disks are too many for a {request.style} host",
+                advice=f"at most {most}",
+            )
+
+
+def acquire(lease_id: str, request: LabRequest, *, keys: LabKeys | None = None) -> Acquired:
+    """The host of `lease_id`, made or found; twice is as once.
+
+    A host that was left half made, or that is off, is made anew. Raises InvalidValue
+    when the lease already stands for something else, HostUnavailable when it cannot be made;
+    nothing is left then.
+    """
+    check_lease_id(lease_id)
+    check(request)
+    groups = find_groups()
+    with locked(lease_id) as here:
+        record = read_record(here)
+        if record is not None and not _same(record.request, request):
+            raise InvalidValue(
+                f"lease {lease_id} is of a lab host that was asked for otherwise",
+                advice=f"give it back first: diskbench gc {lease_id}",
+            )
+        if record is not None and record.acquired and revive(here, groups):
+            return record.acquired
+        demolish(here, groups)
+        try:
+            return build(here, groups, request, keys)
+        except BaseException:
+            with contextlib.suppress(DiskbenchError):
+                demolish(here, groups)
+                remove(here)
+            raise
+
+
+def release(lease_id: str) -> None:
+    """Take away everything of the lease; nothing there is as well.
+
+    Waits for an `acquire` of the same lease that is under way. Raises ReleaseFailed naming what
+    is left.
+    """
+    check_lease_id(lease_id)
+    groups = find_groups()
+    if lease_id not in _known(groups):
+        return
+    with locked(lease_id) as here:
+        try:
+            demolish(here, groups)
+            remove(here)
+        except OSError as error:
+            raise ReleaseFailed(
+                f"lab host {lease_id} was not given back: {error}",
+                advice=f"then try again: diskbench gc {lease_id}",
+            ) from error
+    remove_base()
+
+
+def leases() -> dict[str, float | None]:
+    """Every lease of which anything is left on this machine, and when it expires (Unix
+    seconds); None where that is not known."""
+    groups = find_groups()
+    found = {}
+    for lease_id in _known(groups):
+        record = read_record(place(lease_id))
+        found[lease_id] = record.request.expires_at if record else None
+    return found
+
+
+def sweep(*, now: float | None = None) -> tuple[str, ...]:
+    """Release every lease that expired, was left half made, or has lost its record; returns
+    them. Others are left to whoever uses them. Raises ReleaseFailed after trying all."""
+    now = time.time() if now is None else now
+    groups = find_groups()
+    swept, failures = [], []
+    for lease_id in _known(groups):
+        if not _is_stale(lease_id, groups, now):
+            continue
+        try:
+            release(lease_id)
+            swept.append(lease_id)
+        except ReleaseFailed as error:
+            failures.append(error)
+    if failures:
+        raise ReleaseFailed(
+            "; ".join(error.message for error in failures), advice=failures[0].advice
+        )
+    return tuple(swept)
+
+
+def is_up(lease_id: str) -> bool:
+    """Whether the host of a lease runs."""
+    return init_of(find_groups().of(lease_id)) is not None
+
+
+def set_credit(lease_id: str, *, on: bool) -> None:
+    """Let the buckets of the lease's disks move, or hold them: while off, I/O spends nothing
+    and disks run as with a full bucket. In force when this returns; twice is as once.
+
+    Raises HostUnavailable when there is no such host, or its supervisor does not answer.
+    """
+    with locked(lease_id) as here:
+        if not here.orders.exists():
+            remove(here)
+            raise HostUnavailable(
+                f"there is no lab host {lease_id}", advice="look with: diskbench gc --dry-run"
+            )
+        orders = read_orders(here)
+        if orders.credit != on:
+            save_orders(here, replace(orders, credit=on, generation=orders.generation + 1))
+        processes.await_orders(here)
+
+
+def _same(made: LabRequest, asked: LabRequest) -> bool:
+    """Whether two requests are for the same host; a lease may be asked for again for longer."""
+    return made.model_copy(update={"expires_at": asked.expires_at}) == asked
+
+
+def _check_machine(user: str) -> None:
+    if sys.platform != "linux":
+        raise HostUnavailable(
+            f"--provider lab needs Linux, this is {sys.platform}",
+            advice="run it in a Linux virtual machine, or use --provider ssh",
+        )
+    if os.geteuid() != 0:
+        raise HostUnavailable(
+            "--provider lab needs root: it makes namespaces and loop devices",
+            advice="run it with sudo",
+        )
+    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
+    if processes.sshd_path() is None:
+        missing.append("sshd")
+    if user != "root" and shutil.which("sudo") is None:
+        missing.append("sudo")
+    if missing:
+        raise HostUnavailable(
+            f"--provider lab needs {', '.join(missing)}",
+            advice="on Debian: apt-get install openssh-server openssh-client util-linux sudo",
+        )
+
+
+def _known(groups: Groups) -> tuple[str, ...]:
+    """Every lease of which there is a directory, a group or a loop device."""
+    base = base_directory()
+    on_loops = {loop.image.relative_to(base).parts[0] for loop in loops.find(base)}
+    return tuple(sorted({*lease_ids(), *groups.lease_ids(), *on_loops}))
+
+
+def _is_stale(lease_id: str, groups: Groups, now: float) -> bool:
+    here = place(lease_id)
+    if is_held(here):
+        return False
+    record = read_record(here)
+    if record is None or record.acquired is None:
+        return True
+    expires = record.request.expires_at
+    return (expires is not None and expires < now) or init_of(groups.of(lease_id)) is None

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from diskbench.model.disk import Acquired
+from pydantic import SecretBytes
+
+from diskbench.model.disk import Acquired, SshAccess
 from diskbench.model.rental import Claim, Found, Rental, Scope
 from diskbench.model.spec import Cell
 
@@ -145,6 +147,16 @@ class RentWatch(Protocol):
 
     def stopping(self) -> bool:
         """Whether to give up; asked between calls and while waiting."""
+        ...
+
+    def host(self, access: SshAccess, address: str) -> Host:
+        """The machine at `address`, reached and verified by `access`; connects at first use. The
+        caller closes it."""
+        ...
+
+    def secret(self) -> SecretBytes:
+        """What the keys of leases derive from: the same for every process that may take a lease
+        over. Raises InvalidValue when there is none that can be used."""
         ...
 
 

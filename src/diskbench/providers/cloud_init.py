@@ -1,0 +1,142 @@
+"""What a rented guest is told for its first boot: cloud-config, from the lease's own facts. Pure.
+
+The modules used and what they promise are cloud-init's, "Module reference" (docs.cloud-init.io,
+21 November 2026): SSH (`ssh_keys`, `ssh_deletekeys`, `disable_root`), Set Passwords
+(`ssh_pwauth`), Users and Groups (`user` overrides the image's default user), Bootcmd (early, in
+the network stage; `cloud-init-per instance` makes it once), Runcmd (in the final stage, "Boot
+stages": after SSH is up). Its own `packages` is not used: it tries once and does not say how it
+ended.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import Field, SecretStr
+
+from diskbench.errors import InvalidValue
+from diskbench.model.base import Frozen
+from diskbench.providers.scripts import script
+
+MAX_USER_DATA_BYTES = 16_384
+"""EC2 takes 16 KB before encoding (EC2 User Guide, "Run commands when you launch an EC2 instance
+with user data input", 2026); the others take more."""
+UPTIME_LIMIT_S = 86_400.0
+"""How long a guest may be up where nobody says otherwise, whatever its clock says; our choice."""
+_END_OF_TIME = 4_102_444_800.0
+"""2100-01-01: what comes later is a mistake."""
+
+
+class GuestSpec(Frozen):
+    """What a guest needs to know. `user` is the image's default user, `host_key_private` an OpenSSH
+    ed25519 key that the controller made, `authorized_key` the lease's user key.
+
+    `expires_at` (Unix seconds) and `uptime_limit_s` (since each boot) are when the guest powers
+    itself off, by whichever comes first; the second holds when the clock is wrong.
+    """
+
+    hostname: str = Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
+    user: str = Field(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")
+    host_key_private: SecretStr
+    host_key_public: str = Field(pattern=r"^ssh-ed25519 [A-Za-z0-9+/=]+( [ -~]+)?$")
+    authorized_key: str = Field(pattern=r"^ssh-[a-z0-9@.-]+ [A-Za-z0-9+/=]+( [ -~]+)?$")
+    expires_at: float = Field(gt=0, lt=_END_OF_TIME)
+    packages: tuple[str, ...] = ("fio",)
+    uptime_limit_s: float = Field(default=UPTIME_LIMIT_S, gt=0)
+
+
+def user_data(guest: GuestSpec) -> str:
+    """The cloud-config of `guest`. It holds a private key: it is as secret as the key, and on most
+    clouds every process in the guest can read it, which is why the key serves one lease only.
+
+    Raises InvalidValue when it is more than every cloud takes, or names no package of that name.
+    """
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Text of several lines as it is written, for whoever has to read it."""
+
+    def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+        style = "|" if "\n" in value else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    written = "#cloud-config\n" + yaml.dump(
+        _config(guest), Dumper=Dumper, sort_keys=False, width=1000
+    )
+    size = len(written.encode())
+    if size > MAX_USER_DATA_BYTES:
+        raise InvalidValue(
+            f"the user data of {guest.hostname} has {size:,} bytes, "
+            f"more than the {MAX_USER_DATA_BYTES:,} that EC2 takes",
+            advice=f"name fewer packages than {len(guest.packages)}",
+        )
+    return written
+
+
+def extend_timer(expires_at: float, *, left_s: float | None = None) -> str:
+    """A script that moves the guest's dead-man's switch to `expires_at`, earlier or later; to be
+    run as root over SSH, any number of times. It survives a reboot.
+
+    `left_s` is how long the controller still wants the guest, by its own clock: the limit on the
+    guest's uptime moves there, too. The script ends with 0 when the timer is armed, with 3 where
+    there is none (a machine that was not made by `user_data`), where it changes nothing.
+    """
+    left = "" if left_s is None else str(math.ceil(left_s))
+    given = f"{_moment(expires_at)}left={left}\n"
+    return given + script("extend.sh") + script("deadman.sh")
+
+
+def ready_script() -> str:
+    """A script that prints how far the guest's preparation is: one line, `ready`, `waiting` or
+    `failed WHY`. Needs no root."""
+    return script("ready.sh")
+
+
+def _config(guest: GuestSpec) -> dict[str, Any]:
+    for package in guest.packages:
+        if not _is_package(package):
+            raise InvalidValue(f"{package!r} is no name of a package")
+    packages = shlex.quote(" ".join(guest.packages))
+    limit = f"limit={math.ceil(guest.uptime_limit_s)}\n"
+    deadman = _moment(guest.expires_at) + limit + script("deadman.sh")
+    root = guest.user == "root"
+    return {
+        "hostname": guest.hostname,
+        # sudo looks its own host up, and waits for a name server that does not know it.
+        "manage_etc_hosts": "localhost",
+        **({} if root else {"user": guest.user}),
+        "disable_root": not root,
+        "ssh_pwauth": False,
+        "ssh_deletekeys": True,
+        "ssh_genkeytypes": ["ed25519"],
+        "ssh_keys": {
+            "ed25519_private": guest.host_key_private.get_secret_value(),
+            "ed25519_public": guest.host_key_public,
+        },
+        "ssh_authorized_keys": [guest.authorized_key],
+        "bootcmd": [
+            # Once only: at later boots the timer is there, and may have been moved.
+            ["cloud-init-per", "instance", "diskbench-deadman", "sh", "-c", deadman],
+            ["sh", "-c", script("quiet.sh")],
+        ],
+        "runcmd": [["sh", "-c", f"packages={packages}\n" + script("prepare.sh")]],
+    }
+
+
+def _moment(expires_at: float) -> str:
+    """Shell assignments of a moment: for the shell, and as systemd.time(7) writes it."""
+    if not 0 < expires_at < _END_OF_TIME:
+        raise InvalidValue(f"a lease cannot end at {expires_at!r} (Unix seconds)")
+    seconds = math.ceil(expires_at)
+    calendar = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return f"expires={seconds}\ncalendar='{calendar}'\n"
+
+
+def _is_package(name: str) -> bool:
+    """Debian Policy 5.6.1 and RPM's names, as far as both go."""
+    allowed = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-._")
+    return bool(name) and name[0].isalnum() and set(name) <= allowed

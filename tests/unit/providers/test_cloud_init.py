@@ -1,0 +1,171 @@
+"""What a guest is told for its first boot."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr, ValidationError
+
+from diskbench.errors import InvalidValue
+from diskbench.providers.cloud_init import (
+    MAX_USER_DATA_BYTES,
+    GuestSpec,
+    extend_timer,
+    ready_script,
+    user_data,
+)
+
+GOLDEN = Path(__file__).parents[2] / "cases" / "cloud_init" / "ubuntu.yaml"
+PRIVATE = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA==\n-----END OPENSSH PRIVATE KEY-----\n"
+
+
+def guest(**changes):
+    given = {
+        "hostname": "diskbench-01jd0000000000000000000000-vm",
+        "user": "ubuntu",
+        "host_key_private": SecretStr(PRIVATE),
+        "host_key_public": "ssh-ed25519 AAAAC3NzaHost",
+        "authorized_key": "ssh-ed25519 AAAAC3NzaUser",
+        "expires_at": 1_795_272_000.25,
+        "packages": ("fio", "mdadm"),
+    }
+    return GuestSpec(**given | changes)
+
+
+def told(**changes):
+    return yaml.safe_load(user_data(guest(**changes)))
+
+
+def test_user_data_is_what_was_reviewed():
+    assert user_data(guest()) == GOLDEN.read_text()
+
+
+def test_the_first_line_says_what_it_is():
+    assert user_data(guest()).startswith("#cloud-config\n")
+
+
+def test_the_only_host_key_is_ours():
+    config = told()
+    assert config["ssh_keys"] == {
+        "ed25519_private": PRIVATE,
+        "ed25519_public": "ssh-ed25519 AAAAC3NzaHost",
+    }
+    assert config["ssh_deletekeys"] is True
+    assert config["ssh_genkeytypes"] == ["ed25519"]
+
+
+def test_nobody_logs_in_by_password_or_as_root():
+    config = told()
+    assert config["ssh_pwauth"] is False
+    assert config["disable_root"] is True
+    assert config["ssh_authorized_keys"] == ["ssh-ed25519 AAAAC3NzaUser"]
+
+
+def test_root_may_log_in_where_root_is_the_user():
+    config = told(user="root")
+    assert config["disable_root"] is False
+    assert "user" not in config
+
+
+def test_the_same_guest_is_told_the_same_byte_for_byte():
+    assert user_data(guest()) == user_data(guest())
+
+
+def test_the_switch_is_armed_in_the_earliest_stage_and_once_only():
+    first = told()["bootcmd"][0]
+    assert first[:5] == ["cloud-init-per", "instance", "diskbench-deadman", "sh", "-c"]
+    assert "expires=1795272001\ncalendar='2026-11-21 14:40:01 UTC'\nlimit=86400\n" in first[5]
+
+
+@pytest.mark.parametrize("script", [0, 1, 2, 3, 4])
+def test_every_script_is_sound_shell(script, tmp_path):
+    config = told()
+    scripts = [entry[-1] for entry in (*config["bootcmd"], *config["runcmd"])]
+    scripts += [extend_timer(1_795_272_000, left_s=60), ready_script()]
+    assert len(scripts) == 5
+    path = tmp_path / "script.sh"
+    path.write_text(scripts[script])
+    done = subprocess.run(
+        ["shellcheck", "--shell=sh", "--exclude=SC2034", str(path)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == ""
+
+
+def test_more_than_ec2_takes_is_refused_with_both_figures():
+    packages = tuple(f"a-package-of-a-long-name-{n:04}" for n in range(500))
+    with pytest.raises(InvalidValue, match=r"has 1\d,\d{3} bytes, more than the 16,384"):
+        user_data(guest(packages=packages))
+
+
+def test_there_is_room_for_real_keys_and_more():
+    assert len(user_data(guest()).encode()) < MAX_USER_DATA_BYTES / 2
+
+
+@pytest.mark.parametrize("package", ["fio; reboot", "$(id)", "", "-y", "a b", "fio\n"])
+def test_what_is_no_package_name_is_refused(package):
+    with pytest.raises(InvalidValue, match="no name of a package"):
+        user_data(guest(packages=(package,)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hostname": "-box"},
+        {"hostname": "box.example.com"},
+        {"hostname": "x" * 64},
+        {"user": "Robert'); DROP"},
+        {"host_key_public": "ssh-rsa AAAA"},
+        {"authorized_key": "ssh-ed25519 AAAA\nssh-ed25519 BBBB"},
+        {"expires_at": 0},
+        {"expires_at": 1e12},
+        {"expires_at": float("nan")},
+        {"uptime_limit_s": 0},
+    ],
+)
+def test_a_guest_that_cannot_be_is_refused(changes):
+    with pytest.raises(ValidationError):
+        guest(**changes)
+
+
+def test_the_private_key_never_shows():
+    for shown in (repr(guest()), str(guest()), guest().model_dump_json()):
+        assert PRIVATE.splitlines()[1] not in shown
+
+
+@given(
+    private=st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"))).map(
+        lambda text: f"{text}\n{text}\n"
+    ),
+    comment=st.from_regex(r"[ -~]*", fullmatch=True),
+)
+def test_whatever_the_keys_hold_arrives_unchanged(private, comment):
+    key = f"ssh-ed25519 AAAA {comment}x"
+    config = told(host_key_private=SecretStr(private), authorized_key=key)
+    assert config["ssh_keys"]["ed25519_private"] == private
+    assert config["ssh_authorized_keys"] == [key]
+
+
+@given(st.floats(min_value=1, max_value=4_102_444_799))
+def test_the_timer_never_goes_off_before_the_lease_ends(expires_at):
+    moment = re.search(r"^expires=(\d+)$", extend_timer(expires_at), re.M)
+    assert 0 <= int(moment[1]) - expires_at < 1
+
+
+@pytest.mark.parametrize("expires_at", [0, -1, 5e9, float("nan"), float("inf")])
+def test_a_lease_that_ends_at_no_time_is_refused(expires_at):
+    with pytest.raises(InvalidValue, match="cannot end at"):
+        extend_timer(expires_at)
+
+
+def test_a_machine_without_a_switch_is_given_none():
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /etc/systemd && exec sh -s"],
+        input=extend_timer(1_795_272_000), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "no dead-man's switch" in done.stderr

@@ -1,0 +1,295 @@
+"""The keys of a lease, and how to reach its machine with them and with nothing else.
+
+User key and host key are ephemeral ed25519 keys that derive from one secret and the lease's id, so
+that any controller with the secret can take a lease over and nothing has to be stored. The machine
+is given its host key (cloud_init.py) and is verified by it: never trust on first use.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import struct
+import subprocess
+import textwrap
+from typing import TYPE_CHECKING
+
+from pydantic import SecretBytes, SecretStr
+
+from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.model.base import Frozen
+from diskbench.model.disk import SshAccess
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SECRET_VARIABLE = "DISKBENCH_SECRET"  # noqa: S105 - the variable's name
+"""Holds the secret itself: what a shared secret file holds, for workers without one."""
+CONFIG_VARIABLE = "DISKBENCH_SSH_CONFIG"
+"""An OpenSSH configuration to use in place of ~/.ssh/config; hosts/ssh_config.py."""
+MIN_SECRET_BYTES = 32
+CONNECT_TIMEOUT_S = 10
+"""How long one attempt to connect may take; our choice."""
+_ROUTE = (
+    "hostname", "port", "proxycommand", "proxyjump", "proxyusefdpass", "addressfamily",
+    "bindaddress", "bindinterface",
+)  # fmt: skip
+"""What of the user's own configuration applies to a rented machine: how to get there."""
+
+
+class LeaseKeys(Frozen):
+    """Both keys of a lease: OpenSSH private keys, and public lines without a comment."""
+
+    user_private: SecretStr
+    user_public: str
+    host_private: SecretStr
+    host_public: str
+
+
+def load_secret(file: Path, environ: Mapping[str, str] | None = None) -> SecretBytes:
+    """The secret that keys derive from: DISKBENCH_SECRET, else `file`, made at first use.
+
+    Raises InvalidValue when it is too short, or when others can read the file.
+    """
+    named = (os.environ if environ is None else environ).get(SECRET_VARIABLE)
+    if named:
+        return _long_enough(named.encode(), SECRET_VARIABLE)
+    try:
+        if not file.exists():
+            _make_secret(file)
+        seen = file.stat()
+        if seen.st_mode & 0o077 or seen.st_uid not in {0, os.geteuid()}:
+            raise InvalidValue(
+                f"{file} can be read or was made by others (mode {seen.st_mode & 0o777:03o}, "
+                f"user {seen.st_uid})",
+                advice=f"if nobody has seen it: chmod 600 {file}; else give back what is rented "
+                "(diskbench gc), then remove it for a new one",
+            )
+        return _long_enough(file.read_bytes(), str(file))
+    except OSError as error:
+        raise InvalidValue(
+            f"the secret {file} cannot be used: {error.strerror}",
+            advice=f"correct that, or set {SECRET_VARIABLE}",
+        ) from error
+
+
+def lease_keys(secret: SecretBytes, lease_id: str) -> LeaseKeys:
+    """The keys of a lease: the same for the same secret and id, byte for byte.
+
+    HKDF-SHA256 (RFC 5869) gives each ed25519 seed; its `info` says which key of which lease.
+    """
+    user_private, user_public = _key(secret, "user", lease_id)
+    host_private, host_public = _key(secret, "host", lease_id)
+    return LeaseKeys(
+        user_private=user_private,
+        user_public=user_public,
+        host_private=host_private,
+        host_public=host_public,
+    )
+
+
+def write_access(
+    lease_id: str,
+    keys: LeaseKeys,
+    directory: Path,
+    *,
+    address: str,
+    user: str,
+    port: int | None = None,
+    proxy_command: str | None = None,
+) -> SshAccess:
+    """Write what any OpenSSH client needs for `ssh -F config ADDRESS` (or LEASE_ID) to `directory`.
+
+    Key, user and trust are the lease's alone: whatever the user's own configuration adds for other
+    hosts (identities, forwardings, certificates) is not offered to a rented machine. How to get
+    there is the user's: HostName, ProxyCommand, ProxyJump and the like that ~/.ssh/config (or
+    DISKBENCH_SSH_CONFIG) has for `address` now; `port` and `proxy_command` go before those. Hosts
+    on the way are reached by the user's configuration. Twice is as once.
+
+    Raises InvalidValue for what OpenSSH could misread, HostUnavailable without an OpenSSH client.
+    """
+    for name, text in (("address", address), ("lease", lease_id), ("user", user)):
+        if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*", text):
+            raise InvalidValue(f"{text!r} is no {name} that ssh can be given")
+    directory = directory.absolute()
+    if re.search(r'["%$\s\\]', str(directory)):
+        raise InvalidValue(
+            f"{str(directory)!r} holds a blank or another character that ssh would read otherwise",
+            advice="use a state directory without it",
+        )
+    route = _route(address)
+    if port is not None:
+        route["port"] = str(port)
+    if proxy_command is not None:
+        route.pop("proxyjump", None)
+        route["proxycommand"] = proxy_command
+    identity, known = directory / "key", directory / "known_hosts"
+    config = directory / "config"
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    directory.chmod(0o700)
+    _write_private(identity, keys.user_private.get_secret_value())
+    _write_private(known, f"{lease_id} {keys.host_public}\n")
+    _write_private(config, _config(lease_id, address, user, route, identity, known))
+    return SshAccess(
+        config=str(config),
+        known_hosts=str(known),
+        identity_file=str(identity),
+        host_key=keys.host_public,
+        user=user,
+        port=int(route.get("port", 22)),
+    )
+
+
+def _long_enough(text: bytes, where: str) -> SecretBytes:
+    value = text.strip()
+    if len(value) < MIN_SECRET_BYTES:
+        raise InvalidValue(
+            f"the secret in {where} has {len(value)} bytes, fewer than {MIN_SECRET_BYTES}",
+            advice="make one with: openssl rand -hex 32",
+        )
+    return SecretBytes(value)
+
+
+def _make_secret(file: Path) -> None:
+    """A new secret at `file`, complete from the first moment; whoever comes second loses."""
+    import secrets
+
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    new = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+    try:
+        _write_private(new, secrets.token_hex(MIN_SECRET_BYTES) + "\n")
+        os.link(new, file)
+    except FileExistsError:
+        return
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read at any moment, all at once."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new.unlink(missing_ok=True)
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    new.replace(path)
+
+
+def _key(secret: SecretBytes, role: str, lease_id: str) -> tuple[SecretStr, str]:
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    info = f"diskbench ssh {role} key v1 {lease_id}".encode()
+    derive = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=info)
+    seed = derive.derive(secret.get_secret_value())
+    public = (
+        Ed25519PrivateKey.from_private_bytes(seed)
+        .public_key()
+        .public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+    )
+    return SecretStr(_openssh(seed, public)), f"ssh-ed25519 {_base64(_public_blob(public))}"
+
+
+def _openssh(seed: bytes, public: bytes) -> str:
+    """An unencrypted OpenSSH private key (OpenSSH's PROTOCOL.key).
+
+    The library writes it with random check bytes. A cloud refuses the second request of one name
+    when its user data differ, so here they derive from the key.
+    """
+    check = hashlib.sha256(b"diskbench check" + public).digest()[:4]
+    private = check * 2 + _public_blob(public) + _string(seed + public) + _string(b"")
+    private += bytes(range(1, -len(private) % 8 + 1))
+    none = _string(b"none") * 2 + _string(b"")
+    blob = b"openssh-key-v1\0" + none + struct.pack(">I", 1)
+    blob += _string(_public_blob(public)) + _string(private)
+    lines = "\n".join(textwrap.wrap(_base64(blob), 70))
+    kind = "OPENSSH PRIVATE KEY"
+    return f"-----BEGIN {kind}-----\n{lines}\n-----END {kind}-----\n"
+
+
+def _public_blob(public: bytes) -> bytes:
+    return _string(b"ssh-ed25519") + _string(public)
+
+
+def _string(data: bytes) -> bytes:
+    """RFC 4251's `string`."""
+    return struct.pack(">I", len(data)) + data
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _user_config() -> str | None:
+    named = os.environ.get(CONFIG_VARIABLE)
+    return os.path.abspath(named) if named else None  # noqa: PTH100 - no link is followed
+
+
+def _route(address: str) -> dict[str, str]:
+    """How the user's own OpenSSH configuration gets to `address`; what it leaves open is not in."""
+    named = _user_config()
+    flags = ["-F", named] if named else []
+    try:
+        done = subprocess.run(
+            ["ssh", *flags, "-G", "--", address],
+            capture_output=True, text=True, check=False, timeout=30,
+        )  # fmt: skip
+    except FileNotFoundError:
+        raise HostUnavailable(
+            "there is no OpenSSH client here, whose configuration diskbench follows",
+            advice="install openssh-client",
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise HostUnavailable(
+            f"`ssh -G {address}` gave no answer in 30 s",
+            advice="look for a Match exec that hangs in your ssh configuration",
+        ) from None
+    if done.returncode:
+        raise HostUnavailable(
+            f"OpenSSH refuses its configuration for {address}: {done.stderr.strip()}",
+            advice=f"correct it until `ssh -G {address}` is content",
+        )
+    lines = (line.partition(" ") for line in done.stdout.splitlines())
+    return {key: value for key, _, value in lines if key in _ROUTE and value not in {"", "none"}}
+
+
+def _config(
+    lease_id: str, address: str, user: str, route: dict[str, str], identity: Path, known: Path
+) -> str:
+    names = f"{lease_id} {address}"
+    ours = {
+        "User": user,
+        "IdentityFile": identity,
+        "IdentitiesOnly": "yes",
+        "IdentityAgent": "none",
+        "PreferredAuthentications": "publickey",
+        "BatchMode": "yes",
+        "HostKeyAlias": lease_id,  # an address may change, and be another's later
+        "HostKeyAlgorithms": "ssh-ed25519",
+        "StrictHostKeyChecking": "yes",
+        "UserKnownHostsFile": known,
+        "GlobalKnownHostsFile": "/dev/null",
+        "UpdateHostKeys": "no",
+        "CanonicalizeHostname": "no",
+        "ControlMaster": "no",
+        "ControlPath": "none",
+        "ConnectTimeout": CONNECT_TIMEOUT_S,
+        "ServerAliveInterval": 15,
+    }
+    # Conditional, so that hosts on the way are reached as the user says and this one is not: the
+    # identities and forwardings of all matching blocks add up in OpenSSH.
+    named = _user_config()
+    theirs = [named] if named else ["~/.ssh/config", "/etc/ssh/ssh_config"]
+    return "".join(
+        [
+            f"# How diskbench reaches the machine of lease {lease_id}; removed with it.\n",
+            f"Host {names}\n",
+            *(f"  {key} {value}\n" for key, value in ours.items()),
+            *(f"  {key} {value}\n" for key, value in route.items()),
+            "Host * " + " ".join(f"!{name}" for name in names.split()) + "\n",
+            *(f'  Include "{path}"\n' for path in theirs),
+        ]
+    )

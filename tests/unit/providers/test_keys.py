@@ -1,0 +1,370 @@
+"""The keys of a lease, judged by OpenSSH itself."""
+
+import concurrent.futures
+import getpass
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.serialization import load_ssh_private_key
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretBytes
+from tests.rigs.sshd import running_sshd
+
+from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.hosts.ssh import SshHost
+from diskbench.providers.keys import lease_keys, load_secret, write_access
+
+SECRET = SecretBytes(b"0123456789abcdef0123456789abcdef")
+LEASE = "01jd0000000000000000000000"
+KEYS = lease_keys(SECRET, LEASE)
+
+pytestmark = pytest.mark.usefixtures("user_config")
+
+
+@pytest.fixture
+def user_config(tmp_path, monkeypatch):
+    """The user's OpenSSH configuration: empty, whoever runs the tests."""
+    path = tmp_path / "empty_config"
+    path.touch()
+    monkeypatch.setenv("DISKBENCH_SSH_CONFIG", str(path))
+    return path
+
+
+def said(config, address):
+    """`ssh -G`: every setting with its values."""
+    done = subprocess.run(
+        ["ssh", "-F", config, "-G", address], capture_output=True, text=True, check=True
+    )
+    found: dict[str, list[str]] = {}
+    for line in done.stdout.splitlines():
+        key, _, value = line.partition(" ")
+        found.setdefault(key, []).append(value)
+    return found
+
+
+# --- The secret
+
+
+def test_a_secret_is_made_at_first_use_for_its_owner_only(tmp_path):
+    file = tmp_path / "data" / "secret"
+    first = load_secret(file, {})
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert load_secret(file, {}) == first
+    assert len(first.get_secret_value()) >= 32
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_many_that_start_at_once_agree_on_one_secret(tmp_path):
+    file = tmp_path / "secret"
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: load_secret(file, {}).get_secret_value(), range(32)))
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
+def test_a_secret_that_others_can_reach_is_refused(tmp_path, mode):
+    file = tmp_path / "secret"
+    load_secret(file, {})
+    file.chmod(mode)
+    with pytest.raises(InvalidValue, match=f"mode {mode:o}"):
+        load_secret(file, {})
+
+
+def test_a_secret_of_another_user_is_refused(tmp_path):
+    file = tmp_path / "secret"
+    load_secret(file, {})
+    os.chown(file, 1234, -1)
+    with pytest.raises(InvalidValue, match="user 1234"):
+        load_secret(file, {})
+
+
+def test_the_environment_goes_before_the_file(tmp_path):
+    text = "e" * 40
+    assert load_secret(tmp_path / "secret", {"DISKBENCH_SECRET": text}) == SecretBytes(b"e" * 40)
+    assert not (tmp_path / "secret").exists()
+
+
+def test_the_text_of_a_file_means_the_same_in_the_environment(tmp_path):
+    file = tmp_path / "secret"
+    made = load_secret(file, {})
+    assert load_secret(tmp_path / "other", {"DISKBENCH_SECRET": file.read_text()}) == made
+
+
+def test_a_short_secret_is_refused_without_showing_it(tmp_path):
+    with pytest.raises(InvalidValue, match="has 7 bytes, fewer than 32") as caught:
+        load_secret(tmp_path / "secret", {"DISKBENCH_SECRET": "letmein"})
+    assert "letmein" not in str(caught.value)
+
+
+def test_a_secret_that_cannot_be_written_says_where(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidValue, match="file/secret"):
+        load_secret(tmp_path / "file" / "secret", {})
+
+
+# --- The keys
+
+
+@pytest.mark.parametrize("role", ["user", "host"])
+def test_openssh_reads_the_private_key_and_agrees_on_the_public_one(tmp_path, role):
+    path = tmp_path / "key"
+    path.write_text(getattr(KEYS, f"{role}_private").get_secret_value())
+    path.chmod(0o600)
+    done = subprocess.run(
+        ["ssh-keygen", "-y", "-f", str(path)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == getattr(KEYS, f"{role}_public")
+
+
+def test_the_same_secret_and_lease_give_the_same_keys_byte_for_byte():
+    assert lease_keys(SECRET, LEASE) == KEYS
+
+
+def test_every_key_is_another():
+    other = lease_keys(SECRET, LEASE[:-1] + "1")
+    stranger = lease_keys(SecretBytes(b"1" * 32), LEASE)
+    lines = [k for keys in (KEYS, other, stranger) for k in (keys.user_public, keys.host_public)]
+    assert len(set(lines)) == 6
+
+
+def test_the_derivation_never_changes():
+    # A controller of another version must be able to take a lease over.
+    assert (
+        KEYS.user_public
+        == "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIM3Kjl29bdDDZJTwQIevhCYKTVBBGUQUO8XFPZWxfYmx"
+    )
+    assert (
+        KEYS.host_public
+        == "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAIN3Y9hW1JV1GnTCsFCwxZZrxho19Jb1hrBlSwuQNkh"
+    )
+
+
+@given(st.binary(min_size=32, max_size=64), st.text("0123456789abcdefghjkmnpqrstvwxyz", min_size=1))
+def test_any_secret_gives_a_key_that_others_can_read(secret, lease):
+    keys = lease_keys(SecretBytes(secret), lease)
+    pem = keys.user_private.get_secret_value().encode()
+    assert load_ssh_private_key(pem, None).public_key() is not None
+
+
+def test_private_keys_never_show():
+    secret = KEYS.user_private.get_secret_value().splitlines()[3]
+    for shown in (repr(KEYS), str(KEYS), KEYS.model_dump_json()):
+        assert secret not in shown
+
+
+# --- Access
+
+
+def test_what_is_written_is_for_its_owner_only(tmp_path):
+    directory = tmp_path / "lease"
+    write_access(LEASE, KEYS, directory, address="192.0.2.7", user="ubuntu")
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in directory.iterdir()}
+    assert modes == {"key": 0o600, "known_hosts": 0o600, "config": 0o600}
+
+
+def test_writing_twice_is_as_writing_once(tmp_path):
+    first = write_access(LEASE, KEYS, tmp_path / "lease", address="192.0.2.7", user="ubuntu")
+    before = Path(first.config).read_bytes()
+    again = write_access(LEASE, KEYS, tmp_path / "lease", address="192.0.2.7", user="ubuntu")
+    assert again == first
+    assert Path(again.config).read_bytes() == before
+
+
+def test_trust_hangs_on_the_lease_and_not_on_the_address(tmp_path):
+    access = write_access(LEASE, KEYS, tmp_path / "lease", address="192.0.2.7", user="ubuntu")
+    assert said(access.config, "192.0.2.7")["hostkeyalias"] == [LEASE]
+    assert Path(access.known_hosts).read_text() == f"{LEASE} {KEYS.host_public}\n"
+    assert said(access.config, LEASE)["hostname"] == ["192.0.2.7"]
+
+
+@pytest.mark.parametrize("address", ["2001:db8::7", "ec2-192-0-2-7.compute.example"])
+def test_addresses_of_every_kind_are_matched(tmp_path, address):
+    access = write_access(LEASE, KEYS, tmp_path / "lease", address=address, user="ubuntu")
+    assert said(access.config, address)["user"] == ["ubuntu"]
+    assert said(access.config, address)["hostname"] == [address]
+
+
+GENEROUS = """
+IgnoreUnknown Nothing
+Host 192.0.2.*
+  HostName 127.0.0.9
+  Port 2222
+  ProxyCommand nc -X 5 -x bastion:1080 %h %p
+Host inner.example
+  ProxyJump jump@bastion.example:2200
+Host bastion.example
+  IdentityFile ~/.ssh/bastion_key
+  HostKeyAlias the-bastion
+Host *
+  User somebody
+  IdentityFile ~/.ssh/id_of_mine
+  CertificateFile ~/.ssh/id_of_mine-cert.pub
+  IdentityAgent /run/agent
+  IdentitiesOnly no
+  StrictHostKeyChecking no
+  UserKnownHostsFile ~/.ssh/known_hosts
+  HostKeyAlias everything
+  ForwardAgent yes
+  RemoteForward 2000 localhost:22
+  LocalForward 2001 localhost:22
+  SendEnv SECRET_*
+  ControlMaster auto
+  ControlPath /tmp/%C
+"""
+
+
+@pytest.fixture
+def generous(user_config, tmp_path):
+    """A user's configuration that gives every host everything, and knows the way to some."""
+    user_config.write_text(GENEROUS)
+    return write_access(LEASE, KEYS, tmp_path / "lease", address="192.0.2.7", user="ubuntu")
+
+
+def test_the_way_is_the_users(generous):
+    found = said(generous.config, "192.0.2.7")
+    assert found["hostname"] == ["127.0.0.9"]
+    assert found["port"] == ["2222"]
+    assert found["proxycommand"] == ["nc -X 5 -x bastion:1080 %h %p"]
+    assert generous.port == 2222
+
+
+def test_key_user_and_trust_are_ours_alone(generous):
+    found = said(generous.config, "192.0.2.7")
+    assert found["identityfile"] == [generous.identity_file]
+    assert found["identitiesonly"] == ["yes"]
+    assert found["identityagent"] == ["none"]
+    assert found["user"] == ["ubuntu"]
+    assert found["stricthostkeychecking"] == ["true"]
+    assert found["userknownhostsfile"] == [generous.known_hosts]
+    assert found["globalknownhostsfile"] == ["/dev/null"]
+    assert found["hostkeyalias"] == [LEASE]
+
+
+def test_nothing_of_the_users_is_carried_to_a_rented_machine(generous):
+    found = said(generous.config, "192.0.2.7")
+    assert found["forwardagent"] == ["no"]
+    assert found["controlmaster"] == ["false"]
+    for gone in ("remoteforward", "localforward", "sendenv", "certificatefile", "controlpath"):
+        assert gone not in found
+
+
+def test_hosts_on_the_way_are_reached_as_the_user_says(user_config, tmp_path):
+    user_config.write_text(GENEROUS)
+    access = write_access(LEASE, KEYS, tmp_path / "lease", address="inner.example", user="ubuntu")
+    inner, bastion = said(access.config, "inner.example"), said(access.config, "bastion.example")
+    assert inner["proxyjump"] == ["jump@bastion.example:2200"]
+    assert bastion["identityfile"] == ["~/.ssh/bastion_key", "~/.ssh/id_of_mine"]
+    assert bastion["hostkeyalias"] == ["the-bastion"]
+    assert bastion["user"] == ["somebody"]
+
+
+def test_a_port_and_a_proxy_that_are_given_go_before_the_users(user_config, tmp_path):
+    user_config.write_text(GENEROUS)
+    access = write_access(
+        LEASE, KEYS, tmp_path / "lease",
+        address="inner.example", user="ubuntu", port=2022, proxy_command="tunnel %h %p",
+    )  # fmt: skip
+    found = said(access.config, "inner.example")
+    assert (found["port"], found["proxycommand"]) == (["2022"], ["tunnel %h %p"])
+    assert "proxyjump" not in found
+    assert access.port == 2022
+
+
+def test_a_configuration_that_ssh_refuses_is_named(user_config, tmp_path):
+    user_config.write_text("Nonsense yes\n")
+    with pytest.raises(HostUnavailable, match=r"192\.0\.2\.7.*nonsense"):
+        write_access(LEASE, KEYS, tmp_path / "lease", address="192.0.2.7", user="ubuntu")
+
+
+@pytest.mark.parametrize("address", ["*", "-oProxyCommand=x", "a b", "a\nb", "!x", ""])
+def test_what_ssh_would_take_for_something_else_is_refused(tmp_path, address):
+    with pytest.raises(InvalidValue, match="is no address"):
+        write_access(LEASE, KEYS, tmp_path / "lease", address=address, user="ubuntu")
+
+
+def test_a_directory_that_ssh_would_misread_is_refused(tmp_path):
+    with pytest.raises(InvalidValue, match="would read otherwise"):
+        write_access(LEASE, KEYS, tmp_path / "my lease", address="192.0.2.7", user="ubuntu")
+
+
+# --- A real server
+
+
+def with_keys(directory, keys):
+    """A directory for `running_sshd` with the lease's keys in it."""
+    directory.mkdir()
+    for name, private, public in (
+        ("host_key", keys.host_private, keys.host_public),
+        ("user_key", keys.user_private, keys.user_public),
+    ):
+        (directory / name).write_text(private.get_secret_value())
+        (directory / name).chmod(0o600)
+        (directory / f"{name}.pub").write_text(public + "\n")
+    return directory
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A machine that was told the lease's keys."""
+    with running_sshd(with_keys(tmp_path / "sshd", KEYS)) as server:
+        yield server
+
+
+def hello(config):
+    return subprocess.run(
+        ["ssh", "-F", config, LEASE, "echo hello"], capture_output=True, text=True, check=False
+    )
+
+
+def test_ssh_logs_in_with_the_keys_and_the_configuration_alone(machine, tmp_path):
+    access = write_access(
+        LEASE, KEYS, tmp_path / "lease",
+        address="127.0.0.1", user=getpass.getuser(), port=machine.port,
+    )  # fmt: skip
+    done = hello(access.config)
+    assert (done.stdout, done.stderr) == ("hello\n", "")
+
+
+def test_our_own_client_logs_in_with_that_configuration(machine, tmp_path, monkeypatch):
+    access = write_access(
+        LEASE, KEYS, tmp_path / "lease",
+        address="127.0.0.1", user=getpass.getuser(), port=machine.port,
+    )  # fmt: skip
+    monkeypatch.setenv("DISKBENCH_SSH_CONFIG", access.config)
+    host = SshHost("127.0.0.1")
+    try:
+        assert host.run("echo hello").text == "hello\n"
+    finally:
+        host.close()
+
+
+def test_a_machine_with_another_host_key_is_not_trusted(tmp_path):
+    other = lease_keys(SecretBytes(b"1" * 32), LEASE).model_copy(
+        update={"user_private": KEYS.user_private, "user_public": KEYS.user_public}
+    )
+    with running_sshd(with_keys(tmp_path / "sshd", other)) as server:
+        access = write_access(
+            LEASE, KEYS, tmp_path / "lease",
+            address="127.0.0.1", user=getpass.getuser(), port=server.port,
+        )  # fmt: skip
+        done = hello(access.config)
+    assert done.returncode == 255
+    assert "Host key verification failed" in done.stderr
+
+
+def test_a_bastion_of_the_users_is_passed_through(user_config, machine, tmp_path):
+    with running_sshd(tmp_path / "bastion") as bastion:
+        user_config.write_text(
+            bastion.config_block("bastion")
+            + f"Host 192.0.2.7\n  HostName 127.0.0.1\n  Port {machine.port}\n  ProxyJump bastion\n"
+        )
+        access = write_access(
+            LEASE, KEYS, tmp_path / "lease", address="192.0.2.7", user=getpass.getuser()
+        )
+        done = hello(access.config)
+        assert (done.stdout, done.stderr) == ("hello\n", "")

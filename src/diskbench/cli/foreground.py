@@ -14,6 +14,7 @@ from diskbench.errors import DiskbenchError
 if TYPE_CHECKING:
     from diskbench.engine.execute import TrialReport
     from diskbench.engine.session import Session
+    from diskbench.engine.stop import Stop
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
     from diskbench.report.progress import Progress
@@ -54,26 +55,34 @@ def drive(
     from diskbench.report.progress import open_progress
 
     stop = Stop(plan.trial_id for plan in plans)
-    progress = open_progress(plans, quiet=show.quiet, stream=sys.stderr)
+    displays: list[Progress] = []
 
     def stopping() -> None:
-        for plan in plans:
-            progress.note(plan.trial_id, "stopping fio; press Ctrl-C again to leave at once")
+        text = "stopping; press Ctrl-C again to leave at once"
+        for display in displays:
+            for plan in plans:
+                display.note(plan.trial_id, text)
+        if not displays:
+            print(text, file=sys.stderr)
 
     def left() -> str:
-        give_back_terminal(progress)
+        for display in displays:
+            give_back_terminal(display)
         paths = "; ".join(f"{', '.join(left_behind(p))} on {where(p)}" for p in plans)
         ids = " ".join(p.trial_id for p in plans)
         give_back = f"  give back:  diskbench gc {ids}"
         return f"Left behind: {paths}\n  go on:      diskbench resume\n{give_back}"
 
-    watcher = RowWatcher(session.database, list(plans), progress, stop)
-    try:
-        with interruptible(stop, stopping, left):
-            begin()
-            reports = execute(session, plans, watcher, stop, take_over=take_over)
-    finally:
-        progress.close()
+    with interruptible(stop, stopping, left):
+        begin()
+        ready, reports = rented(session, plans, stop, show)
+        if ready:
+            displays.append(open_progress(ready, quiet=show.quiet, stream=sys.stderr))
+            watcher = RowWatcher(session.database, ready, displays[0], stop)
+            try:
+                reports += execute(session, ready, watcher, stop, take_over=take_over)
+            finally:
+                displays[0].close()
     print_results(session, reports, show)
     for report in reports:
         print_problems(report)
@@ -81,6 +90,24 @@ def drive(
         for name, seconds in session.timing.seconds().items():
             print(f"{seconds:8.3f} s  {name}", file=sys.stderr)
     return worst([report.exit_code for report in reports])
+
+
+def rented(
+    session: Session, plans: Sequence[Plan], stop: Stop, show: Show
+) -> tuple[list[Plan], list[TrialReport]]:
+    """The plans of machines that are there, those to be rented included; and the ends of those
+    that could not be had. Imports nothing where nothing is rented."""
+    if not any(plan.is_draft for plan in plans):
+        return list(plans), []
+    from diskbench.engine.rent import rent_all
+
+    several = len(plans) > 1
+
+    def note(trial_id: str, text: str) -> None:
+        if not show.quiet:
+            print(f"{trial_id}: {text}" if several else text, file=sys.stderr, flush=True)
+
+    return rent_all(session, plans, stop, note)
 
 
 def give_back_terminal(progress: Progress) -> None:
@@ -155,7 +182,7 @@ def _print_csv(session: Session, run_ids: Sequence[str]) -> None:
 
 def print_problems(report: TrialReport) -> None:
     """Why a trial did not end well, on stderr, with what to do next."""
-    name = f"{report.plan.cell.address}: " if report.plan.cell.address else ""
+    name = f"{report.plan.address}: " if report.plan.address else ""
     told = set()
     for run in report.end.runs if report.end else ():
         if run.problem and run.state != "cancelled" and run.problem.message not in told:

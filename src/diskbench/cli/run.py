@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from diskbench.cli import rent as flags
 from diskbench.cli.foreground import Output
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
@@ -35,7 +36,10 @@ def run(
     ] = None,
     size: Annotated[
         float | None,
-        typer.Option(metavar="GIB", help="How much of the target to use, in GiB (2^30 bytes)."),
+        typer.Option(
+            metavar="GIB",
+            help="How much of the target to use, or the size of the disk to rent, in GiB (2^30).",
+        ),
     ] = None,
     filesystem: Annotated[
         str | None,
@@ -67,6 +71,31 @@ def run(
     timing: Annotated[
         bool, typer.Option("--timing", help="Say at the end where the time went.")
     ] = False,
+    disk: flags.Disk = None,
+    iops: flags.Iops = None,
+    throughput: flags.Throughput = None,
+    count: flags.Count = 1,
+    stripe: flags.Stripe = False,
+    region: flags.Region = None,
+    zone: flags.Zone = None,
+    instance_type: flags.InstanceType = None,
+    image: flags.Image = None,
+    subnet: flags.Subnet = None,
+    security_group: flags.SecurityGroup = None,
+    placement: flags.Placement = None,
+    spot: flags.Spot = False,
+    ssh_cidr: flags.SshCidr = None,
+    profile_name: flags.ProfileName = None,
+    endpoint_url: flags.EndpointUrl = None,
+    time_scale: flags.TimeScale = 1.0,
+    lab_style: flags.LabStyle = None,
+    lab_user: flags.LabUser = "root",
+    vm_iops: flags.VmIops = None,
+    vm_throughput: flags.VmThroughput = None,
+    noise: flags.Noise = 0.0,
+    stall_every: flags.StallEvery = 0.0,
+    stall_for: flags.StallFor = 0.0,
+    lab_seed: flags.LabSeed = 0,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
@@ -75,14 +104,49 @@ def run(
     from diskbench.cli.start import Stores, start
     from diskbench.plan.cells import Request
 
+    provider = provider or ("ssh" if host else "local")
+    rent = flags.rent_spec(
+        provider,
+        size,
+        {
+            "disk": disk,
+            "iops": iops,
+            "throughput_mib_per_s": throughput,
+            "count": count,
+            "stripe": stripe,
+            "region": region,
+            "zone": zone,
+            "instance_type": instance_type,
+            "image": image,
+            "subnet": subnet,
+            "security_group": security_group,
+            "placement": placement,
+            "spot": spot,
+            "ssh_cidr": ssh_cidr,
+            "account": profile_name,
+            "endpoint_url": endpoint_url,
+        },
+        {
+            "style": lab_style,
+            "user": lab_user,
+            "time_scale": time_scale,
+            "vm_iops": vm_iops,
+            "vm_throughput_mib_per_s": vm_throughput,
+            "noise": noise,
+            "stall_every_s": stall_every,
+            "stall_for_s": stall_for,
+            "seed": lab_seed,
+        },
+    )
     request = Request(
-        provider=provider or ("ssh" if host else "local"),
+        provider=provider,
         profile=profile,
         hosts=tuple(host or ()),
-        path=_here(path, device, host),
+        path=path if rent else _here(path, device, host),
         device=device,
         destroy_data=destroy_data,
-        size_gib=size,
+        size_gib=None if rent else size,
+        rent=rent,
         filesystem=filesystem,
         parameters=tuple(set_ or ()),
         labels=tuple(label or ()),

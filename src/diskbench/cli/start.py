@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING, NoReturn
 from diskbench.cli.foreground import Show, drive, leave, print_error, worst
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from diskbench.engine.prepare import Prepared
     from diskbench.engine.session import Session
-    from diskbench.model.spec import Plan
+    from diskbench.engine.timing import Timing
+    from diskbench.fio.profiles import Profile
+    from diskbench.model.spec import Cell, Plan
     from diskbench.plan.cells import Request
 
 INTERRUPTED = 130
@@ -43,7 +47,6 @@ def start(
 ) -> NoReturn:
     """Everything `diskbench run` does; ends the process with its exit code."""
     from diskbench.engine.notes import database_path, evidence_path, with_notes
-    from diskbench.engine.prepare import Preparation
     from diskbench.engine.timing import Timing
     from diskbench.fio.profiles import find_profile
     from diskbench.plan.cells import cells
@@ -55,14 +58,14 @@ def start(
     ).settings
     database_url = settings.database_url.get_secret_value()
     profile = find_profile(request.profile)
-    preparation = Preparation(cells(request), profile, install_fio=install_fio, timing=timing)
     try:
+        looked = look(cells(request), profile, install_fio=install_fio, timing=timing)
         # The hosts answer while this process imports and opens what it stores into.
         from diskbench.engine.session import open_session
 
         session = open_session(database_url, settings.evidence_url, timing=timing)
         warm_up()
-        prepared = preparation.result()
+        prepared = looked()
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
         os._exit(INTERRUPTED)
@@ -97,6 +100,24 @@ def start(
     leave(session, worst([code, refused]))
 
 
+def look(
+    cells: Sequence[Cell], profile: Profile, *, install_fio: bool, timing: Timing
+) -> Callable[[], Prepared]:
+    """Begin to look at the machines, or at what would be rented; gives what waits for the answer.
+
+    Raises UserError for what is wrong with every cell. Nothing is rented or written.
+    """
+    from diskbench.engine.draft import drafts, renter_named
+    from diskbench.engine.prepare import Preparation, Prepared
+
+    renter = renter_named(cells[0].provider)
+    if renter is None:
+        return Preparation(cells, profile, install_fio=install_fio, timing=timing).result
+    with timing.span("look up"):
+        plans, refused = drafts(renter, cells, profile)
+    return lambda: Prepared(plans=plans, refused=refused)
+
+
 def warm_up() -> None:
     """Import what is needed next while the hosts are still answering."""
     from importlib import import_module
@@ -109,7 +130,8 @@ def save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None
     """Save every plan and keep its host connected."""
     for plan in prepared.plans:
         save(session, plan, owner=owner)
-        session.adopt(plan.trial_id, prepared.hosts[plan.trial_id])
+        if plan.trial_id in prepared.hosts:
+            session.adopt(plan.trial_id, prepared.hosts[plan.trial_id])
 
 
 def report_refused(prepared: Prepared) -> int:
@@ -124,26 +146,29 @@ def save(session: Session, plan: Plan, *, owner: str | None) -> None:
     """Write the lease, then the rows of a trial, before anything is made on its host."""
     from diskbench.engine.lease import expiry
     from diskbench.store.archive import write_plan
-    from diskbench.store.claims import claim_trial
     from diskbench.store.leases import Lease, create_lease
     from diskbench.store.rows import save_plan
 
+    scope = plan.rental.scope if plan.rental else None
     with session.timing.span("save plan"):
         create_lease(
             session.database,
             Lease(
                 lease_id=plan.trial_id,
                 provider=plan.cell.provider,
+                account=scope.account if scope else None,
+                region=scope.region if scope else None,
+                endpoint=scope.endpoint if scope else None,
                 address=plan.cell.address,
                 target=plan.target.model_dump(mode="json"),
                 run_ids=plan.run_ids,
                 expires_at=expiry(plan),
+                hourly_usd=plan.rental.hourly_usd if plan.rental else None,
             ),
         )
-        save_plan(session.database, plan, session.evidence.url)
-        if owner:
-            claim_trial(session.database, plan.trial_id, owner=owner)
-        write_plan(session.evidence, plan)
+        save_plan(session.database, plan, session.evidence.url, owner=owner)
+        if not plan.is_draft:
+            write_plan(session.evidence, plan)
 
 
 def go_on_in_background(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:

@@ -16,7 +16,7 @@ from diskbench.engine.lease import release
 from diskbench.engine.stations import LiveStations
 from diskbench.engine.stop import Stop
 from diskbench.engine.watch import Watcher
-from diskbench.errors import DiskbenchError, ReleaseFailed
+from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
 from diskbench.model.outcome import TrialEnd
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ class TrialReport:
     plan: Plan
     end: TrialEnd | None = None
     suspended: BaseException | None = None
+    stopped: bool = False
+    """Whether a person asked it to stop."""
+    refused: DiskbenchError | None = None
+    """Why its machine could not be had."""
     not_released: ReleaseFailed | None = None
 
     @property
@@ -38,6 +42,10 @@ class TrialReport:
         """0 done · 1 failed · 2 environment · 3 not given back · 130 interrupted."""
         if self.not_released is not None:
             return 3
+        if self.refused is not None:
+            return self.refused.exit_code
+        if isinstance(self.suspended, ConnectionLost) and self.stopped:
+            return Interrupted.exit_code
         if self.suspended is not None:
             return self.suspended.exit_code if isinstance(self.suspended, DiskbenchError) else 1
         states = {run.state for run in self.end.runs} if self.end else {"failed"}
@@ -71,8 +79,13 @@ def execute(
 
     Returns one report a plan, in order. `take_over` goes on with trials that another process began.
     """
+    from diskbench.store.archive import write_plan
+    from diskbench.store.database import as_unavailable
     from diskbench.store.rows import load_plan
 
+    if take_over:
+        for plan in plans:  # whoever began them may have died before it was written
+            write_plan(session.evidence, plan)
     desk = _Desk({plan.trial_id: TrialReport(plan) for plan in plans})
     desk.over = {plan.trial_id: threading.Event() for plan in plans}
     stations = LiveStations(
@@ -83,19 +96,21 @@ def execute(
         stop=stop,
         suspend=desk.suspend,
         timing=session.timing,
+        renter=session.renter,
     )
     known = {plan.trial_id: plan for plan in plans}
     early = [] if take_over else [_spawn(_begin, stations, plan) for plan in plans]
     with session.timing.span("launch"):
         from diskbench.engine.durable import process
 
-        process.launch(
-            session.database,
-            session.executor_id,
-            stations,
-            lambda trial_id: known.get(trial_id) or load_plan(session.database, trial_id),
-            takes_over=take_over,
-        )
+        with as_unavailable(session.database):
+            process.launch(
+                session.database,
+                session.executor_id,
+                stations,
+                lambda trial_id: known.get(trial_id) or load_plan(session.database, trial_id),
+                takes_over=take_over,
+            )
     for beginning in early:
         beginning.join()
     threads = []
@@ -110,6 +125,8 @@ def execute(
     for thread in threads[1::2]:
         while thread.is_alive():
             thread.join(0.2)  # in slices, so that signals are handled meanwhile
+    for plan in plans:
+        desk.reports[plan.trial_id].stopped = stop.of(plan.trial_id).is_set()
     return [desk.reports[plan.trial_id] for plan in plans]
 
 
@@ -138,7 +155,7 @@ def _give_back_when_over(desk: _Desk, session: Session, plan: Plan) -> None:
         return
     try:
         with session.timing.span("release"):
-            release(session.database, plan, session.provider(plan), session.connect)
+            release(session, plan)
     except ReleaseFailed as error:
         report.not_released = error
     except Exception as error:  # noqa: BLE001 - the measurement is done; say what is left

@@ -11,15 +11,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, ReleaseFailed
-from diskbench.ports import Renter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import sqlalchemy as sa
-
+    from diskbench.engine.session import Session
     from diskbench.model.spec import Plan
-    from diskbench.ports import Host, Provider
 
 ATTEMPTS = 5
 """Tries before a host that does not answer is left to `diskbench gc`; our choice."""
@@ -35,17 +30,35 @@ def expiry(plan: Plan) -> str:
     return end.isoformat(timespec="microseconds")
 
 
-def release(
-    database: sa.Engine, plan: Plan, provider: Provider, connect: Callable[[Plan], Host]
-) -> None:
+def release(session: Session, plan: Plan) -> None:
     """Take away everything of this trial and mark its lease released.
 
-    Raises ReleaseFailed naming what is left and where; the lease then stays open for `gc`.
+    A rented machine goes whole, with what was put on it. Raises ReleaseFailed naming what is left
+    and where; the lease then stays open for `gc`.
     """
+    from diskbench.store.leases import release_lease
+
+    renter = session.renter(plan)
+    try:
+        if renter is not None and plan.rental is not None:
+            renter.release(plan.trial_id, plan.rental.scope)
+        else:
+            _clean(session, plan)
+    except ReleaseFailed:
+        raise
+    except DiskbenchError as error:
+        raise ReleaseFailed(
+            f"not given back: {', '.join(left_behind(plan))} on {where(plan)}: {error.message}",
+            advice=f"when it answers again: diskbench gc {plan.trial_id}",
+        ) from error
+    release_lease(session.database, plan.trial_id)
+
+
+def _clean(session: Session, plan: Plan) -> None:
+    """Take our files from a machine that stays."""
     import tenacity
 
     from diskbench.hosts.jobs import cleanup
-    from diskbench.store.leases import release_lease
 
     tries = tenacity.Retrying(
         stop=tenacity.stop_after_attempt(ATTEMPTS),
@@ -53,23 +66,19 @@ def release(
         retry=tenacity.retry_if_exception_type((ConnectionLost, HostUnavailable)),
         reraise=True,
     )
-    try:
-        tries(lambda: cleanup(connect(plan), plan.target))
-        if plan.rental is not None and isinstance(provider, Renter):
-            provider.release(plan.trial_id, plan.rental.scope)
-    except DiskbenchError as error:
-        raise ReleaseFailed(
-            f"not given back: {', '.join(left_behind(plan))} on {where(plan)}: {error.message}",
-            advice=f"when the host answers again: diskbench gc {plan.trial_id}",
-        ) from error
-    release_lease(database, plan.trial_id)
+    tries(lambda: cleanup(session.connect(plan), plan.target))
 
 
 def left_behind(plan: Plan) -> tuple[str, ...]:
-    """The paths on the host that carry the trial's name."""
+    """What carries the trial's name: the paths on its host, or what was rented."""
+    if plan.rental is not None:
+        return (f"what was rented as diskbench-{plan.trial_id}",)
     return tuple(p for p in (plan.target.work_dir, plan.target.state_dir) if p)
 
 
 def where(plan: Plan) -> str:
     """The host of a plan, for a person."""
+    if plan.rental is not None:
+        scope = plan.rental.scope
+        return " ".join(word for word in (scope.provider, scope.region) if word)
     return plan.cell.address or "this machine"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.executor import enrol, retire
 from diskbench.engine.timing import Timing
+from diskbench.ports import Renter
 from diskbench.providers.registry import provider as provider_named
 
 if TYPE_CHECKING:
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore, Host, Provider
 
 
-def host_at(address: str) -> Host:
-    """The host at an address that a provider gave; connects at first use."""
+def host_at(address: str, config: str | None = None) -> Host:
+    """The host at an address, by the OpenSSH configuration `config` or the user's own; this
+    machine where there is none. Connects at first use."""
     from diskbench.hosts.connect import local_host, ssh_host
 
-    return ssh_host(address) if address else local_host()
+    return ssh_host(address, config) if address else local_host()
 
 
 def new_id() -> str:
@@ -52,9 +54,15 @@ class Session:
         with self._lock:
             host = self._hosts.get(plan.trial_id)
             if host is None:
-                host = host_at(plan.cell.address or "")
+                access = plan.acquired.ssh if plan.acquired else None
+                host = host_at(plan.address or "", access.config if access else None)
                 self._hosts[plan.trial_id] = host
             return host
+
+    def renter(self, plan: Plan) -> Renter | None:
+        """The provider that rents the plan's machine; None for a machine that is there."""
+        found = self.provider(plan) if plan.rental else None
+        return found if isinstance(found, Renter) else None
 
     def adopt(self, trial_id: str, host: Host) -> None:
         """Keep a host that was probed, so that its trial need not connect again."""

@@ -7,6 +7,7 @@ it is, its data stay on the host, and `diskbench resume` goes on from there.
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -16,20 +17,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from diskbench.engine.absence import Absence
 from diskbench.engine.patience import patiently
 from diskbench.engine.stop import Stop
 from diskbench.engine.timing import Timing
 from diskbench.engine.unit import time_limit_s, unit_of
 from diskbench.engine.watch import Watcher
-from diskbench.errors import FioFailed, MeasurementFailed
+from diskbench.errors import ConnectionLost, DiskbenchError, FioFailed, MeasurementFailed
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
+from diskbench.ports import HoldsCredit
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from diskbench.hosts.unit import Unit
     from diskbench.model.spec import Plan, Step
-    from diskbench.ports import EvidenceStore, Host
+    from diskbench.ports import EvidenceStore, Host, Renter
     from diskbench.store.archive import KeptStep
 
 T = TypeVar("T")
@@ -49,6 +52,7 @@ class LiveStations:
     watcher: Watcher
     stop: Stop
     suspend: Callable[[str, BaseException], None]
+    renter: Callable[[Plan], Renter | None] = lambda _: None
     timing: Timing = field(default_factory=Timing)
 
     def prepare(self, plan: Plan) -> Outcome:
@@ -74,6 +78,7 @@ class LiveStations:
         first = next_step(plan, ())
         if first is not None and not self.stop.of(plan.trial_id).is_set():
             make_workspace(self.connect(plan), plan.target)
+            self._hold_credit(plan, first)
             start(self.connect(plan), unit_of(plan, 0, first))
 
     def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
@@ -108,6 +113,7 @@ class LiveStations:
 
         run_id = plan.run_ids[run_index]
         begin_run(self.database, run_id)
+        self._hold_credit(plan, step)
         self.watcher.step_started(plan.trial_id, run_index, step)
         kept, stopped = self._run_unit(plan, run_index, step)
         if stopped:
@@ -131,18 +137,23 @@ class LiveStations:
 
         host, unit = self.connect(plan), unit_of(plan, run_index, step)
         hung, asked = _Deadline(time_limit_s(step)), self.stop.of(plan.trial_id)
+        absence = self._absence(plan)
         try:
             with self.timing.span("start and watch"):
                 end = start_and_watch(
                     host,
                     unit,
                     on_tick=lambda tick: self.watcher.tick(plan.trial_id, tick),
-                    should_stop=lambda: asked.is_set() or hung.passed(),
-                    on_note=lambda text: self.watcher.note(plan.trial_id, text),
+                    should_stop=lambda: asked.is_set() or hung.passed() or absence.is_final,
+                    on_note=absence.noted,
                 )
+        except ConnectionLost:
+            absence.raise_if_final()
+            raise
         except MeasurementFailed:
             now = time.time()
-            self._keep(plan, run_index, step, unit, (now, now), stopped=True)
+            with contextlib.suppress(DiskbenchError):  # what broke the step may break this too
+                self._keep(plan, run_index, step, unit, (now, now), stopped=True)
             raise
         self.timing.add("fio itself", end.seconds_in_fio)
         times = (end.started_unix_s, end.ended_unix_s)
@@ -188,9 +199,17 @@ class LiveStations:
             )
 
     def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:
-        return patiently(
-            work, self.stop.of(plan.trial_id), lambda text: self.watcher.note(plan.trial_id, text)
-        )
+        absence = self._absence(plan)
+        return patiently(work, self.stop.of(plan.trial_id), absence.noted_or_raise)
+
+    def _absence(self, plan: Plan) -> Absence:
+        return Absence(plan, self.renter(plan), lambda text: self.watcher.note(plan.trial_id, text))
+
+    def _hold_credit(self, plan: Plan, step: Step) -> None:
+        """Where burst credit can be held, filling a disk spends none (DESIGN.md, Lab)."""
+        renter: object = self.renter(plan)
+        if isinstance(renter, HoldsCredit):
+            renter.set_credit(plan.trial_id, on=step.role != "fill")
 
     @contextmanager
     def _suspending(self, plan: Plan) -> Iterator[None]:

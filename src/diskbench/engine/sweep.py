@@ -86,7 +86,7 @@ def _release(session: Session, plan: Plan, reason: str, *, dry_run: bool) -> Swe
     error = None
     if not dry_run:
         try:
-            release(session.database, plan, session.provider(plan), session.connect)
+            release(session, plan)
             _end_unfinished(session, plan)
         except ReleaseFailed as failed:
             error = failed

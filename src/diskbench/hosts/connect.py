@@ -10,6 +10,7 @@ def local_host() -> Host:
     return LocalHost()
 
 
-def ssh_host(address: str) -> Host:
-    """The machine at USER@HOST[:PORT]; connects at first use."""
-    return SshHost(address)
+def ssh_host(address: str, config: str | None = None) -> Host:
+    """The machine at USER@HOST[:PORT], by the OpenSSH configuration `config` or the user's own;
+    connects at first use."""
+    return SshHost(address, config=config)

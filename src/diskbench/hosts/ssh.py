@@ -35,8 +35,11 @@ _SIGNALLED = 255
 class SshHost:
     """One remote machine. Connects at first use, and again after a broken connection."""
 
-    def __init__(self, address: str, *, limits: Limits | None = None) -> None:
+    def __init__(
+        self, address: str, *, limits: Limits | None = None, config: str | None = None
+    ) -> None:
         self.name = address
+        self._config = config
         self._limits = limits
         self._transport: paramiko.Transport | None = None
         self._reached = False
@@ -157,7 +160,7 @@ class SshHost:
         from diskbench.hosts.ssh_connect import Limits, Unreachable, open_transport
 
         try:
-            self._transport = open_transport(self.name, self._limits or Limits())
+            self._transport = open_transport(self.name, self._limits or Limits(), self._config)
         except Unreachable as error:
             if self._reached:
                 raise self._lost(error.message) from error

@@ -71,10 +71,13 @@ def _safe(host: str, text: str) -> str:
     return host
 
 
-def resolve(text: str) -> Route:
-    """Ask `ssh -G` how to reach `text`. Raises InvalidValue or HostUnavailable."""
+def resolve(text: str, config: str | None = None) -> Route:
+    """Ask `ssh -G` how to reach `text`, by the configuration file `config` or the user's own.
+
+    Raises InvalidValue or HostUnavailable.
+    """
     address = parse_address(text)
-    command = ["ssh", *config_flags(), "-G"]
+    command = ["ssh", *config_flags(config), "-G"]
     if address.port is not None:
         command += ["-p", str(address.port)]
     if address.user is not None:
@@ -98,16 +101,16 @@ def resolve(text: str) -> Route:
             f"OpenSSH refuses its configuration for {address.host}: {done.stderr.strip()}",
             advice=f"correct it until `ssh -G {address.host}` is content",
         )
-    return parse_resolved(text, done.stdout)
+    return parse_resolved(text, done.stdout, config)
 
 
-def config_flags() -> list[str]:
-    """`-F FILE` where another OpenSSH configuration is named by the environment."""
-    named = os.environ.get(CONFIG_VARIABLE)
+def config_flags(config: str | None = None) -> list[str]:
+    """`-F FILE` for `config`, or for the configuration that the environment names."""
+    named = config or os.environ.get(CONFIG_VARIABLE)
     return ["-F", named] if named else []
 
 
-def parse_resolved(text: str, output: str) -> Route:
+def parse_resolved(text: str, output: str, config: str | None = None) -> Route:
     """The output of `ssh -G` as a Route."""
     values: dict[str, list[str]] = {}
     for line in output.splitlines():
@@ -138,7 +141,7 @@ def parse_resolved(text: str, output: str) -> Route:
         identity_agent=values.get("identityagent", ["SSH_AUTH_SOCK"])[0],
         known_hosts=tuple(Path(f).expanduser() for f in shlex.split(files)),
         key_name=name,
-        proxy_command=_jump_command(jump) if jump else first("proxycommand"),
+        proxy_command=_jump_command(jump, config) if jump else first("proxycommand"),
         timeout_s=float(timeout) if timeout and timeout.isdigit() else None,
     )
 
@@ -147,11 +150,11 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
 
 
-def _jump_command(jumps: str) -> str:
+def _jump_command(jumps: str, config: str | None) -> str:
     """ProxyJump as the ProxyCommand OpenSSH itself makes of it: hop by hop with `ssh -W`."""
     *before, last = jumps.split(",")
     address = parse_address(last.removeprefix("ssh://"))
-    command = ["ssh", *config_flags(), "-o", "BatchMode=yes"]
+    command = ["ssh", *config_flags(config), "-o", "BatchMode=yes"]
     if before:
         command += ["-J", ",".join(before)]
     if address.user:

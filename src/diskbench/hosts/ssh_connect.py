@@ -38,13 +38,13 @@ class Unreachable(HostUnavailable):
     """Nobody answered, or not as an SSH server does; it may be otherwise in a moment."""
 
 
-def open_transport(address: str, limits: Limits) -> paramiko.Transport:
-    """A connected, verified and authenticated transport.
+def open_transport(address: str, limits: Limits, config: str | None = None) -> paramiko.Transport:
+    """A connected, verified and authenticated transport; `config` is an OpenSSH configuration.
 
     Raises Unreachable when there is no answer, HostUnavailable when the key or the login is
     refused, InvalidValue for an address that is none.
     """
-    route = resolve(address)
+    route = resolve(address, config)
     known = known_keys(route)
     sock = _socket(route, limits)
     transport = None

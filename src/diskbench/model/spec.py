@@ -14,6 +14,9 @@ TargetKind = Literal["directory", "device"]
 Role = Literal["fill", "measure", "canary", "offered"]
 PageCache = Literal["drop", "keep"]
 
+EMULATED_PROVIDERS = frozenset({"lab", "fake"})
+"""Whose disks are this machine's, dressed up; their results say nothing about a cloud."""
+
 
 class TargetSpec(Frozen):
     """What the user allowed to be written to; nothing in it was looked up.
@@ -111,7 +114,8 @@ class ResolvedTarget(Frozen):
 class Plan(Frozen):
     """A cell, resolved against a real machine: what will be run, on what, and for how long.
 
-    A trial is one machine with one disk; `run_ids` are its consecutive runs.
+    A trial is one machine with one disk; `run_ids` are its consecutive runs. A plan whose machine
+    is rented is a draft until it was `acquired`.
     """
 
     format: Literal[1] = 1
@@ -130,3 +134,25 @@ class Plan(Frozen):
     expected_s: float
     space_bytes: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def address(self) -> str | None:
+        """Where the machine is reached: as typed or as acquired; None for this one, or for one
+        that is not there yet."""
+        return self.acquired.address if self.acquired else self.cell.address
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether its machine is still to be rented: facts and target are assumed then."""
+        return self.rental is not None and self.acquired is None
+
+    @property
+    def emulated(self) -> bool:
+        """Whether the result says nothing about a cloud: made on this machine, or on a rented one
+        whose guest does not prove where it runs."""
+        if self.cell.provider in EMULATED_PROVIDERS:
+            return True
+        if self.rental is None:
+            return False
+        vouched = self.facts.cloud.verified
+        return not vouched or (self.acquired is not None and self.acquired.emulated)

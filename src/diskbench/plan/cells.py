@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diskbench.errors import InvalidValue
+from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, Filesystem, TargetSpec
 from diskbench.units import GIB
 
+ROOT = "root"
+"""The disk that a machine boots from: measured through a file only."""
 FILESYSTEMS: tuple[Filesystem, ...] = ("none", "ext4", "xfs")
 _LABEL_KEY = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
 
@@ -24,6 +27,7 @@ class Request:
     destroy_data: str | None = None
     size_gib: float | None = None
     filesystem: str | None = None
+    rent: RentSpec | None = None
     parameters: Sequence[str] = ()
     labels: Sequence[str] = ()
     runs: int = 1
@@ -41,7 +45,7 @@ def cells(request: Request) -> tuple[Cell, ...]:
             f"--host {sorted(twice)[0]} is given twice",
             advice="a host measures one thing at a time; use --runs to repeat",
         )
-    target = target_spec(request)
+    target = rented_target(request) if request.rent else target_spec(request)
     parameters = key_values("--set", request.parameters)
     labels = key_values("--label", request.labels)
     for key, _ in labels:
@@ -54,6 +58,7 @@ def cells(request: Request) -> tuple[Cell, ...]:
             provider=request.provider,
             address=host,
             target=target,
+            rent=request.rent,
             profile=request.profile,
             parameters=parameters,
             runs=request.runs,
@@ -62,6 +67,29 @@ def cells(request: Request) -> tuple[Cell, ...]:
         )
         for replicate in range(request.replicates)
         for host in (request.hosts or (None,))
+    )
+
+
+def rented_target(request: Request) -> TargetSpec:
+    """What will be written to on a machine that is rented: the disk that comes with it, named when
+    it is there. Raises InvalidValue for a target that was typed."""
+    for flag, value in (
+        ("--path", request.path),
+        ("--device", request.device),
+        ("--destroy-data", request.destroy_data),
+        ("--host", request.hosts[0] if request.hosts else None),
+    ):
+        if value:
+            raise InvalidValue(
+                f"{flag} {value} does not go with --provider {request.provider}, which makes its "
+                "own machine and disk",
+                advice="leave it out, or measure a machine of yours with --provider ssh",
+            )
+    rent = request.rent
+    return TargetSpec(
+        kind="directory" if rent and rent.disk == ROOT else "device",
+        path="",
+        filesystem=_filesystem(request.filesystem),
     )
 
 

@@ -76,7 +76,7 @@ def _shape(plan: Plan) -> object:
 def _target_lines(plan: Plan) -> list[str]:
     facts, spec = plan.facts, plan.target
     disk = disk_words(facts.disk, known_path=spec.path)
-    pairs = [("machine", machine(facts, plan.cell.address))]
+    pairs = [("machine", machine(facts, plan.address))]
     if spec.kind == "device":
         identity = f", identity {spec.identity}" if spec.identity else ""
         pairs.append(("target", f"{target(plan)}, {disk}{identity}" if disk else target(plan)))

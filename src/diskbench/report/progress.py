@@ -73,7 +73,7 @@ def _names(plans: Sequence[Plan]) -> dict[str, str]:
         return {plans[0].trial_id: ""}
     replicates = len({plan.cell.replicate for plan in plans}) > 1
     return {
-        plan.trial_id: (plan.cell.address or plan.facts.hostname or plan.cell.provider)
+        plan.trial_id: (plan.address or plan.facts.hostname or plan.cell.provider)
         + (f" #{plan.cell.replicate + 1}" if replicates else "")
         for plan in plans
     }

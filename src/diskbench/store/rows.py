@@ -31,17 +31,27 @@ _AT_ONCE = 500
 FINAL_STATES = ("done", "failed", "interrupted", "cancelled")
 
 
-def save_plan(database: Engine, plan: Plan, evidence_url: str) -> None:
+def save_plan(database: Engine, plan: Plan, evidence_url: str, *, owner: str | None = None) -> None:
     """Campaign, trial, its runs as planned and its claim, before anything is made on a host.
 
-    `evidence_url` is the store's printable URL.
+    `evidence_url` is the store's printable URL. The claim is `owner`'s from the start: one that is
+    nobody's looks abandoned.
     """
+    claim = {"trial_id": plan.trial_id, "cancel": False, "owner": owner, "claimed_at": now()}
     with transaction(database) as connection:
         insert_missing(connection, schema.campaign, [campaign_row(plan.campaign_id)])
         insert_missing(connection, schema.trial, [trial_row(plan)])
         rows = [run_row(plan, index, evidence_url) for index in range(len(plan.run_ids))]
         insert_missing(connection, schema.run, rows)
-        insert_missing(connection, schema.claim, [{"trial_id": plan.trial_id, "cancel": False}])
+        insert_missing(connection, schema.claim, [claim])
+
+
+def replace_draft(database: Engine, plan: Plan, evidence_url: str) -> None:
+    """Put the plan of a machine that was acquired in the place of its draft."""
+    with transaction(database) as connection:
+        upsert(connection, schema.trial, [trial_row(plan)])
+        rows = [run_row(plan, index, evidence_url) for index in range(len(plan.run_ids))]
+        upsert(connection, schema.run, rows)
 
 
 def load_plan(database: Engine, trial_id: str) -> Plan:

@@ -9,8 +9,6 @@ from diskbench.store.clock import ulid_time
 from diskbench.store.manifest import ImportRecord, Manifest
 from diskbench.store.parse_step import PARSER_VERSION
 
-EMULATED_PROVIDERS = frozenset({"lab", "fake"})
-"""Whose disks are this machine's, dressed up; their results say nothing about a cloud."""
 _EPOCH = "1970-01-01T00:00:00.000000+00:00"
 
 
@@ -54,7 +52,7 @@ def run_row(plan: Plan, run_index: int, evidence_url: str) -> dict[str, Any]:
         "parameters": dict(plan.profile.parameters),
         "labels": dict(cell.labels),
         "provider": cell.provider,
-        "address": cell.address,
+        "address": plan.address,
         "target_kind": target.kind,
         "target_path": target.path,
         "target_device": target.device or (disk.path if disk else None),
@@ -63,8 +61,8 @@ def run_row(plan: Plan, run_index: int, evidence_url: str) -> dict[str, Any]:
         "size_bytes": target.size_bytes,
         "hostname": facts.hostname or None,
         "cloud": facts.cloud.vendor,
-        "instance_type": facts.cloud.instance_type,
-        "zone": facts.cloud.zone,
+        "instance_type": _rented(plan, "instance_type") or facts.cloud.instance_type,
+        "zone": _rented(plan, "zone") or facts.cloud.zone,
         "cpu_model": facts.cpu.model or None,
         "cpu_count": facts.cpu.count,
         "memory_bytes": facts.memory_bytes or None,
@@ -76,7 +74,7 @@ def run_row(plan: Plan, run_index: int, evidence_url: str) -> dict[str, Any]:
         "disk_driver": disk.driver if disk else None,
         "disk_transport": disk.transport if disk else None,
         "disk_size_bytes": disk.size_bytes if disk else None,
-        "emulated": cell.provider in EMULATED_PROVIDERS,
+        "emulated": plan.emulated,
         "unverified": facts.cloud.vendor is not None and not facts.cloud.verified,
         "imported": False,
         "evidence_url": evidence_url,
@@ -126,6 +124,12 @@ def imported_run_row(
 def marks(row: Mapping[str, Any]) -> dict[str, bool]:
     """What a reader must know before believing the numbers of a run."""
     return {name: bool(row[name]) for name in ("emulated", "unverified", "imported")}
+
+
+def _rented(plan: Plan, fact: str) -> str | None:
+    """What the provider said of the machine it gave; None of one that was not rented."""
+    value = plan.acquired.facts.get(fact) if plan.acquired else None
+    return str(value) if value is not None else None
 
 
 def _filesystem(plan: Plan) -> str | None:

@@ -1,0 +1,52 @@
+"""A rented machine that does not answer: its provider knows whether it ever will again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, RentalFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.model.spec import Plan
+    from diskbench.ports import Renter
+
+
+class Absence:
+    """Told of every failed attempt to reach a machine; asks its provider each time.
+
+    A machine that was not rented is never known to be gone.
+    """
+
+    def __init__(self, plan: Plan, renter: Renter | None, note: Callable[[str], None]) -> None:
+        self._plan, self._renter, self._note = plan, renter, note
+        self._reason: str | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the machine is known not to come back."""
+        return self._reason is not None
+
+    def noted(self, text: str) -> None:
+        """Pass on what went wrong, and ask the provider why; it may not know either."""
+        self._note(text)
+        if self._renter is None or self._plan.rental is None or self.is_final:
+            return
+        try:
+            self._reason = self._renter.gone(self._plan.trial_id, self._plan.rental.scope)
+        except DiskbenchError as error:
+            self._note(f"its provider does not say whether it is still there: {error.message}")
+
+    def noted_or_raise(self, text: str) -> None:
+        """As `noted`; raises RentalFailed once the machine is known to be gone."""
+        self.noted(text)
+        self.raise_if_final()
+
+    def raise_if_final(self) -> None:
+        """Raise RentalFailed with the provider's words when the machine is gone."""
+        if self._reason is not None:
+            raise RentalFailed(
+                f"the machine is gone: {self._reason}",
+                advice="what was finished is kept; start the run again",
+            )

@@ -1,0 +1,99 @@
+"""Planning for a machine that is not there yet: what would be rented, and what would run on it.
+
+A draft is a plan on assumed facts. It is saved before anything is rented, so that its trial is
+listed, can be cancelled, and is gone on with when this process dies while renting.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from diskbench import __version__
+from diskbench.engine.probe import check_profile_suits
+from diskbench.engine.session import new_id
+from diskbench.errors import DiskbenchError
+from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
+from diskbench.plan.trial import Names, make_plan
+from diskbench.providers.registry import provider
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.fio.profiles import Profile
+    from diskbench.model.rental import Rental
+    from diskbench.model.spec import Cell, Plan
+    from diskbench.ports import Renter
+
+_ASSUMED_CORES = 2
+_ASSUMED_MEMORY = 8 * GIB
+
+
+def drafts(
+    renter: Renter, cells: Sequence[Cell], profile: Profile
+) -> tuple[list[Plan], list[tuple[Cell, DiskbenchError]]]:
+    """A draft for each cell that can be rented, and why the others cannot.
+
+    Raises UserError for what is wrong with all of them. Rents nothing.
+    """
+    for cell in cells:
+        renter.check(cell)
+        check_profile_suits(profile, cell)
+    campaign_id = new_id()
+
+    def resolved(cell: Cell) -> Plan | DiskbenchError:
+        try:
+            return draft(cell, profile, renter.resolve(cell), campaign_id)
+        except DiskbenchError as error:
+            return error
+
+    # Replicates differ in nothing that is looked up, so one answer serves them all.
+    alike = {cell.model_copy(update={"replicate": 0}) for cell in cells}
+    with ThreadPoolExecutor(max_workers=min(8, len(alike))) as pool:
+        looked_up = dict(zip(alike, pool.map(resolved, alike), strict=True))
+    plans, refused = [], []
+    for cell in cells:
+        found = looked_up[cell.model_copy(update={"replicate": 0})]
+        if isinstance(found, DiskbenchError):
+            refused.append((cell, found))
+        else:
+            assert found.rental is not None
+            plans.append(draft(cell, profile, found.rental, campaign_id))
+    return plans, refused
+
+
+def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str) -> Plan:
+    """The plan of `cell` on the machine that `rental` describes, under new ids."""
+    names = Names(
+        campaign_id=campaign_id,
+        trial_id=new_id(),
+        run_ids=tuple(new_id() for _ in range(cell.runs)),
+    )
+    plan = make_plan(cell, profile, assumed_facts(rental), names, version=__version__)
+    return plan.model_copy(update={"rental": rental, "notes": (*plan.notes, *rental.warnings)})
+
+
+def assumed_facts(rental: Rental) -> HostFacts:
+    """What will be found on the machine, as far as it matters for planning."""
+    disk = rental.disk
+    return HostFacts(
+        cpu=CpuFacts(count=rental.cores or _ASSUMED_CORES),
+        memory_bytes=rental.memory_bytes or _ASSUMED_MEMORY,
+        memory_available_bytes=rental.memory_bytes or _ASSUMED_MEMORY,
+        disk=DiskFacts(
+            name=disk.type if disk else "",
+            path="",
+            size_bytes=disk.size_gib * GIB * (disk.count if rental.spec.stripe else 1)
+            if disk
+            else None,
+        ),
+    )
+
+
+def renter_named(name: str) -> Renter | None:
+    """The provider `name` if it rents machines; None if it measures those that are there."""
+    from diskbench.ports import Renter
+
+    found = provider(name)
+    return found if isinstance(found, Renter) else None

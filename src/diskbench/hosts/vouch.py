@@ -1,0 +1,43 @@
+"""Whether a guest can prove which cloud it runs in, beyond what its firmware says.
+
+Any hypervisor can write a cloud's name into its firmware. The metadata service at the link-local
+address knows the machine's own id: a guest that shows the id which the control plane gave its
+machine runs where that control plane says. It is asked from inside the guest, never from here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from diskbench.model.facts import CloudFacts
+    from diskbench.ports import Host
+
+_ASK_S = 15.0
+_AWS = """
+curl=$(command -v curl) || exit 0
+url=http://169.254.169.254/latest
+token=$("$curl" -sf -m 3 -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' $url/api/token) ||
+    exit 0
+printf 'X-aws-ec2-metadata-token: %s\\n' "$token" |
+    "$curl" -sf -m 3 -H @- $url/dynamic/instance-identity/document
+"""
+"""IMDSv2: a token first, then the identity document (AWS EC2 User Guide, instance identity
+documents). The token goes by standard input: arguments can be read by everybody."""
+
+
+def vouched(host: Host, cloud: CloudFacts, provider: str, instance_id: str | None) -> bool:
+    """Whether the guest proves to be the machine `instance_id` of the cloud `provider`.
+
+    False where the firmware names another cloud, where nothing answers, or where the metadata
+    service does not know that id. Raises ConnectionLost.
+    """
+    if instance_id is None or cloud.vendor != provider or provider != "aws":
+        return False
+    answer = host.run(_AWS, timeout_s=_ASK_S)
+    with contextlib.suppress(ValueError):
+        document = json.loads(answer.text)
+        return isinstance(document, dict) and document.get("instanceId") == instance_id
+    return False

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from diskbench.model.spec import ResolvedTarget
-    from diskbench.ports import Host
+    from diskbench.ports import Completed, Host
 
 MKFS_TIMEOUT_S = 3600.0
 """mkfs without lazy initialisation writes the inode tables: long on a slow, large disk."""
@@ -32,13 +32,8 @@ def make_filesystem(host: Host, target: ResolvedTarget, mount: str) -> tuple[str
     Raises MeasurementFailed when the device is not the one allowed, holds somebody else's data, or
     a command fails.
     """
-    done = host.run(
-        given(_values(target) | {"kind": target.filesystem, "mount": mount})
-        + script("block.sh")
-        + script("filesystem.sh"),
-        timeout_s=MKFS_TIMEOUT_S,
-        root=True,
-    )
+    made = {"kind": target.filesystem, "mount": mount}
+    done = _run(host, target, "filesystem.sh", made, timeout_s=MKFS_TIMEOUT_S)
     *commands, last = done.text.splitlines() or [""]
     if last.startswith("! ") or done.exit:
         why = last.removeprefix("! ") or done.stderr.decode(errors="replace").strip()
@@ -51,14 +46,25 @@ def make_filesystem(host: Host, target: ResolvedTarget, mount: str) -> tuple[str
 
 def wipe_ours(host: Host, target: ResolvedTarget) -> None:
     """Remove the filesystem that this trial made, if it is still there; no other is touched."""
-    done = host.run(
-        given(_values(target)) + script("block.sh") + script("wipe.sh"), timeout_s=120.0, root=True
-    )
+    done = _run(host, target, "wipe.sh", {}, timeout_s=120.0)
     if done.exit:
         raise ReleaseFailed(
             f"the {target.filesystem} that diskbench made on {target.device} of {host.name} could "
             f"not be wiped: {done.stderr.decode(errors='replace').strip()}"
         )
+
+
+def _run(
+    host: Host, target: ResolvedTarget, name: str, values: Mapping[str, str], *, timeout_s: float
+) -> Completed:
+    """Run a script behind the guard that all writing to a device shares, as root."""
+    text = (
+        given({**_values(target), **values})
+        + script("block.sh")
+        + script("guard.sh")
+        + script(name)
+    )
+    return host.run(text, timeout_s=timeout_s, root=True)
 
 
 def given(values: Mapping[str, str]) -> str:

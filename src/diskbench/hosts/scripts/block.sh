@@ -18,6 +18,35 @@ block_disk() { # number of a disk or partition -> number of the disk
     if [ -e "/sys/dev/block/$1/partition" ]; then block_value "/sys/dev/block/$1/../dev"; else echo "$1"; fi
 }
 
+block_partitions() { # number of a disk -> "NUMBER NAME" of each of its partitions
+    for part in "/sys/dev/block/$1"/*/partition; do
+        [ ! -e "$part" ] || echo "$(cat "${part%/partition}/dev") $(basename "$(dirname "$part")")"
+    done
+}
+
+block_holders() { # number -> names of what stands on it: device mapper, MD, bcache
+    for holder in "/sys/dev/block/$1/holders"/*; do
+        [ ! -e "$holder" ] && [ ! -L "$holder" ] || echo "${holder##*/}"
+    done
+}
+
+block_swaps() { # -> numbers of what is swap
+    sed 1d /proc/swaps 2>/dev/null | while read -r path rest; do block_number "$(printf '%b' "$path")"; done
+}
+
+block_busy() { # path -> whether somebody has it exclusively: wipefs acts not, but opens so all the same
+    wipefs -a -n "$1" 2>&1 >/dev/null | grep -q -i busy
+}
+
+mounted_on() { # path [below] -> numbers of what is mounted on it, with a second word also below it
+    at=$1 below=${2:-} awk '{
+        point = $5 # as proc(5) writes it
+        gsub(/\\040/, " ", point); gsub(/\\011/, "\t", point); gsub(/\\012/, "\n", point)
+        gsub(/\\134/, "\\", point)
+        if (point == ENVIRON["at"] || (ENVIRON["below"] != "" && index(point, ENVIRON["at"] "/") == 1)) print $3
+    }' /proc/self/mountinfo
+}
+
 block_inode() { # number of a loop device -> inode of its backing file
     inode=$(losetup -n -O BACK-INO "/dev/$(basename "$(readlink -f "/sys/dev/block/$1")")" 2>/dev/null)
     [ -n "$inode" ] || inode=$(stat -c %i "$(block_value "/sys/dev/block/$1/loop/backing_file")" 2>/dev/null)

@@ -8,7 +8,7 @@ section mountinfo
 cat /proc/self/mountinfo /proc/1/mountinfo 2>/dev/null | sort -u
 
 section swaps # kernel numbers
-sed 1d /proc/swaps 2>/dev/null | while read -r path rest; do block_number "$(printf '%b' "$path")"; done
+block_swaps
 
 below() { # number -> itself and everything it stands on
     echo "$1"
@@ -57,11 +57,8 @@ look_closely() { # number
     blkid -p "$dev" >/dev/null 2>&1
     [ $? = 8 ] && echo "signature=several that contradict each other"
     wipefs -n -p "$dev" 2>/dev/null | sed '/^#/d;s/.*,//;s/^/wipefs=/'
-    if wipefs -a -n "$dev" 2>&1 >/dev/null | grep -q -i busy; then echo "busy=yes"; fi
-    names=$name
-    for part in "/sys/dev/block/$1"/*/partition; do
-        [ -e "$part" ] && names="$names|$(basename "$(dirname "$part")")"
-    done
+    if block_busy "$dev"; then echo "busy=yes"; fi
+    names=$name$(block_partitions "$1" | sed 's/.* /|/' | tr -d '\n')
     found=$(openers "$names")
     if [ -n "$found" ]; then # udev may just be looking, too
         udevadm settle --timeout=5 >/dev/null 2>&1 || sleep 0.5
@@ -85,12 +82,8 @@ for entry in /sys/class/block/*; do
         block_name "$number"
     fi
     [ ! -e "$entry/partition" ] || echo "partition_of=$(block_disk "$number")"
-    for part in "$entry"/*/partition; do
-        [ ! -e "$part" ] || echo "partition=$(cat "${part%/partition}/dev") $(basename "$(dirname "$part")")"
-    done
-    for holder in "$entry"/holders/*; do
-        [ ! -e "$holder" ] && [ ! -L "$holder" ] || echo "holder=$(basename "$holder")"
-    done
+    block_partitions "$number" | sed 's/^/partition=/'
+    block_holders "$number" | sed 's/^/holder=/'
     if [ -z "$only" ] && [ ! -e "$entry/partition" ] || [ "$number" = "$only_number" ]; then
         look_closely "$number"
     fi

@@ -1,6 +1,6 @@
 # Remove the filesystem that diskbench made, known by its UUID, and no other. Given before this text:
-# block.sh, device, device_number, uuid.
+# block.sh, guard.sh, device, device_number, device_identity, device_size, uuid.
 export LC_ALL=C
-[ "$(block_number "$device")" = "$device_number" ] || exit 0
-[ "$(blkid -p -o value -s UUID "$device" 2>/dev/null)" = "$uuid" ] || exit 0
+guard_identity >/dev/null && guard_content "$uuid" >/dev/null || exit 0
+guard_use >&2 || exit 1
 wipefs -q -a "$device"

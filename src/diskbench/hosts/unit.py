@@ -88,6 +88,7 @@ def payload(unit: Unit) -> bytes:
         "unit.env": environment(unit),
         "step.sh": script("step.sh"),
         "block.sh": script("block.sh"),
+        "guard.sh": script("guard.sh"),
         "interim.awk": script("interim.awk"),
         "sample.awk": script("sample.awk"),
     }

@@ -1,5 +1,7 @@
 """What the unit looks at just before fio starts: the disk may have changed since it passed."""
 
+import contextlib
+import os
 import subprocess
 from pathlib import Path
 
@@ -222,4 +224,165 @@ def test_a_disk_that_became_somebodys_filesystem_is_refused(make_loop, raw_unit)
     device, image = make_loop()
     unit = raw_unit(device, guard_of(device, image))
     subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
-    untouched(image, unit, "holds a signature now")
+    untouched(image, unit, "holds ext4, which diskbench did not make")
+
+
+# --- What may come to a disk between the look at it and the write: for fio and for mkfs alike
+
+
+@contextlib.contextmanager
+def partition(device):
+    """A partition as the kernel has it, without a table on the disk."""
+    subprocess.run(["addpart", device, "1", "2048", "40960"], check=True)
+    try:
+        yield f"{device}p1"
+    finally:
+        subprocess.run(["delpart", device, "1"], check=True)
+
+
+@contextlib.contextmanager
+def mounted(device, at):
+    subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
+    at.mkdir()
+    subprocess.run(["mount", device, str(at)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(at)], check=True)
+
+
+@contextlib.contextmanager
+def swap(device):
+    subprocess.run(["mkswap", device], check=True, capture_output=True)
+    subprocess.run(["swapon", device], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["swapoff", device], check=True)
+
+
+@contextlib.contextmanager
+def holder(device, at):
+    """What a device mapper above it would show; this kernel has none."""
+    shown = Path("/sys/class/block", Path(device).name, "holders").resolve()
+    (at / "dm-7").mkdir(parents=True)
+    subprocess.run(["mount", "--bind", str(at), str(shown)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(shown)], check=True)
+
+
+@contextlib.contextmanager
+def partition_mounted(device, at):
+    with partition(device) as part, mounted(part, at):
+        yield
+
+
+@contextlib.contextmanager
+def partition_held(device, at):
+    with partition(device) as part, holder(part, at):
+        yield
+
+
+@contextlib.contextmanager
+def backing(device):
+    done = subprocess.run(
+        ["losetup", "-f", "--show", device], check=True, capture_output=True, text=True
+    )
+    try:
+        yield
+    finally:
+        subprocess.run(["losetup", "-d", done.stdout.strip()], check=True)
+
+
+@contextlib.contextmanager
+def exclusive(device):
+    held = os.open(device, os.O_RDONLY | os.O_EXCL)
+    try:
+        yield
+    finally:
+        os.close(held)
+
+
+@contextlib.contextmanager
+def written(image, device, write):
+    write(image)
+    subprocess.run(["blockdev", "--flushbufs", device], check=True)
+    yield
+
+
+CAME = {
+    "mounted": (lambda d, _, at: mounted(d, at / "at"), "is mounted on /"),
+    "swap": (lambda d, *_: swap(d), "is swap"),
+    "holder": (lambda d, _, at: holder(d, at / "at"), "is held by dm-7"),
+    "partition": (lambda d, *_: partition(d), "has partitions: loop"),
+    "partition mounted": (lambda d, _, at: partition_mounted(d, at / "at"), "is mounted on /"),
+    "partition held": (lambda d, _, at: partition_held(d, at / "at"), "is held by dm-7"),
+    "loop upon it": (lambda d, *_: backing(d), "is the backing device of loop"),
+    "exclusive": (lambda d, *_: exclusive(d), "is in exclusive use"),
+    "mbr": (lambda d, i, _: written(i, d, signatures.write_mbr), r"a partition table \(dos\)"),
+    "gpt": (lambda d, i, _: written(i, d, signatures.write_gpt), r"a partition table \(gpt\)"),
+    "lvm": (lambda d, i, _: written(i, d, signatures.write_lvm), "holds LVM2_member"),
+    "zfs and mbr": (
+        lambda d, i, _: written(i, d, lambda f: (signatures.write_zfs(f), signatures.write_mbr(f))),
+        "which diskbench did not make",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CAME)
+def test_what_came_to_the_disk_since_it_passed_keeps_fio_from_it(
+    make_loop, raw_unit, tmp_path, what
+):
+    come, words = CAME[what]
+    device, image = make_loop(mib=72)
+    unit = raw_unit(device, guard_of(device, image))
+    with come(device, image, tmp_path):
+        before = image.read_bytes()
+        with pytest.raises(MeasurementFailed, match=words):
+            watch(unit)
+        assert image.read_bytes() == before
+    assert not Path(unit.directory, "fio.json").exists()
+
+
+@pytest.mark.parametrize("what", CAME)
+def test_what_came_to_the_disk_since_it_passed_keeps_mkfs_from_it(fs_target, tmp_path, what):
+    come, words = CAME[what]
+    target, image = fs_target("ext4", 72)
+    with come(target.device, image, tmp_path):
+        before = image.read_bytes()
+        with pytest.raises(MeasurementFailed, match=words):
+            make_workspace(HERE, target)
+        assert image.read_bytes() == before
+
+
+@pytest.mark.parametrize("write", [signatures.write_mbr, signatures.write_gpt])
+def test_our_own_filesystem_under_a_new_partition_table_is_neither_remade_nor_wiped(
+    fs_target, write
+):
+    target, image = fs_target("ext4", 72)
+    make_workspace(HERE, target)
+    subprocess.run(["umount", mount_point(target)], check=True)
+    write(image)
+    subprocess.run(["blockdev", "--flushbufs", target.device], check=True)
+    before = image.read_bytes()
+    with pytest.raises(MeasurementFailed, match="a partition table"):
+        make_workspace(HERE, target)
+    cleanup(HERE, target)
+    assert image.read_bytes() == before
+
+
+def test_a_disk_that_cannot_be_examined_is_not_written_to(
+    make_loop, raw_unit, tmp_path, monkeypatch
+):
+    device, image = make_loop()
+    unit = raw_unit(device, guard_of(device, image))
+    for name, exit_status in (("blkid", 4), ("wipefs", 1)):
+        fake = tmp_path / f"without-{name}"
+        fake.mkdir()
+        (fake / name).write_text(f"#!/bin/sh\nexit {exit_status}\n")
+        (fake / name).chmod(0o755)
+        with monkeypatch.context() as patched:
+            patched.setenv("PATH", f"{fake}:{os.environ['PATH']}")
+            untouched(image, unit.model_copy(update={"name": f"000-{name}"}), "cannot be examined")

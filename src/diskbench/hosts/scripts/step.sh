@@ -9,6 +9,7 @@ cd "$1" || exit 1
 ready=$2
 export LC_ALL=C
 . ./block.sh
+. ./guard.sh
 . ./unit.env
 
 # Opened both ways: a starter that has gone away is not waited for.
@@ -53,20 +54,8 @@ finish() { # fio's exit, reason
 # --- Once more, just before anything is written: is this still the disk that was allowed?
 check_device() {
     [ -n "$device" ] || return 0
-    number=$(block_number "$device")
-    if [ "$number" != "$device_number" ]; then echo "$device is now ${number:-gone}, not $device_number"; return 1; fi
-    sectors=$(block_value "/sys/dev/block/$number/size")
-    if [ "$((${sectors:-0} * 512))" != "$device_size" ]; then echo "$device has another size"; return 1; fi
-    if ! block_identities "$number" | grep -q -x -F -e "$device_identity"; then
-        echo "$device no longer answers to $device_identity"
-        return 1
-    fi
-    [ "$device_mounted" = 1 ] && return 0
-    if grep -q -e "^[0-9]* [0-9]* $number " /proc/self/mountinfo; then echo "$device is mounted"; return 1; fi
-    if [ -n "$(ls "/sys/dev/block/$number/holders" 2>/dev/null)" ]; then echo "$device has holders"; return 1; fi
-    if grep -q -e "^$device " /proc/swaps; then echo "$device is swap"; return 1; fi
-    # Somebody may have made a filesystem or a table on it since it passed; on any doubt it is theirs.
-    if blkid -p "$device" >/dev/null 2>&1; then echo "$device holds a signature now"; return 1; fi
+    guard_identity || return 1
+    [ "$device_mounted" = 1 ] || { guard_use && guard_content ""; }
 }
 
 check_directory() {
@@ -76,8 +65,7 @@ check_directory() {
         echo "$work_dir is not on $mount_point"
         return 1
     fi
-    if [ "$device_mounted" = 1 ] && ! awk -v n="$device_number" -v m="$mount_point" \
-        '$3 == n && $5 == m { found = 1 } END { exit !found }' /proc/self/mountinfo; then
+    if [ "$device_mounted" = 1 ] && ! mounted_on "$mount_point" | grep -q -x -F -e "$device_number"; then
         echo "$device is not mounted on $mount_point"
         return 1
     fi

@@ -9,8 +9,6 @@ import typer
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from diskbench.model.rental import RentSpec
 
 _RENT = "Renting (providers that make a machine and a disk)"
@@ -81,48 +79,24 @@ def rent_spec(
 
     from diskbench.engine.draft import renter_named
     from diskbench.model.rental import LabSpec, RentSpec
+    from diskbench.plan.rent_flags import flag, typed
 
     try:
         spec = RentSpec(**rent, lab=LabSpec(**lab))
     except ValidationError as error:
         first = error.errors()[0]
         raise InvalidValue(
-            f"{_flag(str(first['loc'][-1]))} {first['input']}: {first['msg']}",
+            f"{flag(str(first['loc'][-1]))} {first['input']}: {first['msg']}",
             advice="see diskbench run --help",
         ) from error
     if renter_named(provider) is not None:
         return spec.model_copy(update={"size_gib": _whole(size_gib)})
-    for name, value in _typed(spec):
+    for name, value in typed(spec):
         raise InvalidValue(
-            f"{_flag(name)} {value} does not go with --provider {provider}, which rents nothing",
+            f"{name} {value} does not go with --provider {provider}, which rents nothing",
             advice="name a provider that does: diskbench providers",
         )
     return None
-
-
-def _typed(spec: RentSpec) -> Iterator[tuple[str, object]]:
-    """The fields that differ from their defaults."""
-    for name, value in spec.model_dump(exclude_defaults=True).items():
-        if isinstance(value, dict):
-            yield from value.items()
-        else:
-            yield name, value
-
-
-_FLAGS = {
-    "throughput_mib_per_s": "--throughput",
-    "account": "--profile-name",
-    "style": "--lab-style",
-    "user": "--lab-user",
-    "seed": "--lab-seed",
-    "vm_throughput_mib_per_s": "--vm-throughput",
-    "stall_every_s": "--stall-every",
-    "stall_for_s": "--stall-for",
-}
-
-
-def _flag(field: str) -> str:
-    return _FLAGS.get(field, f"--{field.replace('_', '-')}")
 
 
 def _whole(size_gib: float | None) -> int | None:

@@ -14,6 +14,7 @@ from diskbench.engine.probe import check_profile_suits
 from diskbench.engine.session import new_id
 from diskbench.errors import DiskbenchError
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
+from diskbench.plan.time_scale import time_scale_notes
 from diskbench.plan.trial import Names, make_plan
 from diskbench.providers.registry import provider
 from diskbench.units import GIB
@@ -71,7 +72,9 @@ def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str) -> Pla
         run_ids=tuple(new_id() for _ in range(cell.runs)),
     )
     plan = make_plan(cell, profile, assumed_facts(rental), names, version=__version__)
-    return plan.model_copy(update={"rental": rental, "notes": (*plan.notes, *rental.warnings)})
+    plan = plan.model_copy(update={"rental": rental})
+    notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
+    return plan.model_copy(update={"notes": notes})
 
 
 def assumed_facts(rental: Rental) -> HostFacts:

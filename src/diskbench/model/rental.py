@@ -74,6 +74,8 @@ class Rental(Frozen):
 
     scope: Scope
     spec: RentSpec
+    cloud: str | None = None
+    """Whose catalogue the disk stands in; None: the provider's own name."""
     offer: str
     promise: str = ""
     zones: tuple[str, ...] = ()

@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Loop, Plan, Step
 
 _MOST_STEPS = 16
-_NAMES = frozenset({"", "machine", "target", "space", "time", "run", "runs", "note"})
-_TEXT_AT = 11
+_NAMES = frozenset(
+    {"", "machine", "target", "rent", "promised", "price", "space", "time", "run", "runs", "note"}
+)
+_RENTING_H = 0.1
+"""Hours that a machine is rented beside measuring: to come up and to go; our estimate."""
+_TEXT_AT = 12
 """Where the text of a named line begins."""
 
 
@@ -75,6 +79,8 @@ def _shape(plan: Plan) -> object:
 
 def _target_lines(plan: Plan) -> list[str]:
     facts, spec = plan.facts, plan.target
+    if plan.rental is not None and plan.is_draft:
+        return [f"  {name:<{_TEXT_AT - 3}} {text}" for name, text in _rental_pairs(plan)]
     disk = disk_words(facts.disk, known_path=spec.path)
     pairs = [("machine", machine(facts, plan.address))]
     if spec.kind == "device":
@@ -90,6 +96,33 @@ def _target_lines(plan: Plan) -> list[str]:
     pairs.append(("runs" if len(runs) > 1 else "run", ", ".join(runs)))
     pairs += [("note", note) for note in plan.notes]
     return [f"  {name:<{_TEXT_AT - 3}} {text}" for name, text in pairs]
+
+
+def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:
+    """A machine that is not there yet: what will be rented, what it costs, what it promises."""
+    rental, spec = plan.rental, plan.target
+    assert rental is not None
+    pairs = [("rent", rental.offer)]
+    if rental.promise:
+        pairs.append(("promised", rental.promise))
+    pairs.append(("price", _price(rental.hourly_usd, plan.expected_s)))
+    how = "a file on it" if spec.kind == "directory" else "the whole new disk"
+    made = f", new {spec.filesystem}" if spec.filesystem != "none" else ""
+    pairs.append(("target", f"{how}{made}; all of it is given back at the end"))
+    pairs += [("space", _space(plan)), ("time", _time(plan))]
+    runs = plan.run_ids
+    pairs.append(("runs" if len(runs) > 1 else "run", ", ".join(runs)))
+    pairs += [("note", note) for note in plan.notes]
+    return pairs
+
+
+def _price(hourly_usd: float | None, expected_s: float) -> str:
+    if hourly_usd is None:
+        return "not known"
+    if hourly_usd == 0:
+        return "nothing"
+    about = hourly_usd * (expected_s / 3600 + _RENTING_H)
+    return f"${hourly_usd:.4f} an hour, about ${max(about, 0.01):.2f} for this"
 
 
 def _space(plan: Plan) -> str:

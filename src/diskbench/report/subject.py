@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from diskbench.plan.rent_flags import words as rent_words
+from diskbench.report.headline import Promised, promised
 from diskbench.units import GIB, format_bytes
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ class Subject:
     """The other flags of the same trial: its profile's parameters and its labels."""
     runs_planned: int = 1
     """How many runs of one machine and disk were asked for."""
+    promised: Promised | None = None
+    """What was rented for it; None for a machine that was there."""
     steps_planned: int | None = None
     """Steps of one run; None where that is not known, as of a loop."""
 
@@ -76,6 +80,7 @@ def subject_of_plan(plan: Plan) -> Subject:
         target_flags=_target_flags(plan),
         trial_flags=_trial_flags(plan),
         runs_planned=plan.cell.runs,
+        promised=promised(plan.rental) if plan.rental else None,
         steps_planned=None if plan.loop else len(plan.steps),
         profile_typed=plan.cell.profile,
     )
@@ -165,6 +170,10 @@ def unfinished_words(subject: Subject, measurements: Iterable[Measurement]) -> s
 def _target_flags(plan: Plan) -> str:
     """Where the trial wrote to: the machine, the target, its filesystem and size."""
     spec, words = plan.cell.target, []
+    if plan.rental is not None:
+        words = ["--provider", plan.cell.provider, *rent_words(plan.rental.spec)]
+        words += ["--filesystem", spec.filesystem] if spec.filesystem is not None else []
+        return shlex.join(words)
     if plan.cell.address:
         words += ["--provider", plan.cell.provider, "--host", plan.cell.address]
     if spec.kind == "device":

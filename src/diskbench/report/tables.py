@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
+from diskbench.report.headline import headline
 from diskbench.report.lines import Line, Spread, WarningGroup, grouped_warnings, lines
 from diskbench.report.next_step import next_step
 from diskbench.report.plain import print_trimmed
@@ -53,6 +54,8 @@ def result_table(
     parts: list[RenderableType] = [_heading(subject), Text()]
     if unfinished := unfinished_words(subject, measurements):
         parts.append(Text(unfinished, "bold yellow"))
+    if subject.promised and (line := headline(subject.promised, measurements)):
+        parts += [Text(line, "bold"), Text()]
     if found:
         parts += [_table(found), *_notes(found)]
     else:
@@ -76,6 +79,7 @@ def _heading(subject: Subject) -> Text:
         text.append(f"  [{', '.join(subject.marks)}]", "bold yellow")
     several = f"{len(subject.run_ids)} runs, " if len(subject.run_ids) > 1 else ""
     about = (
+        promise_line(subject),
         subject.machine,
         subject.target + (f", {subject.disk}" if subject.disk else ""),
         f"{several}{subject.fio}, run {subject.run_ids[0]}" if subject.run_ids else subject.fio,
@@ -84,6 +88,14 @@ def _heading(subject: Subject) -> Text:
         if one:
             text.append(f"\n{one}", "dim")
     return text
+
+
+def promise_line(subject: Subject) -> str:
+    """`rented: … promised: …`; empty for a machine that was there."""
+    if subject.promised is None:
+        return ""
+    rented = f"rented: {subject.promised.offer}"
+    return f"{rented}\npromised: {subject.promised.promise}" if subject.promised.promise else rented
 
 
 def _table(found: Sequence[Line]) -> Table:

@@ -11,7 +11,7 @@ from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Found, Rental, Scope
 from diskbench.providers.lab import machines
 from diskbench.providers.lab.names import Style
-from diskbench.providers.lab.request import CUSTOM, LabRequest, disk_limits
+from diskbench.providers.lab.request import CUSTOM, LabRequest, cloud_of, disk_limits
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class LabProvider:
         return Rental(
             scope=_SCOPE,
             spec=spec,
+            cloud=cloud_of(request.style),
             offer=f"a lab host on this machine with {_disk_words(disk)} ({request.style})",
             promise=promise(disk_limits(request.style, disk), request.time_scale),
             disk=disk,

@@ -80,6 +80,11 @@ def check_volume(volume: str) -> None:
         )
 
 
+def cloud_of(style: Style) -> str | None:
+    """Whose catalogue the disks of a style stand in; None for none."""
+    return _CLOUDS.get(style)
+
+
 def disk_limits(style: Style, disk: DiskSpec) -> DiskLimits:
     """What the disk may do by the catalogue of the style's cloud, or by the figures given for a
     `custom` one. Raises UnknownName or InvalidValue."""

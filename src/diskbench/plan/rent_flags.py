@@ -1,0 +1,47 @@
+"""What was rented, as the flags of `diskbench run` that say it: pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.model.rental import RentSpec
+
+_FLAGS = {
+    "size_gib": "--size",
+    "throughput_mib_per_s": "--throughput",
+    "account": "--profile-name",
+    "style": "--lab-style",
+    "user": "--lab-user",
+    "seed": "--lab-seed",
+    "vm_throughput_mib_per_s": "--vm-throughput",
+    "stall_every_s": "--stall-every",
+    "stall_for_s": "--stall-for",
+}
+
+
+def flag(field: str) -> str:
+    """The flag that sets a field of RentSpec or LabSpec."""
+    return _FLAGS.get(field, f"--{field.replace('_', '-')}")
+
+
+def typed(spec: RentSpec) -> Iterator[tuple[str, object]]:
+    """`(flag, value)` of every field that differs from its default, in their order."""
+    for name, value in spec.model_dump(exclude_defaults=True).items():
+        if isinstance(value, dict):
+            yield from ((flag(inner), one) for inner, one in value.items())
+        else:
+            yield flag(name), value
+
+
+def words(spec: RentSpec) -> list[str]:
+    """The flags as words of a command: `--disk gp2 --size 20 --spot`."""
+    found: list[str] = []
+    for name, value in typed(spec):
+        if isinstance(value, bool):
+            found.append(name)
+        else:
+            found += [name, f"{value:g}" if isinstance(value, float) else str(value)]
+    return found

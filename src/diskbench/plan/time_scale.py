@@ -1,0 +1,57 @@
+"""Whether a burst bucket made smaller by `--time-scale` still shows what it should: pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.lookup import limits
+from diskbench.catalog.promise import burst_s
+from diskbench.errors import InvalidValue, UserError
+from diskbench.units import format_duration_s
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import Rental
+    from diskbench.model.spec import Plan
+
+SHORTEST_PHASE_S = 120.0
+"""A phase shorter than this is too short to be found for sure in a series of seconds (issue 3)."""
+
+
+def time_scale_notes(plan: Plan) -> tuple[str, ...]:
+    """What a reader should know of the plan's time scale; nothing where it changes nothing.
+
+    Raises InvalidValue for a profile that waits for a steady state which the scaled bucket would
+    only pretend: a burst that is over within a round or two looks like a trend that settled.
+    """
+    rental = plan.rental
+    if rental is None or rental.spec.lab.time_scale == 1:
+        return ()
+    scale = rental.spec.lab.time_scale
+    phases = scaled_bursts_s(rental)
+    if not phases:
+        return (f"--time-scale {scale:g} changes nothing: the disk has no burst credit",)
+    shortest = min(phases)
+    if shortest >= SHORTEST_PHASE_S:
+        return ()
+    lasts = f"with --time-scale {scale:g} the burst lasts {format_duration_s(shortest)}"
+    if plan.loop is not None:
+        raise InvalidValue(
+            f"{lasts}, and profile {plan.profile.name!r} waits for a steady state",
+            advice=f"give at most --time-scale {scale * shortest / SHORTEST_PHASE_S:.0f}, which "
+            f"leaves two minutes, or a profile that does not judge steadiness",
+        )
+    return (f"{lasts}, under two minutes: its phases are too short to be judged",)
+
+
+def scaled_bursts_s(rental: Rental) -> list[float]:
+    """How long each bucket of the disk lasts at full burst, in scaled seconds."""
+    disk, cloud = rental.disk, rental.cloud or rental.scope.provider
+    if disk is None:
+        return []
+    try:
+        found = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+    except UserError:  # of no catalogue
+        return []
+    scale = rental.spec.lab.time_scale
+    allowances = [a for pool in found.pools for a in (pool.iops, pool.bytes_per_s) if a]
+    return [seconds for a in allowances if (seconds := burst_s(a, scale)) is not None]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
+from diskbench.report.headline import headline
 from diskbench.report.lines import Line, Spread, grouped_warnings, lines
 from diskbench.report.next_step import next_step
 from diskbench.report.seconds import StepSeconds
@@ -88,6 +89,7 @@ def page(
     return environment.from_string(source).render(
         subject=subject,
         unfinished=unfinished_words(subject, measurements),
+        headline=headline(subject.promised, measurements) if subject.promised else "",
         when=_local(subject.when) if subject.when else "",
         runs=max((line.iops.n for line in found), default=0),
         rows=[_row(line) for line in found],
@@ -108,7 +110,10 @@ def picture(subject: Subject, measurements: Sequence[Measurement], kind: str) ->
 
     from diskbench.report.charts import picture as picture_document
 
-    about = " · ".join(word for word in (subject.machine, subject.target, subject.fio) if word)
+    offer = subject.promised.offer if subject.promised else ""
+    about = " · ".join(
+        word for word in (offer, subject.machine, subject.target, subject.fio) if word
+    )
     marks = f" [{', '.join(subject.marks)}]" if subject.marks else ""
     spec = picture_document(f"{subject.title}{marks}", about, lines(measurements))
     if kind == ".png":

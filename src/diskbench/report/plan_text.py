@@ -20,7 +20,7 @@ _NAMES = frozenset(
 )
 _RENTING_H = 0.1
 """Hours that a machine is rented beside measuring: to come up and to go; our estimate."""
-_TEXT_AT = 12
+_TEXT_AT = 11
 """Where the text of a named line begins."""
 
 

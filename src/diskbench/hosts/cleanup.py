@@ -34,7 +34,8 @@ def cleanup(host: Host, target: ResolvedTarget) -> None:
         "work": target.work_dir or "",
         "mount": mount_point(target) or "",
     }
-    done = host.run(given(values) + script("cleanup.sh"), timeout_s=_TIMEOUT_S)
+    text = script("block.sh") + script("place.sh") + script("cleanup.sh")
+    done = host.run(given(values) + text, timeout_s=_TIMEOUT_S)
     if done.exit:
         left = done.text.strip() or done.stderr.decode(errors="replace").strip()
         raise ReleaseFailed(f"left on {host.name}: {left}")

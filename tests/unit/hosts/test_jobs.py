@@ -12,7 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from diskbench.errors import ConnectionLost, EvidenceDamaged, MeasurementFailed, StoreUnavailable
+from diskbench.errors import (
+    ConnectionLost,
+    EvidenceDamaged,
+    MeasurementFailed,
+    ReleaseFailed,
+    StoreUnavailable,
+)
 from diskbench.fio.canary import parse_canary
 from diskbench.fio.page_cache import parse_cache_drop
 from diskbench.hosts import collect as collecting
@@ -21,6 +27,7 @@ from diskbench.hosts.fake import FakeHost, Fault
 from diskbench.hosts.jobs import cleanup, collect, start_and_watch, stop
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.ssh import SshHost
+from diskbench.hosts.workspace import make_workspace
 
 pytestmark = pytest.mark.slow
 
@@ -196,6 +203,7 @@ def test_without_root_the_files_own_pages_are_dropped(make_unit, target, monkeyp
     assert drop.method == "fadvise"
     assert drop.after_bytes == 0
     assert drop.verified
+    subprocess.run(["chown", "-R", "0:0", target.work_dir, target.state_dir], check=True)
 
 
 def test_the_exit_file_is_written_after_the_checksums(make_unit):
@@ -299,10 +307,59 @@ def test_cleanup_stops_what_runs_and_removes_all_of_the_trial_twice(make_unit, t
     cleanup(LocalHost(), target)
 
 
+def test_cleanup_ends_fios_workers_whose_unit_was_killed(make_unit, target):
+    unit = make_unit(60)
+    pid = Path(unit.directory, "pid")
+
+    def kill(_):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid.read_text().split()[0]), signal.SIGKILL)
+
+    with pytest.raises(MeasurementFailed, match="without a result"):
+        watch(LocalHost(), unit, on_tick=kill)
+    cleanup(LocalHost(), target)
+    assert not [p for p in Path("/proc").glob("[0-9]*/cwd") if target.state_dir in _link(p)]
+
+
+def _link(path):
+    try:
+        return str(path.readlink())
+    except OSError:
+        return ""
+
+
+def test_cleanup_leaves_a_bystander_who_merely_stands_in_the_directory(make_unit, target):
+    watch(LocalHost(), make_unit(0.1))
+    with subprocess.Popen(
+        ["sh", "-c", "read x && echo heard"],
+        cwd=target.state_dir, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as bystander:  # fmt: skip
+        cleanup(LocalHost(), target)
+        assert not Path(target.state_dir).exists()
+        assert bystander.communicate("are you there\n")[0] == "heard\n"
+
+
+def test_cleanup_removes_nothing_beneath_a_mount_whose_path_holds_blanks(target, tmp_path):
+    at = tmp_path / "a place\twith\\odd 040 names"
+    at.mkdir()
+    odd = target.model_copy(update={"work_dir": f"{at}/{Path(target.work_dir).name}"})
+    make_workspace(LocalHost(), odd)
+    inner = Path(odd.work_dir, "in ner")
+    inner.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", str(inner)], check=True)
+    (inner / "precious").touch()
+    try:
+        with pytest.raises(ReleaseFailed, match="holds a mount"):
+            cleanup(LocalHost(), odd)
+        assert (inner / "precious").exists()
+    finally:
+        subprocess.run(["umount", str(inner)], check=True)
+    cleanup(LocalHost(), odd)
+    assert not Path(odd.work_dir).exists()
+
+
 @pytest.mark.parametrize("path", ["/", "/home", "/var/tmp/../diskbench-x", "diskbench-abcd"])
 def test_cleanup_removes_nothing_that_does_not_carry_a_trials_name(target, path):
-    from diskbench.errors import ReleaseFailed
-
     with pytest.raises(ReleaseFailed, match="does not carry a trial's name"):
         cleanup(FakeHost(), target.model_copy(update={"work_dir": path}))
 

@@ -1,20 +1,15 @@
-# Take away everything of one trial; any number of times. Given before this text: state, work
-# (directories, or nothing), mount (a mount point under state, or nothing). Prints what is left.
+# Take away everything of one trial; any number of times. Given before this text: block.sh, place.sh,
+# state, work (directories, or nothing), mount (a mount point under state, or nothing). Prints what is
+# left.
 export LC_ALL=C
 as=
 [ "$(id -u)" = 0 ] || { sudo -n true 2>/dev/null && as='sudo -n'; }
 
-living() { # processes of the trial: those that stand in its directory (fio's workers leave its group)
-    $as ls -l /proc/[0-9]*/cwd 2>/dev/null | awk -v s="$state" '
-        { at = index($0, " -> "); to = substr($0, at + 4) }
-        at && (to == s || index(to, s "/") == 1) {
-            split(substr($0, index($0, "/proc/")), part, "/")
-            print part[3]
-        }'
-}
-
-mounts_under() { # path -> whether anything is mounted on it or below it
-    awk -v p="$1" '$5 == p || index($5, p "/") == 1 { found = 1 } END { exit !found }' /proc/self/mountinfo
+living() { # processes of the trial's units: start.sh marks them, and fio's workers inherit it
+    $as grep -l -s -F -e "DISKBENCH_TRIAL=$state" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do
+        $as cat "/proc/$pid/environ" 2>/dev/null | tr '\000' '\n' |
+            grep -q -x -F -e "DISKBENCH_TRIAL=$state" && echo "$pid"
+    done
 }
 
 if [ -d "$state" ]; then
@@ -27,14 +22,25 @@ if [ -d "$state" ]; then
         sleep 0.05
     done
 fi
-if [ -n "$mount" ] && mounts_under "$mount"; then
-    $as umount "$mount" || { echo "$mount is still mounted"; exit 1; }
+if [ -n "$mount" ]; then
+    if [ -n "$(mounted_on "$mount" below)" ]; then
+        $as umount "$mount" || { echo "$mount is still mounted"; exit 1; }
+    fi
     work=
 fi
+# Whoever may write to the directory above may have put something else there: it is left alone.
+if [ -n "$work" ] && { [ -e "$work" ] || [ -L "$work" ]; }; then
+    if [ -L "$work" ] || ! [ -O "$work" ] || { [ -e "$state/work.id" ] && ! place_is "$work" "$state/work.id"; }; then
+        echo "$work is not the directory that diskbench made: it is left as it is, and $state with it"
+        exit 1
+    fi
+fi
+here=--one-file-system
+rm -f $here 2>/dev/null || here= # busybox knows no such option
 for path in "$work" "$state"; do
     [ -n "$path" ] && [ -e "$path" ] || continue
-    if mounts_under "$path"; then echo "$path holds a mount"; exit 1; fi
-    rm -rf -- "$path" 2>/dev/null || $as rm -rf -- "$path"
+    if [ -n "$(mounted_on "$path" below)" ]; then echo "$path holds a mount"; exit 1; fi
+    rm -rf $here -- "$path" 2>/dev/null || $as rm -rf $here -- "$path"
     [ ! -e "$path" ] || { echo "$path"; exit 1; }
 done
 exit 0

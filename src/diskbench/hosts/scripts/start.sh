@@ -9,17 +9,18 @@ export LC_ALL=C
 
 fail() { echo "! $*"; exit 0; }
 
-launch() {
+launch() { # what it starts is known by DISKBENCH_TRIAL: see cleanup.sh
     # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
     # mount namespace of its own systemd would not see the same files.
     if [ "$(id -u)" = 0 ] && [ -d /run/systemd/system ] && command -v systemd-run >/dev/null 2>&1 &&
         [ "$(readlink /proc/1/ns/mnt)" = "$(readlink /proc/self/ns/mnt)" ] &&
         systemd-run --quiet --collect --unit="$unit" --setenv=PATH="$PATH" \
+            --setenv=DISKBENCH_TRIAL="$state" \
             --property=TasksMax=infinity --property=LimitNOFILE=524288 \
             sh "$dir/step.sh" "$dir" "$ready" </dev/null >/dev/null 2>&1 8>&-; then
         return 0
     fi
-    setsid sh "$dir/step.sh" "$dir" "$ready" </dev/null >/dev/null 2>"$dir/unit.err" 8>&- &
+    DISKBENCH_TRIAL=$state setsid sh "$dir/step.sh" "$dir" "$ready" </dev/null >/dev/null 2>"$dir/unit.err" 8>&- &
 }
 
 # Whoever took the trial away meanwhile did not want it to start again.

@@ -1,8 +1,17 @@
-"""Whether a directory may be measured in: there, a directory, writable, with room."""
+"""Whether a directory may be measured in: there, a directory, writable, with room, and no trap.
+
+Root follows whatever lies at a path, and whoever may write to a directory above it can put a
+symbolic link there between two looks. So root measures only where nobody else can: not below a
+directory that another user owns, or may write to without a sticky bit. Where that user is the one
+who called sudo, or is no user of the machine (a volume of a container), a warning is logged: that
+the directory is still the one that was made is looked at before every step (scripts/place.sh).
+"""
 
 from __future__ import annotations
 
+import logging
 import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, TargetRefused
@@ -12,12 +21,28 @@ from diskbench.units import MIB, format_bytes
 if TYPE_CHECKING:
     from diskbench.ports import Host
 
+_LOG = logging.getLogger(__name__)
 _RESERVE_AT_LEAST = 64 * MIB
+_NOBODYS = "UNKNOWN"
+"""What stat calls the owner whom this machine does not know."""
 
 _LOOK = """\
 export LC_ALL=C
 if [ ! -e "$path" ]; then echo missing; exit; fi
 if [ ! -d "$path" ]; then echo file; exit; fi
+above() { # every directory that leads to a path, through symbolic links, too
+    case $1 in / | .) echo /; return ;; esac
+    above "$(dirname "$1")"
+    if ! [ -L "$1" ]; then echo "$1"; return; fi
+    set -- "$1" "$(readlink "$1")"
+    case $2 in /*) above "$2" ;; *) above "$(dirname "$1")/$2" ;; esac
+}
+if [ "$(id -u)" = 0 ]; then
+    echo "sudo ${SUDO_UID:-} ${SUDO_USER:-}"
+    above "$path" | while IFS= read -r at; do
+        echo "above $(stat -L -c '%u %g %a %U %G' "$at") $at"
+    done
+fi
 if ! why=$(mktemp -d "$path/.diskbench-probe-XXXXXX" 2>&1); then echo "closed ${why##*: }"; exit; fi
 rmdir "$why"
 for t in fio awk tar sha256sum setsid mkfifo; do
@@ -29,14 +54,17 @@ echo "free $(stat -f -L -c '%S %a' "$path")"
 
 def check_directory(host: Host, path: str, size_bytes: int | None) -> int:
     """The bytes that may be used in `path`; raises TargetRefused saying why it cannot be used, and
-    HostUnavailable when the host lacks a tool."""
+    HostUnavailable when the host lacks a tool. Logs a warning where root measures in a directory
+    that the user who called sudo could replace."""
     if not path.startswith("/"):
         raise TargetRefused(
             f"{path!r} is no absolute path", advice="write it out from the root: /mnt/disk"
         )
     done = host.run(f"path={shlex.quote(path)}\n{_LOOK}")
-    word, _, rest = done.text.strip().partition(" ")
+    *leading, last = done.text.strip().splitlines() or [""]
+    word, _, rest = last.partition(" ")
     where = f"{path} on {host.name}"
+    _check_trusted(leading, where)
     match word:
         case "missing":
             raise TargetRefused(f"{where} does not exist", advice="make it, or name another --path")
@@ -73,3 +101,50 @@ def _room(free: int, wanted: int | None, where: str) -> int:
             advice="give a smaller --size or another --path",
         )
     return usable
+
+
+@dataclass(frozen=True)
+class _Above:
+    """One directory on the way to the target: its owner, its group and its mode."""
+
+    uid: int
+    gid: int
+    mode: int
+    owner: str
+    group: str
+    path: str
+
+
+def _check_trusted(lines: list[str], where: str) -> None:
+    """Raise TargetRefused where somebody else could replace what root is about to write to."""
+    told = [line.split(" ", 6) for line in lines]
+    sudo_uid, sudo_user = next((w[1:3] for w in told if w[0] == "sudo"), ["", ""])
+    for word in told:
+        if word[0] != "above" or len(word) < 7:
+            continue
+        at = _Above(int(word[1]), int(word[2]), int(word[3], 8), *word[4:7])
+        for who, is_known in _replacers(at, sudo_uid, sudo_user):
+            if not is_known:
+                raise TargetRefused(
+                    f"{where} is refused: {who} can put a symbolic link in its place, which root "
+                    f"would follow (see {at.path})",
+                    advice="run diskbench as the owner of that directory, or name a --path that "
+                    "only root may change, such as a new directory beside it",
+                )
+            _LOG.warning("%s can replace %s while root measures there", who, at.path)
+
+
+def _replacers(at: _Above, sudo_uid: str, sudo_user: str) -> list[tuple[str, bool]]:
+    """Who but root may rename what lies in a directory, and whether root runs for them anyway."""
+    found = []
+    if at.uid != 0:
+        found.append((f"user {at.owner}", str(at.uid) == sudo_uid or at.owner == _NOBODYS))
+    if at.mode & 0o1000:  # sticky: only an entry's owner may rename it
+        return found
+    if at.mode & 0o020 and at.gid != 0:
+        # The user's own group, by the convention of a group of their own of the same name.
+        known = at.group == _NOBODYS or (bool(sudo_user) and at.group == sudo_user)
+        found.append((f"group {at.group}", known))
+    if at.mode & 0o002:
+        found.append(("any user", False))
+    return found

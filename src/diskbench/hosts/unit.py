@@ -64,6 +64,7 @@ def environment(unit: Unit) -> str:
     """unit.env: shell assignments that step.sh reads."""
     guard = unit.guard
     values: dict[str, object] = {
+        "state_dir": unit.state_dir,
         "work_dir": unit.work_dir or "",
         "device": guard.path if guard else "",
         "device_number": guard.number if guard else "",
@@ -89,6 +90,7 @@ def payload(unit: Unit) -> bytes:
         "step.sh": script("step.sh"),
         "block.sh": script("block.sh"),
         "guard.sh": script("guard.sh"),
+        "place.sh": script("place.sh"),
         "interim.awk": script("interim.awk"),
         "sample.awk": script("sample.awk"),
     }

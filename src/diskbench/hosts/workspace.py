@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import MeasurementFailed
 from diskbench.hosts.filesystem import given, make_filesystem
+from diskbench.hosts.scripts import script
 
 if TYPE_CHECKING:
     from diskbench.model.spec import ResolvedTarget
@@ -18,8 +19,15 @@ for d in "$state" "$work"; do
     [ -n "$d" ] || continue
     mkdir "$d" 2>/dev/null || [ -d "$d" ] || { mkdir "$d"; exit 1; }
     # /var/tmp is everybody's: a directory that somebody else put there is not used.
-    [ -O "$d" ] || { echo "$d belongs to somebody else" >&2; exit 1; }
+    [ ! -L "$d" ] && [ -O "$d" ] || { echo "$d belongs to somebody else" >&2; exit 1; }
 done
+[ -n "$work" ] || exit 0
+if ! [ -e "$state/work.id" ]; then
+    new=$state/work.new.$$
+    place_identity "$work" >"$new" && mv -f "$new" "$state/work.id" || exit 1
+fi
+place_is "$work" "$state/work.id" ||
+    { echo "$work is not the directory that diskbench made" >&2; exit 1; }
 """
 _WORK = """\
 mkdir -p -m 700 "$work" && if [ -n "${SUDO_UID:-}" ]; then chown "$SUDO_UID:$SUDO_GID" "$work"; fi
@@ -38,7 +46,11 @@ def make_workspace(host: Host, target: ResolvedTarget) -> tuple[str, ...]:
     """
     mount = mount_point(target)
     plain_work = target.work_dir if mount is None else None
-    _run(host, _DIRECTORIES, {"state": target.state_dir, "work": plain_work or ""})
+    _run(
+        host,
+        script("place.sh") + _DIRECTORIES,
+        {"state": target.state_dir, "work": plain_work or ""},
+    )
     if mount is None:
         return ()
     commands = make_filesystem(host, target, mount)
@@ -47,8 +59,8 @@ def make_workspace(host: Host, target: ResolvedTarget) -> tuple[str, ...]:
     return commands
 
 
-def _run(host: Host, script: str, values: dict[str, str], *, root: bool = False) -> None:
-    done = host.run(given(values) + script, root=root)
+def _run(host: Host, text: str, values: dict[str, str], *, root: bool = False) -> None:
+    done = host.run(given(values) + text, root=root)
     if done.exit:
         raise MeasurementFailed(
             f"cannot make the trial's directory on {host.name}: "

@@ -1,10 +1,22 @@
+import os
+import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from diskbench.errors import HostUnavailable, MeasurementFailed, ProfileError, TargetRefused
+from diskbench.errors import (
+    HostUnavailable,
+    MeasurementFailed,
+    ProfileError,
+    ReleaseFailed,
+    TargetRefused,
+)
+from diskbench.hosts.cleanup import cleanup
 from diskbench.hosts.directory import check_directory
 from diskbench.hosts.install import install_fio
+from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.parse_only import parse_only
 from diskbench.hosts.workspace import make_workspace
@@ -83,3 +95,150 @@ def test_a_workspace_that_somebody_else_made_is_not_used(target):
     subprocess.run(["install", "-d", "-o", "65534", target.state_dir], check=True)
     with pytest.raises(MeasurementFailed, match="belongs to somebody else"):
         make_workspace(HERE, target)
+
+
+# --- Root, and who else may write above the target
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """A directory of another user, and one of root's in it."""
+    home = tmp_path / "home"
+    (home / "root's").mkdir(parents=True)
+    home.chmod(0o755)
+    os.chown(home, 65534, 65534)
+    return home
+
+
+def test_root_does_not_measure_where_another_user_could_put_a_link(foreign):
+    assert "user nobody can put a symbolic link in its place" in refused(foreign)
+    assert f"(see {foreign})" in refused(foreign / "root's")
+
+
+def test_a_link_through_another_users_directory_is_seen(foreign, tmp_path):
+    (foreign / "link").symlink_to(tmp_path)
+    (tmp_path / "to-link").symlink_to("home/link")
+    assert f"(see {tmp_path}/home)" in refused(tmp_path / "to-link")
+
+
+def test_what_everybody_or_a_group_may_write_to_is_refused_unless_it_is_sticky(tmp_path):
+    at = tmp_path / "shared"
+    at.mkdir()
+    at.chmod(0o777)
+    assert "any user can put" in refused(at)
+    at.chmod(0o1777)
+    check_directory(HERE, str(at), 1)
+    at.chmod(0o775)
+    os.chown(at, 0, 65534)
+    assert "group nogroup can put" in refused(at)
+    at.chmod(0o755)
+    check_directory(HERE, str(at), 1)
+
+
+def test_root_by_sudo_measures_in_the_users_own_directory_with_a_warning(
+    foreign, monkeypatch, caplog
+):
+    monkeypatch.setenv("SUDO_UID", "65534")
+    monkeypatch.setenv("SUDO_USER", "nobody")
+    check_directory(HERE, str(foreign), 1)
+    assert f"user nobody can replace {foreign} while root measures there" in caplog.text
+
+
+def test_an_owner_whom_the_machine_does_not_know_is_told_and_gone_on_with(tmp_path, caplog):
+    os.chown(tmp_path, 54_321, 54_321)
+    check_directory(HERE, str(tmp_path), 1)
+    assert f"user UNKNOWN can replace {tmp_path}" in caplog.text
+    os.chown(tmp_path, 0, 0)
+
+
+def test_somebody_who_is_not_root_measures_in_their_own_directory(foreign, monkeypatch):
+    at = Path(tempfile.mkdtemp(dir="/var/tmp"))  # not below root's own 0700
+    at.chmod(0o755)
+    monkeypatch.setattr(
+        "diskbench.hosts.local.argv",
+        lambda script, root=False: [  # noqa: ARG005 - argv's signature
+            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", script,
+        ],
+    )  # fmt: skip
+    try:
+        moved = foreign.rename(at / "home")
+        check_directory(HERE, str(moved), 1)
+    finally:
+        shutil.rmtree(at)
+
+
+# --- The directory that was made stays the one that is used
+
+
+@pytest.fixture
+def swapped(target, tmp_path):
+    """Somebody with rights above it puts something else in place of the work directory."""
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "precious").write_text("x")
+    work, away = Path(target.work_dir), Path(target.work_dir + "-away")
+
+    def link():
+        work.rename(away)
+        work.symlink_to(victim)
+
+    def remade():
+        work.rmdir()
+        work.mkdir(mode=0o700)
+        os.chown(work, 65534, 65534)
+
+    def other():
+        work.rename(away)
+        work.mkdir(mode=0o700)
+
+    yield {"link": link, "remade": remade, "other": other}, victim
+    if work.is_symlink():
+        work.unlink()
+    elif work.exists():
+        work.rmdir()
+    if away.exists():
+        away.rename(work)
+
+
+SWAPS = ["link", "remade", "other"]
+
+
+@pytest.mark.parametrize("how", SWAPS)
+def test_a_swapped_work_directory_keeps_fio_from_starting(swapped, make_unit, how):
+    swaps, victim = swapped
+    unit = make_unit(0.1)
+    swaps[how]()
+    with pytest.raises(MeasurementFailed, match="is not the directory that diskbench made"):
+        start_and_watch(HERE, unit, lambda _: None, lambda: False)
+    assert [p.name for p in victim.iterdir()] == ["precious"]
+    assert not Path(unit.directory, "fio.json").exists()
+
+
+@pytest.mark.parametrize("how", SWAPS)
+def test_a_swapped_work_directory_is_not_removed_and_told(swapped, target, how):
+    swaps, victim = swapped
+    make_workspace(HERE, target)
+    swaps[how]()
+    with pytest.raises(ReleaseFailed, match="is not the directory that diskbench made") as caught:
+        cleanup(HERE, target)
+    assert caught.value.exit_code == 3
+    assert (victim / "precious").exists()
+    assert os.path.lexists(target.work_dir)
+
+
+@pytest.mark.parametrize("how", SWAPS)
+def test_a_swapped_work_directory_is_not_taken_by_a_second_prepare(swapped, target, how):
+    swaps, _ = swapped
+    make_workspace(HERE, target)
+    make_workspace(HERE, target)
+    swaps[how]()
+    with pytest.raises(MeasurementFailed, match=r"not the directory|belongs to somebody else"):
+        make_workspace(HERE, target)
+
+
+def test_a_link_that_waits_where_the_work_directory_is_to_be_made_is_not_followed(target, tmp_path):
+    (tmp_path / "victim").mkdir()
+    Path(target.work_dir).symlink_to(tmp_path / "victim")
+    with pytest.raises(MeasurementFailed, match="belongs to somebody else"):
+        make_workspace(HERE, target)
+    Path(target.work_dir).unlink()

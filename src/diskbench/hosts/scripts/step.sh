@@ -10,6 +10,7 @@ ready=$2
 export LC_ALL=C
 . ./block.sh
 . ./guard.sh
+. ./place.sh
 . ./unit.env
 
 # Opened both ways: a starter that has gone away is not waited for.
@@ -61,11 +62,16 @@ check_device() {
 check_directory() {
     [ -n "$work_dir" ] || return 0
     if ! [ -d "$work_dir" ]; then echo "$work_dir is gone"; return 1; fi
-    if [ "$device_mounted" = 1 ] && [ "$(stat -c %D "$work_dir")" != "$(stat -c %D "$mount_point")" ]; then
+    if [ "$device_mounted" != 1 ]; then
+        place_is "$work_dir" "$state_dir/work.id" && return 0
+        echo "$work_dir is not the directory that diskbench made"
+        return 1
+    fi
+    if [ "$(stat -c %D "$work_dir")" != "$(stat -c %D "$mount_point")" ]; then
         echo "$work_dir is not on $mount_point"
         return 1
     fi
-    if [ "$device_mounted" = 1 ] && ! mounted_on "$mount_point" | grep -q -x -F -e "$device_number"; then
+    if ! mounted_on "$mount_point" | grep -q -x -F -e "$device_number"; then
         echo "$device is not mounted on $mount_point"
         return 1
     fi

@@ -1,0 +1,207 @@
+"""`--provider fake`: a cloud that is a directory, to try the whole way of renting without one.
+
+Its machine is this one and its disk a directory, so it measures nothing worth knowing and every
+result is marked emulated. What it rents are files below one place, so that another process finds
+them, and what goes wrong is written there too: a test says which zone has no room.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import (
+    AccessDenied,
+    DiskbenchError,
+    Interrupted,
+    InvalidValue,
+    NoCapacity,
+    QuotaExceeded,
+    ReleaseFailed,
+    RentalFailed,
+    UnknownName,
+)
+from diskbench.model.disk import Acquired, DiskSpec
+from diskbench.model.rental import Found, Rental, Scope
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from diskbench.model.rental import Claim
+    from diskbench.model.spec import Cell
+    from diskbench.ports import RentWatch
+
+VARIABLE = "DISKBENCH_FAKE_DIR"
+"""Where the cloud lies; by default in the user's data directory."""
+ZONES = ("fake-1a", "fake-1b")
+DISKS = ("plain",)
+_KINDS = ("network", "machine", "disk")
+"""What a lease consists of, in the order in which it is made; given back the other way round."""
+_FAULTS: dict[str, tuple[type[DiskbenchError], str, str]] = {
+    "capacity": (NoCapacity, "no machine is free", "try another zone"),
+    "quota": (QuotaExceeded, "the quota of 0 machines is used up", "have it raised"),
+    "access": (AccessDenied, "the credentials expired", "log in again"),
+    "broken": (RentalFailed, "the machine never came up", "start the run again"),
+}
+
+
+class FakeProvider:
+    """A cloud in a directory of this machine, to try out and to test renting."""
+
+    name = "fake"
+
+    def check(self, cell: Cell) -> None:
+        """See ports.Provider.check."""
+        spec = cell.rent
+        if spec is None or spec.disk is None:
+            raise InvalidValue("--provider fake needs a disk", advice="add --disk plain --size 1")
+        if spec.disk not in DISKS:
+            raise UnknownName("fake disk type", spec.disk, DISKS)
+        if spec.zone is not None and spec.zone not in ZONES:
+            raise UnknownName("fake zone", spec.zone, ZONES)
+        if spec.count > 1 or spec.stripe:
+            raise InvalidValue(f"--count {spec.count}: a fake machine has one disk")
+
+    def resolve(self, cell: Cell) -> Rental:
+        """See ports.Renter.resolve."""
+        spec = cell.rent
+        assert spec is not None
+        assert spec.disk is not None
+        return Rental(
+            scope=Scope(provider=self.name, region="fake-1"),
+            spec=spec,
+            offer=f"a directory on this machine, called a {spec.disk} disk",
+            zones=(spec.zone,) if spec.zone else ZONES,
+            disk=DiskSpec(type=spec.disk, size_gib=spec.size_gib or 1),
+            cores=os.cpu_count(),
+            hourly_usd=0.0,
+        )
+
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.Renter.acquire."""
+        for position, zone in enumerate(rental.zones):
+            try:
+                return self._in_zone(claim, rental, zone, watch)
+            except NoCapacity as error:
+                if position + 1 == len(rental.zones):
+                    raise
+                watch.note(f"{zone}: {error.message}; trying {rental.zones[position + 1]}")
+        raise RentalFailed("no zone to rent in", advice="give --zone")
+
+    def _in_zone(self, claim: Claim, rental: Rental, zone: str, watch: RentWatch) -> Acquired:
+        for kind in _KINDS:
+            if watch.stopping():
+                raise Interrupted("stopped while renting")
+            _raise_fault(kind, zone)
+            self._make(claim, kind, zone)
+            watch.note(f"{kind} {_resource(claim.lease_id, kind).name} is there")
+        disk = _resource(claim.lease_id, "disk") / "data"
+        disk.mkdir(exist_ok=True)
+        assert rental.disk is not None
+        return Acquired(
+            address="",
+            directory=str(disk),
+            size_bytes=rental.disk.size_gib * GIB,
+            facts={"zone": zone, "instance_id": f"fake-{claim.lease_id}"},
+            emulated=True,
+        )
+
+    def _make(self, claim: Claim, kind: str, zone: str) -> None:
+        """One resource, with its tags in the call that makes it; the second time finds it."""
+        made = _resource(claim.lease_id, kind)
+        if made.exists():
+            return
+        new = made.with_name(f".{made.name}")
+        new.mkdir(parents=True, exist_ok=True)
+        tags = {"diskbench-lease": claim.lease_id, "diskbench-expires": claim.expires_at}
+        (new / "tags.json").write_text(json.dumps({**tags, "zone": zone}))
+        new.rename(made)
+
+    def release(self, lease_id: str, scope: Scope) -> None:  # noqa: ARG002 - there is one
+        """See ports.Renter.release."""
+        failures = []
+        for path, tags in _resources():
+            if tags.get("diskbench-lease") != lease_id:
+                continue
+            try:
+                _raise_fault("release", str(tags.get("zone")))
+                shutil.rmtree(path)
+            except (OSError, RentalFailed, AccessDenied) as error:
+                failures.append(f"{path.name}: {error}")
+        if failures:
+            raise ReleaseFailed(
+                f"not given back: {'; '.join(failures)}", advice=f"diskbench gc {lease_id}"
+            )
+
+    def found(self, scope: Scope) -> Sequence[Found]:
+        """See ports.Renter.found."""
+        leases: dict[str, list[str]] = {}
+        expires: dict[str, float] = {}
+        for path, tags in _resources():
+            lease_id = str(tags.get("diskbench-lease"))
+            leases.setdefault(lease_id, []).append(path.name)
+            expires[lease_id] = float(tags.get("diskbench-expires", 0))
+        return [
+            Found(lease_id=name, scope=scope, expires_at=expires[name], resources=tuple(names))
+            for name, names in sorted(leases.items())
+        ]
+
+    def gone(self, lease_id: str, scope: Scope) -> str | None:  # noqa: ARG002 - there is one
+        """See ports.Renter.gone."""
+        machine = _resource(lease_id, "machine")
+        return None if machine.exists() else f"{machine.name} was deleted"
+
+
+def plan_fault(kind: str, zone: str, fault: str | None) -> None:
+    """Let making a `kind` of resource (or `release`) in `zone` fail from now on, or no more."""
+    file = _place() / "faults.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    faults = _faults()
+    faults.pop(f"{kind}/{zone}", None)
+    file.write_text(json.dumps({**faults, **({f"{kind}/{zone}": fault} if fault else {})}))
+
+
+def _raise_fault(kind: str, zone: str) -> None:
+    name = _faults().get(f"{kind}/{zone}")
+    if name is not None:
+        kind_of_error, message, advice = _FAULTS[name]
+        raise kind_of_error(message, advice=advice)
+
+
+def _faults() -> dict[str, str]:
+    try:
+        found: dict[str, str] = json.loads((_place() / "faults.json").read_text())
+    except FileNotFoundError:
+        return {}
+    return found
+
+
+def _place() -> Path:
+    from platformdirs import user_data_path
+
+    named = os.environ.get(VARIABLE)
+    return Path(named) if named else user_data_path("diskbench") / "fake-cloud"
+
+
+def _resource(lease_id: str, kind: str) -> Path:
+    return _place() / "resources" / f"diskbench-{lease_id}-{kind}"
+
+
+def _resources() -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Everything there is with its tags, disks before machines before networks."""
+    place = _place() / "resources"
+    found = sorted(place.iterdir()) if place.is_dir() else []
+    for path in sorted(found, key=lambda p: -_order(p.name)):
+        try:
+            yield path, json.loads((path / "tags.json").read_text())
+        except (FileNotFoundError, ValueError):
+            continue
+
+
+def _order(name: str) -> int:
+    kind = name.rpartition("-")[2]
+    return _KINDS.index(kind) if kind in _KINDS else len(_KINDS)

@@ -1,0 +1,147 @@
+"""The renters that the contract is held against, each with what its tests need to know of it."""
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pydantic import SecretBytes
+
+from diskbench.hosts.ssh import SshHost
+from diskbench.model.disk import SshAccess
+from diskbench.model.rental import Claim, RentSpec, Scope
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.ports import Host, Renter
+
+
+class Cloud(Protocol):
+    """One provider, and the powers over its cloud that a user does not have."""
+
+    provider: Renter
+    spec: RentSpec
+    wrong: tuple[RentSpec, ...]
+    """Specs that nobody sells; each must be refused before anything is rented."""
+
+    def count(self, lease_id: str) -> int:
+        """How many things carry the lease, looked at behind the provider's back."""
+        ...
+
+    def add_leftover(self, lease_id: str) -> None:
+        """Put something under the lease's name that `acquire` never made."""
+        ...
+
+
+def cell(cloud: Cloud, spec: RentSpec | None = None) -> Cell:
+    return Cell(
+        provider=cloud.provider.name,
+        target=TargetSpec(kind="device", path=""),
+        rent=spec or cloud.spec,
+        profile="quick",
+    )
+
+
+def claim(lease_id: str, expires_at: float = 4e9) -> Claim:
+    return Claim(lease_id=lease_id, expires_at=expires_at, owner="tests", version="0")
+
+
+@dataclass
+class Onlooker:
+    """A RentWatch that remembers, and stops when told."""
+
+    notes: list[str] = field(default_factory=list)
+    stop: threading.Event = field(default_factory=threading.Event)
+    on_note: Callable[[], None] = lambda: None
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+        self.on_note()
+
+    def stopping(self) -> bool:
+        return self.stop.is_set()
+
+    def host(self, access: SshAccess, address: str) -> Host:
+        return SshHost(address, config=access.config)
+
+    def secret(self) -> SecretBytes:
+        return SecretBytes(b"0" * 64)
+
+
+class FakeCloud:
+    """The directory that `--provider fake` keeps."""
+
+    spec = RentSpec(disk="plain", size_gib=1)
+    wrong = (
+        RentSpec(),
+        RentSpec(disk="plane", size_gib=1),
+        RentSpec(disk="plain", size_gib=1, zone="fake-9"),
+        RentSpec(disk="plain", size_gib=1, count=2),
+    )
+
+    def __init__(self, tmp_path, monkeypatch) -> None:
+        from diskbench.providers.fake import VARIABLE, FakeProvider
+
+        self.directory = tmp_path / "fake cloud"
+        monkeypatch.setenv(VARIABLE, str(self.directory))
+        self.provider: Renter = FakeProvider()
+
+    def count(self, lease_id: str) -> int:
+        return len(list((self.directory / "resources").glob(f"*{lease_id}*")))
+
+    def add_leftover(self, lease_id: str) -> None:
+        made = self.directory / "resources" / f"diskbench-{lease_id}-address"
+        made.mkdir(parents=True)
+        (made / "tags.json").write_text(
+            json.dumps({"diskbench-lease": lease_id, "diskbench-expires": 1.0})
+        )
+
+
+class LabCloud:
+    """Hosts made of this machine, below a directory of the test's own."""
+
+    spec = RentSpec(disk="gp2", size_gib=1)
+    wrong = (
+        RentSpec(),
+        RentSpec(disk="gp2"),
+        RentSpec(disk="gp22", size_gib=20),
+        RentSpec(disk="gp2", size_gib=20_000),
+        RentSpec(disk="gp2", size_gib=20, iops=100),
+        RentSpec(disk="gp2", size_gib=20, region="us-east-1"),
+        RentSpec(disk="gp2", size_gib=20, count=2),
+    )
+
+    def __init__(self, directory, monkeypatch) -> None:
+        from diskbench.providers.lab.places import VARIABLE
+        from diskbench.providers.lab.provider import LabProvider
+
+        self.directory = directory
+        monkeypatch.setenv(VARIABLE, str(directory))
+        self.provider: Renter = LabProvider()
+
+    def count(self, lease_id: str) -> int:
+        from diskbench.providers.lab import loops
+        from diskbench.providers.lab.groups import find_groups
+
+        place = self.directory / lease_id
+        images = [loop for loop in loops.find(self.directory) if loop.image.is_relative_to(place)]
+        groups = [one for one in find_groups().lease_ids() if one == lease_id]
+        return len(images) + len(groups) + place.exists()
+
+    def add_leftover(self, lease_id: str) -> None:
+        import subprocess
+
+        disks = self.directory / lease_id / "disks"
+        disks.mkdir(parents=True, exist_ok=True)
+        with (disks / "forgotten.img").open("wb") as image:
+            image.truncate(2**20)
+        subprocess.run(["losetup", "-f", disks / "forgotten.img"], check=True)
+
+    def tear_down(self) -> None:
+        from diskbench.providers.lab import machines
+
+        for lease_id in machines.leases():
+            machines.release(lease_id)
+
+
+def scope_of(cloud: Cloud) -> Scope:
+    return cloud.provider.resolve(cell(cloud)).scope

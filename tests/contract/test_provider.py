@@ -1,0 +1,194 @@
+"""What every provider that rents does (ports.Renter), held against each kind that runs here."""
+
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+from tests.contract.rented import (
+    Cloud,
+    FakeCloud,
+    LabCloud,
+    Onlooker,
+    cell,
+    claim,
+    scope_of,
+)
+
+from diskbench.errors import DiskbenchError, Interrupted, ReleaseFailed, UserError
+from diskbench.ports import Renter
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(params=["fake", "lab"])
+def cloud(request, tmp_path, monkeypatch):
+    if request.param == "fake":
+        yield FakeCloud(tmp_path, monkeypatch)
+        return
+    # On a disk, for direct I/O; where /tmp is a tmpfs, tmp_path would be none.
+    with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:
+        lab = LabCloud(Path(directory) / "lab", monkeypatch)
+        try:
+            yield lab
+        finally:
+            lab.tear_down()
+
+
+def acquire(cloud: Cloud, lease_id: str, onlooker: Onlooker | None = None):
+    rental = cloud.provider.resolve(cell(cloud))
+    return cloud.provider.acquire(claim(lease_id), rental, onlooker or Onlooker())
+
+
+def test_it_is_a_renter(cloud):
+    assert isinstance(cloud.provider, Renter)
+
+
+def test_what_nobody_sells_is_refused_before_anything_is_rented(cloud):
+    for spec in cloud.wrong:
+        with pytest.raises(UserError) as refused:
+            cloud.provider.check(cell(cloud, spec))
+        assert refused.value.exit_code == 2
+    assert cloud.provider.found(scope_of(cloud)) == []
+
+
+def test_resolving_rents_nothing_and_says_what_would_be_rented(cloud):
+    cloud.provider.check(cell(cloud))
+    rental = cloud.provider.resolve(cell(cloud))
+    assert rental.spec == cloud.spec
+    assert rental.offer
+    assert type(rental).model_validate_json(rental.model_dump_json()) == rental, "crosses a step"
+    assert cloud.provider.found(rental.scope) == []
+
+
+def test_what_was_acquired_is_there_and_carries_its_lease_and_expiry(cloud):
+    acquired = acquire(cloud, "one")
+    assert acquired.device or acquired.directory
+    assert acquired.size_bytes == 2**30
+    assert cloud.count("one") > 0
+    (found,) = cloud.provider.found(scope_of(cloud))
+    assert (found.lease_id, found.expires_at) == ("one", 4e9)
+    assert cloud.provider.gone("one", scope_of(cloud)) is None
+
+
+def test_acquired_twice_with_the_same_lease_is_acquired_once(cloud):
+    first = acquire(cloud, "one")
+    before = cloud.count("one")
+    assert acquire(cloud, "one") == first
+    assert cloud.count("one") == before
+
+
+def test_two_leases_share_nothing(cloud):
+    one, two = acquire(cloud, "one"), acquire(cloud, "two")
+    assert (one.device, one.directory, one.address) != (two.device, two.directory, two.address)
+    cloud.provider.release("one", scope_of(cloud))
+    assert cloud.count("one") == 0
+    assert cloud.count("two") > 0
+    assert cloud.provider.gone("two", scope_of(cloud)) is None
+
+
+def test_releasing_leaves_nothing_and_may_be_done_again(cloud):
+    acquire(cloud, "one")
+    scope = scope_of(cloud)
+    for _ in range(2):
+        cloud.provider.release("one", scope)
+        assert cloud.count("one") == 0
+        assert cloud.provider.found(scope) == []
+    assert cloud.provider.gone("one", scope)
+
+
+def test_a_lease_that_never_was_is_released_as_well(cloud):
+    cloud.provider.release("never", scope_of(cloud))
+
+
+def test_what_acquire_never_made_is_released_too_when_it_carries_the_lease(cloud):
+    acquire(cloud, "one")
+    cloud.add_leftover("one")
+    cloud.add_leftover("two")
+    cloud.provider.release("one", scope_of(cloud))
+    assert cloud.count("one") == 0
+    cloud.provider.release("two", scope_of(cloud))
+    assert cloud.count("two") == 0
+
+
+def test_stopped_before_it_began_it_makes_nothing_that_release_does_not_take_away(cloud):
+    onlooker = Onlooker()
+    onlooker.stop.set()
+    with pytest.raises(Interrupted):
+        acquire(cloud, "one", onlooker)
+    cloud.provider.release("one", scope_of(cloud))
+    assert cloud.count("one") == 0
+
+
+def test_released_in_the_middle_of_renting_nothing_is_left_in_the_end(cloud):
+    halfway, scope = threading.Event(), scope_of(cloud)
+    onlooker = Onlooker()
+
+    def stop_at_the_first_word() -> None:
+        onlooker.stop.set()
+        halfway.set()
+
+    onlooker.on_note = stop_at_the_first_word
+    failed: list[BaseException] = []
+
+    def rent() -> None:
+        try:
+            acquire(cloud, "one", onlooker)
+        except DiskbenchError as error:
+            failed.append(error)
+        halfway.set()
+
+    renting = threading.Thread(target=rent)
+    renting.start()
+    assert halfway.wait(60)
+    cloud.provider.release("one", scope)
+    renting.join(60)
+    assert not renting.is_alive()
+    # What came after the release carries the lease, and goes with the next one.
+    cloud.provider.release("one", scope)
+    assert cloud.count("one") == 0
+    assert all(isinstance(error, Interrupted) for error in failed)
+
+
+class TestTheFakesFaults:
+    """The fake says what went wrong as every cloud must: by kind, with advice, nothing lost."""
+
+    @pytest.fixture
+    def fake(self, tmp_path, monkeypatch):
+        return FakeCloud(tmp_path, monkeypatch)
+
+    def test_the_second_zone_is_tried_when_the_first_has_no_room(self, fake):
+        from diskbench.providers.fake import plan_fault
+
+        plan_fault("machine", "fake-1a", "capacity")
+        onlooker = Onlooker()
+        assert acquire(fake, "one", onlooker).facts["zone"] == "fake-1b"
+        assert any("trying fake-1b" in note for note in onlooker.notes)
+
+    @pytest.mark.parametrize(
+        ("fault", "code"), [("capacity", 1), ("quota", 2), ("access", 2), ("broken", 1)]
+    )
+    def test_each_kind_of_error_has_its_class_and_advice(self, fake, fault, code):
+        from diskbench.providers.fake import ZONES, plan_fault
+
+        for zone in ZONES:
+            plan_fault("disk", zone, fault)
+        with pytest.raises(DiskbenchError) as raised:
+            acquire(fake, "one")
+        assert raised.value.exit_code == code
+        assert raised.value.advice
+        fake.provider.release("one", scope_of(fake))
+        assert fake.count("one") == 0
+
+    def test_a_release_that_fails_names_all_that_is_left_and_can_be_repeated(self, fake):
+        from diskbench.providers.fake import plan_fault
+
+        acquire(fake, "one")
+        plan_fault("release", "fake-1a", "access")
+        with pytest.raises(ReleaseFailed) as failed:
+            fake.provider.release("one", scope_of(fake))
+        for kind in ("network", "machine", "disk"):
+            assert f"diskbench-one-{kind}" in failed.value.message
+        plan_fault("release", "fake-1a", None)
+        fake.provider.release("one", scope_of(fake))
+        assert fake.count("one") == 0

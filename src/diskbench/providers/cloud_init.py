@@ -102,13 +102,13 @@ def _config(guest: GuestSpec) -> dict[str, Any]:
             raise InvalidValue(f"{package!r} is no name of a package")
     packages = shlex.quote(" ".join(guest.packages))
     limit = f"limit={math.ceil(guest.uptime_limit_s)}\n"
-    deadman = _moment(guest.expires_at) + limit + script("deadman.sh")
+    deadman = script("quiet.sh") + _moment(guest.expires_at) + limit + script("deadman.sh")
     root = guest.user == "root"
     return {
         "hostname": guest.hostname,
         # sudo looks its own host up, and waits for a name server that does not know it.
         "manage_etc_hosts": "localhost",
-        **({} if root else {"user": guest.user}),
+        **({} if root else {"user": {"name": guest.user}}),
         "disable_root": not root,
         "ssh_pwauth": False,
         "ssh_deletekeys": True,
@@ -121,7 +121,6 @@ def _config(guest: GuestSpec) -> dict[str, Any]:
         "bootcmd": [
             # Once only: at later boots the timer is there, and may have been moved.
             ["cloud-init-per", "instance", "diskbench-deadman", "sh", "-c", deadman],
-            ["sh", "-c", script("quiet.sh")],
         ],
         "runcmd": [["sh", "-c", f"packages={packages}\n" + script("prepare.sh")]],
     }

@@ -224,8 +224,11 @@ def _base64(data: bytes) -> str:
 
 
 def _user_config() -> str | None:
+    """What to give to `ssh -F`: `none` is a word of OpenSSH's, any other an absolute path."""
     named = os.environ.get(CONFIG_VARIABLE)
-    return os.path.abspath(named) if named else None  # noqa: PTH100 - no link is followed
+    if not named or named == "none":
+        return named or None
+    return os.path.abspath(named)  # noqa: PTH100 - no link is followed
 
 
 def _route(address: str) -> dict[str, str]:
@@ -283,6 +286,8 @@ def _config(
     # identities and forwardings of all matching blocks add up in OpenSSH.
     named = _user_config()
     theirs = [named] if named else ["~/.ssh/config", "/etc/ssh/ssh_config"]
+    if named and not os.path.isfile(named):  # noqa: PTH113 - `none` and /dev/null: no configuration
+        theirs = []
     return "".join(
         [
             f"# How diskbench reaches the machine of lease {lease_id}; removed with it.\n",

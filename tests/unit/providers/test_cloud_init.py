@@ -81,12 +81,12 @@ def test_the_switch_is_armed_in_the_earliest_stage_and_once_only():
     assert "expires=1795272001\ncalendar='2026-11-21 14:40:01 UTC'\nlimit=86400\n" in first[5]
 
 
-@pytest.mark.parametrize("script", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("script", [0, 1, 2, 3])
 def test_every_script_is_sound_shell(script, tmp_path):
     config = told()
     scripts = [entry[-1] for entry in (*config["bootcmd"], *config["runcmd"])]
     scripts += [extend_timer(1_795_272_000, left_s=60), ready_script()]
-    assert len(scripts) == 5
+    assert len(scripts) == 4
     path = tmp_path / "script.sh"
     path.write_text(scripts[script])
     done = subprocess.run(

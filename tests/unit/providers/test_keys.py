@@ -275,6 +275,13 @@ def test_a_port_and_a_proxy_that_are_given_go_before_the_users(user_config, tmp_
     assert access.port == 2022
 
 
+@pytest.mark.parametrize("named", ["none", "/dev/null"])
+def test_no_configuration_at_all_is_one_too(monkeypatch, tmp_path, named):
+    monkeypatch.setenv("DISKBENCH_SSH_CONFIG", named)
+    access = write_access(LEASE, KEYS, tmp_path / "lease", address="192.0.2.7", user="ubuntu")
+    assert said(access.config, "192.0.2.7")["hostname"] == ["192.0.2.7"]
+
+
 def test_a_configuration_that_ssh_refuses_is_named(user_config, tmp_path):
     user_config.write_text("Nonsense yes\n")
     with pytest.raises(HostUnavailable, match=r"192\.0\.2\.7.*nonsense"):

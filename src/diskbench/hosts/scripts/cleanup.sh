@@ -1,12 +1,17 @@
 # Take away everything of one trial; any number of times. Given before this text: block.sh, place.sh,
 # state, work (directories, or nothing), mount (a mount point under state, or nothing). Prints what is
 # left.
-export LC_ALL=C
+export LC_ALL=C state
 as=
 [ "$(id -u)" = 0 ] || { sudo -n true 2>/dev/null && as='sudo -n'; }
 
-living() { # processes of the trial's units: start.sh marks them, and fio's workers inherit it
-    $as grep -l -s -F -e "DISKBENCH_TRIAL=$state" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do
+living() { # processes of the trial's units: they stand in its directory, and start.sh marked them
+    $as ls -l /proc/[0-9]*/cwd 2>/dev/null | awk '
+        { at = index($0, " -> "); to = substr($0, at + 4) }
+        at && (to == ENVIRON["state"] || index(to, ENVIRON["state"] "/") == 1) {
+            split(substr($0, index($0, "/proc/")), part, "/")
+            print part[3]
+        }' | while read -r pid; do
         $as cat "/proc/$pid/environ" 2>/dev/null | tr '\000' '\n' |
             grep -q -x -F -e "DISKBENCH_TRIAL=$state" && echo "$pid"
     done

@@ -1,0 +1,32 @@
+"""An emulated AWS for the tests of a module, new for each test."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cloud.emulator.aws.cloud import Cloud
+from tests.cloud.emulator.aws.server import fresh, running
+from tests.cloud.rented import Aws
+
+
+@pytest.fixture(scope="module")
+def aws_server() -> Iterator[Aws]:
+    # On a disk, for direct I/O; where /tmp is a tmpfs, tmp_path would be none.
+    state = Path(tempfile.mkdtemp(prefix="diskbench-test-aws-", dir="/var/tmp"))
+    cloud = Cloud(state)
+    try:
+        with running(cloud) as endpoint:
+            yield Aws(cloud, endpoint)
+    finally:
+        shutil.rmtree(state)
+
+
+@pytest.fixture
+def aws(aws_server: Aws) -> Iterator[Aws]:
+    fresh(aws_server.cloud)
+    yield aws_server
+    fresh(aws_server.cloud)

@@ -1,0 +1,69 @@
+"""Services that moto lacks or has in part, where diskbench may ask: prices and quotas.
+
+Answered before moto sees them. The quotas are AWS's own codes (Service Quotas, "Amazon EC2" and
+"Amazon EBS", 2026) with defaults of a new account; the price list is empty.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+QUOTAS = {
+    ("ec2", "L-1216C47A"): ("Running On-Demand Standard instances", 64.0),
+    ("ec2", "L-34B43A08"): ("All Standard Spot Instance Requests", 64.0),
+    ("ebs", "L-D18FCD1D"): ("Storage for General Purpose SSD (gp2) volumes, in TiB", 50.0),
+    ("ebs", "L-7A658B76"): ("Storage for General Purpose SSD (gp3) volumes, in TiB", 50.0),
+    ("ebs", "L-B3A130E6"): ("IOPS for Provisioned IOPS SSD (io1) volumes", 300_000.0),
+}
+
+Respond = Callable[[str, list[tuple[str, str]]], Any]
+App = Callable[[dict[str, Any], Respond], Iterable[bytes]]
+
+
+def answering(app: App) -> App:
+    """`app`, with answers of our own to what it does not know."""
+
+    def application(environ: dict[str, Any], respond: Respond) -> Iterable[bytes]:
+        target = environ.get("HTTP_X_AMZ_TARGET", "")
+        service, _, action = target.partition(".")
+        if service not in {"AWSPriceListService", "ServiceQuotasV20190624"}:
+            return app(environ, respond)
+        length = int(environ.get("CONTENT_LENGTH") or 0)
+        status, answer = _answer(action, json.loads(environ["wsgi.input"].read(length) or b"{}"))
+        body = json.dumps(answer).encode()
+        headers = [
+            ("Content-Type", "application/x-amz-json-1.1"),
+            ("Content-Length", str(len(body))),
+        ]
+        respond(status, headers)
+        return [body]
+
+    return application
+
+
+def _answer(action: str, asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    service = asked.get("ServiceCode", "")
+    match action:
+        case "GetProducts":
+            return "200 OK", {"FormatVersion": "aws_v1", "PriceList": []}
+        case "GetServiceQuota" | "GetAWSDefaultServiceQuota":
+            quota = _quota(service, asked.get("QuotaCode", ""))
+            if quota is not None:
+                return "200 OK", {"Quota": quota}
+            return "400 Bad Request", {"__type": "NoSuchResourceException", "Message": "no quota"}
+        case "ListServiceQuotas" | "ListAWSDefaultServiceQuotas":
+            found = [_quota(of, code) for of, code in QUOTAS if of == service]
+            return "200 OK", {"Quotas": found}
+    return "400 Bad Request", {"__type": "UnknownOperationException", "Message": action}
+
+
+def _quota(service: str, code: str) -> dict[str, Any] | None:
+    if (service, code) not in QUOTAS:
+        return None
+    name, value = QUOTAS[service, code]
+    return {
+        "ServiceCode": service, "QuotaCode": code, "QuotaName": name, "Value": value,
+        "Unit": "None", "Adjustable": True, "GlobalQuota": False,
+    }  # fmt: skip

@@ -1,0 +1,150 @@
+"""Lab hosts as the machines of an emulated cloud: the only module that knows the lab.
+
+A guest is found by its name, as every lab host is by its lease; nothing is kept in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from dataclasses import dataclass
+from pathlib import Path
+
+from diskbench.errors import HostUnavailable
+from diskbench.model.disk import DiskSpec
+from diskbench.providers.lab import hotplug, loops, machines
+from diskbench.providers.lab.disks import LabDisk, make_nodes, size_bytes
+from diskbench.providers.lab.groups import find_groups, init_of, members
+from diskbench.providers.lab.names import Names
+from diskbench.providers.lab.names import Style as Style  # for those who know no lab
+from diskbench.providers.lab.places import VARIABLE, locked, place
+from diskbench.providers.lab.request import CUSTOM, LabKeys, LabRequest, disk_limits
+
+LAB_VARIABLE = VARIABLE
+"""The environment variable that says where lab hosts are kept."""
+
+
+@dataclass(frozen=True)
+class Guest:
+    """What is asked for: one machine without data disks. The caps are those of all its network
+    disks together, None for no cap."""
+
+    name: str
+    style: Style
+    user: str
+    host_key: str
+    authorized_keys: str
+    time_scale: float = 1.0
+    vm_iops: float | None = None
+    vm_bytes_per_s: float | None = None
+    expires_at: float | None = None
+
+
+def boot(guest: Guest) -> tuple[str, int]:
+    """Start the machine; where its sshd listens. Raises HostUnavailable."""
+    request = LabRequest(
+        style=guest.style,
+        user=guest.user,
+        time_scale=guest.time_scale,
+        vm_iops=guest.vm_iops,
+        vm_bytes_per_s=guest.vm_bytes_per_s,
+        expires_at=guest.expires_at,
+    )
+    # The user's private key is with whoever made it: nobody logs in from here.
+    keys = LabKeys(guest.host_key, guest.authorized_keys, identity_file="none")
+    made = machines.acquire(guest.name, request, keys=keys)
+    assert made.ssh is not None
+    return made.address, made.ssh.port
+
+
+def plug(guest: str, volume: str, disk: DiskSpec, image: Path, *, index: int) -> None:
+    """Attach a network disk with the content of `image`, as number `index` (from 0), limited as the
+    catalogue says. Twice is as once."""
+    linked = place(guest).images / f"{volume}.img"
+    if not linked.exists():
+        os.link(image, linked)  # the lab forgets what it detaches; the volume's content stays ours
+    hotplug.plug_in(guest, volume, disk, index=index)
+
+
+def plug_local(guest: str, serial: str, size: int, node: str, links: tuple[str, ...]) -> None:
+    """Attach a disk of the machine's own: `size` bytes, as fast as this machine's."""
+    with locked(guest) as here:
+        init = init_of(find_groups().of(guest))
+        if init is None:
+            raise HostUnavailable(f"{guest} is off", advice="it was terminated meanwhile")
+        image = here.images / f"{serial}.img"
+        with image.open("ab") as file:
+            file.truncate(size)
+        limits = disk_limits("aws-nvme", DiskSpec(type=CUSTOM, size_gib=1))
+        made = LabDisk(serial, Names(node, links), loops.attach(image), limits)
+        assert size_bytes(made.loop) == size
+        make_nodes(init, made)
+
+
+def pull(guest: str, volume: str) -> None:
+    """Detach a network disk; one that is not there is as well. Raises ReleaseFailed while something
+    in the guest holds it, HostUnavailable when the guest is off."""
+    hotplug.pull_out(guest, volume)
+
+
+def destroy(guest: str) -> None:
+    """Take the machine away with all that is in it; twice is as once. Raises ReleaseFailed."""
+    machines.release(guest)
+
+
+def wait_until_off(guest: str) -> None:
+    """Return when the machine's process 1 has ended, for whatever reason."""
+    init = init_of(find_groups().of(guest))
+    try:
+        handle = None if init is None else os.pidfd_open(init)
+    except ProcessLookupError:
+        return
+    if handle is None:
+        return
+    try:
+        watched = select.poll()
+        watched.register(handle, select.POLLIN)
+        watched.poll()
+    finally:
+        os.close(handle)
+
+
+def programs(guest: str) -> frozenset[str]:
+    """The names of the programs that run in the machine now."""
+    found = set()
+    for pid in members(find_groups().of(guest)):
+        try:
+            found.add(Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip())
+        except OSError:  # it ended while we looked
+            continue
+    return frozenset(found)
+
+
+def names() -> tuple[str, ...]:
+    """Every guest of which anything is left here."""
+    return tuple(sorted(machines.leases()))
+
+
+def left(state: Path) -> list[str]:
+    """Everything of any guest below `state` that is still on this machine, in words."""
+    found = [f"guest {name}" for name in names()]
+    found += [f"device {loop.kernel} on {loop.image}" for loop in loops.find(state)]
+    needle = os.fsencode(state)
+    for process in Path("/proc").glob("[0-9]*"):
+        if int(process.name) == os.getpid():
+            continue
+        try:
+            mounts = (process / "mountinfo").read_bytes()
+            words = (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if needle in mounts:
+            found.append(f"mount in {process.name}")
+        if needle in words and b"diskbench.providers.lab" in words:
+            found.append(f"process {process.name}")
+    return found
+
+
+def silent_address() -> str:
+    """A loopback address at which nothing answers: of a machine that never came up."""
+    return "127.255.255.254"

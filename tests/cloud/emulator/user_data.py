@@ -1,0 +1,61 @@
+"""What cloud-init would take from the user data, as far as a lab host can have it.
+
+The keys are honoured; commands are not run, for the lab host has no cloud-init. That real guests
+boot with the same text is tested in QEMU.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+HEADER = "#cloud-config"
+
+
+@dataclass(frozen=True)
+class FirstBoot:
+    """The default user's name where one is given, the private host key, and who may log in."""
+
+    user: str | None
+    host_key: str | None
+    authorized_keys: tuple[str, ...]
+
+
+def read_user_data(text: str) -> FirstBoot:
+    """Read cloud-config, plain or in base64; anything else says nothing about keys.
+
+    Raises TypeError when it has cloud-config's header and is no mapping.
+    """
+    import yaml
+
+    plain = text if text.startswith("#") else _decoded(text)
+    if not plain.startswith(HEADER):
+        return FirstBoot(None, None, ())
+    config = yaml.safe_load(plain)
+    if not isinstance(config, dict):
+        raise TypeError(f"cloud-config is a mapping, not {config!r}")
+    host_key = config.get("ssh_keys", {}).get("ed25519_private")
+    return FirstBoot(_user(config), host_key, tuple(config.get("ssh_authorized_keys", ())))
+
+
+def made_host_key() -> str:
+    """An ed25519 key as a first boot makes one where none is given."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    key = Ed25519PrivateKey.generate()
+    return key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
+
+
+def _user(config: dict[str, Any]) -> str | None:
+    """cloud-init's `user` overrides the image's default user: a name, or a mapping with one."""
+    user = config.get("user")
+    return user.get("name") if isinstance(user, dict) else user
+
+
+def _decoded(text: str) -> str:
+    try:
+        return base64.b64decode(text, validate=True).decode()
+    except ValueError:
+        return ""

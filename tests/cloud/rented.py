@@ -1,0 +1,218 @@
+"""What tests do with an emulated AWS, by plain boto3."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.cloud.emulator.aws import server
+from tests.cloud.emulator.aws.cloud import Cloud
+from tests.cloud.emulator.aws.faults import Faults
+
+REGION, ZONE = server.REGION, "us-east-1a"
+UBUNTU = "/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id"
+
+
+@dataclass(frozen=True)
+class Aws:
+    """A running emulator."""
+
+    cloud: Cloud
+    endpoint: str
+    clients: dict[tuple[str, str, str], Any] = field(default_factory=dict, repr=False)
+    """A client takes a quarter of a second to make."""
+
+    @property
+    def faults(self) -> Faults:
+        return self.cloud.faults
+
+    @property
+    def env(self) -> dict[str, str]:
+        return server.environment(self.cloud)
+
+    def client(
+        self, service: str = "ec2", *, region: str = REGION, key: str = server.ACCESS_KEY
+    ) -> Any:
+        import boto3
+        from botocore.config import Config
+
+        if (service, region, key) in self.clients:
+            return self.clients[service, region, key]
+        made = self.clients[service, region, key] = boto3.client(
+            service,
+            region_name=region,
+            endpoint_url=self.endpoint,
+            aws_access_key_id=key,
+            aws_secret_access_key=server.SECRET,
+            config=Config(retries={"total_max_attempts": 1}),
+        )
+        return made
+
+    def left(self) -> list[str]:
+        """Everything rented, and everything of it on this machine."""
+        return server.left(self.cloud)
+
+
+@dataclass(frozen=True)
+class Keys:
+    """A host key and a user key as diskbench makes them."""
+
+    host_private: str
+    host_public: str
+    user_file: Path
+    user_public: str
+
+    @property
+    def user_data(self) -> str:
+        config = {
+            "ssh_keys": {"ed25519_private": self.host_private, "ed25519_public": self.host_public},
+            "ssh_authorized_keys": [self.user_public],
+        }
+        return "#cloud-config\n" + yaml.safe_dump(config)
+
+
+def make_keys(directory: Path) -> Keys:
+    for name in ("host", "user"):
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", directory / name], check=True
+        )
+    return Keys(
+        (directory / "host").read_text(),
+        (directory / "host.pub").read_text().strip(),
+        directory / "user",
+        (directory / "user.pub").read_text().strip(),
+    )
+
+
+def ubuntu(aws: Aws) -> str:
+    found: str = aws.client("ssm").get_parameter(Name=UBUNTU)["Parameter"]["Value"]
+    return found
+
+
+def launch(aws: Aws, instance_type: str = "m5.large", **more: Any) -> str:
+    """An instance on its way; its id."""
+    more.setdefault("ImageId", ubuntu(aws))
+    made = aws.client().run_instances(InstanceType=instance_type, MinCount=1, MaxCount=1, **more)
+    found: str = made["Instances"][0]["InstanceId"]
+    return found
+
+
+def described(aws: Aws, instance: str) -> dict[str, Any]:
+    answer = aws.client().describe_instances(InstanceIds=[instance])
+    found: dict[str, Any] = answer["Reservations"][0]["Instances"][0]
+    return found
+
+
+def state(aws: Aws, instance: str) -> str:
+    found: str = described(aws, instance)["State"]["Name"]
+    return found
+
+
+def up(aws: Aws, instance: str) -> dict[str, Any]:
+    """Wait until it runs."""
+    until(lambda: state(aws, instance) == "running")
+    return described(aws, instance)
+
+
+def volume(aws: Aws, kind: str = "gp3", size: int = 4, *, zone: str = ZONE, **more: Any) -> str:
+    """An available volume; its id."""
+    made = aws.client().create_volume(AvailabilityZone=zone, VolumeType=kind, Size=size, **more)
+    name: str = made["VolumeId"]
+    until(lambda: volume_state(aws, name) == "available")
+    return name
+
+
+def volume_state(aws: Aws, name: str) -> str:
+    found: str = aws.client().describe_volumes(VolumeIds=[name])["Volumes"][0]["State"]
+    return found
+
+
+def attachment_state(aws: Aws, name: str) -> str | None:
+    found = aws.client().describe_volumes(VolumeIds=[name])["Volumes"][0]["Attachments"]
+    return found[0]["State"] if found else None
+
+
+def attach(aws: Aws, name: str, instance: str, device: str = "/dev/sdf") -> None:
+    aws.client().attach_volume(VolumeId=name, InstanceId=instance, Device=device)
+    until(lambda: attachment_state(aws, name) == "attached")
+
+
+@dataclass(frozen=True)
+class Login:
+    """A user with a key, who trusts one host key only."""
+
+    aws: Aws
+    user: str
+    address: str
+    keys: Keys
+
+    def run(self, script: str) -> str:
+        """What `script` prints there; it must end well."""
+        done = self.try_run(script)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def try_run(self, script: str) -> subprocess.CompletedProcess[str]:
+        known = self.keys.user_file.with_name("known_hosts")
+        known.write_text(f"{self.address} {self.keys.host_public}\n")
+        options = {
+            "StrictHostKeyChecking": "yes",
+            "UserKnownHostsFile": known,
+            "GlobalKnownHostsFile": "/dev/null",
+            "IdentityFile": self.keys.user_file,
+            "IdentitiesOnly": "yes",
+            "IdentityAgent": "none",
+            "BatchMode": "yes",
+        }
+        flags = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+        config = ["-F", str(self.aws.cloud.ssh_config)]
+        return subprocess.run(
+            ["ssh", *config, *flags, f"{self.user}@{self.address}", script],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def fio(self, device: str, *options: str) -> dict[str, Any]:
+        """One second of fio on a device; its first job."""
+        argv = (
+            f"sudo fio --name=t --filename={device} --direct=1 --ioengine=libaio --iodepth=32 "
+            "--rw=randread --bs=4k --time_based --runtime=1 --output-format=json "
+            + " ".join(options)
+        )
+        printed = self.run(f"cd /tmp && {argv}")
+        found: dict[str, Any] = json.loads(printed[printed.index("{") :])["jobs"][0]
+        return found
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+@contextmanager
+def refused(code: str, status: int = 400) -> Any:
+    """The block ends with AWS's error of that code and HTTP status."""
+    from botocore.exceptions import ClientError
+
+    with pytest.raises(ClientError) as caught:
+        yield caught
+    response = caught.value.response
+    assert response["Error"]["Code"] == code, response["Error"]
+    assert response["ResponseMetadata"]["HTTPStatusCode"] == status
+
+
+def until(condition: Callable[[], bool], within_s: float = 60) -> None:
+    """Look until it is so: things change with looks, and with what the lab does meanwhile."""
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -1,0 +1,393 @@
+"""The emulated AWS refuses, repeats and delays as AWS documents it; all of it by plain boto3."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+from tests.cloud.emulator.aws.transitions import Pace
+from tests.cloud.rented import (
+    REGION,
+    ZONE,
+    Aws,
+    attach,
+    attachment_state,
+    described,
+    launch,
+    refused,
+    state,
+    ubuntu,
+    until,
+    up,
+    volume,
+    volume_state,
+)
+
+OTHER_ZONE = "us-east-1b"
+
+
+@pytest.fixture
+def paced(aws: Aws) -> Iterator[Aws]:
+    """Changes take many looks: a test sees what is between."""
+    before, aws.cloud.pace = aws.cloud.pace, Pace(5, 5, 5, 5, 5)
+    yield aws
+    aws.cloud.pace = before
+
+
+# Client tokens: "Ensuring idempotency in Amazon EC2 API requests".
+
+
+def test_the_same_launch_twice_is_one_instance(aws: Aws) -> None:
+    assert launch(aws, ClientToken="t") == launch(aws, ClientToken="t")
+    assert launch(aws, ClientToken="u") != launch(aws, ClientToken="t")
+
+
+def test_the_same_volume_twice_is_one_volume(aws: Aws) -> None:
+    assert volume(aws, ClientToken="t") == volume(aws, ClientToken="t")
+    assert len(aws.client().describe_volumes()["Volumes"]) == 1
+
+
+@pytest.mark.parametrize(
+    "other", [{"Size": 5}, {"VolumeType": "gp2"}, {"AvailabilityZone": OTHER_ZONE}]
+)
+def test_a_token_stands_for_one_request_only(aws: Aws, other: dict[str, object]) -> None:
+    asked = {"Size": 4, "VolumeType": "gp3", "AvailabilityZone": ZONE, "ClientToken": "t"}
+    aws.client().create_volume(**asked)
+    with refused("IdempotentParameterMismatch"):
+        aws.client().create_volume(**asked | other)
+
+
+def test_a_token_of_a_launch_that_failed_is_not_used_up(aws: Aws) -> None:
+    aws.faults.capacity()
+    with refused("InsufficientInstanceCapacity", 500):
+        launch(aws, ClientToken="t")
+    assert launch(aws, ClientToken="t").startswith("i-")
+
+
+# Volumes that are not sold: botocore's model and the EC2 User Guide.
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ({"VolumeType": "nope", "Size": 4}, "UnknownVolumeType"),
+        ({"VolumeType": "gp2", "Size": 0}, "InvalidParameterValue"),
+        ({"VolumeType": "gp2", "Size": 16_385}, "InvalidParameterValue"),
+        ({"VolumeType": "standard", "Size": 1025}, "InvalidParameterValue"),
+        ({"VolumeType": "st1", "Size": 124}, "InvalidParameterValue"),
+        ({"VolumeType": "sc1", "Size": 124}, "InvalidParameterValue"),
+        ({"VolumeType": "io1", "Size": 4}, "InvalidParameterCombination"),
+        ({"VolumeType": "io1", "Size": 3, "Iops": 100}, "InvalidParameterValue"),
+        ({"VolumeType": "io1", "Size": 4, "Iops": 201}, "InvalidParameterValue"),
+        ({"VolumeType": "io1", "Size": 4000, "Iops": 64_001}, "InvalidParameterValue"),
+        ({"VolumeType": "io1", "Size": 4, "Iops": 99}, "InvalidParameterValue"),
+        ({"VolumeType": "io2", "Size": 4, "Iops": 4001}, "InvalidParameterValue"),
+        ({"VolumeType": "gp2", "Size": 4, "Iops": 100}, "InvalidParameterCombination"),
+        ({"VolumeType": "gp3", "Size": 4, "Iops": 2999}, "InvalidParameterValue"),
+        ({"VolumeType": "gp3", "Size": 10, "Iops": 5001}, "InvalidParameterValue"),
+        ({"VolumeType": "gp3", "Size": 4000, "Iops": 80_001}, "InvalidParameterValue"),
+        ({"VolumeType": "gp3", "Size": 4, "Throughput": 124}, "InvalidParameterValue"),
+        ({"VolumeType": "gp3", "Size": 4, "Throughput": 751}, "InvalidParameterValue"),
+        ({"VolumeType": "gp2", "Size": 4, "Throughput": 125}, "InvalidParameterCombination"),
+        ({"VolumeType": "gp2"}, "MissingParameter"),
+        ({"VolumeType": "gp2", "Size": 4, "AvailabilityZone": "nope"}, "InvalidZone.NotFound"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())),
+)
+def test_a_volume_that_is_not_sold_is_refused(
+    aws: Aws, asked: dict[str, object], code: str
+) -> None:
+    with refused(code):
+        aws.client().create_volume(**{"AvailabilityZone": ZONE} | asked)
+    assert aws.client().describe_volumes()["Volumes"] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "iops", "throughput"),
+    [
+        ({"VolumeType": "gp2", "Size": 20}, 100, None),
+        ({"VolumeType": "gp2", "Size": 256}, 768, None),
+        ({"VolumeType": "gp2", "Size": 16_384}, 16_000, None),
+        ({"VolumeType": "gp3", "Size": 1}, 3000, 125),
+        ({"VolumeType": "gp3", "Size": 16, "Iops": 8000, "Throughput": 2000}, 8000, 2000),
+        ({"VolumeType": "io1", "Size": 100, "Iops": 5000}, 5000, None),
+        ({"VolumeType": "io2", "Size": 4, "Iops": 4000}, 4000, None),
+        ({"VolumeType": "st1", "Size": 125}, None, None),
+        ({"VolumeType": "standard", "Size": 1024}, None, None),
+    ],
+    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else str(value),
+)
+def test_a_volume_tells_its_iops_and_throughput(
+    aws: Aws, asked: dict[str, object], iops: int | None, throughput: int | None
+) -> None:
+    made = aws.client().create_volume(AvailabilityZone=ZONE, **asked)
+    assert (made.get("Iops"), made.get("Throughput")) == (iops, throughput)
+    (found,) = aws.client().describe_volumes(VolumeIds=[made["VolumeId"]])["Volumes"]
+    assert (found.get("Iops"), found.get("Throughput")) == (iops, throughput)
+
+
+# Launches.
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ({"ImageId": "ami-0123456789abcdef0"}, "InvalidAMIID.NotFound"),
+        ({"KeyName": "nobody"}, "InvalidKeyPair.NotFound"),
+        ({"InstanceType": "m5.nope"}, "InvalidParameterValue"),
+        ({"InstanceType": "m6g.large"}, "InvalidParameterValue"),  # of another architecture
+        ({"Placement": {"AvailabilityZone": "us-east-1z"}}, "InvalidParameterValue"),
+        (
+            {"InstanceType": "m7i.large", "Placement": {"AvailabilityZone": "us-east-1e"}},
+            "Unsupported",
+        ),
+        ({"UserData": "x" * 16_385}, "InvalidParameterValue"),
+        (
+            {
+                "BlockDeviceMappings": [
+                    {"DeviceName": "/dev/sdf", "Ebs": {"VolumeSize": 4, "VolumeType": "io1"}}
+                ]
+            },
+            "InvalidParameterCombination",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
+)
+def test_a_launch_that_cannot_be_is_refused(aws: Aws, asked: dict[str, object], code: str) -> None:
+    with refused(code):
+        aws.client().run_instances(
+            **{"ImageId": ubuntu(aws), "InstanceType": "m5.large", "MinCount": 1, "MaxCount": 1}
+            | asked
+        )
+    assert aws.left() == []
+
+
+def test_an_instance_comes_up_step_by_step(paced: Aws) -> None:
+    instance = launch(paced)
+    first = described(paced, instance)
+    assert first["State"]["Name"] == "pending"
+    assert "PublicIpAddress" not in first
+    assert up(paced, instance)["PublicIpAddress"].startswith("127.")
+
+    def checks() -> str:
+        (row,) = paced.client().describe_instance_status(InstanceIds=[instance])["InstanceStatuses"]
+        found: str = row["InstanceStatus"]["Status"]
+        return found
+
+    assert checks() == "initializing"
+    until(lambda: checks() == "ok")
+
+
+def test_a_volume_comes_up_and_is_attached_step_by_step(paced: Aws) -> None:
+    instance = launch(paced)
+    up(paced, instance)
+    made = paced.client().create_volume(AvailabilityZone=ZONE, VolumeType="gp3", Size=4)
+    name = made["VolumeId"]
+    assert made["State"] == volume_state(paced, name) == "creating"
+    with refused("IncorrectState"):
+        attach(paced, name, instance)
+    until(lambda: volume_state(paced, name) == "available")
+    assert (
+        paced.client().attach_volume(VolumeId=name, InstanceId=instance, Device="/dev/sdf")["State"]
+        == "attaching"
+    )
+    assert attachment_state(paced, name) == "attaching"
+    until(lambda: attachment_state(paced, name) == "attached")
+    rows = described(paced, instance)["BlockDeviceMappings"]
+    assert {row["DeviceName"]: row["Ebs"]["Status"] for row in rows}["/dev/sdf"] == "attached"
+    assert paced.client().detach_volume(VolumeId=name)["State"] == "detaching"
+    assert attachment_state(paced, name) == "detaching"
+    with refused("VolumeInUse"):
+        paced.client().delete_volume(VolumeId=name)
+    until(lambda: volume_state(paced, name) == "available")
+
+
+def test_an_instance_goes_step_by_step_and_keeps_its_group_until_then(paced: Aws) -> None:
+    group = paced.client().create_security_group(GroupName="g", Description="g")["GroupId"]
+    instance = launch(paced, SecurityGroupIds=[group])
+    up(paced, instance)
+    (row,) = paced.client().terminate_instances(InstanceIds=[instance])["TerminatingInstances"]
+    assert (row["PreviousState"]["Name"], row["CurrentState"]["Name"]) == (
+        "running",
+        "shutting-down",
+    )
+    assert state(paced, instance) == "shutting-down"
+    with refused("DependencyViolation"):
+        paced.client().delete_security_group(GroupId=group)
+    until(lambda: state(paced, instance) == "terminated")
+    paced.client().delete_security_group(GroupId=group)
+    assert paced.left() == []
+
+
+def test_a_launch_that_is_only_tried_makes_nothing(aws: Aws) -> None:
+    with refused("DryRunOperation", 412):
+        launch(aws, DryRun=True)
+    assert aws.left() == []
+
+
+# Attaching.
+
+
+def test_a_volume_is_attached_once_in_its_zone_under_a_free_name(aws: Aws) -> None:
+    instance, other = (launch(aws, Placement={"AvailabilityZone": ZONE}) for _ in range(2))
+    up(aws, instance)
+    up(aws, other)
+    one, two = volume(aws), volume(aws)
+    attach(aws, one, instance)
+    for machine in (instance, other):
+        with refused("VolumeInUse"):
+            attach(aws, one, machine, "/dev/sdg")
+    with refused("InvalidParameterValue"):
+        attach(aws, two, instance, "/dev/sdf")
+    with refused("InvalidParameterValue"):
+        attach(aws, two, instance, "nonsense")
+    with refused("InvalidVolume.ZoneMismatch"):
+        attach(aws, volume(aws, zone=OTHER_ZONE), instance, "/dev/sdg")
+    with refused("IncorrectState"):
+        aws.client().detach_volume(VolumeId=two)
+    with refused("InvalidAttachment.NotFound"):
+        aws.client().detach_volume(VolumeId=one, InstanceId=other)
+    with refused("VolumeInUse"):
+        aws.client().delete_volume(VolumeId=one)
+
+
+def test_nothing_is_attached_to_a_machine_that_does_not_run(aws: Aws) -> None:
+    instance = launch(aws)
+    with refused("IncorrectState"):
+        attach(aws, volume(aws), instance)
+
+
+# What the model that botocore ships does not allow, and what moto has not.
+
+
+def test_what_a_client_would_not_send_is_refused(aws: Aws) -> None:
+    with refused("InvalidParameterValue"):
+        launch(aws, InstanceInitiatedShutdownBehavior="explode")
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        raw(aws, "Action=DescribeVolumes&Version=2016-11-15&Colour=red")
+    assert b"UnknownParameter" in caught.value.read()
+
+
+def test_an_action_that_is_not_emulated_is_an_error_and_no_page(aws: Aws) -> None:
+    with refused("UnsupportedOperation"):
+        aws.client().describe_volume_attribute(Attribute="autoEnableIO", VolumeId="vol-1")
+
+
+def test_prices_and_quotas_have_answers(aws: Aws) -> None:
+    assert aws.client("pricing").get_products(ServiceCode="AmazonEC2")["PriceList"] == []
+    quotas = aws.client("service-quotas")
+    found = quotas.get_service_quota(ServiceCode="ec2", QuotaCode="L-1216C47A")["Quota"]
+    assert found["QuotaName"] == "Running On-Demand Standard instances"
+    assert len(quotas.list_service_quotas(ServiceCode="ebs")["Quotas"]) == 3
+    with refused("NoSuchResourceException"):
+        quotas.get_service_quota(ServiceCode="ec2", QuotaCode="L-0")
+
+
+def test_evidence_has_a_store(aws: Aws) -> None:
+    s3 = aws.client("s3")
+    s3.create_bucket(Bucket="evidence")
+    s3.put_object(Bucket="evidence", Key="a/b", Body=b"kept")
+    assert s3.get_object(Bucket="evidence", Key="a/b")["Body"].read() == b"kept"
+
+
+# Faults.
+
+
+def test_capacity_is_missing_in_one_zone_and_for_one_type_only(aws: Aws) -> None:
+    aws.faults.capacity(zone=ZONE, instance_type="m5.large", times=2)
+    for _ in range(2):
+        with refused("InsufficientInstanceCapacity", 500):
+            launch(aws, Placement={"AvailabilityZone": ZONE})
+    launch(aws, Placement={"AvailabilityZone": ZONE})
+    aws.faults.capacity(zone=ZONE)
+    launch(aws, Placement={"AvailabilityZone": OTHER_ZONE})
+    subnets = aws.client().describe_subnets()["Subnets"]
+    (subnet,) = [row["SubnetId"] for row in subnets if row["AvailabilityZone"] == ZONE]
+    with refused("InsufficientInstanceCapacity", 500):
+        launch(aws, SubnetId=subnet)
+
+
+def test_a_storm_of_throttling_passes(aws: Aws) -> None:
+    aws.faults.throttle("DescribeVolumes", times=2)
+    for _ in range(2):
+        with refused("RequestLimitExceeded", 503):
+            aws.client().describe_volumes()
+    assert aws.client().describe_volumes()["Volumes"] == []
+    assert len(aws.faults.calls("DescribeVolumes")) == 3
+
+
+def test_a_permission_that_is_missing_is_named(aws: Aws) -> None:
+    aws.faults.forbid("CreateVolume")
+    with refused("UnauthorizedOperation", 403) as caught:
+        volume(aws)
+    assert "ec2:CreateVolume" in str(caught.value)
+
+
+def test_credentials_expire_and_others_work(aws: Aws) -> None:
+    aws.faults.expire_credentials(after_calls=1)
+    aws.client().describe_volumes()
+    for _ in range(2):
+        with refused("RequestExpired"):
+            aws.client().describe_volumes()
+    with refused("ExpiredTokenException"):
+        aws.client("ssm").get_parameter(Name="/x")
+    with refused("ExpiredToken", 403):
+        aws.client("sts").get_caller_identity()
+    assert aws.client(key="AKIADISKBENCH0000002").describe_volumes()["Volumes"] == []
+
+
+def test_a_volume_may_never_be_created_and_can_be_deleted_then(aws: Aws) -> None:
+    aws.faults.stuck_creating()
+    name = aws.client().create_volume(AvailabilityZone=ZONE, VolumeType="gp3", Size=4)["VolumeId"]
+    assert {volume_state(aws, name) for _ in range(20)} == {"creating"}
+    aws.client().delete_volume(VolumeId=name)
+    assert aws.left() == []
+
+
+def test_an_instance_may_never_pass_its_checks(aws: Aws) -> None:
+    aws.faults.never_ready()
+    instance = launch(aws)
+    up(aws, instance)
+    for _ in range(20):
+        (row,) = aws.client().describe_instance_status(InstanceIds=[instance])["InstanceStatuses"]
+        assert row["SystemStatus"]["Status"] == "initializing"
+    aws.client().terminate_instances(InstanceIds=[instance])
+    until(lambda: state(aws, instance) == "terminated")
+    assert aws.left() == []
+
+
+def test_an_attachment_may_be_late(aws: Aws) -> None:
+    instance = launch(aws)
+    up(aws, instance)
+    name = volume(aws)
+    aws.faults.late_attach(looks=20)
+    aws.client().attach_volume(VolumeId=name, InstanceId=instance, Device="/dev/sdf")
+    assert {attachment_state(aws, name) for _ in range(20)} == {"attaching"}
+    until(lambda: attachment_state(aws, name) == "attached")
+
+
+def test_every_request_is_on_record(aws: Aws) -> None:
+    volume(
+        aws,
+        "gp2",
+        20,
+        TagSpecifications=[{"ResourceType": "volume", "Tags": [{"Key": "a", "Value": "b"}]}],
+    )
+    (asked,) = aws.faults.calls("CreateVolume")
+    assert (asked.service, asked.region, asked.params["Size"]) == ("ec2", REGION, 20)
+    assert asked.params["TagSpecifications"][0]["Tags"] == [{"Key": "a", "Value": "b"}]
+
+
+def raw(aws: Aws, body: str) -> bytes:
+    """A request that no SDK would send."""
+    headers = {
+        "Authorization": "AWS4-HMAC-SHA256 Credential=AKIADISKBENCH0000001/20261121/us-east-1/ec2/"
+        "aws4_request, SignedHeaders=host, Signature=0",
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    request = urllib.request.Request(aws.endpoint, body.encode(), headers)  # noqa: S310 - loopback
+    with urllib.request.urlopen(request) as answer:  # noqa: S310
+        found: bytes = answer.read()
+    return found

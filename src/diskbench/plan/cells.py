@@ -11,6 +11,11 @@ from diskbench.units import GIB
 
 ROOT = "root"
 """The disk that a machine boots from: measured through a file only."""
+NEW_DEVICE, NEW_DIRECTORY = "/dev/new-disk", "/new-disk"
+"""What a disk is called in a draft, before it is there and has a name."""
+SMALL_GIB = 4
+"""Profiles use 4 GiB unless told otherwise; of a new disk no larger than that they use seven
+eighths, which leaves room for a filesystem; our choice."""
 FILESYSTEMS: tuple[Filesystem, ...] = ("none", "ext4", "xfs")
 _LABEL_KEY = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
 
@@ -86,9 +91,13 @@ def rented_target(request: Request) -> TargetSpec:
                 advice="leave it out, or measure a machine of yours with --provider ssh",
             )
     rent = request.rent
+    of_root = rent is not None and rent.disk == ROOT
+    size_gib = rent.size_gib if rent else None
+    small = size_gib is not None and size_gib <= SMALL_GIB
     return TargetSpec(
-        kind="directory" if rent and rent.disk == ROOT else "device",
-        path="",
+        kind="directory" if of_root else "device",
+        path=NEW_DIRECTORY if of_root else NEW_DEVICE,
+        size_bytes=size_gib * GIB * 7 // 8 if small and size_gib else None,
         filesystem=_filesystem(request.filesystem),
     )
 

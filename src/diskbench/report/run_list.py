@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 _GAP = "  "
-_HEADER = ("run", "when", "state", "profile", "where", "target", "disk", "labels")
+_HEADER = ("run", "when", "state", "mark", "profile", "where", "target", "disk", "labels")
 _WIDEST = 40
 """Cells are cut at this many characters, so that one long path does not push all others away."""
 _WIDTH = 80
@@ -68,11 +68,15 @@ def _over(widths: Mapping[str, int], most: int) -> int:
 
 
 def where(run: Mapping[str, Any], *, short: bool = False) -> str:
-    """The machine of a run, with what a reader must know before believing its numbers."""
+    """The machine of a run."""
     machine = run["address"] or run["hostname"] or run["provider"]
     kind = None if short else run["instance_type"]
-    marks = [name for name in ("emulated", "imported") if run[name]]
-    return " ".join([str(machine), *([f"({kind})"] if kind else []), *(f"[{m}]" for m in marks)])
+    return f"{machine} ({kind})" if kind else str(machine)
+
+
+def _marks(run: Mapping[str, Any]) -> str:
+    """What a reader must know before believing the numbers; never shortened."""
+    return ", ".join(name for name in ("emulated", "imported") if run[name])
 
 
 def local_time(utc: str) -> str:
@@ -86,6 +90,7 @@ def _cells(run: Mapping[str, Any], *, short: bool = False) -> tuple[str, ...]:
         run["run_id"],
         local_time(run["started_at"] or run["created_at"])[_YEAR if short else 0 :],
         run["state"],
+        _marks(run),
         run["profile"],
         where(run, short=short),
         _target(run),

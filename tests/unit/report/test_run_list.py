@@ -76,8 +76,15 @@ def test_a_directory_is_told_by_its_path_and_a_device_with_what_was_made_on_it(c
         ({}, "root@db1 (m7i.large)"),
         ({"address": None, "instance_type": None}, "db1"),
         ({"address": None, "hostname": None, "instance_type": None}, "ssh"),
-        ({"emulated": True, "imported": True}, "root@db1 (m7i.large) [emulated] [imported]"),
     ],
 )
-def test_where_names_the_machine_and_its_marks(changes, told):
+def test_where_names_the_machine_and_its_vm_size(changes, told):
     assert where(a_run(**changes)) == told
+
+
+def test_marks_have_a_column_that_is_never_shortened():
+    run = a_run(emulated=True, address="a-machine-with-a-very-long-name.example.org" * 2)
+    header, line = run_lines([run], width=72)
+    assert "mark" in header
+    assert " emulated " in line
+    assert len(line) <= 72

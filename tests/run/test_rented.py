@@ -1,0 +1,285 @@
+"""`diskbench run` on machines that it rents: the lab's, and a fake cloud's for what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.rigs.cli import Cli, a_user, merged_rows
+
+from diskbench.providers.fake import VARIABLE as FAKE_DIR
+from diskbench.providers.lab.places import VARIABLE as LAB_DIR
+
+pytestmark = pytest.mark.slow
+
+FILL_THEN_READ = """[global]
+filename=data
+size=8m
+direct=1
+ioengine=libaio
+iodepth=8
+[first]
+rw=write
+bs=64k
+[second]
+stonewall
+rw=randread
+bs=4k
+time_based
+runtime={seconds}
+"""
+LAB = ("--provider", "lab", "--disk", "gp2", "--size", "1")
+FAKE = ("--provider", "fake", "--disk", "plain", "--size", "1")
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Iterator[Cli]:
+    """A user with a lab and a fake cloud of their own; both must be empty in the end."""
+    made = a_user(tmp_path)
+    # On a disk, for direct I/O; where /tmp is a tmpfs, tmp_path would be none.
+    with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:
+        made.extra_env |= {LAB_DIR: f"{directory}/lab", FAKE_DIR: f"{directory}/fake"}
+        try:
+            yield made
+        finally:
+            left = rented(made)
+            if left:
+                runs = made.json("results", "list")["runs"]
+                made.run("gc", *{run["trial_id"] for run in runs})
+        assert left == [], "a test leaves nothing rented behind"
+
+
+def rented(user: Cli) -> list[str]:
+    """What is there of the user's leases, looked at behind diskbench's back."""
+    lab, fake = (Path(user.extra_env[name]) for name in (LAB_DIR, FAKE_DIR))
+    found = [*lab.glob("*/*"), *(fake / "resources").glob("*")]
+    loops = subprocess.run(["losetup", "-l", "-n", "-O", "BACK-FILE"], capture_output=True)
+    return [str(p) for p in found] + [
+        line for line in loops.stdout.decode().splitlines() if line.startswith(str(lab))
+    ]
+
+
+@pytest.fixture
+def profile(tmp_path: Path):
+    def write(seconds: int) -> str:
+        path = tmp_path / f"mine{seconds}.fio"
+        path.write_text(FILL_THEN_READ.format(seconds=seconds))
+        return str(path)
+
+    return write
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> str:
+    """What the process says on stderr up to the line that holds `text`."""
+    assert process.stderr is not None
+    said = ""
+    for line in process.stderr:
+        said += line
+        if text in line:
+            return said
+    raise AssertionError(f"it ended without saying {text!r}:\n{said}")
+
+
+def the_run(user: Cli) -> dict:
+    (run,) = user.json("results", "list")["runs"]
+    return run
+
+
+def test_a_lab_disk_is_made_measured_marked_and_given_back(user, profile):
+    done = user.run("run", *LAB, "--profile", profile(3), "--timing")
+    assert done.returncode == 0, done.stderr
+    assert "rent     a lab host on this machine with gp2 of 1 GiB" in done.stderr
+    assert "promised 100 IOPS, bursts to 3,000" in done.stderr
+    assert "rent\n" in done.stderr, "the time it took to rent is told"
+    assert "[emulated]" in done.stdout
+    assert "baseline not measured, promised 100" in done.stdout
+    run = the_run(user)
+    assert (run["state"], run["emulated"], run["provider"]) == ("done", True, "lab")
+    shown = user.json("results", "show", run["run_id"])["runs"][0]
+    read = next(row for row in merged_rows(shown) if row["step"] == "second")
+    assert read["iops"] == pytest.approx(3000, rel=0.15)
+    assert "emulated" in user.run("results", "list").stdout
+
+
+def test_replicates_are_new_machines_with_new_disks(user, profile):
+    done = user.run("run", *LAB, "--profile", profile(1), "--replicates", "2", "--output", "json")
+    assert done.returncode == 0, done.stderr
+    runs = user.json("results", "list")["runs"]
+    assert {run["replicate"] for run in runs} == {0, 1}
+    assert len({run["target_identity"] for run in runs}) == 2
+    assert len({run["trial_id"] for run in runs}) == 2
+
+
+def test_a_profile_with_a_filesystem_measures_on_the_new_disk(user, profile):
+    done = user.run("run", *LAB, "--profile", profile(1), "--filesystem", "ext4")
+    assert done.returncode == 0, done.stderr
+    assert the_run(user)["filesystem"] == "ext4"
+
+
+def test_ctrl_c_while_fio_runs_gives_the_machine_back(user, profile):
+    process = user.start("run", *LAB, "--profile", profile(600))
+    read_until(process, "step 2 of 2")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert the_run(user)["state"] == "interrupted"
+    assert rented(user) == []
+
+
+def test_killed_while_fio_runs_it_is_gone_on_with_on_the_same_machine(user, profile):
+    process = user.start("run", *LAB, "--profile", profile(6))
+    read_until(process, "step 2 of 2")
+    address = the_run(user)["address"]
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    done = user.run("resume")
+    assert done.returncode == 0, done.stderr
+    run = the_run(user)
+    assert (run["state"], run["address"]) == ("done", address)
+    shown = user.json("results", "show", run["run_id"])["runs"][0]
+    assert [row["step"] for row in merged_rows(shown)] == ["first", "second"]
+
+
+def test_killed_right_after_it_was_saved_it_is_rented_by_whoever_goes_on(user, profile):
+    process = user.start("run", *FAKE, "--profile", profile(1))
+    read_until(process, "network diskbench-")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert the_run(user)["state"] == "planned"
+    done = user.run("resume")
+    assert done.returncode == 0, done.stderr
+    assert the_run(user)["state"] == "done"
+
+
+def test_killed_and_given_up_gc_takes_everything_away(user, profile):
+    process = user.start("run", *LAB, "--profile", profile(600))
+    read_until(process, "step 1 of 2")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    lease = the_run(user)["trial_id"]
+    assert rented(user) != []
+    assert "abandoned" in user.run("gc").stderr, (
+        "what can be gone on with is not taken away unasked"
+    )
+    done = user.run("gc", lease)
+    assert done.returncode == 0, done.stderr
+    assert "gave back" in done.stdout
+    assert rented(user) == []
+    assert the_run(user)["state"] == "cancelled"
+
+
+def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_still_rented(user, profile):
+    process = user.start("run", *LAB, "--profile", profile(600))
+    said = read_until(process, "step 2 of 2")
+    lease = the_run(user)["trial_id"]
+    process.send_signal(signal.SIGINT)
+    read_until(process, "again to leave")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, said + err
+    if "left at once" in err:  # the first may have been obeyed by then
+        assert f"diskbench gc {lease}" in err
+    user.run("gc", lease)
+    assert rented(user) == []
+
+
+def plan_fault(user: Cli, kind: str, zone: str, fault: str | None) -> None:
+    import json
+
+    place = Path(user.extra_env[FAKE_DIR])
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "faults.json").write_text(json.dumps({f"{kind}/{zone}": fault} if fault else {}))
+
+
+@pytest.mark.parametrize(("fault", "code"), [("access", 2), ("quota", 2), ("broken", 1)])
+def test_what_cannot_be_rented_ends_the_run_with_its_reason_and_leaves_nothing(
+    user, profile, fault, code
+):
+    plan_fault(user, "disk", "fake-1a", fault)
+    done = user.run("run", *FAKE, "--profile", profile(1))
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    run = the_run(user)
+    assert run["state"] == "failed"
+    assert run["error"]
+    assert run["error"] in done.stderr
+    assert rented(user) == []
+
+
+def test_what_cannot_be_given_back_ends_with_3_and_is_kept_for_gc(user, profile):
+    plan_fault(user, "release", "fake-1a", "access")
+    done = user.run("run", *FAKE, "--profile", profile(1))
+    assert done.returncode == 3, done.stderr
+    assert "not given back" in done.stderr
+    assert the_run(user)["state"] == "done", "the measurement is kept all the same"
+    assert user.run("gc").returncode == 3
+    plan_fault(user, "release", "fake-1a", None)
+    assert user.run("gc").returncode == 0
+    assert rented(user) == []
+
+
+def test_a_machine_that_is_switched_off_meanwhile_fails_the_run_with_the_reason(
+    user, profile, monkeypatch
+):
+    from diskbench.providers.lab.groups import find_groups, init_of
+
+    process = user.start("run", *LAB, "--profile", profile(600))
+    read_until(process, "step 2 of 2")
+    monkeypatch.setenv(LAB_DIR, user.extra_env[LAB_DIR])
+    init = init_of(find_groups().of(the_run(user)["trial_id"]))
+    assert init is not None
+    os.kill(init, signal.SIGKILL)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1, err
+    assert "the machine is gone: lab host" in err
+    run = the_run(user)
+    assert run["state"] == "failed"
+    shown = user.json("results", "show", run["run_id"])["runs"][0]
+    assert [row["step"] for row in merged_rows(shown)] == ["first"], "what was finished is kept"
+    assert rented(user) == []
+
+
+def test_detached_it_is_rented_and_given_back_in_the_background(user, profile):
+    done = user.run("run", *FAKE, "--profile", profile(1), "--detach")
+    assert done.returncode == 0, done.stderr
+    run_id = done.stdout.strip()
+    for _ in range(240):
+        shown = user.json("results", "show", run_id)["runs"][0]
+        if shown["state"] in ("done", "failed") and not rented(user):
+            break
+        subprocess.run(["sleep", "0.25"], check=True)
+    assert shown["state"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--provider", "lab"), "--disk"),
+        (("--provider", "lab", "--disk", "gp22", "--size", "20"), "did you mean gp2?"),
+        (("--provider", "lab", "--disk", "gp2"), "--size GIB"),
+        (("--provider", "lab", "--disk", "gp2", "--size", "0"), "--size 0"),
+        (("--provider", "lab", "--disk", "gp2", "--size", "20.5"), "whole GiB"),
+        (("--provider", "lab", "--disk", "gp2", "--size", "99999"), "16,384"),
+        (("--provider", "lab", "--disk", "gp2", "--size", "20", "--iops", "9"), "takes no --iops"),
+        (("--provider", "lab", "--disk", "gp2", "--size", "20", "--noise", "3"), "--noise 3"),
+        (("--provider", "lab", "--disk", "gp2", "--size", "20", "--path", "/tmp"), "--path /tmp"),
+        (("--provider", "lab", "--disk", "gp2", "--size", "20", "--region", "x"), "--region x"),
+        (("--provider", "local", "--disk", "gp2"), "--disk gp2 does not go with"),
+        (("--provider", "ssh", "--host", "h", "--time-scale", "9"), "--time-scale 9"),
+        (
+            (*LAB, "--profile", "snia-iops", "--time-scale", "500"),
+            "waits for a steady state",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_rented(user, flags, told):
+    done = user.run("run", *flags)
+    assert done.returncode == 2, done.stderr
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert rented(user) == []

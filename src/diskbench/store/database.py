@@ -42,7 +42,7 @@ def open_database(url: str) -> Engine:
     if parsed.get_backend_name() == "sqlite":
         sa.event.listen(engine, "connect", _sqlite_pragmas)
     try:
-        with _as_unavailable(engine, before_work=True):
+        with as_unavailable(engine, before_work=True):
             if _revision(engine) != HEAD:
                 _bring_up_to_date(engine)
     except BaseException:
@@ -53,7 +53,7 @@ def open_database(url: str) -> Engine:
 
 def check_writable(engine: Engine) -> None:
     """Write something and take it back; raises StoreUnavailable when nothing can be written."""
-    with _as_unavailable(engine, before_work=True), engine.connect() as connection:
+    with as_unavailable(engine, before_work=True), engine.connect() as connection:
         # BEGIN IMMEDIATE would not do: SQLite begins a read transaction where it may only read.
         connection.execute(sa.update(_VERSIONS).values(version_num=_VERSIONS.c.version_num))
         connection.rollback()
@@ -65,7 +65,7 @@ def transaction(engine: Engine) -> Iterator[Connection]:
 
     A database that fails meanwhile (disk full, gone, locked too long) raises StoreUnavailable.
     """
-    with _as_unavailable(engine), engine.begin() as connection:
+    with as_unavailable(engine), engine.begin() as connection:
         yield connection
 
 
@@ -203,8 +203,11 @@ def migrate(connection: Connection) -> None:
 
 
 @contextmanager
-def _as_unavailable(engine: Engine, *, before_work: bool = False) -> Iterator[None]:
-    """`before_work`: nothing was started yet, so there is nothing to resume."""
+def as_unavailable(engine: Engine, *, before_work: bool = False) -> Iterator[None]:
+    """What the database's driver raises inside, as StoreUnavailable.
+
+    `before_work`: nothing was started yet, so there is nothing to resume.
+    """
     try:
         yield
     except exc.DBAPIError as error:

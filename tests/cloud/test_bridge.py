@@ -132,6 +132,21 @@ def test_all_disks_together_are_held_to_what_the_machine_sustains(aws: Aws, keys
     assert 450 <= guest.fio(path_of(disk))["read"]["iops"] <= 800
 
 
+def test_a_tag_says_how_the_lab_is_to_behave(aws: Aws, keys: Keys) -> None:
+    tags = [{"Key": "diskbench-lab", "Value": "time_scale=2700.0"}]
+    instance = launch(
+        aws,
+        UserData=keys.user_data,
+        TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],
+    )
+    guest = login(aws, instance, keys)
+    disk = volume(aws, "gp2", 20)
+    attach(aws, disk, instance)
+    # 5,400,000 credits by 2,700 are 2,000: at 3,000 IOPS they last for 0.7 s.
+    assert guest.fio(path_of(disk))["read"]["iops"] > 1500
+    assert guest.fio(path_of(disk))["read"]["iops"] < 500
+
+
 def test_xen_machines_show_disks_by_the_name_they_were_attached_by(aws: Aws, keys: Keys) -> None:
     instance = launch(aws, "c4.large", UserData=keys.user_data)
     guest = login(aws, instance, keys)

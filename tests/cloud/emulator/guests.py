@@ -37,6 +37,10 @@ class Guest:
     time_scale: float = 1.0
     vm_iops: float | None = None
     vm_bytes_per_s: float | None = None
+    noise: float = 0.0
+    stall_every_s: float = 0.0
+    stall_for_s: float = 0.0
+    seed: int = 0
     expires_at: float | None = None
 
 
@@ -48,6 +52,10 @@ def boot(guest: Guest) -> tuple[str, int]:
         time_scale=guest.time_scale,
         vm_iops=guest.vm_iops,
         vm_bytes_per_s=guest.vm_bytes_per_s,
+        noise=guest.noise,
+        stall_every_s=guest.stall_every_s,
+        stall_for_s=guest.stall_for_s,
+        seed=guest.seed,
         expires_at=guest.expires_at,
     )
     # The user's private key is with whoever made it: nobody logs in from here.

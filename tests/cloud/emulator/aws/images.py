@@ -111,7 +111,7 @@ def _set_parameter(account: str, region: str, name: str, value: str) -> None:
     if name in known:  # Amazon's own are read from moto's files with the first look
         known[name].clear()
     known[name].append(
-        Parameter(  # type: ignore[abstract] - moto makes them so itself
+        Parameter(  # type: ignore[abstract]
             account_id=account, name=name, value=value, parameter_type="String", description=None,
             allowed_pattern=None, keyid=None, last_modified_date=utcnow(), version=1,
             data_type="aws:ec2:image",

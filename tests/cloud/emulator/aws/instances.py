@@ -16,6 +16,7 @@ from tests.cloud.emulator.aws.call import Refusal
 from tests.cloud.emulator.aws.cloud import Machine
 from tests.cloud.emulator.aws.images import default_user
 from tests.cloud.emulator.aws.transitions import Transition
+from tests.cloud.emulator.behaviour import behaving
 from tests.cloud.emulator.ssh_config import Reach
 from tests.cloud.emulator.user_data import made_host_key, read_user_data
 
@@ -119,6 +120,7 @@ def _launch(
         vm_bytes_per_s=size,
         expires_at=cloud.started_at + cloud.limit_s,
     )
+    guest = behaving(guest, {tag["key"]: tag["value"] for tag in instance.get_tags()})
     queue = ThreadPoolExecutor(1, thread_name_prefix=instance.id)
     machine = Machine(instance, guest, queue)
     machine.indices |= {f"local-{i}": i for i in range(instance_types.ebs_offset(kind, local))}

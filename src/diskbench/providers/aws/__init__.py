@@ -1,0 +1,1 @@
+"""Machines and disks of Amazon Web Services, through boto3."""

@@ -1,0 +1,233 @@
+"""From a running machine to a disk in the guest: reach it, attach, find, prove."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, RentalFailed
+from diskbench.providers.aws import requests
+from diskbench.providers.aws.errors import error_code
+from diskbench.providers.aws.guest import (
+    GuestDisk,
+    Volume,
+    disks,
+    disks_before,
+    find_stores,
+    find_volume,
+)
+from diskbench.providers.aws.inventory import ENDING
+from diskbench.providers.aws.provision import describe_instance, describe_volume, ended
+from diskbench.providers.aws.waits import Still, until
+from diskbench.providers.cloud_init import ready_script
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.ports import Host
+    from diskbench.providers.aws.inventory import Item
+    from diskbench.providers.aws.provision import Made, Order
+
+_READY_S = 30.0
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Answer(Generic[T]):
+    """What was answered, whatever it is."""
+
+    value: T
+
+
+@dataclass(frozen=True)
+class Guest:
+    """The machine as it is reached: its host, and where that is."""
+
+    host: Host
+    address: str
+
+
+def address_of(order: Order, made: Made) -> str:
+    """The address to reach the machine at: its public one, else the one in its network."""
+    instance_id = str(made.instance["InstanceId"])
+    return until(
+        lambda: _address(order, instance_id, public=bool(made.place.public)),
+        f"address of {instance_id}", order.timing.instance_s, order.timing, order.watch,
+    )  # fmt: skip
+
+
+def _address(order: Order, instance_id: str, *, public: bool) -> str | Still:
+    instance = _alive(order, instance_id)
+    if instance is None:
+        return Still("not listed")
+    found = instance.get("PublicIpAddress") or (
+        None if public else instance.get("PrivateIpAddress")
+    )
+    return str(found) if found else Still("none yet")
+
+
+def reach(order: Order, made: Made, guest: Guest) -> None:
+    """Wait until the machine shows its host key and lets us in. Raises RentalFailed."""
+    instance_id = str(made.instance["InstanceId"])
+
+    def ask() -> bool | Still:
+        if _alive(order, instance_id) is None:
+            return Still("EC2 does not list its machine")
+        try:
+            guest.host.connect()
+        except (HostUnavailable, ConnectionLost) as error:
+            return Still(error.message)
+        return True
+
+    until(ask, f"SSH to {guest.address}", order.timing.ssh_s, order.timing, order.watch)
+    order.watch.note(f"instance {instance_id} answers at {guest.address}")
+
+
+def attach(order: Order, made: Made, guest: Guest) -> tuple[GuestDisk, ...]:
+    """The volumes as they appear in the guest, in order. Raises RentalFailed."""
+    instance_id = str(made.instance["InstanceId"])
+    attached = any(_attachment(v, instance_id) for v in made.volumes)
+    before = _ask_guest(
+        order, "its disks", functools.partial(disks_before, guest.host, attached=attached)
+    )
+    names = [requests.attach_name(index) for index in range(len(made.volumes))]
+    for item, name in zip(made.volumes, names, strict=True):
+        _attach_one(order, str(item["VolumeId"]), instance_id, name)
+    if names:
+        order.ec2.call("modify_instance_attribute", requests.end_with_machine(instance_id, names))
+    return tuple(
+        _appeared(order, guest, item, name, before)
+        for item, name in zip(made.volumes, names, strict=True)
+    )
+
+
+def stores(order: Order, guest: Guest) -> tuple[GuestDisk, ...]:
+    """The machine's own disks that were asked for."""
+    local = order.details.machine.local
+    assert local is not None, "resolve refuses a machine without disks of its own"
+    found = _ask_guest(order, "its disks", lambda: disks(guest.host))
+    return find_stores(found, order.details.wanted.count, local.size_gb)
+
+
+def await_ready(order: Order, made: Made, guest: Guest) -> None:
+    """Wait until the first boot's work is done in the guest and EC2's checks have passed, so that
+    neither disturbs a measurement. Raises RentalFailed with what is said to be wrong."""
+    instance_id = str(made.instance["InstanceId"])
+    until(
+        lambda: _prepared(guest),
+        f"first boot of {instance_id}", order.timing.ready_s, order.timing, order.watch,
+    )  # fmt: skip
+    until(
+        lambda: _checked(order, instance_id),
+        f"status checks of {instance_id}", order.timing.checks_s, order.timing, order.watch,
+    )  # fmt: skip
+
+
+def _prepared(guest: Guest) -> bool | Still:
+    try:
+        said = guest.host.run(ready_script(), timeout_s=_READY_S).text.strip()
+    except (ConnectionLost, HostUnavailable) as error:
+        return Still(error.message)
+    state, _, why = said.partition(" ")
+    if state == "ready":
+        return True
+    if state == "failed":
+        raise RentalFailed(
+            f"the machine could not be prepared: {why}",
+            advice="does its subnet reach the package mirrors? or use an --image that has fio",
+        )
+    return Still("packages are being installed")
+
+
+def _checked(order: Order, instance_id: str) -> bool | Still:
+    if _alive(order, instance_id) is None:
+        return Still("not listed")
+    found = order.ec2.listed(
+        "describe_instance_status", "InstanceStatuses", {"InstanceIds": [instance_id]}
+    )
+    if not found:
+        return Still("not reported yet")
+    states = {kind: found[0][kind]["Status"] for kind in ("SystemStatus", "InstanceStatus")}
+    if set(states.values()) <= {"ok", "not-applicable"}:
+        return True
+    return Still(f"EC2 says system {states['SystemStatus']}, instance {states['InstanceStatus']}")
+
+
+def _alive(order: Order, instance_id: str) -> Item | None:
+    """The instance while it may still be what was rented. Raises with EC2's reason when not."""
+    instance = describe_instance(order.ec2, instance_id)
+    if instance is not None and instance["State"]["Name"] in {*ENDING, "stopping", "stopped"}:
+        raise ended(instance)
+    return instance
+
+
+def _attach_one(order: Order, volume_id: str, instance_id: str, name: str) -> None:
+    def ask() -> bool | Still:
+        volume = describe_volume(order.ec2, volume_id)
+        if volume is None:
+            _alive(order, instance_id)
+            return Still("not listed yet")
+        held = _attachment(volume, instance_id)
+        if held is None:
+            return _start_attaching(order, volume_id, instance_id, name)
+        if held["State"] == "attached":
+            return True
+        _alive(order, instance_id)
+        return Still(str(held["State"]))
+
+    until(ask, f"volume {volume_id}", order.timing.attach_s, order.timing, order.watch)
+    order.watch.note(f"volume {volume_id} is attached as {name}")
+
+
+def _start_attaching(order: Order, volume_id: str, instance_id: str, name: str) -> Still:
+    try:
+        order.ec2.call("attach_volume", requests.attach_volume(volume_id, instance_id, name))
+    except DiskbenchError as error:
+        _alive(order, instance_id)
+        # Another try's call, or one whose answer was lost, may be under way already.
+        if error_code(error) != "VolumeInUse":
+            raise
+    return Still("attaching")
+
+
+def _attachment(volume: Item, instance_id: str) -> Item | None:
+    """The volume's attachment to this machine. Raises RentalFailed when another one has it."""
+    held: list[Item] = [a for a in volume.get("Attachments", []) if a["State"] != "detached"]
+    others = [a["InstanceId"] for a in held if a["InstanceId"] != instance_id]
+    if others:
+        raise RentalFailed(
+            f"volume {volume['VolumeId']} is attached to {others[0]}, not to {instance_id}",
+            advice="give the lease back and start a new run",
+        )
+    return held[0] if held else None
+
+
+def _appeared(
+    order: Order, guest: Guest, item: Item, name: str, before: tuple[GuestDisk, ...] | None
+) -> GuestDisk:
+    volume = Volume(str(item["VolumeId"]), name, int(item["Size"]) * GIB)
+    nvme = order.details.machine.ebs_nvme
+
+    def ask() -> GuestDisk | Still:
+        found = find_volume(disks(guest.host), volume, before, nvme=nvme)
+        return found or Still("not seen in the guest yet")
+
+    return _ask_guest(order, f"volume {volume.id}", ask)
+
+
+def _ask_guest(order: Order, what: str, ask: Callable[[], T | Still]) -> T:
+    """An answer of the guest; asked again while the connection is broken."""
+
+    def again() -> _Answer[T] | Still:
+        try:
+            answer = ask()
+        except (ConnectionLost, HostUnavailable) as error:
+            return Still(error.message)
+        return answer if isinstance(answer, Still) else _Answer(answer)
+
+    timing = order.timing
+    return until(again, f"{what} in the guest", timing.attach_s, timing, order.watch).value

@@ -1,0 +1,128 @@
+"""Which machine to measure from: pure.
+
+A machine that sustains less towards its disks than the disk promises measures itself. So the
+default is the cheapest one whose *baseline* is MARGIN times the disk's ceiling, in IOPS and bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.model.base import Frozen
+
+if TYPE_CHECKING:
+    from diskbench.catalog.instances import InstanceCatalogue, InstanceEntry
+    from diskbench.catalog.lookup import DiskLimits
+
+MARGIN = 1.2
+"""Headroom above the disk's ceiling, so that the disk and not the machine is the limit."""
+MIN_VCPUS = 2
+"""One for fio and one for all else; our choice."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the machine has to sustain: IOPS, and MB/s of 10^6 bytes."""
+
+    iops: float
+    mb_per_s: float
+
+
+class EbsFigures(Frozen):
+    """What a machine sustains towards its network disks, and its maximum for half an hour a day;
+    None where AWS publishes nothing."""
+
+    baseline_iops: float | None = None
+    baseline_mb_per_s: float | None = None
+    max_iops: float | None = None
+    max_mb_per_s: float | None = None
+
+
+def needs(limits: DiskLimits | None, count: int = 1) -> Needs:
+    """MARGIN times the ceiling of `count` disks together; nothing for disks without limits.
+
+    Limits that reads and writes have apart add up, as they can be used at the same time.
+    """
+    pools = limits.pools if limits else ()
+    iops = sum(pool.iops.ceiling for pool in pools if pool.iops)
+    bytes_per_s = sum(pool.bytes_per_s.ceiling for pool in pools if pool.bytes_per_s)
+    return Needs(MARGIN * count * iops, MARGIN * count * bytes_per_s / 1e6)
+
+
+def candidates(
+    book: InstanceCatalogue,
+    need: Needs,
+    *,
+    arch: str,
+    disks: int = 1,
+    local_disks: int = 0,
+) -> tuple[str, ...]:
+    """The types that are good enough, cheapest first: current, not burstable, two processors or
+    more. With `local_disks` the machine has that many of its own on NVMe."""
+    good = [
+        (entry.usd_per_hour, name)
+        for name, entry in book.instances.items()
+        if _is_fit(entry, arch, disks)
+        and (_sustains(figures(entry), need))
+        and (not local_disks or _has_local(entry, local_disks))
+    ]
+    return tuple(name for _, name in sorted(good))
+
+
+def figures(entry: InstanceEntry) -> EbsFigures:
+    """The catalogue's figures of a type; where there is one figure it is both."""
+    return EbsFigures(
+        baseline_iops=entry.baseline_iops,
+        baseline_mb_per_s=entry.baseline_mb_per_s,
+        max_iops=entry.max_iops or entry.baseline_iops,
+        max_mb_per_s=entry.max_mb_per_s or entry.baseline_mb_per_s,
+    )
+
+
+def too_small(name: str, found: EbsFigures, need: Needs, better: str | None) -> str | None:
+    """Why a machine that somebody picked would measure itself; None when it is good enough."""
+    if not need.iops and not need.mb_per_s:
+        return None
+    if found.baseline_iops is None or found.baseline_mb_per_s is None:
+        return f"AWS publishes no EBS limit for {name}: it may measure itself, and not the disk"
+    if _sustains(found, need):
+        return None
+    burst = ""
+    if found.max_mb_per_s and found.max_mb_per_s > found.baseline_mb_per_s:
+        burst = f" ({found.max_iops:,.0f} and {found.max_mb_per_s:,.0f} for half an hour a day)"
+    instead = f"; {better} would do" if better and better != name else ""
+    return (
+        f"{name} sustains {found.baseline_iops:,.0f} IOPS and {found.baseline_mb_per_s:,.0f} MB/s"
+        f"{burst}, the disk needs {need.iops:,.0f} and {need.mb_per_s:,.0f} of its machine: "
+        f"it would measure itself{instead}"
+    )
+
+
+def _is_fit(entry: InstanceEntry, arch: str, disks: int) -> bool:
+    return (
+        entry.current
+        and not entry.burstable
+        and entry.hypervisor == "nitro"
+        and entry.ebs_optimized == "default"
+        and entry.vcpus >= MIN_VCPUS
+        and entry.arch == arch
+        and room_for_disks(entry.max_disks, apart=entry.disks_apart) >= disks
+    )
+
+
+def room_for_disks(max_disks: int, *, apart: bool) -> int:
+    """How many disks can be attached beside the root disk, and the interface where they share."""
+    return max_disks - (1 if apart else 2)
+
+
+def _sustains(found: EbsFigures, need: Needs) -> bool:
+    if not need.iops and not need.mb_per_s:
+        return True
+    return (found.baseline_iops or 0) >= need.iops and (
+        found.baseline_mb_per_s or 0
+    ) >= need.mb_per_s
+
+
+def _has_local(entry: InstanceEntry, count: int) -> bool:
+    return entry.local is not None and entry.local.nvme and entry.local.count >= count

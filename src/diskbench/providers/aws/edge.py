@@ -1,0 +1,200 @@
+"""The one place where AWS is called: errors translated, throttled calls repeated."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from diskbench.errors import AccessDenied, HostUnavailable
+from diskbench.providers.aws.errors import Throttled, no_region, translate
+from diskbench.providers.aws.timing import AwsTiming
+from diskbench.providers.aws.waits import nap
+
+if TYPE_CHECKING:
+    import boto3
+
+    from diskbench.model.rental import Scope
+    from diskbench.ports import RentWatch
+
+_ACCOUNT = re.compile(r"(?:(?P<profile>.+)@)?(?P<id>[0-9]{12})")
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One AWS service in one region. `watch` is asked before a call is repeated."""
+
+    client: Any
+    service: str
+    session: Aws
+    timing: AwsTiming
+    watch: RentWatch | None = None
+
+    def call(self, operation: str, request: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Send one request and return the answer; throttled ones again, with backoff and jitter.
+
+        Requests are idempotent, by a client token or by their nature. Raises our errors.
+        """
+        import tenacity
+
+        timing = self.timing
+        answer: dict[str, Any] = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(Throttled),
+            wait=tenacity.wait_random_exponential(
+                multiplier=timing.first_retry_s, max=timing.max_retry_s
+            ),
+            stop=tenacity.stop_after_delay(timing.retry_s),
+            sleep=lambda seconds: nap(seconds, timing, self.watch),
+            reraise=True,
+        )(self._once, operation, request or {})
+        return answer
+
+    def listed(self, operation: str, key: str, request: dict[str, Any]) -> list[dict[str, Any]]:
+        """All pages of a listing; `key` is what holds the items."""
+        found: list[dict[str, Any]] = []
+        token: dict[str, str] = {}
+        while True:
+            page = self.call(operation, {**request, **token})
+            found += page.get(key, [])
+            if not page.get("NextToken"):
+                return found
+            token = {"NextToken": page["NextToken"]}
+
+    def _once(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.parsers import ResponseParserError
+
+        action = f"{self.service}:{_camel(operation)}"
+        try:
+            answer: dict[str, Any] = getattr(self.client, operation)(**request)
+        except (ClientError, BotoCoreError, ResponseParserError) as error:
+            raise translate(
+                error, action, profile=self.session.profile, decode=self.session.decode
+            ) from error
+        return answer
+
+
+@dataclass(frozen=True)
+class Aws:
+    """One set of credentials in one region, at AWS's own endpoint or at `endpoint`."""
+
+    boto: boto3.Session
+    profile: str | None
+    region: str
+    endpoint: str | None
+
+    def edge(self, service: str, timing: AwsTiming, watch: RentWatch | None = None) -> Edge:
+        """A service of this region."""
+        return Edge(self._client(service), service, self, timing, watch)
+
+    def decode(self, message: str) -> str | None:
+        """What an encoded authorization message says; None where that is not permitted either."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            answer = self._client("sts").decode_authorization_message(EncodedMessage=message)
+        except (ClientError, BotoCoreError):
+            return None
+        return str(answer["DecodedMessage"])
+
+    def account_id(self, timing: AwsTiming) -> str:
+        """The account of these credentials; the first call that needs them to be valid."""
+        return str(self.edge("sts", timing).call("get_caller_identity")["Account"])
+
+    def emulated_endpoint(self) -> str | None:
+        """The endpoint when it is not AWS's own, however it was configured."""
+        url = str(self._client("ec2").meta.endpoint_url)
+        return None if is_amazon(url) else url
+
+    def _client(self, service: str) -> Any:  # noqa: ANN401 - botocore's clients are made at run time
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError
+
+        config = Config(
+            connect_timeout=10,
+            read_timeout=60,
+            # `call` repeats: botocore would repeat a lack of capacity, which EC2 sends as HTTP 500.
+            retries={"total_max_attempts": 1, "mode": "standard"},
+            user_agent_extra="diskbench",
+        )
+        try:
+            return self.boto.client(
+                service,  # type: ignore[call-overload]
+                region_name=self.region,
+                endpoint_url=self.endpoint,
+                config=config,
+            )
+        except (BotoCoreError, ValueError) as error:
+            if isinstance(error, BotoCoreError):
+                raise translate(error, f"{service}:*", profile=self.profile) from error
+            raise HostUnavailable(
+                f"{self.endpoint!r} is no endpoint: {error}",
+                advice="give --endpoint-url as http://HOST:PORT",
+            ) from error
+
+
+def open_aws(profile: str | None, region: str | None, endpoint: str | None) -> Aws:
+    """Credentials and region by the SDK's own chain; no call is made.
+
+    Raises HostUnavailable without the SDK, UnknownName for a profile that does not exist,
+    InvalidValue when no region is known.
+    """
+    try:
+        import boto3
+        from botocore.exceptions import BotoCoreError
+    except ImportError as error:
+        raise HostUnavailable(
+            "--provider aws needs the AWS SDK for Python, which is not installed",
+            advice="pip install 'diskbench[aws]'",
+        ) from error
+    try:
+        session = boto3.Session(profile_name=profile, region_name=region)
+        known = session.region_name
+    except BotoCoreError as error:
+        raise translate(error, "sts:*", profile=profile) from error
+    if not known:
+        raise no_region()
+    return Aws(session, profile, known, endpoint)
+
+
+def account_name(profile: str | None, account_id: str) -> str:
+    """How a scope names its account: `PROFILE@123456789012`, or the id alone."""
+    return f"{profile}@{account_id}" if profile else account_id
+
+
+def open_scope(scope: Scope, timing: AwsTiming, region: str | None = None) -> Aws:
+    """The credentials of a scope, proved to be those of the same account.
+
+    Raises AccessDenied otherwise: an empty listing of another account would pass for a clean one.
+    """
+    named = _ACCOUNT.fullmatch(scope.account or "")
+    profile = named.group("profile") if named else scope.account
+    aws = open_aws(profile, region or scope.region, scope.endpoint)
+    if named is not None and (found := aws.account_id(timing)) != named.group("id"):
+        raise AccessDenied(
+            f"these AWS credentials are of account {found}, the lease is in {named.group('id')}",
+            advice="log in to that account, or set AWS_PROFILE",
+        )
+    return aws
+
+
+def is_amazon(url: str) -> bool:
+    """Whether an endpoint is one of AWS itself."""
+    host = urlsplit(url).hostname or ""
+    return host.endswith((".amazonaws.com", ".amazonaws.com.cn", ".api.aws"))
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an endpoint is on this machine."""
+    import ipaddress
+
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _camel(operation: str) -> str:
+    return "".join(part.capitalize() for part in operation.split("_"))

@@ -1,0 +1,92 @@
+"""Which image a machine starts from: the newest Ubuntu, else the newest Amazon Linux."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.providers.aws.errors import is_missing
+from diskbench.providers.aws.resolved import Image
+
+if TYPE_CHECKING:
+    from diskbench.providers.aws.edge import Edge
+
+_PARAMETERS = {
+    "ubuntu": {
+        arch: f"/aws/service/canonical/ubuntu/server/24.04/stable/current/{name}/hvm/ebs-gp3/ami-id"
+        for arch, name in (("x86_64", "amd64"), ("arm64", "arm64"))
+    },
+    "amazon-linux": {
+        arch: f"/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-{arch}"
+        for arch in ("x86_64", "arm64")
+    },
+}
+"""In the order of preference. Source: PerfKitBenchmarker's AWS virtual machines, 2026-08-20."""
+_USERS = {
+    "099720109477": "ubuntu",  # Canonical
+    "136693071363": "admin",  # Debian
+    "792107900819": "rocky",
+}
+"""The default user of images by their owner; ec2-user elsewhere. Source as above."""
+_DEFAULT_USER = "ec2-user"
+
+
+def find_image(ec2: Edge, ssm: Edge, typed: str | None, arch: str) -> Image:
+    """The image of `--image`: an AMI, an SSM parameter, `ubuntu` or `amazon-linux`; without it the
+    first of these that the region has. Raises InvalidValue."""
+    if typed is None:
+        return _image(ec2, _first_known(ssm, arch))
+    if typed.startswith("ami-"):
+        return _image(ec2, typed)
+    if typed.startswith("/"):
+        return _image(ec2, _parameter(ssm, typed))
+    if typed in _PARAMETERS:
+        return _image(ec2, _parameter(ssm, _PARAMETERS[typed][arch]))
+    raise InvalidValue(
+        f"--image {typed!r} is no image",
+        advice="give ami-…, an SSM parameter (/aws/service/…), ubuntu or amazon-linux",
+    )
+
+
+def _first_known(ssm: Edge, arch: str) -> str:
+    tried = []
+    for parameters in _PARAMETERS.values():
+        try:
+            return _parameter(ssm, parameters[arch])
+        except DiskbenchError as error:
+            if not is_missing(error):
+                raise
+            tried.append(parameters[arch])
+    raise InvalidValue(
+        f"this region names no image: {', '.join(tried)} do not exist", advice="add --image ami-…"
+    )
+
+
+def _parameter(ssm: Edge, name: str) -> str:
+    return str(ssm.call("get_parameter", {"Name": name})["Parameter"]["Value"])
+
+
+def _image(ec2: Edge, image_id: str) -> Image:
+    found = ec2.listed("describe_images", "Images", {"ImageIds": [image_id]})
+    if not found:
+        raise InvalidValue(
+            f"there is no image {image_id} in this region", advice="images belong to one region"
+        )
+    told: dict[str, Any] = found[0]
+    if told.get("RootDeviceType") != "ebs":
+        raise InvalidValue(
+            f"{image_id} starts from {told.get('RootDeviceType')}, not from an EBS volume",
+            advice="use another --image",
+        )
+    root = str(told["RootDeviceName"])
+    mapped: dict[str, Any] = next(
+        (m["Ebs"] for m in told.get("BlockDeviceMappings", []) if m.get("DeviceName") == root), {}
+    )
+    return Image(
+        id=image_id,
+        name=str(told.get("Name", "")),
+        arch=str(told.get("Architecture", "x86_64")),
+        root_device=root,
+        root_gib=int(mapped.get("VolumeSize", 8)),
+        user=_USERS.get(str(told.get("OwnerId")), _DEFAULT_USER),
+    )

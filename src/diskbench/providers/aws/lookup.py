@@ -1,0 +1,224 @@
+"""What would be rented, by read-only calls: account, image, machine, zones and the way in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.catalog.instances import instances
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.providers.aws.caller import caller_cidr
+from diskbench.providers.aws.choice import candidates, needs
+from diskbench.providers.aws.edge import is_loopback
+from diskbench.providers.aws.images import find_image
+from diskbench.providers.aws.machine_type import check_support, find_machine
+from diskbench.providers.aws.resolved import Place, Resolved
+from diskbench.providers.aws.wanted import check_cidr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from diskbench.model.rental import RentSpec
+    from diskbench.providers.aws.edge import Aws, Edge
+    from diskbench.providers.aws.resolved import Image, Machine
+    from diskbench.providers.aws.timing import AwsTiming
+    from diskbench.providers.aws.wanted import Wanted
+
+LOOPBACK = "127.0.0.0/8"
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """What is asked for, and where to look."""
+
+    aws: Aws
+    ec2: Edge
+    ssm: Edge
+    spec: RentSpec
+    wanted: Wanted
+
+
+def look_up(
+    aws: Aws,
+    spec: RentSpec,
+    wanted: Wanted,
+    timing: AwsTiming,
+    ask_caller: Callable[[], str] = caller_cidr,
+) -> Resolved:
+    """Everything about a rental that has to be known before. Raises UserError."""
+    here = Lookup(aws, aws.edge("ec2", timing), aws.edge("ssm", timing), spec, wanted)
+    account_id = aws.account_id(timing)
+    if spec.zone is not None:
+        _check_zone(here, spec.zone)
+    typed = _typed_machine(here)
+    image = find_image(here.ec2, here.ssm, spec.image, typed.arch if typed else "x86_64")
+    size_gib = _size_gib(wanted, image)
+    if typed is None:
+        machine, zones = _cheapest(here, image, size_gib)
+    else:
+        machine, zones = typed, _offered(here, [typed.type])[typed.type]
+    _check_pair(image, machine)
+    check_support(machine, wanted)
+    places = _places(here, machine, zones)
+    _check_group(here, places)
+    local = machine.local if wanted.kind == "instance-store" else None
+    return Resolved(
+        account_id=account_id,
+        region=aws.region,
+        wanted=wanted,
+        size_gib=int(local.size_gb * 1e9 / 2**30) if local else size_gib,
+        machine=machine,
+        image=image,
+        places=places,
+        ssh_cidr=_ssh_cidr(here, ask_caller),
+        emulated=aws.emulated_endpoint() is not None,
+    )
+
+
+def _typed_machine(here: Lookup) -> Machine | None:
+    name = here.spec.instance_type
+    return find_machine(here.ec2, name, tuple(instances("aws").instances)) if name else None
+
+
+def _size_gib(wanted: Wanted, image: Image) -> int:
+    """The size of the disk, a root disk's being the image's where nothing is typed."""
+    if wanted.kind == "instance-store":
+        return 1
+    size = wanted.size_gib or image.root_gib
+    if wanted.kind == "root" and size < image.root_gib:
+        raise InvalidValue(
+            f"a root disk of {size} GiB is smaller than its image",
+            advice=f"{image.id} needs {image.root_gib} GiB or more",
+        )
+    wanted.limits(size)
+    return size
+
+
+def _cheapest(here: Lookup, image: Image, size_gib: int) -> tuple[Machine, tuple[str, ...]]:
+    """The cheapest machine that is good enough and offered, and where."""
+    wanted = here.wanted
+    need = needs(wanted.limits(size_gib), wanted.count)
+    local = wanted.count if wanted.kind == "instance-store" else 0
+    names = candidates(
+        instances("aws"), need, arch=image.arch, disks=wanted.count, local_disks=local
+    )
+    if not names:
+        raise InvalidValue(
+            f"no machine in the catalogue sustains {need.iops:,.0f} IOPS and "
+            f"{need.mb_per_s:,.0f} MB/s to {wanted.count} disks ({image.arch})",
+            advice="choose one with --instance-type: its limit is measured then",
+        )
+    offered = _offered(here, names)
+    for name in names:
+        if name in offered:
+            return find_machine(here.ec2, name, names), offered[name]
+    raise InvalidValue(
+        f"{here.aws.region} offers none of {', '.join(names[:5])}",
+        advice="choose one with --instance-type, or another --region",
+    )
+
+
+def _offered(here: Lookup, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Which of the types are offered in which zones. Raises InvalidValue when the only one is
+    not, or not in the zone that was typed."""
+    listed = here.ec2.listed(
+        "describe_instance_type_offerings",
+        "InstanceTypeOfferings",
+        {
+            "LocationType": "availability-zone",
+            "Filters": [{"Name": "instance-type", "Values": list(names)}],
+        },
+    )
+    zones: dict[str, list[str]] = {}
+    for item in listed:
+        zones.setdefault(item["InstanceType"], []).append(item["Location"])
+    wanted = here.spec.zone
+    found = {
+        name: tuple(sorted(z for z in at if wanted in {None, z})) for name, at in zones.items()
+    }
+    if len(names) == 1 and not found.get(names[0]):
+        where = ", ".join(sorted(zones.get(names[0], []))) or "no zone at all"
+        raise InvalidValue(
+            f"{names[0]} is not offered in {wanted or here.aws.region}",
+            advice=f"in {here.aws.region} it is offered in {where}",
+        )
+    return {name: at for name, at in found.items() if at}
+
+
+def _check_pair(image: Image, machine: Machine) -> None:
+    if image.arch != machine.arch:
+        raise InvalidValue(
+            f"{image.id} is for {image.arch}, {machine.type} is {machine.arch}",
+            advice="choose --image and --instance-type of one architecture",
+        )
+
+
+def _places(here: Lookup, machine: Machine, zones: Sequence[str]) -> tuple[Place, ...]:
+    """The zones to try, in order: those that offer the machine and have a subnet."""
+    typed = here.spec.subnet
+    request: dict[str, Any] = (
+        {"SubnetIds": [typed]}
+        if typed
+        else {"Filters": [{"Name": "default-for-az", "Values": ["true"]}]}
+    )
+    subnets = here.ec2.listed("describe_subnets", "Subnets", request)
+    known = {subnet["AvailabilityZone"] for subnet in subnets}
+    found = [
+        Place(
+            zone=subnet["AvailabilityZone"],
+            zone_id=subnet.get("AvailabilityZoneId"),
+            subnet=subnet["SubnetId"],
+            vpc=subnet["VpcId"],
+            # A default subnet has a way out; one of the user's may be reached by other means.
+            public=None if typed else True,
+        )
+        for subnet in subnets
+        if subnet["AvailabilityZone"] in zones
+    ]
+    if found:
+        return tuple(sorted(found, key=lambda place: place.zone))
+    if typed:
+        raise InvalidValue(
+            f"--subnet {typed} is in {', '.join(sorted(known))}, where {machine.type} is not",
+            advice=f"{machine.type} is offered in {', '.join(zones)}",
+        )
+    raise InvalidValue(
+        f"there is no default subnet in {', '.join(zones)}",
+        advice="give one with --subnet, or: aws ec2 create-default-subnet --availability-zone ZONE",
+    )
+
+
+def _check_zone(here: Lookup, zone: str) -> None:
+    listed = here.ec2.call("describe_availability_zones")["AvailabilityZones"]
+    names = [item["ZoneName"] for item in listed]
+    if zone not in names:
+        raise UnknownName(f"zone of {here.aws.region}", zone, names)
+
+
+def _check_group(here: Lookup, places: Sequence[Place]) -> None:
+    group = here.spec.security_group
+    if group is None:
+        return
+    found = here.ec2.listed("describe_security_groups", "SecurityGroups", {"GroupIds": [group]})
+    vpc = found[0]["VpcId"] if found else None
+    if vpc != places[0].vpc:
+        raise InvalidValue(
+            f"--security-group {group} is in {vpc}, the subnet in {places[0].vpc}",
+            advice="use a group and a --subnet of one VPC",
+        )
+
+
+def _ssh_cidr(here: Lookup, ask_caller: Callable[[], str]) -> str | None:
+    """From where SSH is let in; None where a group of the user's decides that."""
+    if here.spec.security_group is not None:
+        return None
+    if here.spec.ssh_cidr is not None:
+        return check_cidr(here.spec.ssh_cidr)
+    emulated = here.aws.emulated_endpoint()
+    if emulated is None:
+        return check_cidr(ask_caller())
+    if is_loopback(emulated):
+        return LOOPBACK
+    raise InvalidValue(
+        f"from where SSH should be let in is not known at {emulated}", advice="add --ssh-cidr"
+    )

@@ -1,0 +1,108 @@
+"""What was resolved, told to a person and priced: pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.instances import instances
+from diskbench.catalog.promise import promise
+from diskbench.model.rental import Rental, Scope
+from diskbench.providers.aws.choice import candidates, needs, too_small
+from diskbench.providers.aws.edge import account_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.model.rental import RentSpec
+    from diskbench.providers.aws.resolved import Resolved
+
+_IMAGE_DISK = "gp3"
+"""What the root disk of the images that are looked up is made of."""
+
+
+def rental(spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
+    """The rental of what was looked up; `endpoint` is that of an emulator."""
+    wanted, machine = details.wanted, details.machine
+    limits = wanted.limits(details.size_gib)
+    return Rental(
+        scope=Scope(
+            provider="aws",
+            account=account_name(spec.account, details.account_id),
+            region=details.region,
+            endpoint=endpoint,
+        ),
+        spec=spec,
+        offer=_words(spec, details),
+        promise=promise(limits, spec.lab.time_scale) if limits else "",
+        zones=tuple(place.zone for place in details.places),
+        instance_type=machine.type,
+        image=details.image.id,
+        disk=wanted.spec(details.size_gib),
+        cores=machine.vcpus,
+        memory_bytes=machine.memory_bytes,
+        hourly_usd=_hourly_usd(details),
+        warnings=tuple(_warnings(spec, details)),
+        details=details.model_dump(mode="json"),
+    )
+
+
+def _words(spec: RentSpec, details: Resolved) -> str:
+    wanted, zones = details.wanted, [place.zone for place in details.places]
+    size = f"{details.size_gib:,} GiB"
+    what = {
+        "volume": f"{wanted.type} of {size}",
+        "root": f"its root disk, {wanted.type} of {size}",
+        "instance-store": f"its own disk of {size}",
+    }[wanted.kind]
+    if wanted.count > 1:
+        what = f"{wanted.count} × {what}, striped"
+    if wanted.iops:
+        what += f", {wanted.iops:,} IOPS"
+    if wanted.throughput_mib_per_s:
+        what += f", {wanted.throughput_mib_per_s:g} MiB/s"
+    spot = "spot " if spec.spot else ""
+    other = f" (else {', '.join(zones[1:])})" if zones[1:] else ""
+    return f"{spot}{details.machine.type} in {zones[0]}{other} with {what}; {details.image.name}"
+
+
+def _hourly_usd(details: Resolved) -> float | None:
+    """Machine, its root disk and the disks; None unless all of it is known."""
+    book, region, wanted = instances("aws"), details.region, details.wanted
+    parts = [book.instance_hourly_usd(details.machine.type, region)]
+    if wanted.kind != "root":
+        parts.append(book.volume_hourly_usd(_IMAGE_DISK, details.image.root_gib, region))
+    if wanted.kind != "instance-store":
+        one = book.volume_hourly_usd(
+            wanted.type,
+            details.size_gib,
+            region,
+            iops=wanted.iops,
+            mib_per_s=wanted.throughput_mib_per_s,
+        )
+        parts.append(one * wanted.count if one is not None else None)
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _warnings(spec: RentSpec, details: Resolved) -> Iterator[str]:
+    book, machine, wanted = instances("aws"), details.machine, details.wanted
+    need = needs(wanted.limits(details.size_gib), wanted.count)
+    better = candidates(book, need, arch=machine.arch, disks=wanted.count)
+    small = too_small(machine.type, machine.ebs, need, better[0] if better else None)
+    if small:
+        yield small
+    if machine.burstable:
+        yield f"{machine.type} earns CPU credits: fio may run out of them before the disk does"
+    known = book.instances.get(machine.type)
+    if known is not None and machine.ebs.baseline_iops is not None:
+        ours = (known.baseline_iops, known.baseline_mb_per_s)
+        theirs = (machine.ebs.baseline_iops, machine.ebs.baseline_mb_per_s)
+        if ours != theirs:
+            yield (
+                f"the catalogue says {machine.type} sustains {ours[0]} IOPS and {ours[1]} MB/s, "
+                f"EC2 says {theirs[0]} and {theirs[1]}; EC2's figures are used"
+            )
+    if spec.spot:
+        yield "a spot machine may be taken away at any time, and costs at most the price shown"
+    if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
+        yield f"SSH is open to everybody ({spec.ssh_cidr}); only the lease's key gets in"

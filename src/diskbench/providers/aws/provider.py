@@ -1,0 +1,114 @@
+"""`--provider aws` as the engine sees it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError
+from diskbench.providers.aws.caller import caller_cidr
+from diskbench.providers.aws.edge import open_aws, open_scope
+from diskbench.providers.aws.inventory import inventory, why_ended
+from diskbench.providers.aws.offer import rental
+from diskbench.providers.aws.places import lease_directory
+from diskbench.providers.aws.provision import Order, provision
+from diskbench.providers.aws.resolved import Resolved
+from diskbench.providers.aws.timing import AwsTiming
+from diskbench.providers.aws.wanted import wanted
+from diskbench.providers.keys import lease_keys, write_access
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from diskbench.model.disk import Acquired
+    from diskbench.model.rental import Claim, Found, Rental, Scope
+    from diskbench.model.spec import Cell
+    from diskbench.ports import RentWatch
+
+_TIMING = AwsTiming()
+
+
+class AWSProvider:
+    """Machines and EBS volumes of Amazon Web Services, or what an emulator makes of them."""
+
+    name = "aws"
+
+    def __init__(
+        self,
+        timing: AwsTiming = _TIMING,
+        ask_caller: Callable[[], str] = caller_cidr,
+    ) -> None:
+        self.timing = timing
+        self.ask_caller = ask_caller
+
+    def check(self, cell: Cell) -> None:
+        """See ports.Provider.check."""
+        wanted(cell.rent)
+
+    def resolve(self, cell: Cell) -> Rental:
+        """See ports.Renter.resolve."""
+        from diskbench.providers.aws.lookup import look_up
+
+        spec = cell.rent
+        asked = wanted(spec)
+        assert spec is not None, "wanted() refuses a cell that rents nothing"
+        aws = open_aws(spec.account, _region(spec.region, spec.zone), spec.endpoint_url)
+        details = look_up(aws, spec, asked, self.timing, self.ask_caller)
+        return rental(spec, details, aws.emulated_endpoint())
+
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.Renter.acquire."""
+        from diskbench.providers.aws.handover import hand_over
+
+        directory = lease_directory(claim.lease_id)
+        details = Resolved.model_validate(rental.details)
+        aws = open_scope(rental.scope, self.timing)
+        keys = lease_keys(watch.secret(), claim.lease_id)
+        order = Order(
+            ec2=aws.edge("ec2", self.timing, watch),
+            claim=claim,
+            spec=rental.spec,
+            details=details,
+            keys=keys,
+            watch=watch,
+            timing=self.timing,
+        )
+        made = provision(order)
+        return hand_over(
+            order,
+            made,
+            lambda address: write_access(
+                claim.lease_id, keys, directory, address=address, user=details.image.user
+            ),
+        )
+
+    def release(self, lease_id: str, scope: Scope) -> None:
+        """See ports.Renter.release."""
+        from diskbench.providers.aws.sweep import release_everywhere
+
+        release_everywhere(lease_id, scope, self.timing)
+
+    def found(self, scope: Scope) -> Sequence[Found]:
+        """See ports.Renter.found."""
+        from diskbench.providers.aws.sweep import found
+
+        return found(scope, self.timing)
+
+    def gone(self, lease_id: str, scope: Scope) -> str | None:
+        """See ports.Renter.gone. What AWS does not answer is no reason to give up a machine."""
+        with contextlib.suppress(DiskbenchError):
+            ec2 = open_scope(scope, self.timing).edge("ec2", self.timing)
+            there = inventory(ec2, lease_id)
+            going = [i for i in there.live if i["State"]["Name"] in {"pending", "running"}]
+            if going:
+                return None
+            last = max(there.instances, key=lambda i: str(i.get("LaunchTime")), default=None)
+            if last is None:
+                return f"EC2 lists no instance of lease {lease_id}"
+            return f"{last['InstanceId']} is {last['State']['Name']}: {why_ended(last)}"
+        return None
+
+
+def _region(region: str | None, zone: str | None) -> str | None:
+    """The region that was typed, or that of the zone, which is named after it."""
+    return region or (zone[:-1] if zone else None)

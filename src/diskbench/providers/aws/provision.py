@@ -1,0 +1,292 @@
+"""Renting: key, group, machine and volumes, each found by its lease before it is made."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
+from diskbench.providers.aws import requests
+from diskbench.providers.aws.errors import error_code, is_missing, of_code
+from diskbench.providers.aws.inventory import ENDING, inventory, tag, why_ended
+from diskbench.providers.aws.waits import Still, until
+from diskbench.providers.cloud_init import GuestSpec, user_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import Claim, RentSpec
+    from diskbench.ports import RentWatch
+    from diskbench.providers.aws.edge import Edge
+    from diskbench.providers.aws.inventory import Inventory, Item
+    from diskbench.providers.aws.resolved import Place, Resolved
+    from diskbench.providers.aws.timing import AwsTiming
+    from diskbench.providers.keys import LeaseKeys
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be made, by whom, and who looks on."""
+
+    ec2: Edge
+    claim: Claim
+    spec: RentSpec
+    details: Resolved
+    keys: LeaseKeys
+    watch: RentWatch
+    timing: AwsTiming
+
+    @property
+    def lab(self) -> str:
+        """How an emulated cloud is to behave; nothing for the real one."""
+        return requests.lab_tag(self.spec.lab) if self.details.emulated else ""
+
+    @property
+    def volume(self) -> DiskSpec | None:
+        """The volumes to make; None where the machine's own disks are measured."""
+        wanted = self.details.wanted
+        return wanted.spec(self.details.size_gib) if wanted.kind == "volume" else None
+
+    @property
+    def root(self) -> DiskSpec | None:
+        """The root disk, where it is measured."""
+        wanted = self.details.wanted
+        return wanted.spec(self.details.size_gib) if wanted.kind == "root" else None
+
+
+@dataclass(frozen=True)
+class Made:
+    """A running machine, and its volumes in the same zone, in order."""
+
+    instance: Item
+    volumes: tuple[Item, ...]
+    place: Place
+
+
+def provision(order: Order) -> Made:
+    """The machine and volumes of the lease, made or found; zones are tried in order.
+
+    Raises NoCapacity when no zone has any, RentalFailed with EC2's reason for a machine that ended.
+    """
+    there = inventory(order.ec2, order.claim.lease_id)
+    _key_pair(order, there)
+    group = order.spec.security_group or _security_group(order, there)
+    refused: list[str] = []
+    for place in _zones_from(order, there):
+        try:
+            return _in_zone(order, group, place)
+        except NoCapacity as error:
+            refused.append(f"{place.zone}: {error.message}")
+            order.watch.note(f"no capacity in {place.zone}")
+            _undo(order)
+    raise NoCapacity(
+        f"no zone of {order.details.region} has capacity: {'; '.join(refused)}",
+        advice="try another --region or --instance-type, or later",
+    )
+
+
+def _key_pair(order: Order, there: Inventory) -> None:
+    if there.keys:
+        return
+    request = requests.import_key_pair(order.claim, order.keys.user_public)
+    with _made_before("InvalidKeyPair.Duplicate"):
+        order.ec2.call("import_key_pair", request)
+
+
+def _security_group(order: Order, there: Inventory) -> str:
+    """The lease's own group, open to one network."""
+    if there.groups:
+        group = str(there.groups[0]["GroupId"])
+    else:
+        request = requests.create_security_group(order.claim, order.details.places[0].vpc)
+        group = str(order.ec2.call("create_security_group", request)["GroupId"])
+    cidr = order.details.ssh_cidr
+    assert cidr is not None, "resolve refuses a rental without a group and without a network"
+    with _made_before("InvalidPermission.Duplicate"):
+        until(
+            lambda: _when_listed(
+                order, "authorize_security_group_ingress", requests.allow_ssh(group, cidr)
+            ),
+            f"security-group {group}", order.timing.volume_s, order.timing, order.watch,
+        )  # fmt: skip
+    return group
+
+
+def _when_listed(order: Order, operation: str, request: requests.Request) -> bool | Still:
+    """A call on something that was just made, which EC2 may not know everywhere yet."""
+    try:
+        order.ec2.call(operation, request)
+    except DiskbenchError as error:
+        if is_missing(error):
+            return Still("not listed yet")
+        raise
+    return True
+
+
+@contextlib.contextmanager
+def _made_before(code: str) -> Iterator[None]:
+    """Take EC2's word that it is there already."""
+    try:
+        yield
+    except DiskbenchError as error:
+        if error_code(error) != code:
+            raise
+
+
+def _zones_from(order: Order, there: Inventory) -> tuple[Place, ...]:
+    """The zones to try: from the one on where the lease has a machine already."""
+    places = order.details.places
+    if not there.live:
+        return places
+    zone = there.live[0]["Placement"]["AvailabilityZone"]
+    at = next((n for n, place in enumerate(places) if place.zone == zone), 0)
+    return places[at:]
+
+
+def _in_zone(order: Order, group: str, place: Place) -> Made:
+    """Machine and volumes in one zone, running and available. Raises NoCapacity."""
+    there = inventory(order.ec2, order.claim.lease_id)
+    live = [i for i in there.live if i["Placement"]["AvailabilityZone"] == place.zone]
+    instance = live[0] if live else _launch(order, group, place, len(there.ended))
+    instance_id = str(instance["InstanceId"])
+    ids = [
+        _volume(order, there, disk, place, index)
+        for disk in ([order.volume] if order.volume else [])
+        for index in range(disk.count)
+    ]
+    running = until(
+        lambda: _running(order.ec2, instance_id),
+        f"instance {instance_id}", order.timing.instance_s, order.timing, order.watch,
+    )  # fmt: skip
+    volumes = tuple(
+        until(
+            lambda volume_id=volume_id: _available(order.ec2, volume_id),  # type: ignore[misc]
+            f"volume {volume_id}", order.timing.volume_s, order.timing, order.watch,
+        )
+        for volume_id in ids
+    )  # fmt: skip
+    return Made(running, volumes, place)
+
+
+def _launch(order: Order, group: str, place: Place, generation: int) -> Item:
+    details, spec, keys = order.details, order.spec, order.keys
+    guest = GuestSpec(
+        hostname=f"diskbench-{order.claim.lease_id}",
+        user=details.image.user,
+        host_key_private=keys.host_private,
+        host_key_public=keys.host_public,
+        authorized_key=keys.user_public,
+        expires_at=order.claim.expires_at,
+    )
+    launch = requests.Launch(
+        image=details.image.id,
+        instance_type=details.machine.type,
+        subnet=place.subnet,
+        group=group,
+        user_data=user_data(guest),
+        root_device=details.image.root_device,
+        root=requests.root_disk(order.root),
+        public=place.public,
+        # Where it is the default, asking for it is no different; where it is not offered, it fails.
+        ebs_optimized=True if details.machine.ebs_optimized != "unsupported" else None,
+        spot=spec.spot,
+        placement=spec.placement,
+        lab=order.lab,
+    )
+    request = requests.run_instances(order.claim, launch, generation)
+    made: Item = order.ec2.call("run_instances", request)["Instances"][0]
+    order.watch.note(
+        f"instance {made['InstanceId']} is starting: {details.machine.type} in {place.zone}"
+    )
+    return made
+
+
+def _volume(order: Order, there: Inventory, disk: DiskSpec, place: Place, index: int) -> str:
+    """The id of the disk number `index`, made or found in this zone."""
+    name = requests.name_of(order.claim.lease_id, requests.disk_kind(index))
+    for item in there.volumes:
+        if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
+            return str(item["VolumeId"])
+    request = requests.create_volume(order.claim, disk, place.zone, index, order.lab)
+    made = order.ec2.call("create_volume", request)
+    order.watch.note(f"volume {made['VolumeId']} is being made: {disk.type}, {disk.size_gib} GiB")
+    return str(made["VolumeId"])
+
+
+def _running(ec2: Edge, instance_id: str) -> Item | Still:
+    instance = describe_instance(ec2, instance_id)
+    if instance is None:
+        return Still("not listed yet")
+    state = instance["State"]["Name"]
+    if state == "running":
+        return instance
+    if state == "pending":
+        return Still(state)
+    raise ended(instance)
+
+
+def describe_instance(ec2: Edge, instance_id: str) -> Item | None:
+    """One instance as EC2 describes it; None while, or when, it is not listed."""
+    try:
+        held = ec2.listed("describe_instances", "Reservations", {"InstanceIds": [instance_id]})
+    except DiskbenchError as error:
+        if is_missing(error):
+            return None
+        raise
+    found: list[Item] = [item for one in held for item in one["Instances"]]
+    return found[0] if found else None
+
+
+def ended(instance: Item) -> DiskbenchError:
+    """Why an instance is no longer what was rented: by EC2's reason, capacity and quota apart."""
+    state, why = instance["State"]["Name"], why_ended(instance)
+    code = str((instance.get("StateReason") or {}).get("Code") or "").rpartition(".")[2]
+    error = of_code(code, why, "ec2:RunInstances") if code else None
+    if error is not None and (isinstance(error, NoCapacity) or code.endswith("LimitExceeded")):
+        return error
+    return RentalFailed(
+        f"instance {instance['InstanceId']} is {state}: {why}",
+        advice="somebody or something ended it; start a new run"
+        if instance["State"]["Name"] in ENDING
+        else "start a new run",
+    )
+
+
+def describe_volume(ec2: Edge, volume_id: str) -> Item | None:
+    """One volume as EC2 describes it; None while, or when, it is not listed."""
+    try:
+        found = ec2.listed("describe_volumes", "Volumes", {"VolumeIds": [volume_id]})
+    except DiskbenchError as error:
+        if is_missing(error):
+            return None
+        raise
+    return found[0] if found else None
+
+
+def _available(ec2: Edge, volume_id: str) -> Item | Still:
+    volume = describe_volume(ec2, volume_id)
+    if volume is None:
+        return Still("not listed yet")
+    state = volume["State"]
+    if state in {"available", "in-use"}:
+        return volume
+    if state == "creating":
+        return Still(state)
+    raise RentalFailed(
+        f"volume {volume_id} is {state} in place of available",
+        advice="AWS gives no reason for that; an encryption key that may not be used is the usual",
+    )
+
+
+def _undo(order: Order) -> None:
+    """Take back what a zone without capacity had given so far; what resists is released later."""
+    there = inventory(order.ec2, order.claim.lease_id)
+    for instance in there.live:
+        with contextlib.suppress(DiskbenchError):
+            order.ec2.call("terminate_instances", {"InstanceIds": [instance["InstanceId"]]})
+    for volume in there.volumes:
+        if volume["State"] == "available":
+            with contextlib.suppress(DiskbenchError):
+                order.ec2.call("delete_volume", {"VolumeId": volume["VolumeId"]})

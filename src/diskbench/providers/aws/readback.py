@@ -1,0 +1,139 @@
+"""What AWS reports after all is made, for the record, and where it is not what was asked: pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.catalog.entry import catalogue
+from diskbench.errors import RentalFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from diskbench.model.disk import DiskSpec
+    from diskbench.providers.aws.guest import GuestDisk
+    from diskbench.providers.aws.inventory import Item
+    from diskbench.providers.aws.resolved import Machine, Place, Resolved
+
+
+def check(
+    details: Resolved,
+    place: Place,
+    instance: Item,
+    machine: Machine,
+    volumes: Sequence[Item],
+) -> None:
+    """Raise RentalFailed naming every value that differs, as asked and as it is.
+
+    What AWS does not report is no difference.
+    """
+    found = [
+        *_of_instance(details, place, instance, machine),
+        *(text for volume in volumes for text in _of_volume(details, volume)),
+    ]
+    if found:
+        raise RentalFailed(
+            f"AWS gave something else than asked for: {'; '.join(found)}",
+            advice="nothing was measured; report it when it comes back",
+        )
+
+
+def _of_instance(
+    details: Resolved, place: Place, instance: Item, machine: Machine
+) -> Iterator[str]:
+    what = f"instance {instance['InstanceId']}"
+    metadata = instance.get("MetadataOptions", {})
+    yield from _differs(what, "type", details.machine.type, instance.get("InstanceType"))
+    yield from _differs(what, "image", details.image.id, instance.get("ImageId"))
+    yield from _differs(
+        what, "zone", place.zone, instance.get("Placement", {}).get("AvailabilityZone")
+    )
+    yield from _differs(what, "IMDS tokens", "required", metadata.get("HttpTokens"))
+    if details.machine.ebs_optimized == "supported":
+        yield from _differs(what, "EBS optimisation", "on", _on(instance.get("EbsOptimized")))
+    for name, asked in details.machine.ebs:
+        yield from _differs(machine.type, name, asked, getattr(machine.ebs, name))
+    yield from _differs(machine.type, "hypervisor", details.machine.hypervisor, machine.hypervisor)
+
+
+def _of_volume(details: Resolved, volume: Item) -> Iterator[str]:
+    disk = details.wanted.spec(details.size_gib)
+    what = f"volume {volume['VolumeId']}"
+    iops, throughput = provisioned(disk)
+    yield from _differs(what, "type", disk.type, volume.get("VolumeType"))
+    yield from _differs(what, "size in GiB", disk.size_gib, volume.get("Size"))
+    yield from _differs(what, "IOPS", iops, volume.get("Iops"))
+    yield from _differs(what, "throughput in MiB/s", throughput, volume.get("Throughput"))
+    yield from _differs(what, "multi-attach", "off", _on(volume.get("MultiAttachEnabled")))
+
+
+def provisioned(disk: DiskSpec) -> tuple[float | None, float | None]:
+    """The IOPS and MiB/s that a disk is to have: as asked, or the type's default; None where they
+    follow from its size."""
+    entry = catalogue("aws").disks[disk.type]
+
+    def of(asked: float | None, name: str) -> float | None:
+        quantity = getattr(entry, name)
+        if asked is not None or quantity is None or not quantity.provisioned:
+            return asked
+        default: float | None = quantity.default_value(disk.size_gib)
+        return default
+
+    return of(disk.iops, "iops"), of(disk.throughput_mib_per_s, "throughput")
+
+
+def _on(flag: bool | None) -> str | None:
+    return None if flag is None else "on" if flag else "off"
+
+
+def _differs(what: str, name: str, asked: object, found: object) -> Iterator[str]:
+    if asked is not None and found is not None and asked != found:
+        yield f"{name} of {what} is {found}, asked for was {asked}"
+
+
+def facts(
+    details: Resolved,
+    place: Place,
+    instance: Item,
+    machine: Machine,
+    volumes: Sequence[Item],
+    disks: Sequence[GuestDisk],
+) -> dict[str, Any]:
+    """All that is recorded beside the result; JSON only, nothing secret."""
+    return {
+        "instance_id": instance["InstanceId"],
+        "instance_type": instance.get("InstanceType"),
+        "account_id": details.account_id,
+        "region": details.region,
+        "zone": place.zone,
+        "zone_id": place.zone_id,
+        "image": instance.get("ImageId"),
+        "image_name": details.image.name,
+        "architecture": machine.arch,
+        "hypervisor": machine.hypervisor,
+        "ebs_interface": "nvme" if machine.ebs_nvme else "xen-blkfront",
+        "ebs_optimized": instance.get("EbsOptimized"),
+        "ebs": machine.ebs.model_dump(mode="json"),
+        "spot": instance.get("InstanceLifecycle") == "spot",
+        "placement_group": instance.get("Placement", {}).get("GroupName") or None,
+        "launched_at": str(instance.get("LaunchTime")),
+        "volumes": [_volume_facts(volume) for volume in volumes],
+        "disks": [disk.model_dump(mode="json") for disk in disks],
+    }
+
+
+def _volume_facts(volume: Item) -> dict[str, Any]:
+    held: Item = next(iter(volume.get("Attachments", [])), {})
+    return {
+        "id": volume["VolumeId"],
+        "type": volume.get("VolumeType"),
+        "size_gib": volume.get("Size"),
+        "iops": volume.get("Iops"),
+        "throughput_mib_per_s": volume.get("Throughput"),
+        "encrypted": volume.get("Encrypted"),
+        "multi_attach": volume.get("MultiAttachEnabled"),
+        "snapshot": volume.get("SnapshotId") or None,
+        "zone": volume.get("AvailabilityZone"),
+        "attached_as": held.get("Device"),
+        "ends_with_machine": held.get("DeleteOnTermination"),
+    }

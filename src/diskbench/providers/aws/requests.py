@@ -1,0 +1,239 @@
+"""The requests that change something, as EC2 takes them: pure.
+
+Everything that is made carries its lease in the call that makes it, and a token that derives from
+lease, role and request: the second call of a kind finds what the first one made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import Claim, LabSpec
+
+Request = dict[str, Any]
+
+LEASE_TAG = "diskbench-lease"
+EXPIRES_TAG = "diskbench-expires"
+_TOKENS = uuid.UUID("6f1ca5a5-8f6e-5bd5-9d32-2f0c2ad0c1a7")
+_TAG_VALUE = re.compile(r"[^\w .:/=+@-]")
+"""What else EC2 would refuse in the value of a tag (User Guide, "Tag restrictions")."""
+_MAX_TAG_VALUE = 256
+
+
+def name_of(lease_id: str, kind: str) -> str:
+    """`diskbench-LEASE-KIND`."""
+    return f"diskbench-{lease_id}-{kind}"
+
+
+def disk_kind(index: int) -> str:
+    """The kind of the disk number `index`, from 0."""
+    return f"disk-{index}"
+
+
+def attach_name(index: int) -> str:
+    """The name under which the disk number `index` is attached: /dev/sdf and on."""
+    return f"/dev/sd{chr(ord('f') + index)}"
+
+
+def token(lease_id: str, role: str, request: Mapping[str, Any]) -> str:
+    """The client token of a request: UUIDv5 of lease, role and the request's digest, because AWS
+    refuses another request under the same token."""
+    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+    return str(uuid.uuid5(_TOKENS, f"{lease_id}/{role}/{digest}"))
+
+
+def tags(claim: Claim, kind: str, lab: str = "") -> list[dict[str, str]]:
+    """What everything of a lease carries; `lab` is for an emulated cloud alone."""
+    values = {
+        "Name": name_of(claim.lease_id, kind),
+        LEASE_TAG: claim.lease_id,
+        EXPIRES_TAG: str(int(claim.expires_at)),
+        "diskbench-owner": claim.owner,
+        "diskbench-version": claim.version,
+        "diskbench-lab": lab,
+    }
+    return [
+        {"Key": key, "Value": _TAG_VALUE.sub("_", value)[:_MAX_TAG_VALUE]}
+        for key, value in values.items()
+        if value or key != "diskbench-lab"
+    ]
+
+
+def lab_tag(lab: LabSpec) -> str:
+    """How an emulated cloud is to behave, of what differs from the default: `time_scale=60.0`."""
+    told = lab.model_dump(exclude_defaults=True)
+    return " ".join(f"{key}={value}" for key, value in sorted(told.items()))
+
+
+def import_key_pair(claim: Claim, public_key: str) -> Request:
+    """The user's public key, under the lease's name."""
+    return {
+        "KeyName": name_of(claim.lease_id, "key"),
+        "PublicKeyMaterial": public_key.encode(),
+        "TagSpecifications": [_tagged("key-pair", tags(claim, "key"))],
+    }
+
+
+def create_security_group(claim: Claim, vpc_id: str) -> Request:
+    """A group that lets nothing in yet."""
+    return {
+        "GroupName": name_of(claim.lease_id, "group"),
+        "Description": f"diskbench lease {claim.lease_id}",
+        "VpcId": vpc_id,
+        "TagSpecifications": [_tagged("security-group", tags(claim, "group"))],
+    }
+
+
+def allow_ssh(group_id: str, cidr: str) -> Request:
+    """SSH from one network, of either family, and nothing else."""
+    note = {"Description": "diskbench controller"}
+    ranges = (
+        {"Ipv6Ranges": [{"CidrIpv6": cidr, **note}]}
+        if ":" in cidr
+        else {"IpRanges": [{"CidrIp": cidr, **note}]}
+    )
+    return {
+        "GroupId": group_id,
+        "IpPermissions": [{"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, **ranges}],
+    }
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One machine. `root` is what its root disk is to be; its size is the image's where None is
+    given. `public` asks for a public address; None leaves that to the subnet."""
+
+    image: str
+    instance_type: str
+    subnet: str
+    group: str
+    user_data: str = field(repr=False)
+    root_device: str
+    root: Mapping[str, Any]
+    public: bool | None = None
+    ebs_optimized: bool | None = None
+    spot: bool = False
+    placement: str | None = None
+    lab: str = ""
+
+
+def run_instances(claim: Claim, launch: Launch, generation: int = 0) -> Request:
+    """One machine that ends, with its root disk, when it is switched off.
+
+    `generation` counts the machines of the lease that ended before it: EC2 would answer the same
+    token with one of those.
+    """
+    machine = tags(claim, "machine", launch.lab)
+    tagged = [
+        _tagged("instance", machine),
+        _tagged("volume", tags(claim, "root", launch.lab)),
+        _tagged("network-interface", tags(claim, "interface")),
+    ]
+    request: Request = {
+        "ImageId": launch.image,
+        "InstanceType": launch.instance_type,
+        "MinCount": 1,
+        "MaxCount": 1,
+        "KeyName": name_of(claim.lease_id, "key"),
+        "UserData": launch.user_data,
+        "NetworkInterfaces": [
+            {
+                "DeviceIndex": 0,
+                "SubnetId": launch.subnet,
+                "Groups": [launch.group],
+                "DeleteOnTermination": True,
+                **({} if launch.public is None else {"AssociatePublicIpAddress": launch.public}),
+            }
+        ],
+        "BlockDeviceMappings": [
+            {
+                "DeviceName": launch.root_device,
+                "Ebs": {**launch.root, "DeleteOnTermination": True},
+            }
+        ],
+        "InstanceInitiatedShutdownBehavior": "terminate",
+        "MetadataOptions": {
+            "HttpEndpoint": "enabled",
+            "HttpTokens": "required",
+            "HttpPutResponseHopLimit": 1,
+        },
+    }
+    if launch.ebs_optimized is not None:
+        request["EbsOptimized"] = launch.ebs_optimized
+    if launch.placement is not None:
+        request["Placement"] = {"GroupName": launch.placement}
+    if launch.spot:
+        request["InstanceMarketOptions"] = {
+            "MarketType": "spot",
+            "SpotOptions": {
+                "SpotInstanceType": "one-time",
+                "InstanceInterruptionBehavior": "terminate",
+            },
+        }
+        tagged.append(_tagged("spot-instances-request", tags(claim, "spot")))
+    request["TagSpecifications"] = tagged
+    return {**request, "ClientToken": token(claim.lease_id, f"machine-{generation}", request)}
+
+
+def root_disk(disk: DiskSpec | None) -> Request:
+    """What a root disk is to be; {} leaves it as the image has it."""
+    return {} if disk is None else {**_volume(disk, size="VolumeSize"), "VolumeType": disk.type}
+
+
+def create_volume(claim: Claim, disk: DiskSpec, zone: str, index: int, lab: str = "") -> Request:
+    """One new and empty volume."""
+    kind = disk_kind(index)
+    request: Request = {
+        "AvailabilityZone": zone,
+        "VolumeType": disk.type,
+        **_volume(disk, size="Size"),
+        "TagSpecifications": [_tagged("volume", tags(claim, kind, lab))],
+    }
+    return {**request, "ClientToken": token(claim.lease_id, kind, request)}
+
+
+def _volume(disk: DiskSpec, *, size: str) -> Request:
+    request: Request = {size: disk.size_gib}
+    if disk.iops is not None:
+        request["Iops"] = disk.iops
+    if disk.throughput_mib_per_s is not None:
+        request["Throughput"] = int(disk.throughput_mib_per_s)
+    return request
+
+
+def attach_volume(volume_id: str, instance_id: str, device: str) -> Request:
+    """A volume on a machine, under the name `device`."""
+    return {"VolumeId": volume_id, "InstanceId": instance_id, "Device": device}
+
+
+def end_with_machine(instance_id: str, devices: Sequence[str]) -> Request:
+    """The disks attached as `devices` are deleted with the machine."""
+    return {
+        "InstanceId": instance_id,
+        "BlockDeviceMappings": [
+            {"DeviceName": device, "Ebs": {"DeleteOnTermination": True}} for device in devices
+        ],
+    }
+
+
+def of_lease(lease_id: str) -> list[dict[str, Any]]:
+    """The filter that finds everything of one lease."""
+    return [{"Name": f"tag:{LEASE_TAG}", "Values": [lease_id]}]
+
+
+def of_any_lease() -> list[dict[str, Any]]:
+    """The filter that finds everything of all leases."""
+    return [{"Name": "tag-key", "Values": [LEASE_TAG]}]
+
+
+def _tagged(resource: str, carried: list[dict[str, str]]) -> Request:
+    return {"ResourceType": resource, "Tags": carried}

@@ -1,0 +1,70 @@
+"""What was looked up before anything is rented: all that `acquire` needs, as JSON."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from diskbench.model.base import Frozen
+from diskbench.providers.aws.choice import EbsFigures
+from diskbench.providers.aws.wanted import Wanted
+
+
+class Place(Frozen):
+    """A zone to try: its id is the same for all accounts, its name is not. `public` asks for a
+    public address; None leaves that to the subnet."""
+
+    zone: str
+    zone_id: str | None = None
+    subnet: str
+    vpc: str
+    public: bool | None = None
+
+
+class LocalDisks(Frozen):
+    """The machine's own disks; `size_gb` is 10^9 bytes."""
+
+    count: int
+    size_gb: int
+    nvme: bool
+
+
+class Machine(Frozen):
+    """A machine type as EC2 describes it. `ebs_nvme` says how its volumes appear in the guest."""
+
+    type: str
+    arch: str
+    vcpus: int
+    memory_bytes: int
+    hypervisor: str
+    ebs_nvme: bool
+    ebs_optimized: Literal["default", "supported", "unsupported"]
+    ebs: EbsFigures
+    max_disks: int | None = None
+    disks_apart: bool = False
+    burstable: bool = False
+    local: LocalDisks | None = None
+
+
+class Image(Frozen):
+    """What the machine starts from, and the user to log in as."""
+
+    id: str
+    name: str
+    arch: str
+    root_device: str
+    root_gib: int
+    user: str
+
+
+class Resolved(Frozen):
+    """A rental's details."""
+
+    account_id: str
+    region: str
+    wanted: Wanted
+    size_gib: int
+    machine: Machine
+    image: Image
+    places: tuple[Place, ...]
+    ssh_cidr: str | None
+    emulated: bool

@@ -1,0 +1,82 @@
+"""All leases of an account, in one region or in every one of it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, ReleaseFailed
+from diskbench.model.rental import Found
+from diskbench.providers.aws.edge import open_scope
+from diskbench.providers.aws.inventory import expiry_of, inventory, lease_of
+from diskbench.providers.aws.teardown import release
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.model.rental import Scope
+    from diskbench.providers.aws.timing import AwsTiming
+
+_AT_ONCE = 8
+_ANY_REGION = "us-east-1"
+"""Where the regions are asked for when none is known; every account has it enabled."""
+
+
+def found(scope: Scope, timing: AwsTiming) -> Sequence[Found]:
+    """See ports.Renter.found; without a region all that are enabled are looked through."""
+    regions = _regions(scope, timing)
+    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        listed = pool.map(lambda region: _in_region(scope, region, timing), regions)
+        return [lease for leases in listed for lease in leases]
+
+
+def release_everywhere(lease_id: str, scope: Scope, timing: AwsTiming) -> None:
+    """Give back a lease in its region, or in all when it names none. Raises ReleaseFailed once."""
+    failures: list[ReleaseFailed] = []
+    try:
+        for region in _regions(scope, timing):
+            aws = open_scope(scope, timing, region)
+            try:
+                release(aws.edge("ec2", timing), lease_id, timing)
+            except ReleaseFailed as error:
+                failures.append(error)
+    except DiskbenchError as error:
+        raise ReleaseFailed(
+            f"{lease_id} was not given back: {error.message}",
+            advice=f"{error.advice}; then: diskbench gc {lease_id}",
+        ) from error
+    if failures:
+        raise ReleaseFailed(
+            "; ".join(error.message for error in failures), advice=failures[0].advice
+        ) from failures[0]
+
+
+def _regions(scope: Scope, timing: AwsTiming) -> tuple[str, ...]:
+    if scope.region is not None:
+        return (scope.region,)
+    ec2 = open_scope(scope, timing, _ANY_REGION).edge("ec2", timing)
+    return tuple(sorted(r["RegionName"] for r in ec2.call("describe_regions")["Regions"]))
+
+
+def _in_region(scope: Scope, region: str, timing: AwsTiming) -> list[Found]:
+    ec2 = open_scope(scope, timing, region).edge("ec2", timing)
+    resources: dict[str, list[str]] = {}
+    expires: dict[str, float] = {}
+    for name, item in inventory(ec2).resources():
+        lease_id = lease_of(item)
+        if lease_id is None:
+            continue
+        resources.setdefault(lease_id, []).append(name)
+        until = expiry_of(item)
+        if until is not None:
+            expires[lease_id] = max(until, expires.get(lease_id, until))
+    here = scope.model_copy(update={"region": region})
+    return [
+        Found(
+            lease_id=lease_id,
+            scope=here,
+            expires_at=expires.get(lease_id),
+            resources=tuple(names),
+        )
+        for lease_id, names in sorted(resources.items())
+    ]

@@ -1,0 +1,158 @@
+"""Giving back everything of a lease, in the order of dependence, to the end."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, ReleaseFailed
+from diskbench.providers.aws.errors import error_code, is_missing
+from diskbench.providers.aws.inventory import ENDED, inventory
+from diskbench.providers.aws.places import lease_directory
+from diskbench.providers.aws.waits import Still, until
+
+if TYPE_CHECKING:
+    from diskbench.providers.aws.edge import Edge
+    from diskbench.providers.aws.inventory import Inventory
+    from diskbench.providers.aws.timing import AwsTiming
+
+_LATER = frozenset({"DependencyViolation", "VolumeInUse", "IncorrectState", "InvalidGroup.InUse"})
+"""What EC2 says while something that was let go of still hangs on it."""
+_ROUNDS = 3
+"""How often the listing is worked off: an `acquire` under way may add to it meanwhile."""
+
+
+@dataclass
+class _Failures:
+    """What could not be given back, and why; one reason for each."""
+
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def note(self, what: str, error: DiskbenchError) -> None:
+        self.reasons[what] = error.message
+
+
+def release(ec2: Edge, lease_id: str, timing: AwsTiming) -> None:
+    """Give back all of a lease in one region; nothing there is as well.
+
+    Everything is tried; raises ReleaseFailed once, naming what the last listing still shows.
+    """
+    directory = lease_directory(lease_id)
+    failures = _Failures()
+    left: tuple[str, ...] = ()
+    for _ in range(_ROUNDS):
+        try:
+            found = inventory(ec2, lease_id)
+        except DiskbenchError as error:
+            raise _failed(lease_id, ec2, ("what is there could not be listed",), error) from error
+        left = found.names()
+        if not left:
+            break
+        failures = _Failures()
+        _instances(ec2, found, timing, failures)
+        _volumes(ec2, found, timing, failures)
+        _groups(ec2, found, timing, failures)
+        _keys(ec2, found, failures)
+        if failures.reasons:
+            break
+    else:
+        left = inventory(ec2, lease_id).names()
+    if failures.reasons or left:
+        remaining = {**dict.fromkeys(left, "still listed"), **failures.reasons}
+        told = tuple(f"{what} ({why})" for what, why in remaining.items())
+        raise _failed(lease_id, ec2, told)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _failed(
+    lease_id: str, ec2: Edge, told: tuple[str, ...], error: DiskbenchError | None = None
+) -> ReleaseFailed:
+    region = ec2.session.region
+    why = f": {error.message}" if error else ""
+    first = f"{error.advice}; then: " if error and error.advice else ""
+    return ReleaseFailed(
+        f"not given back in {region}: {'; '.join(told)}{why}",
+        advice=f"{first}diskbench gc {lease_id}; they cost money until then",
+    )
+
+
+def _instances(ec2: Edge, found: Inventory, timing: AwsTiming, failures: _Failures) -> None:
+    ids = [i["InstanceId"] for i in found.instances if i["State"]["Name"] not in ENDED]
+    for instance_id in ids:
+        what = f"instance {instance_id}"
+        try:
+            ec2.call("terminate_instances", {"InstanceIds": [instance_id]})
+        except DiskbenchError as error:
+            if not is_missing(error):
+                failures.note(what, error)
+    for instance_id in ids:
+        what = f"instance {instance_id}"
+        if what in failures.reasons:
+            continue
+        try:
+            until(functools.partial(_ended, ec2, instance_id), what, timing.terminate_s, timing)
+        except DiskbenchError as error:
+            failures.note(what, error)
+
+
+def _ended(ec2: Edge, instance_id: str) -> bool | Still:
+    try:
+        answer = ec2.listed("describe_instances", "Reservations", {"InstanceIds": [instance_id]})
+    except DiskbenchError as error:
+        if is_missing(error):
+            return True
+        raise
+    states = [item["State"]["Name"] for held in answer for item in held["Instances"]]
+    return True if all(state in ENDED for state in states) else Still(states[0])
+
+
+def _volumes(ec2: Edge, found: Inventory, timing: AwsTiming, failures: _Failures) -> None:
+    for volume in found.volumes:
+        request = {"VolumeId": volume["VolumeId"]}
+        _delete(ec2, "delete_volume", request, f"volume {volume['VolumeId']}", timing, failures)
+
+
+def _groups(ec2: Edge, found: Inventory, timing: AwsTiming, failures: _Failures) -> None:
+    for group in found.groups:
+        request = {"GroupId": group["GroupId"]}
+        what = f"security-group {group['GroupId']}"
+        _delete(ec2, "delete_security_group", request, what, timing, failures)
+
+
+def _keys(ec2: Edge, found: Inventory, failures: _Failures) -> None:
+    for key in found.keys:
+        what = f"key-pair {key['KeyName']}"
+        try:
+            ec2.call("delete_key_pair", {"KeyPairId": key["KeyPairId"]})
+        except DiskbenchError as error:
+            if not is_missing(error):
+                failures.note(what, error)
+
+
+def _delete(
+    ec2: Edge,
+    operation: str,
+    request: dict[str, str],
+    what: str,
+    timing: AwsTiming,
+    failures: _Failures,
+) -> None:
+    """Delete one thing, again while something still hangs on it; one that is gone is as well."""
+
+    def ask() -> bool | Still:
+        try:
+            ec2.call(operation, request)
+        except DiskbenchError as error:
+            if is_missing(error):
+                return True
+            if error_code(error) in _LATER:
+                return Still(error.message)
+            raise
+        return True
+
+    try:
+        until(ask, what, timing.delete_s, timing)
+    except DiskbenchError as error:
+        failures.note(what, error)

@@ -1,0 +1,28 @@
+"""How long AWS is waited for. All of it is our choice, from what EC2 usually takes."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class AwsTiming:
+    """Seconds: how often EC2 is asked, and how long each thing may take before it counts as stuck.
+
+    `retry_s` is how long calls that EC2 throttles, or that fail on the way, are repeated;
+    `first_retry_s` the first wait between two, doubled each time up to `max_retry_s`, with jitter.
+    """
+
+    first_poll_s: float = 1.0
+    max_poll_s: float = 5.0
+    instance_s: float = 600.0
+    volume_s: float = 300.0
+    attach_s: float = 180.0
+    ssh_s: float = 600.0
+    ready_s: float = 900.0
+    checks_s: float = 900.0
+    terminate_s: float = 900.0
+    delete_s: float = 300.0
+    retry_s: float = 180.0
+    first_retry_s: float = 0.5
+    max_retry_s: float = 20.0
+    nap_s: float = 0.5
+    """The longest sleep without asking whether to stop."""

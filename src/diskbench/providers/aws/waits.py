@@ -1,0 +1,80 @@
+"""Waiting for AWS: ask, say what changed, give up at a deadline or when told to stop."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from diskbench.errors import Interrupted, RentalFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.ports import RentWatch
+    from diskbench.providers.aws.timing import AwsTiming
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Still:
+    """Not yet: in which state it is instead."""
+
+    state: str
+
+
+def nap(seconds: float, timing: AwsTiming, watch: RentWatch | None) -> None:
+    """Sleep in slices; raises Interrupted as soon as `watch` is stopping."""
+    end = time.monotonic() + seconds
+    while True:
+        if watch is not None and watch.stopping():
+            raise Interrupted("stopped while waiting for AWS")
+        left = end - time.monotonic()
+        if left <= 0:
+            return
+        time.sleep(min(left, timing.nap_s))
+
+
+def until(
+    ask: Callable[[], T | Still],
+    what: str,
+    limit_s: float,
+    timing: AwsTiming,
+    watch: RentWatch | None = None,
+) -> T:
+    """What `ask` answers in the end; it is asked again for as long as it answers Still.
+
+    Raises RentalFailed naming `what` and its last state after `limit_s`, Interrupted when `watch`
+    is stopping, and whatever `ask` raises.
+    """
+    import tenacity
+
+    told: list[str] = []
+
+    def asked() -> T | Still:
+        nap(0, timing, watch)
+        answer = ask()
+        if isinstance(answer, Still) and told[-1:] != [answer.state]:
+            told.append(answer.state)
+            if watch is not None:
+                watch.note(f"{what}: {answer.state}")
+        return answer
+
+    def too_late(_: tenacity.RetryCallState) -> T:
+        raise RentalFailed(
+            f"{what} took longer than {limit_s:g} s: {told[-1]}",
+            advice="try again, or another --zone or --instance-type",
+        )
+
+    answer = tenacity.Retrying(
+        retry=tenacity.retry_if_result(lambda answer: isinstance(answer, Still)),
+        wait=tenacity.wait_exponential(
+            multiplier=timing.first_poll_s, exp_base=1.5, max=timing.max_poll_s
+        ),
+        stop=tenacity.stop_after_delay(limit_s),
+        sleep=lambda seconds: nap(seconds, timing, watch),
+        retry_error_callback=too_late,
+    )(asked)
+    assert not isinstance(answer, Still)
+    return answer

@@ -227,6 +227,17 @@ def test_a_launch_that_is_only_tried_makes_nothing(aws: Aws) -> None:
     assert aws.left() == []
 
 
+def test_a_key_pair_is_deleted_by_name_or_id(aws: Aws) -> None:
+    ec2 = aws.client()
+    made = [ec2.create_key_pair(KeyName=name, KeyType="ed25519") for name in ("a", "b")]
+    ec2.delete_key_pair(KeyName="a")
+    ec2.delete_key_pair(KeyName="a")
+    ec2.delete_key_pair(KeyPairId=made[1]["KeyPairId"])
+    with refused("InvalidKeyPair.NotFound"):
+        ec2.delete_key_pair(KeyPairId=made[1]["KeyPairId"])
+    assert aws.left() == []
+
+
 # Attaching.
 
 

@@ -27,11 +27,17 @@ def main() -> None:
     given = parser.parse_args()
 
     from tests.cloud.emulator.aws.cloud import Cloud
-    from tests.cloud.emulator.aws.server import environment, running, storage_environment
+    from tests.cloud.emulator.aws.server import (
+        environment,
+        running,
+        storage_environment,
+        warm_up,
+    )
 
     given.state.mkdir(parents=True, exist_ok=True)
     cloud = Cloud(given.state.resolve(), time_scale=given.time_scale, limit_s=given.limit_s)
     with running(cloud, port=given.port) as endpoint:
+        warm_up(cloud, endpoint)
         told = {
             "endpoint": endpoint,
             "env": environment(cloud),

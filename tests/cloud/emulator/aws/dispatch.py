@@ -16,6 +16,7 @@ from tests.cloud.emulator.aws import (
     groups,
     images,
     instances,
+    key_pairs,
     launch_rules,
     service_model,
     tokens,
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from tests.cloud.emulator.aws.cloud import Cloud
 
 HOOKS: tuple[ModuleType, ...] = (
-    faults, service_model, tokens, images, launch_rules, groups, attachments, instances,
+    faults, service_model, tokens, images, launch_rules, groups, key_pairs, attachments,
+    instances,
 )  # fmt: skip
 """In the order in which a request passes them."""
 GOVERNED = frozenset({"ec2", "ssm", "sts"})

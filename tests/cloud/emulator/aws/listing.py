@@ -42,9 +42,7 @@ def main() -> int:
     parser.add_argument("--endpoint-url", required=True)
     parser.add_argument("--region", required=True)
     given = parser.parse_args()
-    found = rented(
-        boto3.client("ec2", endpoint_url=given.endpoint_url, region_name=given.region)
-    )
+    found = rented(boto3.client("ec2", endpoint_url=given.endpoint_url, region_name=given.region))
     for kind, names in found.items():
         print(f"  {kind:20} {len(names)}  {' '.join(names)}".rstrip())
     return 1 if any(found.values()) else 0

@@ -52,6 +52,27 @@ def running(cloud: Cloud, *, port: int = 0) -> Iterator[str]:
             os.environ[guests.LAB_VARIABLE] = before
 
 
+def warm_up(cloud: Cloud, endpoint: str) -> None:
+    """Load what moto loads with the first request of a kind, so that no user waits for it."""
+    import boto3
+
+    for service, action in (
+        ("sts", "get_caller_identity"),
+        ("ssm", "describe_parameters"),
+        ("ec2", "describe_security_groups"),
+        ("ec2", "describe_instances"),
+    ):
+        client = boto3.client(
+            service,  # type: ignore[call-overload]
+            endpoint_url=endpoint,
+            region_name=REGION,
+            aws_access_key_id=ACCESS_KEY,
+            aws_secret_access_key=SECRET,
+        )
+        getattr(client, action)()
+    cloud.faults.reset()
+
+
 def fresh(cloud: Cloud) -> None:
     """Everything as when it was started: nothing rented, nothing asked, nothing going wrong."""
     _clear(cloud)

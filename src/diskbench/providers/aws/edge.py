@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -83,6 +83,7 @@ class Aws:
     profile: str | None
     region: str
     endpoint: str | None
+    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def edge(self, service: str, timing: AwsTiming, watch: RentWatch | None = None) -> Edge:
         """A service of this region."""
@@ -108,6 +109,12 @@ class Aws:
         return None if is_amazon(url) else url
 
     def _client(self, service: str) -> Any:  # noqa: ANN401 - botocore's clients are made at run time
+        """One client a service: making one reads megabytes of its model."""
+        if service not in self._clients:
+            self._clients[service] = self._new_client(service)
+        return self._clients[service]
+
+    def _new_client(self, service: str) -> Any:  # noqa: ANN401 - as above
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError
 

@@ -9,15 +9,13 @@ from diskbench.catalog.promise import promise
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.aws.choice import candidates, needs, too_small
 from diskbench.providers.aws.edge import account_name
+from diskbench.providers.aws.wanted import ROOT_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.model.rental import RentSpec
     from diskbench.providers.aws.resolved import Resolved
-
-_IMAGE_DISK = "gp3"
-"""What the root disk of the images that are looked up is made of."""
 
 
 def rental(spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
@@ -70,7 +68,7 @@ def _hourly_usd(details: Resolved) -> float | None:
     book, region, wanted = instances("aws"), details.region, details.wanted
     parts = [book.instance_hourly_usd(details.machine.type, region)]
     if wanted.kind != "root":
-        parts.append(book.volume_hourly_usd(_IMAGE_DISK, details.image.root_gib, region))
+        parts.append(book.volume_hourly_usd(ROOT_TYPE, details.image.root_gib, region))
     if wanted.kind != "instance-store":
         one = book.volume_hourly_usd(
             wanted.type,

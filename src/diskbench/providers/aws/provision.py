@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
+from diskbench.model.disk import DiskSpec
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.errors import error_code, is_missing, of_code
 from diskbench.providers.aws.inventory import ENDING, inventory, tag, why_ended
 from diskbench.providers.aws.waits import Still, until
+from diskbench.providers.aws.wanted import ROOT_TYPE
 from diskbench.providers.cloud_init import GuestSpec, user_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from diskbench.model.disk import DiskSpec
     from diskbench.model.rental import Claim, RentSpec
     from diskbench.ports import RentWatch
     from diskbench.providers.aws.edge import Edge
@@ -50,10 +51,12 @@ class Order:
         return wanted.spec(self.details.size_gib) if wanted.kind == "volume" else None
 
     @property
-    def root(self) -> DiskSpec | None:
-        """The root disk, where it is measured."""
+    def root(self) -> DiskSpec:
+        """The root disk: as it was asked for where it is measured, else as large as its image."""
         wanted = self.details.wanted
-        return wanted.spec(self.details.size_gib) if wanted.kind == "root" else None
+        if wanted.kind == "root":
+            return wanted.spec(self.details.size_gib)
+        return DiskSpec(type=ROOT_TYPE, size_gib=self.details.image.root_gib)
 
 
 @dataclass(frozen=True)

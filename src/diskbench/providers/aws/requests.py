@@ -109,8 +109,8 @@ def allow_ssh(group_id: str, cidr: str) -> Request:
 
 @dataclass(frozen=True)
 class Launch:
-    """One machine. `root` is what its root disk is to be; its size is the image's where None is
-    given. `public` asks for a public address; None leaves that to the subnet."""
+    """One machine. `root` is what its root disk is to be (`root_disk`). `public` asks for a public
+    address; None leaves that to the subnet."""
 
     image: str
     instance_type: str
@@ -184,9 +184,9 @@ def run_instances(claim: Claim, launch: Launch, generation: int = 0) -> Request:
     return {**request, "ClientToken": token(claim.lease_id, f"machine-{generation}", request)}
 
 
-def root_disk(disk: DiskSpec | None) -> Request:
-    """What a root disk is to be; {} leaves it as the image has it."""
-    return {} if disk is None else {**_volume(disk, size="VolumeSize"), "VolumeType": disk.type}
+def root_disk(disk: DiskSpec) -> Request:
+    """What a root disk is to be."""
+    return {"VolumeType": disk.type, **_volume(disk, size="VolumeSize")}
 
 
 def create_volume(claim: Claim, disk: DiskSpec, zone: str, index: int, lab: str = "") -> Request:

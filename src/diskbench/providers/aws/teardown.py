@@ -125,7 +125,7 @@ def _keys(ec2: Edge, found: Inventory, failures: _Failures) -> None:
     for key in found.keys:
         what = f"key-pair {key['KeyName']}"
         try:
-            ec2.call("delete_key_pair", {"KeyPairId": key["KeyPairId"]})
+            ec2.call("delete_key_pair", {"KeyName": key["KeyName"]})
         except DiskbenchError as error:
             if not is_missing(error):
                 failures.note(what, error)

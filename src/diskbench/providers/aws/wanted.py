@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 INSTANCE_STORE = "instance-store"
 ROOT = "root"
 ROOT_TYPE = "gp3"
-"""What a root disk is made of where nothing else is typed, as in the images that are looked up."""
+"""What a root disk is made of where nothing else is typed; our choice."""
 MAX_COUNT = 21
 """/dev/sdf to /dev/sdz: what AWS keeps for EBS volumes (User Guide, device_naming.md, 2023)."""
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")

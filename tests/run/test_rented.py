@@ -173,6 +173,24 @@ def test_killed_and_given_up_gc_takes_everything_away(user, profile):
     assert the_run(user)["state"] == "cancelled"
 
 
+def test_gc_by_provider_finds_what_no_database_knows_of(user, profile, tmp_path):
+    process = user.start("run", *LAB, "--profile", profile(600))
+    read_until(process, "step 2 of 2")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    stranger = ("--database-url", f"sqlite:///{tmp_path}/other.db")
+    assert "nothing to give back" in user.run("gc", "--provider", "lab", *stranger).stderr
+    assert rented(user) != [], "it has not expired: somebody may go on with it"
+    switch_off(user)
+    dry = user.run("gc", "--provider", "lab", "--dry-run", *stranger)
+    assert "would give back lab host" in dry.stdout
+    done = user.run("gc", "--provider", "lab", *stranger)
+    assert done.returncode == 0, done.stderr
+    assert "gave back lab host" in done.stdout
+    assert rented(user) == []
+    assert user.run("gc", "--provider", "ssh").returncode == 2
+
+
 def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_still_rented(user, profile):
     process = user.start("run", *LAB, "--profile", profile(600))
     said = read_until(process, "step 2 of 2")
@@ -186,6 +204,17 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_still_rented(user, prof
         assert f"diskbench gc {lease}" in err
     user.run("gc", lease)
     assert rented(user) == []
+
+
+def switch_off(user: Cli) -> None:
+    """End process 1 of the user's one lab host."""
+    from diskbench.providers.lab.groups import find_groups, init_of
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(LAB_DIR, user.extra_env[LAB_DIR])
+        init = init_of(find_groups().of(the_run(user)["trial_id"]))
+    assert init is not None
+    os.kill(init, signal.SIGKILL)
 
 
 def plan_fault(user: Cli, kind: str, zone: str, fault: str | None) -> None:
@@ -223,17 +252,10 @@ def test_what_cannot_be_given_back_ends_with_3_and_is_kept_for_gc(user, profile)
     assert rented(user) == []
 
 
-def test_a_machine_that_is_switched_off_meanwhile_fails_the_run_with_the_reason(
-    user, profile, monkeypatch
-):
-    from diskbench.providers.lab.groups import find_groups, init_of
-
+def test_a_machine_that_is_switched_off_meanwhile_fails_the_run_with_the_reason(user, profile):
     process = user.start("run", *LAB, "--profile", profile(600))
     read_until(process, "step 2 of 2")
-    monkeypatch.setenv(LAB_DIR, user.extra_env[LAB_DIR])
-    init = init_of(find_groups().of(the_run(user)["trial_id"]))
-    assert init is not None
-    os.kill(init, signal.SIGKILL)
+    switch_off(user)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 1, err
     assert "the machine is gone: lab host" in err

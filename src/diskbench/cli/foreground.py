@@ -73,23 +73,34 @@ def drive(
         give_back = f"  give back:  diskbench gc {ids}"
         return f"Left behind: {paths}\n  go on:      diskbench resume\n{give_back}"
 
-    with interruptible(stop, stopping, left):
-        begin()
-        ready, reports = rented(session, plans, stop, show)
-        if ready:
-            displays.append(open_progress(ready, quiet=show.quiet, stream=sys.stderr))
-            watcher = RowWatcher(session.database, ready, displays[0], stop)
-            try:
-                reports += execute(session, ready, watcher, stop, take_over=take_over)
-            finally:
-                displays[0].close()
+    reports: list[TrialReport] = []
+    try:
+        with interruptible(stop, stopping, left):
+            begin()
+            ready, reports = rented(session, plans, stop, show)
+            if ready:
+                displays.append(open_progress(ready, quiet=show.quiet, stream=sys.stderr))
+                watcher = RowWatcher(session.database, ready, displays[0], stop)
+                try:
+                    reports += execute(session, ready, watcher, stop, take_over=take_over)
+                finally:
+                    displays[0].close()
+        return told(session, reports, show)
+    except Exception as error:  # noqa: BLE001 - told here: parked threads would keep the process
+        from diskbench.cli.failures import report
+
+        leave(session, worst([report(error), *(one.exit_code for one in reports)]))
+
+
+def told(session: Session, reports: Sequence[TrialReport], show: Show) -> int:
+    """Show what was measured and what went wrong; returns the process's exit code."""
     print_results(session, reports, show)
-    for report in reports:
-        print_problems(report)
+    for one in reports:
+        print_problems(one)
     if show.timing:
         for name, seconds in session.timing.seconds().items():
             print(f"{seconds:8.3f} s  {name}", file=sys.stderr)
-    return worst([report.exit_code for report in reports])
+    return worst([one.exit_code for one in reports])
 
 
 def rented(
@@ -127,7 +138,7 @@ def print_results(session: Session, reports: Sequence[TrialReport], show: Show) 
     run_ids = [run_id for report in reports for run_id in report.plan.run_ids]
     steps = load_results(session.database, *run_ids)
     if show.output == "table":
-        for report in reports:
+        for report in (one for one in reports if one.refused is None):
             runs_of = [steps[run_id] for run_id in report.plan.run_ids]
             _print_table(report.plan, runs_of, _state(report))
             if not show.quiet:

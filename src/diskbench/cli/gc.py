@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from diskbench.cli.foreground import print_error
+from diskbench.cli.rent import EndpointUrl, ProfileName
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
 if TYPE_CHECKING:
@@ -21,6 +22,13 @@ def gc(
         typer.Argument(help="Leases, trials or runs to give back now, expired or not."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    provider: Annotated[
+        str | None,
+        typer.Option(help="Also list what this provider has of anybody's, and take the expired."),
+    ] = None,
+    region: Annotated[str | None, typer.Option(help="Its region (default: all of them).")] = None,
+    profile_name: ProfileName = None,
+    endpoint_url: EndpointUrl = None,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
@@ -29,13 +37,17 @@ def gc(
 
     from diskbench.cli.foreground import leave
     from diskbench.engine.session import open_session
-    from diskbench.engine.sweep import sweep
+    from diskbench.engine.sweep import sweep, sweep_provider
     from diskbench.engine.takeover import abandoned_plans
+    from diskbench.model.rental import Scope
     from diskbench.settings import load_settings
 
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
     session = open_session(settings.database_url.get_secret_value(), settings.evidence_url)
     swept = sweep(session, ids or [], dry_run=dry_run)
+    if provider is not None:
+        scope = Scope(provider=provider, account=profile_name, region=region, endpoint=endpoint_url)
+        swept += sweep_provider(session, scope, dry_run=dry_run)
     print_swept(swept, stream=sys.stdout, dry_run=dry_run)
     if not swept:
         print("nothing to give back", file=sys.stderr)

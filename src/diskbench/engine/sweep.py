@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.engine.session import Session
+    from diskbench.model.rental import Found, Scope
     from diskbench.model.spec import Plan
+    from diskbench.ports import Renter
     from diskbench.store.leases import Lease
 
 
@@ -56,6 +59,47 @@ def sweep(session: Session, ids: Sequence[str], *, dry_run: bool) -> list[Swept]
             plan = load_plan(session.database, lease.lease_id)
             swept.append(_release(session, plan, reason, dry_run=dry_run))
     return swept
+
+
+def sweep_provider(session: Session, scope: Scope, *, dry_run: bool) -> list[Swept]:
+    """Release whatever a provider lists that has expired, whoever made it and whatever the database
+    knows of it; what a live process of ours works with stays. One failure stops none.
+
+    Raises UserError when the provider cannot be asked.
+    """
+    from diskbench.engine.draft import renter_named
+    from diskbench.store.claims import list_claims, list_executors
+
+    renter = renter_named(scope.provider)
+    if renter is None:
+        raise InvalidValue(
+            f"--provider {scope.provider} rents nothing that could be left",
+            advice="without --provider, gc takes away what runs left on their hosts",
+        )
+    claims = list_claims(session.database)
+    orphaned = {c.trial_id for c in abandoned(claims, list_executors(session.database))}
+    busy = {c.trial_id for c in claims} - orphaned
+    swept = []
+    for found in renter.found(scope):
+        expired = found.expires_at is not None and found.expires_at < time.time()
+        if not expired or found.lease_id in busy:
+            continue
+        swept.append(_release_found(session, renter, found, dry_run=dry_run))
+    return swept
+
+
+def _release_found(session: Session, renter: Renter, found: Found, *, dry_run: bool) -> Swept:
+    from diskbench.store.leases import release_lease
+
+    error = None
+    if not dry_run:
+        try:
+            renter.release(found.lease_id, found.scope)
+            release_lease(session.database, found.lease_id)
+        except ReleaseFailed as failed:
+            error = failed
+    place = " ".join(word for word in (found.scope.provider, found.scope.region) if word)
+    return Swept(found.lease_id, place, found.resources, "it expired", error)
 
 
 def _chosen(leases: Sequence[Lease], ids: Sequence[str]) -> list[Lease]:

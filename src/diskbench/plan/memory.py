@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from diskbench.errors import InvalidValue
-from diskbench.fio.estimate import count, size_bytes
+from diskbench.fio.estimate import count
 from diskbench.fio.jobfile import Job, jobs, parse
+from diskbench.fio.numbers import blocks_of
 from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Step
 from diskbench.units import MIB, format_bytes
@@ -37,10 +38,9 @@ def check_memory(steps: Iterable[Step], facts: HostFacts, name: str) -> None:
 def buffer_bytes(job: Job) -> int:
     """Bytes of I/O buffers of one job: numjobs × iodepth × its largest block size."""
     sizes = [
-        size_bytes(part) or FIO_BLOCK_BYTES
-        for name in ("bs", "blocksize", "bsrange", "blocksize_range")
-        for part in (job.get(name) or "").replace(",", "-").split("-")
-        if part
+        size
+        for name in ("bs", "bsrange", "bssplit")
+        for size in blocks_of(name, job.get(name) or "") or ()
     ]
     depth = count(job, "iodepth") * count(job, "numjobs")
     return depth * max(sizes, default=FIO_BLOCK_BYTES)

@@ -37,7 +37,7 @@ def time_scale_notes(plan: Plan) -> tuple[str, ...]:
     if plan.loop is not None:
         raise InvalidValue(
             f"{lasts}, and profile {plan.profile.name!r} waits for a steady state",
-            advice=f"give at most --time-scale {scale * shortest / SHORTEST_PHASE_S:.0f}, which "
+            advice=f"give at most --time-scale {int(scale * shortest / SHORTEST_PHASE_S)}, which "
             f"leaves two minutes, or a profile that does not judge steadiness",
         )
     return (f"{lasts}, under two minutes: its phases are too short to be judged",)

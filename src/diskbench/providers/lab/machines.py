@@ -119,15 +119,19 @@ def leases() -> dict[str, float | None]:
     return found
 
 
-def sweep(*, now: float | None = None) -> tuple[str, ...]:
-    """Release every lease that expired, was left half made, or has lost its record; returns
-    them. Others are left to whoever uses them. Raises ReleaseFailed after trying all."""
+def stale(*, now: float | None = None) -> tuple[str, ...]:
+    """Every lease that expired, was left half made, is off, or has lost its record; one that is
+    being made or given back right now is not."""
     now = time.time() if now is None else now
     groups = find_groups()
+    return tuple(lease_id for lease_id in _known(groups) if _is_stale(lease_id, groups, now))
+
+
+def sweep(*, now: float | None = None) -> tuple[str, ...]:
+    """Release every stale lease and return them; others are left to whoever uses them. Raises
+    ReleaseFailed after trying all."""
     swept, failures = [], []
-    for lease_id in _known(groups):
-        if not _is_stale(lease_id, groups, now):
-            continue
+    for lease_id in stale(now=now):
         try:
             release(lease_id)
             swept.append(lease_id)

@@ -73,9 +73,15 @@ class LabProvider:
         machines.release(lease_id)
 
     def found(self, scope: Scope) -> Sequence[Found]:  # noqa: ARG002 - there is one lab
-        """See ports.Renter.found."""
+        """See ports.Renter.found. What nobody can use any more has expired long ago."""
+        stale = machines.stale()
         return [
-            Found(lease_id=lease_id, scope=_SCOPE, expires_at=expires, resources=("lab host",))
+            Found(
+                lease_id=lease_id,
+                scope=_SCOPE,
+                expires_at=0.0 if lease_id in stale else expires,
+                resources=(f"lab host {lease_id}",),
+            )
             for lease_id, expires in sorted(machines.leases().items())
         ]
 

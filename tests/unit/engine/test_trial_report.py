@@ -1,0 +1,37 @@
+import pytest
+from tests.rigs.plans import make_plan
+
+from diskbench.engine.execute import TrialReport
+from diskbench.errors import (
+    AccessDenied,
+    ConnectionLost,
+    NoCapacity,
+    ReleaseFailed,
+    StoreUnavailable,
+)
+from diskbench.model.outcome import RunEnd, TrialEnd
+
+
+def ended(*states):
+    runs = tuple(RunEnd(run_id=str(i), run_index=i, state=s) for i, s in enumerate(states))
+    return TrialEnd(trial_id="t", runs=runs)
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ({"end": ended("done", "done")}, 0),
+        ({"end": ended("failed", "cancelled")}, 1),
+        ({"end": ended("interrupted", "cancelled")}, 130),
+        ({"suspended": StoreUnavailable("full")}, 2),
+        ({"suspended": ValueError("a fault")}, 1),
+        ({"suspended": ConnectionLost("away")}, 1),
+        ({"suspended": ConnectionLost("away"), "stopped": True}, 130),
+        ({"end": ended("failed"), "refused": AccessDenied("expired")}, 2),
+        ({"end": ended("failed"), "refused": NoCapacity("none")}, 1),
+        ({"end": ended("done"), "not_released": ReleaseFailed("left")}, 3),
+        ({}, 1),
+    ],
+)
+def test_the_exit_code_tells_what_costs_most(how, code):
+    assert TrialReport(make_plan(), **how).exit_code == code

@@ -1,0 +1,46 @@
+import shlex
+from functools import cache
+
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.cli.run import run
+from diskbench.model.rental import LabSpec, RentSpec
+from diskbench.plan.rent_flags import typed, words
+
+TEXT = st.text("abcdefgh-0123", min_size=1, max_size=8).filter(lambda t: not t.startswith("-"))
+SPECS = st.builds(
+    RentSpec,
+    disk=st.none() | TEXT,
+    size_gib=st.none() | st.integers(1, 64),
+    iops=st.none() | st.integers(1, 9999),
+    throughput_mib_per_s=st.none() | st.integers(1, 500).map(float),
+    count=st.integers(1, 4),
+    stripe=st.booleans(),
+    spot=st.booleans(),
+    region=st.none() | TEXT,
+    account=st.none() | TEXT,
+    lab=st.builds(LabSpec, time_scale=st.integers(1, 99).map(float), seed=st.integers(0, 9)),
+)
+
+
+def test_the_words_of_a_spec_are_what_a_person_would_type():
+    spec = RentSpec(disk="gp2", size_gib=20, spot=True, account="work", lab=LabSpec(time_scale=60))
+    assert shlex.join(words(spec)) == (
+        "--disk gp2 --size 20 --spot --profile-name work --time-scale 60"
+    )
+    assert dict(typed(RentSpec())) == {}
+
+
+@given(SPECS)
+def test_every_word_is_a_flag_that_run_knows(spec):
+    known = _run_flags()
+    assert {word for word in words(spec) if word.startswith("--")} <= known
+
+
+@cache
+def _run_flags() -> set[str]:
+    app = typer.Typer()
+    app.command()(run)
+    return {name for one in typer.main.get_command(app).params for name in one.opts}

@@ -329,13 +329,18 @@ def _link(path):
 
 
 def test_cleanup_leaves_a_bystander_who_merely_stands_in_the_directory(make_unit, target):
-    watch(LocalHost(), make_unit(0.1))
+    unit = make_unit(60)
+    jobs.start(LocalHost(), unit)
     with subprocess.Popen(
         ["sh", "-c", "read x && echo heard"],
         cwd=target.state_dir, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as bystander:  # fmt: skip
         cleanup(LocalHost(), target)
         assert not Path(target.state_dir).exists()
+        standing = {
+            p.parent.name for p in Path("/proc").glob("[0-9]*/cwd") if target.state_dir in _link(p)
+        }
+        assert standing == {str(bystander.pid)}
         assert bystander.communicate("are you there\n")[0] == "heard\n"
 
 

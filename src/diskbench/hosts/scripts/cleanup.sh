@@ -19,7 +19,7 @@ living() { # processes of the trial's units: they stand in its directory, and st
 
 if [ -d "$state" ]; then
     tries=0
-    while pids=$(living) && [ -n "$pids" ]; do
+    while pids=$(living); [ -n "$pids" ]; do
         tries=$((tries + 1))
         if [ "$tries" -gt 150 ]; then echo "processes $(echo $pids) do not end"; exit 1; fi
         if [ "$tries" -gt 100 ]; then signal=KILL; else signal=TERM; fi

@@ -14,17 +14,17 @@ GIB = 2**30
 TIB = 2**40
 NS_PER_S = 1_000_000_000
 
-_FIO_SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)(b?)$", re.IGNORECASE)
+_SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)(b?)$", re.IGNORECASE)
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 
 def parse_size_bytes(text: str) -> int:
-    """Bytes of a size as fio reads it with its default kb_base: `4k`, `64KiB`, `1m`, `20g`.
+    """Bytes of a size as a person types it: `4k`, `64KiB`, `1m`, `1.5g`.
 
-    Every prefix is a power of 1024, as in a fio job file (fio HOWTO, "kb_base", 3.33).
+    Every prefix is a power of 1024; fio's own reading, for job files, is in fio/numbers.py.
     Raises InvalidValue for anything else.
     """
-    found = _FIO_SIZE.match(text.strip())
+    found = _SIZE.match(text.strip())
     if not found:
         raise InvalidValue(
             f"{text!r} is no size", advice="write a number with k, m, g or t, such as 64k or 20g"

@@ -4,10 +4,9 @@ job file is the truth and the JSON only stands in where there is none (imports).
 import re
 from collections.abc import Mapping
 
-from diskbench.errors import InvalidValue
+from diskbench.fio.numbers import bytes_of, count_of
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.model.result import Direction
-from diskbench.units import parse_size_bytes
 
 _ALIASES = {
     "blocksize": "bs",
@@ -86,14 +85,12 @@ def block_bytes(options: Options, direction: Direction) -> int | None:
 
 def iodepth(options: Options) -> int | None:
     """Requested queue depth of one job; fio's default is 1. None where nothing says."""
-    value = options.get("iodepth", "1" if options.get("rw") else "")
-    return int(value) if value.isascii() and value.isdigit() else None
+    return count_of(options.get("iodepth", "1" if options.get("rw") else ""))
 
 
 def numjobs(options: Options) -> int:
     """How many clones of the section run."""
-    value = options.get("numjobs", "1")
-    return int(value) if value.isascii() and value.isdigit() and int(value) > 0 else 1
+    return max(count_of(options.get("numjobs", "1")) or 1, 1)
 
 
 def is_set(options: Options, name: str) -> bool:
@@ -103,7 +100,4 @@ def is_set(options: Options, name: str) -> bool:
 
 def size_of(text: str) -> int | None:
     """A size in bytes; None for percentages and what else is no plain size."""
-    try:
-        return parse_size_bytes(text)
-    except InvalidValue:
-        return None
+    return bytes_of(text)

@@ -7,9 +7,9 @@ stated here and in the plan; a real disk may be faster or slower.
 from collections.abc import Iterable
 from typing import Final
 
-from diskbench.errors import InvalidValue
 from diskbench.fio.jobfile import Job
-from diskbench.units import MIB, parse_size_bytes
+from diskbench.fio.numbers import count_of, percent_of, range_of, seconds_of
+from diskbench.units import MIB
 
 ASSUMED_BYTES_PER_S: Final = 100e6
 """Rate at which work bound by size is estimated: a gp2 or premium disk of the smaller sizes."""
@@ -22,41 +22,27 @@ ASSUMED_CALLS_PER_S: Final = 1_000_000
 METADATA_ENGINES: Final = frozenset(
     {"filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete"}
 )
-_TIME = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 
 def seconds(text: str | None) -> float:
     """Seconds of a fio time (`10`, `5m`, `300ms`); a range counts with its end; 0 for none."""
-    if not text:
-        return 0.0
-    last = text.split("-")[-1].strip().lower()
-    number = last.rstrip("abcdefghijklmnopqrstuvwxyz")
-    unit = last[len(number) :].strip()
-    try:
-        return float(number) * _TIME.get(unit or "s", 1.0)
-    except ValueError:
-        return 0.0
+    return seconds_of((text or "").split("-")[-1]) or 0.0
 
 
 def size_bytes(text: str | None, whole: int | None = None) -> int | None:
     """Bytes of a fio size (`4k`, `10%` of `whole`, the end of a range); None when unknown."""
-    if not text:
-        return None
-    last = text.split("-")[-1].strip()
-    if last.endswith("%"):
-        return int(whole * float(last[:-1]) / 100) if whole else None
-    if last.endswith("z"):
-        return None
-    try:
-        return parse_size_bytes(last)
-    except InvalidValue:
-        return None
+    text = text or ""
+    share = percent_of(text)
+    if share is not None:
+        return whole * share // 100 if whole else None
+    found = range_of(text)
+    return found[1] if found else None
 
 
 def count(job: Job, name: str, default: int = 1) -> int:
     """A whole number among the options; `default` when it is not there or no number."""
-    text = job.get(name) or ""
-    return int(text) if text.isdigit() else default
+    found = count_of(job.get(name) or "")
+    return default if found is None else found
 
 
 def expected_s(jobs: Iterable[Job], whole: int | None) -> float:
@@ -118,15 +104,17 @@ def file_bytes(job: Job, whole: int | None) -> dict[str, int]:
     per_file = size_bytes(job.get("filesize"), whole)
     if engine in METADATA_ENGINES:
         return {f"{_pattern(job)}({files} files)": files * clones * 4096}
+    # fio makes a file longer by the offset at which its I/O begins; by a percentage it does not.
     end = size_bytes(job.get("offset"), whole) or 0
-    end += (size_bytes(job.get("offset_increment"), whole) or 0) * (clones - 1)
+    end += (size_bytes(job.get("offset_increment"), whole) or 0) * max(clones - 1, 0)
     if named := _names(job):
-        share = per_file or (total or 0) // len(named)
-        return dict.fromkeys(named, share + end)
+        part = (total or 0) // len(named)
+        # A device is as large as it is: there `filesize` bounds nothing.
+        return {n: ((part if n.startswith("/") else 0) or per_file or part) + end for n in named}
     each = (per_file * files if per_file else total) or 0
     # A pattern without the job's name or number gives every clone the same files.
     shared = "$job" not in _pattern(job)
-    return {_pattern(job): (each + end) * (1 if shared else clones)}
+    return {_pattern(job): (each + end * files) * (1 if shared else clones)}
 
 
 def _pattern(job: Job) -> str:

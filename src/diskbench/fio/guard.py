@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from diskbench.errors import ProfileError, TargetRefused
 from diskbench.fio.jobfile import JobFile, Option
+from diskbench.fio.numbers import unreadable
 from diskbench.model.base import Frozen
 
 # fmt: off
@@ -44,9 +45,6 @@ OURS: Final = {
 ), "diskbench sets what is logged")
 """Options that diskbench sets itself: the same for every step, or its output could not be read."""
 # fmt: on
-
-SIZES: Final = frozenset({"size", "filesize", "io_size", "offset", "offset_increment", "numjobs"})
-"""Options from which the space on the target is worked out."""
 
 MEMORY: Final = frozenset({"malloc", "shm", "mmap", "mmapshared"})
 
@@ -123,11 +121,12 @@ def _problem(option: Option, target: FioTarget) -> str | None:
         return "this option is not known to leave the rest of the machine alone"
     if name != "filename_format" and _PLAIN_VALUE.search(value):
         return "$, backtick and backslash are expanded by fio or a shell; templates use {{ … }}"
-    if "(" in value and name in SIZES:
-        return "diskbench works out no sums; write the number, as it checks the space"
     if "'" in value or '"' in value:
         return "quotes make fio read a file or keep them in a name"
-    return special(value, target) if special else None
+    if problem := special(value, target) if special else None:
+        return problem
+    form = unreadable(name, value)
+    return f"fio and diskbench must read the same number here; {form}" if form else None
 
 
 def _shown(option: Option) -> str:
@@ -188,6 +187,26 @@ def _fill_device(value: str, target: FioTarget) -> str | None:
     return "it would fill the whole filesystem" if full else None
 
 
+def _zones(value: str, target: FioTarget) -> str | None:
+    return None if value == "0" else _beyond_size(target)
+
+
+def _pattern(value: str, target: FioTarget) -> str | None:
+    is_holed = ":" in value and not value.startswith("rand")
+    return _beyond_size(target) if is_holed else None
+
+
+def _beyond_size(target: FioTarget) -> str | None:
+    """fio wraps strides and holes at the end of the device, whatever `size` is."""
+    limited = target.kind == "device" and target.size_bytes is not None
+    return "it goes over the whole device, and --size allows a part of it" if limited else None
+
+
+def _no_append(value: str, target: FioTarget) -> str | None:
+    del target
+    return None if value == "0" else "files would grow with every pass, beyond the space checked"
+
+
 def _job_name(value: str, target: FioTarget) -> str | None:
     del target
     safe = _SECTION_NAME.match(value) and ".." not in value
@@ -213,6 +232,9 @@ _SPECIAL: Final[dict[str, Callable[[str, FioTarget], str | None]]] = {
     "unlink": _no_unlink,
     "unlink_each_loop": _no_unlink,
     "fill_device": _fill_device,
+    "file_append": _no_append,
+    "zoneskip": _zones,
+    "rw": _pattern,
     "name": _job_name,
     "wait_for": _job_name,
     "kb_base": _kb_base,

@@ -1,0 +1,145 @@
+"""Numbers in a job file, read as fio reads them (axboe/fio, parse.c: str_to_decimal,
+get_mult_bytes, get_mult_time; tried on fio 3.33).
+
+fio reads the digits in front and passes over what it does not know: `1e6` is 1, `1.5m` is 1, and
+`0x10m` is 16. Such values say one thing to their author and another to fio, so they are no numbers
+here; `unreadable` names them. What is read is read as fio does: `0x10000` is 65,536, `1k`, `1kb`
+and `1ki` are 1,024, and, with fio's default kb_base, `1kib` is 1,000.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+_BYTES = re.compile(r"\+?(?P<n>[0-9]{1,18})(?P<unit>(?:[kmgtp](?:ib?|b)?|b)?)", re.IGNORECASE)
+_HEX = re.compile(r"0[xX](?P<n>[0-9A-Fa-f]{1,15})")
+_PERCENT = re.compile(r"(?P<n>[0-9]{1,9})%")
+_TIME = re.compile(r"(?P<n>[0-9]{1,12})(?P<unit>d|h|m|s|ms|msec|us|usec)?", re.IGNORECASE)
+_SECONDS = {
+    "d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "": 1.0,
+    "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "usec": 1e-6,
+}  # fmt: skip
+_POWERS = "kmgtp"
+_LARGEST = 2**63 - 1
+_MOST = 2**31 - 1
+"""The most of a count: fio holds counts in 32 bits, and what is above wraps around."""
+
+
+def bytes_of(text: str) -> int | None:
+    """Bytes of one size; None for what is no plain size (a percentage, a range, zones)."""
+    text = text.strip()
+    if found := _HEX.fullmatch(text):
+        value = int(found["n"], 16)
+    elif found := _BYTES.fullmatch(text):
+        unit = found["unit"].lower().removesuffix("b")
+        base = 1000 if found["unit"].lower().endswith("ib") else 1024
+        value = int(found["n"]) * base ** (_POWERS.index(unit[0]) + 1 if unit else 0)
+    else:
+        return None
+    return value if value <= _LARGEST else None
+
+
+def percent_of(text: str) -> int | None:
+    """The number in front of a `%`; None for any other value."""
+    found = _PERCENT.fullmatch(text.strip())
+    return int(found["n"]) if found else None
+
+
+def count_of(text: str) -> int | None:
+    """A number of things; fio takes size suffixes here, too: `1k` jobs are 1,024."""
+    value = bytes_of(text)
+    return value if value is not None and value <= _MOST else None
+
+
+def seconds_of(text: str) -> float | None:
+    """Seconds of one time; a bare number is seconds, as in `runtime`."""
+    found = _TIME.fullmatch(text.strip())
+    return int(found["n"]) * _SECONDS[(found["unit"] or "").lower()] if found else None
+
+
+def range_of(text: str) -> tuple[int, int] | None:
+    """Low and high of `4k-8k` or `4k:8k`, and of a single size; None where they are the wrong way
+    round, which fio takes for an enormous range."""
+    low, separator, high = re.sub(":", "-", text, count=1).partition("-")
+    values = bytes_of(low), bytes_of(high if separator else low)
+    if values[0] is None or values[1] is None or values[0] > values[1]:
+        return None
+    return values[0], values[1]
+
+
+def blocks_of(name: str, text: str) -> tuple[int, ...] | None:
+    """Every block size that `bs`, `bsrange` or `bssplit` (by `name`) speaks of, the largest of each
+    range; None when one of them is unreadable. `,64k` leaves the first at fio's default."""
+    found: list[int] = []
+    for part in text.split(","):
+        for piece in part.split(":") if name == "bssplit" else [part]:
+            if not piece.strip():
+                continue
+            if name == "bsrange":
+                pair = range_of(piece)
+                size = pair[1] if pair and re.search("[-:]", piece) else None
+            else:
+                size = bytes_of(piece.partition("/")[0] if name == "bssplit" else piece)
+            if size is None:
+                return None
+            found.append(size)
+    return tuple(found) or None
+
+
+def unreadable(name: str, value: str) -> str | None:
+    """What is wrong with the value of a numeric option that diskbench reckons with, else None."""
+    known = _FORMS.get(name)
+    return None if known is None or known[0](name, value) else known[1]
+
+
+def _is_size(name: str, value: str) -> bool:
+    found = bytes_of(value)
+    found = percent_of(value) if found is None else found
+    return found is not None and (found > 0 or name != "size")  # 0 is all that there is
+
+
+def _is_range(name: str, value: str) -> bool:
+    del name
+    found = range_of(value)
+    return found is not None and found[0] > 0
+
+
+def _are_blocks(name: str, value: str) -> bool:
+    return blocks_of(name, value) is not None
+
+
+def _is_count(name: str, value: str) -> bool:
+    found = count_of(value)
+    return found is not None and (found > 0 or name in {"openfiles", "number_ios"})
+
+
+def _are_sizes(name: str, value: str) -> bool:
+    del name
+    parts = value.split(",")
+    return any(p.strip() for p in parts) and all(
+        bytes_of(p) is not None for p in parts if p.strip()
+    )
+
+
+def _is_time(name: str, value: str) -> bool:
+    parts = value.split("-") if name == "startdelay" else [value]
+    return len(parts) <= 2 and all(seconds_of(p) is not None for p in parts)
+
+
+_Check = tuple[Callable[[str, str], bool], str]
+_SIZE: Final[_Check] = (_is_size, "write bytes, perhaps with k, m, g or t, or N%")
+_COUNT: Final[_Check] = (_is_count, "write a whole number from 1 on")
+_TIMES: Final[_Check] = (_is_time, "write a whole number, with s, m, h, d, ms or us")
+_BLOCKS: Final[_Check] = (_are_blocks, "write block sizes such as 4k, or 4k,64k")
+
+_FORMS: Final[dict[str, _Check]] = {
+    **dict.fromkeys(("size", "io_size", "offset", "offset_increment"), _SIZE),
+    "filesize": (_is_range, "write bytes, with k, m, g or t, or LOW-HIGH"),
+    "bs": _BLOCKS,
+    "bssplit": (_are_blocks, "write block sizes with their shares: 4k/60:64k/40"),
+    "bsrange": (_are_blocks, "write ranges of block sizes: 4k-64k"),
+    "rate": (_are_sizes, "write bytes per second, such as 10m, or 10m,5m"),
+    **dict.fromkeys(("numjobs", "nrfiles", "openfiles", "loops", "iodepth", "number_ios"), _COUNT),
+    **dict.fromkeys(("runtime", "ramp_time", "startdelay"), _TIMES),
+}
+"""Options from which space, memory and time are worked out, and the form that each must have."""

@@ -1,0 +1,204 @@
+"""Numbers of job files, held to what the fio that is here makes of them."""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diskbench.errors import ProfileError
+from diskbench.fio.guard import FioTarget, check
+from diskbench.fio.jobfile import parse
+from diskbench.fio.numbers import (
+    blocks_of,
+    bytes_of,
+    count_of,
+    percent_of,
+    range_of,
+    seconds_of,
+    unreadable,
+)
+from diskbench.fio.profiles import parse_profile
+from diskbench.fio.steps import build_steps, space_bytes
+from diskbench.fio.template import RenderContext, render
+
+DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")
+
+
+def fio(job: str, directory: Path) -> dict[str, int]:
+    """The sizes of the files that fio lays out for a job; nothing is written into them."""
+    (directory / "w").mkdir(exist_ok=True)
+    (directory / "job.fio").write_text(
+        "[global]\nioengine=psync\nrw=write\nfallocate=truncate\ncreate_only=1\n"
+        f"directory={directory}/w\nbs=1\n[x]\n{job}\n"
+    )
+    subprocess.run(["fio", "job.fio"], cwd=directory, capture_output=True, check=False, timeout=60)
+    sizes = {p.name: p.stat().st_size for p in (directory / "w").iterdir()}
+    for path in (directory / "w").iterdir():
+        path.unlink()
+    return sizes
+
+
+# --- The forms, one by one
+
+SIZES = [
+    "1", "4096", "0x10000", "0X1f4", "0x1b", "4k", "4K", "1kb", "1Kb", "1kib", "1KiB", "1ki", "1m",
+    "1mb", "1mib", "1Mi", "1g", "1gib", "1t", "1tib", "1b", "10B", "010k", "+5k",
+]  # fmt: skip
+
+
+def fio_reads(texts: list[str], directory: Path) -> dict[str, int]:
+    """What fio takes each size for, in one run: a job each."""
+    jobs = "".join(f"filename=f{n}\nsize={text}\n[{n}]\n" for n, text in enumerate(texts))
+    sizes = fio(jobs + f"filename=f{len(texts)}\nsize=1", directory)
+    return {text: sizes[f"f{n}"] for n, text in enumerate(texts)}
+
+
+def test_sizes_are_what_fio_makes_of_them(tmp_path):
+    assert fio_reads(SIZES, tmp_path) == {text: bytes_of(text) for text in SIZES}
+
+
+@pytest.mark.slow
+@settings(max_examples=5, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.integers(1, 2**40).map(str),
+            st.integers(1, 2**40).map(hex),
+            st.tuples(
+                st.integers(1, 900),
+                st.sampled_from("kKmMgG"),
+                st.sampled_from(["", "b", "i", "iB"]),
+            ).map(lambda parts: "".join(map(str, parts))),
+            st.text("0123456789xkmgibe.+-%zZ_", min_size=1, max_size=6),
+        ).filter(lambda text: 0 < (bytes_of(text) or 0) <= 2**41),
+        min_size=5,
+        max_size=30,
+        unique=True,
+    )
+)
+def test_whatever_is_read_is_what_fio_reads(texts):
+    with tempfile.TemporaryDirectory() as directory:
+        assert fio_reads(texts, Path(directory)) == {text: bytes_of(text) for text in texts}
+
+
+@pytest.mark.parametrize("text", ["0x10", "1k", "010"])
+def test_a_count_is_what_fio_makes_of_it(text, tmp_path):
+    assert len(fio(f"size=8m\nnrfiles={text}", tmp_path)) == count_of(text)
+
+
+FOREIGN = [
+    "1e6", "1e2m", "1.5m", "0x10m", "0x", "0xg", "1kbx", "1mbit", "1k2", "5 k", "1_000", "12abc",
+    "k", "-5", "-1k", "1z", "1kz", "١k", "1k%", "50 %", "(1k)", "9" * 19, "9999999p",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FOREIGN)
+def test_what_says_one_thing_and_means_another_is_no_number(text):
+    assert bytes_of(text) is None
+    for name in ("size", "numjobs", "nrfiles", "bs", "filesize"):
+        with pytest.raises(ProfileError, match=name) as caught:
+            check(parse(f"[a]\nrw=write\n{name}={text}\n"), DIRECTORY)
+        assert text in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "numjobs", "numjobs=0", "numjobs=3,4", "numjobs=2-3", "numjobs=50%", "numjobs=4294967297",
+        "nrfiles=0x", "nr_files=1e3", "loops=0", "openfiles=x", "iodepth=1.5", "number_ios=1e6",
+        "size=0", "size=0%", "size=0x0", "size=4k-8k", "size=4k,8k", "io_limit=1e9",
+        "filesize=50%", "filesize=8k-4k", "filesize=0", "offset=1z", "fileoffset=-1",
+        "offset_increment=1.5g", "bs=1e3", "blocksize=4k-8k", "bs=,", "bsrange=4k", "bsrange=8k-4k",
+        "blocksize_range=1k-1e6", "bssplit=4q/50", "rate=1e6", "rate=1m,x", "runtime=1.5h",
+        "runtime=5min", "timeout=0x10", "ramp_time=1h30m", "startdelay=1-2-3", "file_append=1",
+    ],
+)  # fmt: skip
+def test_a_number_that_diskbench_cannot_reckon_with_is_refused_by_name(line):
+    for text in (f"[global]\n{line}\n[a]\nrw=write\n", f"[a]\nrw=write\n{line}\n"):
+        with pytest.raises(ProfileError) as caught:
+            check(parse(text), DIRECTORY)
+        assert line in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "size=0x10000", "size=50%", "io_size=200%", "filesize=4k-8k", "filesize=1m", "offset=10%",
+        "bs=4k", "bs=4k,8k", "bs=,8k", "bs=0x1000", "bsrange=1k-4k", "bsrange=1k-4k,2k-8k",
+        "bssplit=4k/50:8k/50", "bssplit=4k/50:8k,16k/100", "rate=1m", "rate=1m,500k", "rate=,500k",
+        "rate_iops=75% of capacity", "runtime=300ms", "runtime=10", "runtime=1M", "ramp_time=5s",
+        "startdelay=1-5", "number_ios=0", "numjobs=0x10", "iodepth=1k", "loops=3", "file_append=0",
+    ],
+)  # fmt: skip
+def test_the_forms_that_fio_documents_pass(line):
+    check(parse(f"[a]\nrw=write\n{line}\n"), DIRECTORY)
+
+
+@given(st.sampled_from(["size", "bs", "numjobs", "runtime", "filesize", "bssplit", "x"]), st.text())
+def test_no_text_breaks_the_reader(name, text):
+    assert isinstance(unreadable(name, text), str | None)
+    for read in (bytes_of, count_of, percent_of, seconds_of, range_of):
+        assert read(text) is None or text.strip()[:1] in "+0123456789"
+    for option in ("bs", "bsrange", "bssplit"):
+        assert all(size >= 0 for size in blocks_of(option, text) or ())
+
+
+# --- What comes of them
+
+
+def built(body, target):
+    profile = parse_profile(body, name="mine")
+    context = RenderContext(target_kind=target.kind, size_bytes=target.size_bytes)
+    return build_steps(profile, render(profile, {}, context), target, "3.33")[0]
+
+
+BODIES = [
+    "size=0x800000", "size=8mb", "size=8m\nnumjobs=0x4", "size=8m\noffset=0x400000",
+    "filesize=1m\nnrfiles=0x10", "size=4m\nnrfiles=2\noffset=3m",
+    "size=1m\noffset_increment=0x100000\nnumjobs=4", "filesize=1m-2m\nnrfiles=4",
+    "size=4m\nfilename=a:b\noffset=1m", "size=8m\nfilename=s\noffset_increment=1m\nnumjobs=3",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("body", BODIES)
+def test_the_space_counted_holds_all_that_fio_lays_out(body, tmp_path):
+    laid_out = sum(fio(body, tmp_path).values())
+    steps = built(f"[x]\nrw=write\n{body}\n", DIRECTORY)
+    assert 0 < laid_out <= space_bytes(steps)
+    small = DIRECTORY.model_copy(update={"size_bytes": laid_out // 2})
+    with pytest.raises(ProfileError, match="--size"):
+        built(f"[x]\nrw=write\n{body}\n", small)
+
+
+DEVICE = FioTarget(kind="device", path="/dev/loop9", size_bytes=2**20, capacity_bytes=2**30)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "size=8m\nfilesize=4k",
+        "size=50%",
+        "size=1m\noffset=1m",
+        "size=1m\nnumjobs=2\noffset_increment=1m",
+    ],
+)
+def test_a_device_is_used_no_further_than_the_user_allows(body):
+    with pytest.raises(ProfileError, match="--size"):
+        built(f"[x]\nrw=write\n{body}\n", DEVICE)
+
+
+@pytest.mark.parametrize("body", ["rw=write:8m", "rw=rw:1m", "rw=write\nzoneskip=1m\nzonesize=4k"])
+def test_what_wraps_at_the_end_of_the_device_only_needs_the_whole_device(body):
+    with pytest.raises(ProfileError, match="--size allows a part"):
+        check(parse(f"[x]\n{body}\n"), DEVICE)
+    check(parse(f"[x]\n{body}\n"), DEVICE.model_copy(update={"size_bytes": None}))
+    check(parse(f"[x]\n{body}\n"), DIRECTORY)
+
+
+def test_a_user_file_of_odd_numbers_is_refused_before_anything_runs():
+    with pytest.raises(ProfileError, match=r"size=1e9.*same number"):
+        built("[x]\nrw=write\nsize=1e9\n", DIRECTORY)

@@ -12,7 +12,7 @@ which would describe a load that was never there. Job rows have each job's own r
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from diskbench.fio.declared import (
     Options,
@@ -34,6 +34,10 @@ from diskbench.units import NS_PER_S
 
 ALL_JOBS = "all"
 """The job name of a step row; its job_index is -1."""
+
+TIMED: Final = 0.99
+"""Least share of a row's I/Os that must have been timed for a latency to be shown; our choice: fio
+does not time an I/O that failed, and times none of a job with gtod_reduce or disable_clat."""
 
 _Kind = Literal["lat", "clat"]
 _KINDS: tuple[_Kind, ...] = ("lat", "clat")
@@ -108,9 +112,7 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
     runtime_ns = max(part.runtime_ns for part in parts)
     ios = sum(part.stats.ios for part in parts)
     size = sum(part.stats.bytes for part in parts)
-    lat = _pool(part.stats.lat for part in parts)
-    clat = _pool(part.stats.clat for part in parts)
-    slat = _pool(part.stats.slat for part in parts)
+    lat, clat, slat = (_pool(_of_all(parts, kind)) for kind in ("lat", "clat", "slat"))
     kind, samples, quantiles = _quantiles(parts)
     jobs = {part.job.index: part for part in parts}.values()
     return Measurement(
@@ -153,14 +155,23 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
     )
 
 
-def _pool(latencies: Iterable[Latency | None]) -> Latency | None:
+def _of_all(parts: Sequence[_Part], kind: Literal["lat", "clat", "slat"]) -> list[Latency]:
+    """The latencies of one kind; none where they leave out more than a few of the row's I/Os.
+
+    Jobs that time nothing may be the slow ones: a figure of the others would pass for one of all.
+    """
+    found = [latency for part in parts if (latency := getattr(part.stats, kind))]
+    timed = sum(latency.samples for latency in found)
+    return found if timed >= TIMED * sum(part.stats.ios for part in parts) else []
+
+
+def _pool(found: Sequence[Latency]) -> Latency | None:
     """All samples as one: N = Σ nᵢ, m = Σ nᵢ·mᵢ / N, and with sᵢ the standard deviations
 
         s² = (Σ (nᵢ − 1)·sᵢ² + Σ nᵢ·(mᵢ − m)²) / (N − 1)
 
     which is what the samples themselves would give (fio: stat.c, __sum_stat).
     """
-    found = [latency for latency in latencies if latency]
     if len(found) < 2:
         return found[0] if found else None
     total = sum(latency.samples for latency in found)
@@ -184,8 +195,7 @@ def _quantiles(
 ) -> tuple[_Kind | None, int, dict[str, float | None]]:
     """Which latency the quantiles are of, how many I/Os stand behind them, and the quantiles."""
     for kind in _KINDS:
-        latencies = [_latency(part.stats, kind) for part in parts]
-        timed = [latency for latency in latencies if latency]
+        timed = _of_all(parts, kind)
         # A job without a histogram would be left out of the merge: then there is none.
         if timed and all(latency.bins for latency in timed):
             merged = merge(latency.bins for latency in timed)
@@ -193,9 +203,9 @@ def _quantiles(
             return kind, sum(merged.values()), _clamped(found, _pool(timed))
     if len(parts) == 1:
         for kind in _KINDS:
-            latency = _latency(parts[0].stats, kind)
-            if latency and latency.percentiles:
-                return kind, latency.samples, _clamped(_printed(latency), latency)
+            for latency in _of_all(parts, kind):
+                if latency.percentiles:
+                    return kind, latency.samples, _clamped(_printed(latency), latency)
     return None, 0, dict.fromkeys(QUANTILES)
 
 
@@ -236,10 +246,6 @@ def _block(part: _Part) -> int | None:
         return None
     whole, rest = divmod(part.stats.bytes, part.stats.ios)
     return whole if rest == 0 else None
-
-
-def _latency(stats: DirectionStats, kind: _Kind) -> Latency | None:
-    return stats.lat if kind == "lat" else stats.clat
 
 
 _T = TypeVar("_T")

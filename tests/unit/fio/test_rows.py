@@ -2,6 +2,8 @@
 
 import math
 import statistics
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -237,3 +239,75 @@ def test_no_quantile_lies_beyond_the_exact_extremes(jobs, total):
         for name in QUANTILES:
             value = getattr(row, name)
             assert value is None or low <= value <= high
+
+
+# --- Jobs that time nothing
+
+
+def timed_by_fio(job, tmp_path):
+    """The rows of a real run of fio."""
+    (tmp_path / "job.fio").write_text(job)
+    done = subprocess.run(
+        ["fio", "--output-format=json+", "--lat_percentiles=1", "job.fio"],
+        cwd=tmp_path, capture_output=True, check=True,
+    )  # fmt: skip
+    output = parse_output(done.stdout, where="fio.json")
+    return measurements(output, run_id="01run", step=step(job))
+
+
+MIXED = """[global]
+ioengine=psync
+rw=read
+filename=data
+size=4m
+bs=4k
+lat_percentiles=1
+[timed]
+[untimed]
+{off}
+"""
+LATENCIES = (
+    "lat_mean_ns", "lat_min_ns", "lat_max_ns", "lat_stddev_ns", "clat_mean_ns", "clat_max_ns",
+    "quantiles_of", *QUANTILES,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("off", ["gtod_reduce=1", "disable_clat=1\ndisable_lat=1"])
+def test_a_step_with_a_job_that_times_nothing_has_no_latency_of_all(off, tmp_path):
+    rows = timed_by_fio(MIXED.format(off=off), tmp_path)
+    timed, untimed = (pick(rows, job=name) for name in ("timed", "untimed"))
+    together = pick(rows, scope="step")
+    assert timed.lat_mean_ns
+    assert timed.p99_ns
+    assert untimed.lat_mean_ns is None
+    assert [getattr(together, name) for name in LATENCIES] == [None] * len(LATENCIES)
+    assert together.clat_samples == 0
+    assert together.ios == timed.ios + untimed.ios == 2048
+
+
+def test_where_one_job_has_no_total_latency_the_completion_latency_of_all_is_shown(tmp_path):
+    rows = timed_by_fio(MIXED.format(off="disable_lat=1"), tmp_path)
+    together = pick(rows, scope="step")
+    assert together.lat_mean_ns is None
+    assert together.quantiles_of == "clat"
+    assert together.clat_samples == 2048
+
+
+def test_a_group_that_hides_an_untimed_member_shows_only_what_all_were_timed_for(tmp_path):
+    job = MIXED.format(off="disable_clat=1").replace("size=4m", "size=4m\ngroup_reporting")
+    rows = timed_by_fio(job, tmp_path)
+    for row in rows:
+        assert row.ios == 2048
+        assert row.clat_mean_ns is None
+        assert row.lat_mean_ns
+
+
+@pytest.mark.parametrize(("ios", "shown"), [(1000, True), (1010, True), (1011, False)])
+def test_a_few_ios_that_failed_untimed_take_no_latency_away(ios, shown):
+    job = fake_job(0, [1000.0] * 1000)
+    stats = replace(job.directions["read"], ios=ios)
+    output = FioOutput(
+        where="x", version="fio-3.33", jobs=(replace(job, directions={"read": stats}),), options={}
+    )
+    rows = measurements(output, run_id="r", step=step(""))
+    assert {row.lat_mean_ns for row in rows} == {1000.0 if shown else None}

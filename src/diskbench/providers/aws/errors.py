@@ -225,7 +225,7 @@ def _of_sdk(error: BotoCoreError, action: str, profile: str | None) -> Diskbench
         return _not_logged_in(why, profile)
     if isinstance(error, sdk.NoRegionError):
         return no_region()
-    if isinstance(error, sdk.HTTPClientError):
+    if isinstance(error, sdk.HTTPClientError | sdk.ConnectionError):
         return _no_answer(action, why)
     if isinstance(error, sdk.ConfigParseError | sdk.ConfigNotFound):
         return HostUnavailable(f"the AWS configuration cannot be read: {why}", advice="correct it")

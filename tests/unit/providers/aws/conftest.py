@@ -1,0 +1,58 @@
+"""Stock moto over HTTP, with a guest that shows what is attached, and calls that can be spoilt."""
+
+import functools
+from collections.abc import Iterator
+
+import boto3
+import pytest
+from moto.moto_api._internal.models import moto_api_backend
+from moto.server import ThreadedMotoServer
+from tests.unit.providers.aws.rig import REGION, Cloud, Wire
+
+
+@pytest.fixture(scope="session")
+def moto_url() -> Iterator[str]:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def session_of():
+    """A session reads megabytes of service models; once is enough for tests."""
+    return functools.cache(boto3.Session)
+
+
+@pytest.fixture
+def wire(monkeypatch) -> Wire:
+    """Every call of the SDK, recorded, and spoilt on request."""
+    made = Wire()
+    made.install(monkeypatch)
+    return made
+
+
+@pytest.fixture
+def nobody(monkeypatch, tmp_path) -> None:
+    """No credentials and no configuration of whoever runs the tests."""
+    for name in (
+        "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN",
+        "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+    ):  # fmt: skip
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "aws-config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "aws-credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@pytest.fixture
+def cloud(moto_url, wire, nobody, monkeypatch, session_of) -> Cloud:  # noqa: ARG001
+    """An empty emulated AWS and all that a test needs to rent there."""
+    moto_api_backend.reset()
+    monkeypatch.setattr(boto3, "Session", session_of)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    return Cloud(moto_url, wire)

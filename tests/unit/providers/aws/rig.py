@@ -1,0 +1,235 @@
+"""What the tests of the AWS adapter rent with: a guest made up from moto's state, and the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import boto3
+from botocore.client import BaseClient
+from botocore.exceptions import ClientError
+from pydantic import SecretBytes
+
+from diskbench.errors import ConnectionLost, HostUnavailable
+from diskbench.model.disk import Acquired, SshAccess
+from diskbench.model.rental import Claim, Rental, RentSpec
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.ports import Completed
+from diskbench.providers.aws.provider import AWSProvider
+from diskbench.providers.aws.timing import AwsTiming
+from diskbench.units import GIB
+
+REGION = "us-east-1"
+QUICK = AwsTiming(
+    first_poll_s=0.01, max_poll_s=0.02, instance_s=0.3, volume_s=0.3, attach_s=0.3, ssh_s=0.3,
+    ready_s=0.3, checks_s=0.3, terminate_s=0.3, delete_s=0.3, retry_s=0.3, first_retry_s=0.01,
+    max_retry_s=0.02, nap_s=0.01,
+)  # fmt: skip
+CLAIM = Claim(lease_id="01jlease", expires_at=4e9, owner="me@here", version="0.1.0")
+GP2 = RentSpec(disk="gp2", size_gib=20)
+
+Answer = dict[str, Any]
+Spoil = Callable[["Wire", Callable[[], Answer]], Answer]
+
+
+def refusal(code: str, message: str = "no", status: int = 400) -> ClientError:
+    """An error as AWS answers it."""
+    told = {
+        "Error": {"Code": code, "Message": message},
+        "ResponseMetadata": {"HTTPStatusCode": status},
+    }
+    return ClientError(told, "Operation")  # type: ignore[arg-type]
+
+
+@dataclass
+class Wire:
+    """Between the SDK and the emulator. `faults` hold, by operation, what happens to the next
+    calls of it, in order; a call without one goes through."""
+
+    calls: list[tuple[str, Answer]] = field(default_factory=list)
+    faults: dict[str, list[Exception | Spoil]] = field(default_factory=dict)
+
+    def install(self, monkeypatch) -> None:
+        genuine = BaseClient._make_api_call
+
+        def call(client, operation: str, request: Answer) -> Answer:
+            self.calls.append((operation, request))
+            waiting = self.faults.get(operation)
+            if not waiting:
+                return genuine(client, operation, request)
+            fault = waiting.pop(0)
+            if isinstance(fault, Exception):
+                raise fault
+            return fault(self, lambda: genuine(client, operation, request))
+
+        monkeypatch.setattr(BaseClient, "_make_api_call", call)
+
+    def spoil(self, operation: str, *faults: Exception | Spoil) -> None:
+        self.faults.setdefault(operation, []).extend(faults)
+
+    def always(self, operation: str, fault: Exception | Spoil) -> None:
+        self.faults[operation] = Endless(fault)
+
+    def requests(self, operation: str) -> list[Answer]:
+        return [request for name, request in self.calls if name == operation]
+
+
+class Endless(list[Any]):
+    """The same fault for ever."""
+
+    def __init__(self, fault: Exception | Spoil) -> None:
+        super().__init__([fault])
+
+    def pop(self, _at: Any = 0) -> Any:
+        return self[0]
+
+
+def changed(change: Callable[[Answer], None]) -> Spoil:
+    """The genuine answer with something else in it."""
+
+    def spoil(_: Wire, call: Callable[[], Answer]) -> Answer:
+        answer = call()
+        change(answer)
+        return answer
+
+    return spoil
+
+
+@dataclass
+class Guest:
+    """The machine's inside, as moto's attachments have it. `lines` are disks that are there too;
+    `boot` is what it says of its preparation."""
+
+    cloud: Cloud
+    name: str = "guest"
+    xen: bool = False
+    refusals: int = 0
+    lines: list[str] = field(default_factory=lambda: [ROOT])
+    boot: str = "ready"
+    lies: Callable[[str], str] = str
+    before: str | None = None
+    closed: int = 0
+    broken: int = 0
+
+    def connect(self) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise HostUnavailable("cannot connect to guest: refused")
+
+    def run(self, script: str, **_: Any) -> Completed:
+        if self.broken:
+            self.broken -= 1
+            raise ConnectionLost("the connection broke")
+        if "/var/lib/diskbench" in script:
+            return Completed(0, f"{self.boot}\n".encode(), b"")
+        listed = self.lies("\n".join([*self.lines, *self._attached()]))
+        if "remember" not in script:
+            return Completed(0, listed.encode(), b"")
+        if self.before is None and script.startswith("attached=yes"):
+            return Completed(3, b"", b"")
+        self.before = self.before if self.before is not None else f"written\n{listed}"
+        return Completed(0, self.before.encode(), b"")
+
+    def _attached(self) -> Iterator[str]:
+        for index, volume in enumerate(self.cloud.volumes()):
+            for held in volume["Attachments"]:
+                letter = held["Device"].removeprefix("/dev/sd")
+                if not held["Device"].startswith("/dev/sd"):
+                    continue
+                serial = volume["VolumeId"].replace("-", "")
+                node = f"/dev/xvd{letter}" if self.xen else f"/dev/nvme{index + 1}n1"
+                told = f"{node}\t259:{index + 1}\t{volume['Size'] * GIB // 512}"
+                yield (
+                    f"disk\t{told}\tdevice/vbd/{index}\t\t"
+                    if self.xen
+                    else f"disk\t{told}\t{serial}\t{serial}\tAmazon Elastic Block Store"
+                )
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def stream(self, script: str, **_: Any) -> Iterator[bytes]:
+        raise AssertionError(script)
+
+    def put(self, path: str, *_: Any, **__: Any) -> None:
+        raise AssertionError(path)
+
+    def fetch(self, script: str, *_: Any, **__: Any) -> int:
+        raise AssertionError(script)
+
+
+ROOT = "disk\t/dev/nvme0n1\t259:0\t31457280\tvol0000\tvol0000\tAmazon Elastic Block Store"
+
+
+@dataclass
+class Watch:
+    """Looks on, and may ask to stop."""
+
+    guest: Guest
+    notes: list[str] = field(default_factory=list)
+    stop_at: str | None = None
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def stopping(self) -> bool:
+        return self.stop_at is not None and any(self.stop_at in note for note in self.notes)
+
+    def host(self, access: SshAccess, address: str) -> Guest:
+        assert access.host_key.startswith("ssh-ed25519 ")
+        self.guest.name = address
+        return self.guest
+
+    def secret(self) -> SecretBytes:
+        return SecretBytes(b"0" * 64)
+
+
+def cell(spec: RentSpec = GP2, **more: Any) -> Cell:
+    rent = spec.model_copy(update=more)
+    target = TargetSpec(kind="device", path="")
+    return Cell(provider="aws", target=target, rent=rent, profile="quick")
+
+
+class Cloud:
+    """One emulated AWS, and a provider that rents there."""
+
+    def __init__(self, url: str, wire: Wire) -> None:
+        self.url = url
+        self.wire = wire
+        self.provider = AWSProvider(QUICK, ask_caller=lambda: "203.0.113.7/32")
+        self.guest = Guest(self)
+        self.watch = Watch(self.guest)
+
+    def client(self, service: str = "ec2", region: str = REGION) -> Any:
+        return boto3.client(service, region_name=region, endpoint_url=self.url)  # type: ignore[call-overload]
+
+    def resolve(self, spec: RentSpec = GP2, **more: Any) -> Rental:
+        return self.provider.resolve(cell(spec, endpoint_url=self.url, **more))
+
+    def acquire(self, spec: RentSpec = GP2, **more: Any) -> Acquired:
+        return self.acquire_of(self.resolve(spec, **more))
+
+    def acquire_of(self, rental: Rental, claim: Claim = CLAIM) -> Acquired:
+        return self.provider.acquire(claim, rental, self.watch)
+
+    def instances(self) -> list[Answer]:
+        held = self.client().describe_instances()["Reservations"]
+        return [item for one in held for item in one["Instances"]]
+
+    def live(self) -> list[Answer]:
+        return [i for i in self.instances() if i["State"]["Name"] != "terminated"]
+
+    def volumes(self) -> list[Answer]:
+        return list(self.client().describe_volumes()["Volumes"])
+
+    def left(self) -> list[str]:
+        """All that a lease may leave, by listing."""
+        ec2 = self.client()
+        groups = ec2.describe_security_groups()["SecurityGroups"]
+        return [
+            *(i["InstanceId"] for i in self.live()),
+            *(v["VolumeId"] for v in self.volumes()),
+            *(g["GroupName"] for g in groups if g["GroupName"] != "default"),
+            *(k["KeyName"] for k in ec2.describe_key_pairs()["KeyPairs"]),
+        ]

@@ -1,0 +1,307 @@
+"""What would be rented, looked up before anything is: real calls, to moto."""
+
+import json
+import math
+import sys
+
+import boto3
+import pytest
+from tests.unit.providers.aws.rig import GP2, QUICK, REGION, Cloud, cell, changed, refusal
+
+from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, UnknownName, UserError
+from diskbench.model.rental import LabSpec, Rental, RentSpec
+from diskbench.providers.aws.edge import is_amazon, is_loopback, open_aws
+from diskbench.providers.aws.images import _PARAMETERS
+from diskbench.providers.aws.lookup import Lookup, _ssh_cidr
+from diskbench.providers.aws.machine_type import check_support, find_machine
+from diskbench.providers.aws.provider import AWSProvider
+from diskbench.providers.aws.resolved import Resolved
+from diskbench.providers.aws.wanted import wanted
+
+CHANGING = ("Create", "Run", "Import", "Attach", "Delete", "Modify", "Terminate", "Authorize")
+
+
+def test_the_default_is_a_whole_rental(cloud: Cloud) -> None:
+    rental = cloud.resolve()
+    assert rental.scope.region == REGION
+    assert rental.scope.account == "123456789012"
+    assert rental.scope.endpoint == cloud.url
+    assert rental.instance_type == "c6in.large"
+    assert rental.zones == tuple(f"us-east-1{letter}" for letter in "abcdf")
+    assert rental.disk is not None
+    assert (rental.disk.type, rental.disk.size_gib) == ("gp2", 20)
+    assert (rental.cores, rental.memory_bytes) == (2, 4 * 2**30)
+    assert rental.promise.startswith("100 IOPS, bursts to 3,000 for 31 min")
+    assert rental.offer.startswith("c6in.large in us-east-1a (else us-east-1b, us-east-1c")
+    assert "gp2 of 20 GiB; al2023-ami" in rental.offer
+    assert rental.warnings == ()
+    # machine, root disk of the image (15 GiB of gp3), and 20 GiB of gp2
+    month = 15 * 0.08 + 20 * 0.1
+    assert rental.hourly_usd == pytest.approx(0.1134 + month / 730)
+
+
+def test_resolving_changes_nothing_and_crosses_a_step(cloud: Cloud) -> None:
+    rental = cloud.resolve()
+    assert not [name for name, _ in cloud.wire.calls if name.startswith(CHANGING)]
+    assert cloud.left() == []
+    assert Rental.model_validate_json(rental.model_dump_json()) == rental
+    assert json.loads(json.dumps(rental.details)) == rental.details
+
+
+def test_without_a_region_it_is_said_where_one_is_looked_for(cloud: Cloud, monkeypatch) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setattr(boto3, "Session", boto3.session.Session)
+    with pytest.raises(InvalidValue, match="no AWS region") as refused:
+        cloud.resolve()
+    assert "--region eu-central-1" in refused.value.advice
+
+
+def test_a_zone_names_its_region(cloud: Cloud) -> None:
+    rental = cloud.resolve(zone="us-west-2b")
+    assert (rental.scope.region, rental.zones) == ("us-west-2", ("us-west-2b",))
+
+
+def test_a_region_of_which_no_price_is_known_has_none(cloud: Cloud) -> None:
+    assert cloud.resolve(region="eu-central-1").hourly_usd is None
+
+
+def test_the_image_is_the_newest_ubuntu_where_the_region_has_one(cloud: Cloud) -> None:
+    ubuntu = _PARAMETERS["ubuntu"]["x86_64"]
+    image = cloud.client().describe_images(Owners=["099720109477"])["Images"][0]["ImageId"]
+    cloud.wire.spoil("GetParameter", lambda *_: {"Parameter": {"Name": ubuntu, "Value": image}})
+    rental = cloud.resolve()
+    assert rental.image == image
+    assert rental.details["image"]["user"] == "ubuntu"
+    assert cloud.wire.requests("GetParameter") == [{"Name": ubuntu}]
+
+
+def test_the_image_is_amazon_linux_where_there_is_no_ubuntu(cloud: Cloud) -> None:
+    rental = cloud.resolve()
+    asked = [request["Name"] for request in cloud.wire.requests("GetParameter")]
+    assert asked == [_PARAMETERS["ubuntu"]["x86_64"], _PARAMETERS["amazon-linux"]["x86_64"]]
+    assert rental.details["image"]["user"] == "ec2-user"
+
+
+def test_an_arm_image_gets_an_arm_machine(cloud: Cloud) -> None:
+    rental = cloud.resolve(image=_PARAMETERS["amazon-linux"]["arm64"])
+    assert rental.details["machine"]["arch"] == "arm64"
+
+
+def test_an_arm_machine_gets_an_arm_image(cloud: Cloud) -> None:
+    assert cloud.resolve(instance_type="c7g.large").details["image"]["arch"] == "arm64"
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind", "says", "advises"),
+    [
+        ({"image": "ami-00000000000000000"}, InvalidValue, "ami-00000000000000000", ""),
+        ({"image": "windows"}, InvalidValue, "'windows' is no image", "ubuntu or amazon-linux"),
+        ({"image": "ubuntu"}, InvalidValue, "canonical/ubuntu", ""),
+        ({"zone": "us-east-1z"}, UnknownName, "'us-east-1z'", "us-east-1a"),
+        ({"instance_type": "m7i.lagre"}, UnknownName, "'m7i.lagre'", "did you mean m7i.large"),
+        ({"subnet": "subnet-00000000"}, InvalidValue, "subnet-00000000", ""),
+        ({"security_group": "sg-00000000"}, InvalidValue, "sg-00000000", ""),
+        (
+            {"image": _PARAMETERS["amazon-linux"]["arm64"], "instance_type": "m5.large"},
+            InvalidValue,
+            "is for arm64, m5.large is x86_64",
+            "one architecture",
+        ),
+    ],
+)
+def test_what_does_not_exist_is_named(
+    cloud: Cloud, typed: dict[str, str], kind: type[UserError], says: str, advises: str
+) -> None:
+    with pytest.raises(kind) as refused:
+        cloud.resolve(**typed)
+    assert says in refused.value.message
+    assert advises in refused.value.advice
+
+
+def test_a_type_that_its_zone_does_not_offer_says_where_it_is(cloud: Cloud) -> None:
+    def only_b(answer: dict) -> None:
+        kept = [o for o in answer["InstanceTypeOfferings"] if o["Location"] == "us-east-1b"]
+        answer["InstanceTypeOfferings"] = kept
+
+    cloud.wire.always("DescribeInstanceTypeOfferings", changed(only_b))
+    with pytest.raises(InvalidValue, match=r"m5\.large is not offered in us-east-1a") as refused:
+        cloud.resolve(instance_type="m5.large", zone="us-east-1a")
+    assert "offered in us-east-1b" in refused.value.advice
+    assert cloud.resolve(instance_type="m5.large").zones == ("us-east-1b",)
+
+
+def test_the_next_cheapest_machine_is_taken_where_the_cheapest_is_not_offered(
+    cloud: Cloud,
+) -> None:
+    def without(answer: dict) -> None:
+        answer["InstanceTypeOfferings"] = [
+            o for o in answer["InstanceTypeOfferings"] if o["InstanceType"] != "c6in.large"
+        ]
+
+    cloud.wire.spoil("DescribeInstanceTypeOfferings", changed(without))
+    assert cloud.resolve().instance_type == "m6in.large"
+
+
+def test_a_machine_that_is_too_small_is_warned_of(cloud: Cloud) -> None:
+    (warning,) = cloud.resolve(instance_type="m5.large").warnings
+    assert "m5.large sustains 3,600 IOPS and 81 MB/s" in warning
+    assert "c6in.large would do" in warning
+
+
+def test_burstable_spot_and_open_to_all_are_warned_of(cloud: Cloud) -> None:
+    warnings = cloud.resolve(instance_type="t3.medium", spot=True, ssh_cidr="0.0.0.0/0").warnings
+    told = " ".join(warnings)
+    assert "earns CPU credits" in told
+    assert "spot machine may be taken away" in told
+    assert "open to everybody (0.0.0.0/0)" in told
+
+
+def test_a_catalogue_that_ec2_contradicts_is_told(cloud: Cloud) -> None:
+    def faster(answer: dict) -> None:
+        limits = answer["InstanceTypes"][0]["EbsInfo"]["EbsOptimizedInfo"]
+        limits.update(BaselineIops=9000)
+
+    cloud.wire.spoil("DescribeInstanceTypes", changed(faster))
+    rental = cloud.resolve()
+    assert "EC2 says 9000" in rental.warnings[0]
+    assert rental.details["machine"]["ebs"]["baseline_iops"] == 9000
+
+
+def test_four_striped_disks_get_a_machine_for_four(cloud: Cloud) -> None:
+    rental = cloud.resolve(count=4, stripe=True)
+    assert rental.instance_type == "c6in.2xlarge"
+    assert "4 × gp2 of 20 GiB, striped" in rental.offer
+    assert rental.disk is not None
+    assert rental.disk.count == 4
+
+
+def test_disks_that_no_machine_sustains_need_a_choice(cloud: Cloud) -> None:
+    huge = RentSpec(disk="io2", size_gib=1000, iops=256_000, count=4, stripe=True)
+    with pytest.raises(InvalidValue, match="no machine in the catalogue") as refused:
+        cloud.resolve(huge)
+    assert "--instance-type" in refused.value.advice
+    assert cloud.resolve(huge, instance_type="m7i.large").instance_type == "m7i.large"
+
+
+def test_a_root_disk_is_as_large_as_its_image_unless_typed(cloud: Cloud) -> None:
+    rental = cloud.resolve(RentSpec(disk="root"))
+    assert rental.disk is not None
+    assert (rental.disk.type, rental.disk.size_gib) == ("gp3", 15)
+    with pytest.raises(InvalidValue, match="a root disk of 10 GiB is smaller"):
+        cloud.resolve(RentSpec(disk="root:gp2", size_gib=10))
+
+
+def test_instance_store_takes_the_cheapest_machine_that_has_one(cloud: Cloud) -> None:
+    rental = cloud.resolve(RentSpec(disk="instance-store"))
+    assert rental.instance_type == "c5ad.large"
+    assert rental.disk is not None
+    assert rental.disk.size_gib == math.floor(75e9 / 2**30)
+    assert rental.promise == ""
+
+
+@pytest.mark.parametrize(
+    ("machine", "spec", "says"),
+    [
+        ("c4.large", {"disk": "io1", "size_gib": 1000, "iops": 40_000}, "which is Xen"),
+        ("c4.large", {"disk": "io2", "size_gib": 20_000, "iops": 100}, "which is Xen"),
+        ("m7i.large", {"disk": "instance-store"}, "no disks of its own"),
+        ("m3.medium", {"disk": "instance-store"}, "not NVMe"),
+        ("m5d.large", {"disk": "instance-store", "count": 2, "stripe": True}, "--count 2"),
+    ],
+)
+def test_a_machine_that_cannot_carry_the_disk_is_refused(
+    cloud: Cloud, machine: str, spec: dict, says: str
+) -> None:
+    with pytest.raises(InvalidValue, match=says):
+        cloud.resolve(RentSpec(**spec), instance_type=machine)
+
+
+def test_a_machine_takes_only_so_many_disks(cloud: Cloud) -> None:
+    found = find_machine(open_aws(None, REGION, cloud.url).edge("ec2", QUICK), "m5.large", ())
+    few = found.model_copy(update={"max_disks": 4})
+    spec = GP2.model_copy(update={"count": 3, "stripe": True})
+    with pytest.raises(InvalidValue, match=r"--count 3 on m5\.large") as refused:
+        check_support(few, wanted(spec))
+    assert "it takes 2" in refused.value.advice
+    check_support(few.model_copy(update={"disks_apart": True}), wanted(spec))
+
+
+def test_an_emulator_on_this_machine_lets_this_machine_in(cloud: Cloud) -> None:
+    assert cloud.resolve().details["ssh_cidr"] == "127.0.0.0/8"
+    assert cloud.resolve(ssh_cidr="10.1.2.3").details["ssh_cidr"] == "10.1.2.3/32"
+
+
+def test_aws_itself_lets_in_the_address_it_sees(cloud: Cloud) -> None:
+    details = Resolved.model_validate(cloud.resolve().details)
+    aws = open_aws(None, REGION, None)
+    here = Lookup(aws, aws.edge("ec2", QUICK), aws.edge("ssm", QUICK), GP2, details.wanted)
+    assert _ssh_cidr(here, lambda: "203.0.113.7/32") == "203.0.113.7/32"
+    assert aws.emulated_endpoint() is None
+
+
+def test_a_group_of_the_users_is_left_as_it_is(cloud: Cloud) -> None:
+    group = cloud.client().describe_security_groups()["SecurityGroups"][0]["GroupId"]
+    assert cloud.resolve(security_group=group).details["ssh_cidr"] is None
+
+
+def test_a_subnet_of_the_users_decides_zone_and_address(cloud: Cloud) -> None:
+    subnets = cloud.client().describe_subnets()["Subnets"]
+    mine = next(s for s in subnets if s["AvailabilityZone"] == "us-east-1c")
+    rental = cloud.resolve(subnet=mine["SubnetId"])
+    assert rental.zones == ("us-east-1c",)
+    assert rental.details["places"][0]["public"] is None
+
+
+def test_a_lab_option_scales_the_promise_of_an_emulated_cloud(cloud: Cloud) -> None:
+    rental = cloud.resolve(lab=LabSpec(time_scale=60))
+    assert "bursts to 3,000 for 31 s" in rental.promise
+
+
+def test_no_credentials_say_how_to_log_in(cloud: Cloud, monkeypatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.setattr(boto3, "Session", boto3.session.Session)
+    with pytest.raises(AccessDenied) as refused:
+        cloud.resolve()
+    assert "aws sso login" in refused.value.advice
+    assert "aws configure" in refused.value.advice
+
+
+def test_a_profile_that_does_not_exist_lists_those_that_do(
+    cloud: Cloud, monkeypatch, tmp_path
+) -> None:
+    (tmp_path / "aws-config").write_text("[profile work]\nregion = eu-central-1\n")
+    monkeypatch.setattr(boto3, "Session", boto3.session.Session)
+    with pytest.raises(UnknownName, match="'wrok'") as refused:
+        cloud.resolve(account="wrok")
+    assert "did you mean work" in refused.value.advice
+
+
+def test_a_missing_permission_is_named(cloud: Cloud) -> None:
+    cloud.wire.spoil("DescribeSubnets", refusal("UnauthorizedOperation", "no", 403))
+    with pytest.raises(AccessDenied, match="ec2:DescribeSubnets"):
+        cloud.resolve()
+
+
+def test_without_the_sdk_it_is_said_how_to_get_it(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(HostUnavailable) as refused:
+        AWSProvider().resolve(cell())
+    assert refused.value.advice == "pip install 'diskbench[aws]'"
+
+
+@pytest.mark.parametrize(
+    ("url", "amazon", "loopback"),
+    [
+        ("https://ec2.us-east-1.amazonaws.com", True, False),
+        ("https://ec2.cn-north-1.amazonaws.com.cn", True, False),
+        ("https://ec2.us-east-1.api.aws", True, False),
+        ("http://127.0.0.9:5000", False, True),
+        ("http://[::1]:5000", False, True),
+        ("http://localhost:5000", False, True),
+        ("https://amazonaws.com.example.org", False, False),
+        ("https://emulator.example.org", False, False),
+    ],
+)
+def test_an_endpoint_is_amazons_by_its_name(url: str, *, amazon: bool, loopback: bool) -> None:
+    assert (is_amazon(url), is_loopback(url)) == (amazon, loopback)

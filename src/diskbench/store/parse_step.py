@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Step
 
-PARSER_VERSION = 1
-"""Raised when the same files give other rows; rows of different versions are not pooled."""
+PARSER_VERSION = 2
+"""Raised when the same files give other rows; rows of different versions are not pooled.
+
+2: quantiles lie between the exact extremes; a latency stands only where all jobs were timed.
+"""
 FIO_JSON = "fio.json"
 FIO_EXIT = "fio.exit"
 STDERR = "stderr.txt"

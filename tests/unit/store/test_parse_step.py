@@ -1,9 +1,17 @@
+import hashlib
+import json
+from pathlib import Path
+
 import pytest
 from tests.rigs.measured import TIMES
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
 
 from diskbench.errors import EvidenceDamaged, FioFailed, FioOutputUnreadable
-from diskbench.store.parse_step import PARSED_FILES, step_result
+from diskbench.fio.output import parse_output
+from diskbench.fio.rows import measurements
+from diskbench.store.parse_step import PARSED_FILES, PARSER_VERSION, step_result
+
+CASES = Path(__file__).parents[2] / "cases" / "fio_output"
 
 
 def parse(step, files):
@@ -55,3 +63,20 @@ def test_output_that_cannot_be_read_names_step_and_file(fio_files):
 def test_a_step_without_samples_has_rows_all_the_same(fio_files):
     step, files = fio_files[0]
     assert parse(step, files | {"samples.txt": b""}).measurements
+
+
+ROWS_OF_VERSION = {2: "5f3af6a513a6490c"}
+"""Parser version → digest of the rows that it makes of kept outputs of fio."""
+
+
+def test_whoever_changes_the_rows_of_the_same_files_raises_the_parser_version():
+    digest = hashlib.sha256()
+    for path in sorted(CASES.glob("v3.*-two-jobs.out")) + sorted(CASES.glob("v3.*-group.out")):
+        output = parse_output(path.read_bytes(), where=path.name)
+        for row in measurements(output, run_id="01run", step=make_step(0, "a", "rw")):
+            values = row.model_dump(exclude_defaults=True)
+            shown = {k: f"{v:.9g}" if isinstance(v, float) else v for k, v in values.items()}
+            digest.update(json.dumps(shown, sort_keys=True).encode())
+    assert ROWS_OF_VERSION[PARSER_VERSION] == digest.hexdigest()[:16], (
+        "the same files give other rows: raise PARSER_VERSION, and write the new digest here"
+    )

@@ -21,8 +21,10 @@ from diskbench.store.urls import printable
 PREFIX = "DISKBENCH_"
 FILE_NAME = "diskbench.toml"
 USER_FILE_NAME = "config.toml"
-_NO_SETTINGS = {"DISKBENCH_DEBUG"}
-"""Variables of ours that a command reads by itself."""
+_NO_SETTINGS = {
+    f"{PREFIX}{name}" for name in ("DEBUG", "SSH_CONFIG", "LAB_DIR", "FAKE_DIR", "SECRET")
+}
+"""Variables of ours that are read where they are needed, and are no settings."""
 
 
 class Settings(Frozen):

@@ -34,11 +34,13 @@ def config(
         from rich.console import Console
         from rich.table import Table
 
+        from diskbench.report.plain import print_trimmed
+
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("setting", "value", "from"):
             table.add_column(column, overflow="fold")
         for row in rows:
             table.add_row(*row)
-        Console().print(table)
+        print_trimmed(Console(), table)
     for name in loaded.unknown_variables:
         print(f"warning: the environment variable {name} is no setting", file=sys.stderr)

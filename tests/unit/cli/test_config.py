@@ -1,7 +1,10 @@
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+import diskbench
 from diskbench.cli import main
 
 
@@ -44,6 +47,25 @@ def test_a_variable_that_means_nothing_is_told(call, monkeypatch):
     code, _, err = call("config")
     assert code == 0
     assert "DISKBENCH_DATABSE_URL is no setting" in err
+
+
+def test_no_line_ends_with_blanks_where_the_output_is_no_terminal(call):
+    _, out, _ = call("config")
+    assert out.splitlines() == [line.rstrip() for line in out.splitlines()]
+
+
+def test_every_variable_that_diskbench_reads_is_known(call, monkeypatch):
+    package = Path(diskbench.__file__).parent
+    read = {
+        name
+        for path in package.rglob("*.py")
+        for name in re.findall(r'"(DISKBENCH_[A-Z_]+)"', path.read_text())
+    }
+    assert {"DISKBENCH_DEBUG", "DISKBENCH_SSH_CONFIG", "DISKBENCH_LAB_DIR"} <= read
+    for name in read - {"DISKBENCH_DATABASE_URL", "DISKBENCH_EVIDENCE_URL"}:
+        monkeypatch.setenv(name, "0")
+    _, _, err = call("config")
+    assert err == ""
 
 
 def test_a_wrong_file_ends_with_2(call, tmp_path):

@@ -17,8 +17,12 @@ CONFIG_VARIABLE = "DISKBENCH_SSH_CONFIG"
 _ADDRESS = re.compile(
     r"^(?:(?P<user>\S+)@)?"
     r"(?:\[(?P<v6>[^\]\s]+)\]|(?P<host>[^\s\[\]@:]+))"
-    r"(?::(?P<port>[0-9]{1,5}))?$"
+    r"(?::(?P<port>[0-9]{1,5}))?\Z"
 )
+_NO_HOST = re.compile(r"^-|[\s\x00-\x1f\x7f'`\"$\\;&<>|(){}]")
+_NO_USER = re.compile(r"^-|[\x00-\x1f\x7f'`\"$;&<>|(){}]|\s-|\\\Z")
+"""What OpenSSH refuses in names (ssh.c since 9.6: valid_hostname, valid_ruser), because a
+ProxyCommand or Match exec hands them to a shell; `$` in a user's name is refused here, too."""
 
 
 @dataclass(frozen=True)
@@ -54,21 +58,28 @@ def parse_address(text: str) -> Address:
     """
     bare = text.rpartition("@")[2]
     if bare.count(":") > 1 and not bare.startswith("[") and not re.search(r"\s", text):
-        user = text.rpartition("@")[0] or None
-        return Address(_safe(bare, text), user)
+        return _safe(Address(bare, text.rpartition("@")[0] or None), text)
     found = _ADDRESS.match(text)
     if not found:
         raise InvalidValue(f"{text!r} is no address", advice="write USER@HOST[:PORT]")
     port = int(found["port"]) if found["port"] else None
     if port is not None and not 0 < port < 65536:
         raise InvalidValue(f"{text!r} names port {port}", advice="ports go from 1 to 65535")
-    return Address(_safe(found["v6"] or found["host"], text), found["user"], port)
+    return _safe(Address(found["v6"] or found["host"], found["user"], port), text)
 
 
-def _safe(host: str, text: str) -> str:
-    if host.startswith("-"):
-        raise InvalidValue(f"{text!r} is no address", advice="a host does not start with a dash")
-    return host
+def _safe(address: Address, text: str) -> Address:
+    """The address, unless it could say something to a shell."""
+    for what, name, refused in (
+        ("host", address.host, _NO_HOST),
+        ("user", address.user or "", _NO_USER),
+    ):
+        if refused.search(name):
+            raise InvalidValue(
+                f"{text!r} is no address: the {what} {name!r} holds what OpenSSH refuses in a name",
+                advice="no leading dash, blank, quote, nor any of $ ` \\ ; & < > | ( ) { }",
+            )
+    return address
 
 
 def resolve(text: str, config: str | None = None) -> Route:
@@ -165,8 +176,13 @@ def _jump_command(jumps: str, config: str | None) -> str:
 
 
 def expand_proxy(route: Route) -> str:
-    """The proxy command with OpenSSH's tokens filled in: %h %p %r %n %%."""
+    """The proxy command with OpenSSH's tokens filled in: %h %p %r %n %%.
+
+    Raises InvalidValue for a host or user, typed or configured, that a shell would not take for a
+    name.
+    """
     assert route.proxy_command is not None
+    _safe(Address(route.hostname, route.user), f"{route.user}@{route.hostname}")
     tokens = {
         "%%": "%",
         "%h": route.hostname,

@@ -314,3 +314,35 @@ def test_tokens_of_a_proxy_command_are_filled_in():
 def test_known_keys_of_files_that_are_not_there_are_none(configure, tmp_path):
     configure(UserKnownHostsFile=tmp_path / "none")
     assert known_keys(resolve("box")) == ()
+
+
+HOSTILE = [
+    "x$(touch SPOILED)", "x`touch SPOILED`", "x;touch${IFS}SPOILED", "x|touch${IFS}SPOILED",
+    "x&touch${IFS}SPOILED", "x>SPOILED", "x\ny", "x'y", 'x"y', "x\\y", "{x,y}", "-oProxyCommand=x",
+    "[::1;touch${IFS}SPOILED]", "::1;touch${IFS}SPOILED", "[-x]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_that_says_something_to_a_shell_reaches_none(configure, tmp_path, monkeypatch, name):
+    configure(before='Match exec "true %n"\nHost *\n  ProxyCommand true %h %p %r %n')
+    monkeypatch.chdir(tmp_path)
+    is_user_too = "[" not in name and "\\" not in name  # DOMAIN\\me is a user's name
+    for address in (name, f"me@{name}", *([f"{name}@box"] if is_user_too else [])):
+        with pytest.raises(InvalidValue, match="is no address"):
+            hello(address)
+    assert not (tmp_path / "SPOILED").exists()
+
+
+@pytest.mark.parametrize(
+    "lines", ["hostname h$(id)\nuser me", "hostname h\nuser me;id", "hostname h\nuser $(id)"]
+)
+def test_a_configured_name_that_says_something_to_a_shell_does_not_either(lines):
+    route = parse_resolved("box", f"{lines}\nport 9\nproxycommand nc %h %p %r\n")
+    with pytest.raises(InvalidValue, match="OpenSSH refuses in a name"):
+        expand_proxy(route)
+
+
+@pytest.mark.parametrize("user", ["DOMAIN\\\\me", "me@example.org", "first.last+x", "me-too"])
+def test_names_that_openssh_takes_are_taken(user):
+    assert parse_address(f"{user}@box").user == user

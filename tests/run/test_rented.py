@@ -104,6 +104,10 @@ def test_a_lab_disk_is_made_measured_marked_and_given_back(user, profile):
     read = next(row for row in merged_rows(shown) if row["step"] == "second")
     assert read["iops"] == pytest.approx(3000, rel=0.15)
     assert "emulated" in user.run("results", "list").stdout
+    timing = user.json("results", "show", run["run_id"], "--timing")["seconds"]
+    assert {"rent", "connect and look", "fio itself", "collect", "release"} <= set(timing)
+    assert timing["fio itself"] > 3
+    assert "beyond fio" in user.run("results", "show", "--timing").stdout
 
 
 def test_replicates_are_new_machines_with_new_disks(user, profile):

@@ -90,6 +90,9 @@ def show(
     alone: Annotated[
         bool, typer.Option("--alone", help="Without the other runs of its trial.")
     ] = False,
+    timing: Annotated[
+        bool, typer.Option("--timing", help="Only where the time of its trial went.")
+    ] = False,
     output: Shown = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
@@ -99,6 +102,12 @@ def show(
 
     engine = database(database_url)
     run = find_run(engine, run_id)
+    if timing:
+        from diskbench.cli.results_show import print_timing
+        from diskbench.store.timings import load_timing
+
+        print_timing(run["trial_id"], load_timing(engine, run["trial_id"]), output)
+        return
     field = "run_id" if alone else "trial_id"
     these = [Filter(field, "=", run[field])]
     runs = sorted(find_runs(engine, these), key=lambda one: one["run_index"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from diskbench.model.result import StepResult
@@ -44,3 +44,34 @@ def print_runs(
             console.print(Text(f"  {run['advice']}"))
         place = Text(f"  evidence: {run['evidence_url']}/runs/{run['run_id']}/", "dim")
         console.print(place, no_wrap=True, overflow="ignore", crop=False)
+
+
+def print_timing(
+    trial_id: str, seconds: Mapping[str, float], output: Literal["table", "json", "csv"]
+) -> None:
+    """Where the wall time of a trial went, and how much of it was beyond fio.
+
+    `rent` and `release` are what its provider took. What is inside another span is indented.
+    """
+    import csv
+    import json
+    import sys
+
+    beyond = sum(s for name, s in seconds.items() if name not in _INSIDE) - seconds.get(_FIO, 0.0)
+    if output == "json":
+        print(json.dumps({"format": 1, "trial_id": trial_id, "seconds": dict(seconds)}))
+    elif output == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(("trial_id", "name", "seconds"))
+        writer.writerows((trial_id, name, f"{s:.3f}") for name, s in seconds.items())
+    elif not seconds:
+        print(f"of trial {trial_id} no timing was kept")
+    else:
+        for name, spent in seconds.items():
+            print(f"{spent:10.3f} s  {'  ' if name in _INSIDE else ''}{name}")
+        print(f"{beyond:10.3f} s  beyond fio")
+
+
+_FIO = "fio itself"
+_INSIDE = frozenset({_FIO, "begin"})
+"""Spans that lie within others: fio within `start and watch`, and `begin` beside launching."""

@@ -150,7 +150,7 @@ def save(session: Session, plan: Plan, *, owner: str | None) -> None:
     from diskbench.store.rows import save_plan
 
     scope = plan.rental.scope if plan.rental else None
-    with session.timing.span("save plan"):
+    with session.timing.span("save plan", plan.trial_id):
         create_lease(
             session.database,
             Lease(

@@ -136,7 +136,7 @@ def _begin(stations: LiveStations, plan: Plan) -> None:
     The trial's rows are written, and preparing and starting are idempotent: the workflow finds
     what was begun here, and says what went wrong if something did.
     """
-    with contextlib.suppress(DiskbenchError), stations.timing.span("begin"):
+    with contextlib.suppress(DiskbenchError), stations.timing.span("begin", plan.trial_id):
         stations.begin(plan)
 
 
@@ -154,7 +154,7 @@ def _give_back_when_over(desk: _Desk, session: Session, plan: Plan) -> None:
     if report.end is None:
         return
     try:
-        with session.timing.span("release"):
+        with session.timing.span("release", plan.trial_id):
             release(session, plan)
     except ReleaseFailed as error:
         report.not_released = error
@@ -165,6 +165,15 @@ def _give_back_when_over(desk: _Desk, session: Session, plan: Plan) -> None:
         )
     finally:
         session.disconnect(plan)
+        keep_timing(session, plan)
+
+
+def keep_timing(session: Session, plan: Plan) -> None:
+    """Keep where the trial's time went; a database that fails now has been said to fail before."""
+    from diskbench.store.timings import add_timing
+
+    with contextlib.suppress(DiskbenchError):
+        add_timing(session.database, plan.trial_id, session.timing.of(plan.trial_id))
 
 
 def _spawn(work: Callable[..., None], *args: object) -> threading.Thread:

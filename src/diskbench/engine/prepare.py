@@ -70,7 +70,7 @@ class Preparation:
             trial_id=new_id(),
             run_ids=tuple(new_id() for _ in range(cell.runs)),
         )
-        with self._timing.span("connect and look"):
+        with self._timing.span("connect and look", names.trial_id):
             host = host_at(cell.address or "")
             try:
                 found: Probed = probe(host, cell, install_fio=self._install_fio)

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
-from diskbench.engine.execute import TrialReport
+from diskbench.engine.execute import TrialReport, keep_timing
 from diskbench.engine.lease import release
 from diskbench.engine.session import host_at
 from diskbench.errors import DiskbenchError, Interrupted, ProfileError, ReleaseFailed
@@ -67,8 +67,7 @@ def _rent_or_end(
 ) -> Plan | TrialReport:
     onlooker = Onlooker(session, plan.trial_id, stop, note)
     try:
-        with session.timing.span("rent"):
-            return rent(session, plan, onlooker)
+        return rent(session, plan, onlooker)
     except Exception as error:  # noqa: BLE001 - whatever it is, what was rented must go back
         return _end(session, plan, error)
 
@@ -91,12 +90,14 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
             f"profile {draft.cell.profile!r} is not the one that this run was planned with",
             advice="start a new run; what was rented for this one is given back",
         )
-    acquired = renter.acquire(_claim(session, draft), draft.rental, onlooker)
+    with session.timing.span("rent", draft.trial_id):
+        acquired = renter.acquire(_claim(session, draft), draft.rental, onlooker)
     if onlooker.stopping():
         raise Interrupted("stopped by the user")
     host = host_at(acquired.address, acquired.ssh.config if acquired.ssh else None)
     try:
-        plan = _look(draft, profile, acquired, host)
+        with session.timing.span("connect and look", draft.trial_id):
+            plan = _look(draft, profile, acquired, host)
     except BaseException:
         host.close()
         raise
@@ -168,9 +169,11 @@ def _end(session: Session, plan: Plan, error: Exception) -> TrialReport:
     problem = _problem(error)
     report = TrialReport(plan)
     try:
-        release(session, plan)
+        with session.timing.span("release", plan.trial_id):
+            release(session, plan)
     except ReleaseFailed as failed:
         report.not_released = failed
+    keep_timing(session, plan)
     ends = []
     write_plan(session.evidence, plan)
     for index, run_id in enumerate(plan.run_ids):

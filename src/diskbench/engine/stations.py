@@ -96,7 +96,7 @@ class LiveStations:
         """Write the run's manifest and its final state."""
         from diskbench.store.finish import finish_run
 
-        with self._suspending(plan), self.timing.span("store"):
+        with self._suspending(plan), self.timing.span("store", plan.trial_id):
             finish_run(
                 self.database,
                 self.evidence,
@@ -118,7 +118,7 @@ class LiveStations:
         kept, stopped = self._run_unit(plan, run_index, step)
         if stopped:
             return Outcome(state="stopped", problem=_STOPPED)
-        with self.timing.span("store"):
+        with self.timing.span("store", plan.trial_id):
             result = step_result(
                 step,
                 run_id,
@@ -139,7 +139,7 @@ class LiveStations:
         hung, asked = _Deadline(time_limit_s(step)), self.stop.of(plan.trial_id)
         absence = self._absence(plan)
         try:
-            with self.timing.span("start and watch"):
+            with self.timing.span("start and watch", plan.trial_id):
                 end = start_and_watch(
                     host,
                     unit,
@@ -155,7 +155,7 @@ class LiveStations:
             with contextlib.suppress(DiskbenchError):  # what broke the step may break this too
                 self._keep(plan, run_index, step, unit, (now, now), stopped=True)
             raise
-        self.timing.add("fio itself", end.seconds_in_fio)
+        self.timing.add("fio itself", end.seconds_in_fio, plan.trial_id)
         times = (end.started_unix_s, end.ended_unix_s)
         kept = self._keep(plan, run_index, step, unit, times, stopped=end.stopped)
         if end.stopped and hung.passed() and not asked.is_set():
@@ -181,13 +181,13 @@ class LiveStations:
 
         host, run_id = self.connect(plan), plan.run_ids[run_index]
         with (
-            self.timing.span("collect"),
+            self.timing.span("collect", plan.trial_id),
             tempfile.TemporaryDirectory(prefix="diskbench-") as directory,
         ):
             paths = self._patiently(plan, lambda: collect(host, unit, Path(directory)))
             files = {path.name: path.read_bytes() for path in paths}
         started, finished = (_iso(t) for t in times)
-        with self.timing.span("store"):
+        with self.timing.span("store", plan.trial_id):
             return write_step_evidence(
                 self.evidence,
                 run_id,

@@ -1,12 +1,13 @@
 """What a rented disk promised, and what of it was seen, in two lines above the table.
 
 A burstable disk serves its burst until its credit is used up, so a figure above the baseline says
-nothing of the baseline. Whether the credit ran out follows from what the run did:
+nothing of the baseline. Whether the credit ran out follows from what the run did, step by step:
 
-    spent = Σ over steps of (charged I/Os - baseline × runtime), credit that filling did not cost
-    the credit ran out if spent > 0.9 × capacity
+    balance ← min(capacity, balance + (baseline - charged rate) × runtime), from a full bucket
+    the credit ran out in the first step that leaves less than a tenth
 
-with a request above the largest that counts once charged as several (catalog/lookup.py).
+with a request above the largest that counts once charged as several (catalog/lookup.py), and
+without the steps that fill.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from diskbench.model.rental import Rental
     from diskbench.model.result import Measurement
 
+_ABOVE = 1.1
+"""How far above the baseline a rate must be to be called a burst; our choice."""
 _NEARLY = 0.9
 """Between steps a bucket refills a little, and the last second of a step is seldom whole."""
 
@@ -53,8 +56,9 @@ def promised(rental: Rental) -> Promised:
 
 
 def headline(told: Promised, rows: Sequence[Measurement]) -> str:
-    """`burst 3,000 IOPS; baseline not measured, promised 100`; empty for a disk without a burst
-    bucket, or where nothing went above its baseline."""
+    """What was seen of burst and baseline, in the order of the run; a step in which the credit ran
+    out is never given one figure for both (MR-3). Empty for a disk without a burst bucket, or where
+    nothing went above its baseline."""
     if told.limits is None:
         return ""
     return next((text for pool in told.limits.pools if (text := _of_pool(told, pool, rows))), "")
@@ -64,31 +68,59 @@ def _of_pool(told: Promised, pool: Pool, rows: Sequence[Measurement]) -> str:
     allowance = pool.iops
     if allowance is None or not allowance.capacity or allowance.ceiling <= allowance.baseline:
         return ""
-    steps = [
-        row
-        for row in rows
-        if row.scope == "step"
-        and row.role not in ("fill", "canary")
-        and row.direction in (("read", "write") if pool.covers == "both" else (pool.covers,))
-    ]
-    peak = max((_charged(told, row) / _seconds(row) for row in steps if row.runtime_ns), default=0)
-    if peak <= allowance.baseline * 1.1:
+    steps = _steps(told, pool, rows)
+    if max((step.rate for step in steps), default=0) <= allowance.baseline * _ABOVE:
         return ""
-    shown = f"burst {format_iops(peak)} IOPS"
+    last = _runs_out_in(steps, allowance, allowance.capacity / told.time_scale)
     base = format_iops(allowance.baseline)
-    if _spent(told, allowance, steps) < _NEARLY * allowance.capacity / told.time_scale:
-        return f"{shown}; baseline not measured, promised {base}"
-    return f"{shown} until the credit ran out; promised {base} from then on"
+    if last is None:
+        peak = max(step.rate for step in steps)
+        return f"burst {format_iops(peak)} IOPS; baseline not measured, promised {base}"
+    mixed, after = steps[last], steps[last + 1 :]
+    is_burst = mixed.rate >= _NEARLY * allowance.ceiling
+    before = steps[: last + is_burst]
+    parts = []
+    if before:
+        parts.append(f"burst {format_iops(max(step.rate for step in before))} IOPS")
+    ran_out = f"the credit ran out in {mixed.name}"
+    parts.append(ran_out if is_burst else f"{ran_out}, whose figures mix both")
+    if after:
+        parts.append(f"baseline at most {format_iops(max(step.rate for step in after))} IOPS")
+    return "; ".join([*parts, f"promised {base}"])
 
 
-def _spent(told: Promised, allowance: Allowance, steps: Sequence[Measurement]) -> float:
-    runtime: dict[tuple[str, int, int | None], float] = {}
-    charged = 0.0
-    for row in steps:
+@dataclass(frozen=True)
+class _Step:
+    """One step of the run in order: I/Os charged a second, both directions, and for how long."""
+
+    name: str
+    rate: float
+    seconds: float
+
+
+def _steps(told: Promised, pool: Pool, rows: Sequence[Measurement]) -> list[_Step]:
+    directions = ("read", "write") if pool.covers == "both" else (pool.covers,)
+    found: dict[tuple[str, int, int | None], _Step] = {}
+    for row in rows:
+        counts = row.scope == "step" and row.role not in ("fill", "canary")
+        if not counts or row.direction not in directions or not row.runtime_ns:
+            continue
         key = (row.run_id, row.step_index, row.round)
-        runtime[key] = max(runtime.get(key, 0.0), _seconds(row))
-        charged += _charged(told, row)
-    return charged - allowance.baseline * sum(runtime.values())
+        before = found.get(key, _Step(row.step, 0.0, 0.0))
+        seconds = row.runtime_ns / NS_PER_S
+        rate = before.rate + _charged(told, row) / seconds
+        found[key] = _Step(row.step, rate, max(before.seconds, seconds))
+    return list(found.values())
+
+
+def _runs_out_in(steps: Sequence[_Step], allowance: Allowance, capacity: float) -> int | None:
+    """The position of the step in which the credit ran out; None where some was left."""
+    balance = capacity
+    for position, step in enumerate(steps):
+        balance = min(capacity, balance + (allowance.baseline - step.rate) * step.seconds)
+        if balance < (1 - _NEARLY) * capacity:
+            return position
+    return None
 
 
 def _charged(told: Promised, row: Measurement) -> float:
@@ -97,7 +129,3 @@ def _charged(told: Promised, row: Measurement) -> float:
     if largest is None or not row.ios:
         return row.ios
     return row.ios * math.ceil(row.bytes / row.ios / largest)
-
-
-def _seconds(row: Measurement) -> float:
-    return row.runtime_ns / NS_PER_S

@@ -3,6 +3,7 @@ up to date on the way. Alembic is imported only when there is something to migra
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,12 +33,14 @@ _VERSIONS = sa.table(VERSION_TABLE, sa.column("version_num", sa.String))
 def open_database(url: str) -> Engine:
     """An engine on `url` whose schema is the one this program knows.
 
-    A missing SQLite file and its directory are made. Safe when several processes do it at once.
+    A missing SQLite file is made, readable by its owner alone; its directory only where it is the
+    user's data directory, since any other was typed, perhaps wrongly. Safe when several processes
+    do it at once.
     Raises StoreUnavailable, naming the URL without its password and the cause, when the database
     cannot be reached or written, is none, or has a newer schema.
     """
     parsed = _parse(url)
-    _make_directory(parsed)
+    _make_file(parsed)
     engine = sa.create_engine(parsed, **_options(parsed))
     if parsed.get_backend_name() == "sqlite":
         sa.event.listen(engine, "connect", _sqlite_pragmas)
@@ -102,17 +105,34 @@ def _options(url: sa.URL) -> dict[str, Any]:
     }
 
 
-def _make_directory(url: sa.URL) -> None:
+def _make_file(url: sa.URL) -> None:
+    """Make an empty SQLite file, which SQLite takes for a new database and whose mode its -wal and
+    -shm files get."""
     if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
         return
-    directory = Path(url.database).parent
+    if "mode" in url.query:  # a file: URI that says itself what may be made
+        return
+    path = Path(url.database.removeprefix("file:") if "uri" in url.query else url.database)
+    shown = f"database {printable(url.render_as_string())}"
     try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
+        if path.parent == _data_directory():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
+    except FileNotFoundError as error:
         raise StoreUnavailable(
-            f"database {printable(url.render_as_string())}: no {directory}: {error.strerror}",
-            advice=_CHOOSE,
+            f"{shown}: there is no directory {path.parent}",
+            advice=f"look for a typing error, make it (mkdir -p {path.parent}), or {_CHOOSE}",
         ) from error
+    except OSError as error:
+        raise StoreUnavailable(f"{shown}: {path}: {error.strerror}", advice=_CHOOSE) from error
+
+
+def _data_directory() -> Path:
+    from platformdirs import user_data_path
+
+    return user_data_path("diskbench")
 
 
 _CHOOSE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"

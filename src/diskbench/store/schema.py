@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 PREFIX = "diskbench_"
 VERSION_TABLE = f"{PREFIX}alembic_version"
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 """Every schema revision this program knows, oldest first; the last is the one it uses."""
 HEAD = REVISIONS[-1]
 
@@ -239,6 +239,20 @@ executor = sa.Table(
     _text("beat_at", null=False),
 )
 
+timing = sa.Table(
+    f"{PREFIX}timing",
+    metadata,
+    sa.Column(
+        "trial_id",
+        sa.Text,
+        sa.ForeignKey(trial.c.trial_id, ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("seconds", _Real, nullable=False),
+)
+
 RESULT_TABLES = (campaign, trial, run, step, measurement, warning)
 """What follows from the evidence, in the order of their foreign keys."""
-RUNTIME_TABLES = (claim, progress, lease, executor)
+RUNTIME_TABLES = (claim, progress, lease, executor, timing)

@@ -35,12 +35,22 @@ def test_a_credit_that_ran_out_is_said_to_have_run_out():
     # 5.4 million credits last 1,862 s at 3,000 IOPS over a baseline of 100.
     steps = [row(3000, 1862), row(100, 300, index=2)]
     assert headline(told(), steps) == (
-        "burst 3,000 IOPS until the credit ran out; promised 100 from then on"
+        "burst 3,000 IOPS; the credit ran out in s1; baseline at most 100 IOPS; promised 100"
+    )
+
+
+def test_a_step_that_spans_the_cliff_is_given_no_one_figure():
+    steps = [row(3000, 900), row(1132, 4000, index=2)]
+    assert headline(told(), steps) == (
+        "burst 3,000 IOPS; the credit ran out in s2, whose figures mix both; promised 100"
+    )
+    assert headline(told(), steps[1:]) == (
+        "the credit ran out in s2, whose figures mix both; promised 100"
     )
 
 
 def test_a_scaled_credit_runs_out_sooner():
-    assert "until the credit ran out" in headline(told(time_scale=100), [row(3000, 19)])
+    assert "credit ran out in s1" in headline(told(time_scale=100), [row(3000, 19)])
     assert "not measured" in headline(told(time_scale=100), [row(3000, 10)])
 
 
@@ -53,7 +63,7 @@ def test_filling_is_not_counted_and_a_large_request_counts_as_several():
 
 def test_reads_and_writes_of_a_mix_spend_one_credit():
     mix = [row(2100, 1862), row(900, 1862, direction="write")]
-    assert "until the credit ran out" in headline(told(), mix)
+    assert headline(told(), mix).startswith("burst 3,000 IOPS; the credit ran out in s1")
 
 
 def test_a_disk_without_a_bucket_or_below_its_baseline_has_no_headline():

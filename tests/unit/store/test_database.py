@@ -18,6 +18,43 @@ def test_opening_makes_every_table_and_twice_is_as_once(any_database_url):
         engine.dispose()
 
 
+@pytest.mark.parametrize("umask", [0o022, 0o000])
+def test_a_new_sqlite_file_and_all_beside_it_are_its_owners_alone(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+        with transaction(engine) as connection:
+            connection.execute(sa.text("CREATE TABLE x (y TEXT)"))
+        modes = {p.name: p.stat().st_mode & 0o777 for p in tmp_path.iterdir()}
+        engine.dispose()
+    finally:
+        os.umask(before)
+    assert modes == {"rows.db": 0o600, "rows.db-wal": 0o600, "rows.db-shm": 0o600}
+
+
+def test_the_mode_of_a_file_that_is_there_is_left_as_it_is(tmp_path):
+    (tmp_path / "rows.db").touch(mode=0o640)
+    (tmp_path / "rows.db").chmod(0o640)
+    open_database(f"sqlite:///{tmp_path}/rows.db").dispose()
+    assert (tmp_path / "rows.db").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_directory_that_was_typed_and_is_not_there_is_refused_and_not_made(tmp_path):
+    with pytest.raises(StoreUnavailable, match=f"no directory {tmp_path}/typo") as caught:
+        open_database(f"sqlite:///{tmp_path}/typo/rows.db")
+    assert caught.value.exit_code == 2
+    assert f"mkdir -p {tmp_path}/typo" in caught.value.advice
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_users_data_directory_is_made(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    home = tmp_path / "data" / "diskbench"
+    open_database(f"sqlite:///{home}/diskbench.db").dispose()
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert (home / "diskbench.db").exists()
+
+
 def test_sqlite_is_in_wal_mode_and_keeps_foreign_keys(database):
     with database.connect() as connection:
         found = {

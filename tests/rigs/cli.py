@@ -33,6 +33,8 @@ class Cli:
 
     home: Path
     extra_env: dict[str, str] = field(default_factory=dict)
+    program: tuple[str, ...] = ("-m", "diskbench")
+    """What Python runs."""
 
     @property
     def env(self) -> dict[str, str]:
@@ -42,7 +44,7 @@ class Cli:
     def start(self, *args: str, **popen: Any) -> subprocess.Popen[str]:
         """Start `diskbench ARGS` without waiting for it."""
         return subprocess.Popen(
-            [sys.executable, "-m", "diskbench", *args],
+            [sys.executable, *self.program, *args],
             env=self.env,
             cwd=self.home,
             stdout=subprocess.PIPE,

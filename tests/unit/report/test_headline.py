@@ -40,7 +40,7 @@ def test_a_credit_that_ran_out_is_said_to_have_run_out():
 
 
 def test_a_step_that_spans_the_cliff_is_given_no_one_figure():
-    steps = [row(3000, 900), row(1132, 4000, index=2)]
+    steps = [row(3000, 900), row(1132, 6000, index=2)]
     assert headline(told(), steps) == (
         "burst 3,000 IOPS; the credit ran out in s2, whose figures mix both; promised 100"
     )

@@ -93,7 +93,7 @@ def check(jobfile: JobFile, target: FioTarget) -> None:
             if problem := _problem(option, target):
                 raise ProfileError(
                     f"[{section.name}] line {option.line}: {_shown(option)}: {problem}",
-                    advice="remove the option; docs/profiles.md lists what profiles may hold",
+                    advice="correct or remove it; docs/profiles.md lists what profiles may hold",
                 )
 
 

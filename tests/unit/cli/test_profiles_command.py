@@ -92,7 +92,7 @@ def test_bad_input_is_the_users_error(arguments, error):
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("line", ["rw=sideways", "bs=", "iodepth=many"])
+@pytest.mark.parametrize("line", ["rw=sideways", "sync=maybe", "iodepth_batch=many"])
 def test_what_fio_refuses_is_told_in_its_words(tmp_path, line):
     path = tmp_path / "mine.fio"
     path.write_text(f"[a]\nsize=1m\n{line}\n")

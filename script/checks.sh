@@ -14,14 +14,17 @@ install_test_tools() {
     initdb=postgresql,postgresql-server,postgresql \
     bonnie++=bonnie++,bonnie++,bonnie++ \
     hdparm=hdparm,hdparm,- \
+    qemu-system-x86_64=qemu-system-x86,qemu-system-x86-core,- \
+    mmdebstrap=mmdebstrap,mmdebstrap,- \
     shellcheck=shellcheck,ShellCheck,shellcheck
 }
 
 # run_tests PYTEST-ARGUMENT…: as root, since they make loop devices, mounts and users' files of their
-# own. For another user that means sudo, and nothing of root's is left in the checkout.
+# own. For another user that means sudo, and nothing of root's is left in the checkout. Tests of one
+# group (tests/qemu share a guest that takes a minute to boot) stay in one process.
 run_tests() {
   if [[ $(id -u) -eq 0 ]]; then
-    .venv/bin/python -m pytest -n 2 -q "$@" </dev/null
+    .venv/bin/python -m pytest -n 2 --dist loadgroup -q "$@" </dev/null
     return
   fi
   say "with sudo, because the tests make loop devices and mounts of their own"
@@ -29,7 +32,7 @@ run_tests() {
   scratch=$(mktemp -d)
   sudo env PATH="$PATH" PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY="$scratch" \
     UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-}" \
-    .venv/bin/python -m pytest -n 2 -q -p no:cacheprovider "$@" </dev/null || status=$?
+    .venv/bin/python -m pytest -n 2 --dist loadgroup -q -p no:cacheprovider "$@" </dev/null || status=$?
   sudo rm -rf "$scratch"
   return "$status"
 }

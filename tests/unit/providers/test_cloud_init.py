@@ -98,7 +98,7 @@ def test_every_script_is_sound_shell(script, tmp_path):
 
 def test_more_than_ec2_takes_is_refused_with_both_figures():
     packages = tuple(f"a-package-of-a-long-name-{n:04}" for n in range(500))
-    with pytest.raises(InvalidValue, match=r"has 1\d,\d{3} bytes, more than the 16,384"):
+    with pytest.raises(InvalidValue, match=r"has \d\d,\d{3} bytes, more than the 16,384"):
         user_data(guest(packages=packages))
 
 

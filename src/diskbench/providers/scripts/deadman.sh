@@ -31,6 +31,8 @@ DefaultDependencies=no
 [Service]
 Type=oneshot
 ExecStart=/bin/sh /etc/diskbench/expire.sh
+# So that whoever looks at a dead machine is told why.
+StandardOutput=journal+console
 END
 
 put "$units/diskbench-expire.timer" <<END

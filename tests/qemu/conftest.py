@@ -1,0 +1,111 @@
+"""A guest that was told by us how to boot, as a cloud would: real cloud-init, systemd and udev."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import tenacity
+from pydantic import SecretBytes
+from tests.qemu.image import Image, image
+from tests.qemu.machine import Machine, new_disk, running
+
+from diskbench.errors import ConnectionLost, HostUnavailable
+from diskbench.hosts.ssh import SshHost
+from diskbench.hosts.ssh_connect import Limits
+from diskbench.model.disk import SshAccess
+from diskbench.providers.cloud_init import GuestSpec, ready_script, user_data
+from diskbench.providers.keys import LeaseKeys, lease_keys, write_access
+
+USER = "debian"
+"""The image's default user."""
+LEASE = "01jd0000000000000000000000"
+LEASE_S = 3600
+BOOT_S = 240
+"""An idle machine needs 40 s; a busy one gets time."""
+
+
+@dataclass
+class Guest:
+    """A machine that has booted, and what its controller knows of it."""
+
+    image: Image
+    machine: Machine
+    keys: LeaseKeys
+    access: SshAccess
+    host: SshHost
+    seed: dict[str, str]
+    expires_at: float
+
+    def root(self, script: str, timeout_s: float = 60) -> str:
+        """What a script of root's prints; it must end well."""
+        done = self.host.run(script, root=True, timeout_s=timeout_s)
+        assert done.exit == 0, done.stderr.decode()
+        return done.text
+
+
+@pytest.fixture(scope="session")
+def guest_image() -> Image:
+    return image()
+
+
+@pytest.fixture(scope="module")
+def booted(guest_image: Image, tmp_path_factory) -> Iterator[Callable[[], Guest]]:
+    """Gives the module's guest; another one where a test has switched it off."""
+    with ExitStack() as stack:
+        guests: list[Guest] = []
+
+        def give() -> Guest:
+            if not guests or guests[-1].machine.process.poll() is not None:
+                guests.append(_boot(guest_image, tmp_path_factory.mktemp("guest"), stack))
+            return guests[-1]
+
+        yield give
+
+
+@pytest.fixture
+def guest(booted: Callable[[], Guest]) -> Guest:
+    return booted()
+
+
+def _boot(guest_image: Image, directory: Path, stack: ExitStack) -> Guest:
+    keys = lease_keys(SecretBytes(b"a secret of the tests, 32 bytes!"), LEASE)
+    expires_at = time.time() + LEASE_S
+    spec = GuestSpec(
+        hostname=f"diskbench-{LEASE}-vm",
+        user=USER,
+        host_key_private=keys.host_private,
+        host_key_public=keys.host_public,
+        authorized_key=keys.user_public,
+        expires_at=expires_at,
+        packages=("fio", "mdadm"),
+    )
+    seed = {"user-data": user_data(spec), "meta-data": f"instance-id: {LEASE}\n"}
+    new_disk(guest_image, directory)
+    machine = stack.enter_context(running(guest_image, directory, seed))
+    access = write_access(
+        LEASE, keys, directory / "access", address="127.0.0.1", user=USER, port=machine.port
+    )
+    host = SshHost("127.0.0.1", config=access.config, limits=Limits(connect_s=5))
+    stack.callback(host.close)
+    guest = Guest(guest_image, machine, keys, access, host, seed, expires_at)
+    _wait_until_ready(guest)
+    return guest
+
+
+def _wait_until_ready(guest: Guest) -> None:
+    """As a controller does: try to log in, then ask how far it is."""
+    patience = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type((HostUnavailable, ConnectionLost))
+        | tenacity.retry_if_result(lambda said: said == "waiting"),
+        wait=tenacity.wait_fixed(0.5),
+        stop=tenacity.stop_after_delay(BOOT_S)
+        | (lambda _: guest.machine.process.poll() is not None),
+        retry_error_callback=lambda state: f"gave up after {state.seconds_since_start:.0f} s",
+    )
+    said = patience(lambda: guest.host.run(ready_script()).text.strip())
+    assert said == "ready", f"{said}; its console:\n{guest.machine.console[-3000:]}"

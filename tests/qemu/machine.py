@@ -1,0 +1,161 @@
+"""A virtual machine in QEMU, and its control channel (QMP). Emulated in software, so that it is the
+same everywhere: nested virtualisation is often there and often broken."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.qemu.image import Image
+from tests.rigs.sshd import free_port
+
+SLOTS = ("slot0", "slot1", "slot2")
+"""PCIe slots that disks are plugged into."""
+
+
+@dataclass
+class Qmp:
+    """One connection to a QEMU: commands, and the events that came meanwhile."""
+
+    connection: socket.socket
+    events: list[dict[str, Any]] = field(default_factory=list)
+    _pending: bytes = b""
+
+    @classmethod
+    def connect(cls, path: Path, process: subprocess.Popen[bytes]) -> Qmp:
+        connection = socket.socket(socket.AF_UNIX)
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                connection.connect(str(path))
+                break
+            except OSError:
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)  # between attempts to connect; the connection is the event
+        qmp = cls(connection)
+        qmp._read(time.monotonic() + 30)
+        qmp.run("qmp_capabilities")
+        return qmp
+
+    def run(self, command: str, **arguments: Any) -> Any:
+        """What QEMU returns for `command`; underscores in names of arguments mean dashes."""
+        named = {key.replace("_", "-"): value for key, value in arguments.items()}
+        message = json.dumps({"execute": command, "arguments": named})
+        self.connection.sendall(message.encode())
+        while True:
+            answer = self._read(time.monotonic() + 30)
+            if "error" in answer:
+                raise RuntimeError(f"{command}: {answer['error']['desc']}")
+            if "return" in answer:
+                return answer["return"]
+            self.events.append(answer)
+
+    def wait(self, event: str, timeout_s: float) -> dict[str, Any]:
+        """The first `event` since the last one waited for; TimeoutError when it does not come."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            for n, seen in enumerate(self.events):
+                if seen["event"] == event:
+                    del self.events[: n + 1]
+                    return seen
+            self.events.append(self._read(deadline))
+
+    def _read(self, deadline: float) -> dict[str, Any]:
+        while b"\n" not in self._pending:
+            self.connection.settimeout(max(0.001, deadline - time.monotonic()))
+            chunk = self.connection.recv(65536)
+            if not chunk:
+                raise EOFError("QEMU has ended")
+            self._pending += chunk
+        line, _, self._pending = self._pending.partition(b"\n")
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+
+@dataclass
+class Machine:
+    """A machine that runs. Its port 22 is `port` of this machine's 127.0.0.1, and it reaches
+    nothing else: no mirror, no name server."""
+
+    directory: Path
+    port: int
+    process: subprocess.Popen[bytes]
+    qmp: Qmp
+
+    @property
+    def console(self) -> str:
+        """Everything that was written to the serial console."""
+        return (self.directory / "console").read_text(errors="replace")
+
+    def plug(self, slot: str, serial: str, size_bytes: int) -> None:
+        """Plug in an NVMe disk that tells `serial`."""
+        file = self.directory / f"{serial}.img"
+        with file.open("wb") as image:
+            image.truncate(size_bytes)
+        self.qmp.run("blockdev-add", driver="file", node_name=f"node-{slot}", filename=str(file))
+        self.qmp.run(
+            "device_add", driver="nvme", id=f"disk-{slot}", bus=slot,
+            drive=f"node-{slot}", serial=serial,
+        )  # fmt: skip
+
+    def unplug(self, slot: str) -> None:
+        """Press the slot's button, and wait until the guest has let the disk go."""
+        self.qmp.run("device_del", id=f"disk-{slot}")
+        self.qmp.wait("DEVICE_DELETED", 60)
+        self.qmp.run("blockdev-del", node_name=f"node-{slot}")
+
+
+def new_disk(image: Image, directory: Path) -> None:
+    """A machine's own disk in `directory`, as the image has it."""
+    subprocess.run(
+        ["cp", "--sparse=always", "--reflink=auto", str(image.disk), str(directory / "disk")],
+        check=True,
+    )
+
+
+@contextlib.contextmanager
+def running(image: Image, directory: Path, seed: dict[str, str]) -> Iterator[Machine]:
+    """A machine from the disk in `directory` until the block ends, or until it ends itself.
+
+    `seed` are the files of cloud-init's NoCloud data source, on a disk named CIDATA.
+    """
+    shutil.rmtree(directory / "seed", ignore_errors=True)
+    (directory / "seed").mkdir()
+    for name, text in seed.items():
+        (directory / "seed" / name).write_text(text)
+    port = free_port()
+    command = [
+        "qemu-system-x86_64", "-M", "q35", "-accel", "tcg,tb-size=64,thread=multi",
+        "-m", "1024", "-smp", "2", "-display", "none", "-nodefaults",
+        "-kernel", image.kernel, "-initrd", image.initrd,
+        "-append", "root=/dev/vda rw quiet console=ttyS0",
+        "-serial", "file:console", "-qmp", "unix:qmp,server=on,wait=off",
+        "-blockdev", "driver=file,node-name=root,filename=disk,cache.direct=off",
+        "-device", "virtio-blk-pci,drive=root",
+        "-blockdev", "driver=vvfat,node-name=seed,dir=seed,label=CIDATA,read-only=on",
+        "-device", "virtio-blk-pci,drive=seed",
+        "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{port}-:22",
+        "-device", "virtio-net-pci,netdev=net", "-device", "virtio-rng-pci",
+        *(part for n, slot in enumerate(SLOTS)
+          for part in ("-device", f"pcie-root-port,id={slot},chassis={n + 1}")),
+    ]  # fmt: skip
+    with (directory / "qemu.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+    try:
+        qmp = Qmp.connect(directory / "qmp", process)
+        with contextlib.closing(qmp.connection):
+            yield Machine(directory, port, process, qmp)
+    finally:
+        process.kill()
+        process.wait()

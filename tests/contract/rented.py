@@ -143,5 +143,67 @@ class LabCloud:
             machines.release(lease_id)
 
 
+class AwsCloud:
+    """The emulated AWS: boto3 over HTTP, the lab as its machines."""
+
+    wrong = (
+        RentSpec(),
+        RentSpec(disk="gp22", size_gib=20),
+        RentSpec(disk="gp2", size_gib=20_000),
+        RentSpec(disk="gp2", size_gib=20, iops=100),
+        RentSpec(disk="io1", size_gib=4, iops=5000),
+        RentSpec(disk="gp3", size_gib=20, iops=3000, throughput_mib_per_s=900),
+        RentSpec(disk="gp2", size_gib=20, count=2),
+    )
+
+    def __init__(self, aws, monkeypatch, home) -> None:
+        from tests.cloud.impatient import QUICK
+
+        from diskbench.providers.aws.provider import AWSProvider
+
+        self.aws = aws
+        for name, value in aws.env.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("XDG_DATA_HOME", str(home))
+        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
+            monkeypatch.delenv(name, raising=False)
+        self.provider: Renter = AWSProvider(timing=QUICK)
+        self.spec = RentSpec(disk="gp2", size_gib=1, region=aws_region(), endpoint_url=aws.endpoint)
+
+    def count(self, lease_id: str) -> int:
+        ec2 = self.aws.client()
+        tagged = [{"Name": "tag:diskbench-lease", "Values": [lease_id]}]
+        machines = [
+            one
+            for group in ec2.describe_instances(Filters=tagged)["Reservations"]
+            for one in group["Instances"]
+            if one["State"]["Name"] != "terminated"
+        ]
+        return sum(
+            len(found)
+            for found in (
+                machines,
+                ec2.describe_volumes(Filters=tagged)["Volumes"],
+                ec2.describe_key_pairs(Filters=tagged)["KeyPairs"],
+                ec2.describe_security_groups(Filters=tagged)["SecurityGroups"],
+            )
+        )
+
+    def add_leftover(self, lease_id: str) -> None:
+        tags = [{"Key": "diskbench-lease", "Value": lease_id}]
+        self.aws.client().create_volume(
+            AvailabilityZone=f"{aws_region()}a",
+            Size=1,
+            VolumeType="gp2",
+            TagSpecifications=[{"ResourceType": "volume", "Tags": tags}],
+        )
+
+
+def aws_region() -> str:
+    from tests.cloud.rented import REGION
+
+    return REGION
+
+
 def scope_of(cloud: Cloud) -> Scope:
     return cloud.provider.resolve(cell(cloud)).scope

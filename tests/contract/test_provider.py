@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.rented import (
+    AwsCloud,
     Cloud,
     FakeCloud,
     LabCloud,
@@ -21,10 +22,13 @@ from diskbench.ports import Renter
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=["fake", "lab"])
+@pytest.fixture(params=["fake", "lab", "aws"])
 def cloud(request, tmp_path, monkeypatch):
     if request.param == "fake":
         yield FakeCloud(tmp_path, monkeypatch)
+        return
+    if request.param == "aws":
+        yield AwsCloud(request.getfixturevalue("aws"), monkeypatch, tmp_path / "data")
         return
     # On a disk, for direct I/O; where /tmp is a tmpfs, tmp_path would be none.
     with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.cloud.emulator import guests
 from tests.cloud.emulator.aws import server
-from tests.cloud.rented import REGION, Aws, until
+from tests.cloud.rented import REGION, Aws, state, until
 from tests.rigs.cli import Cli, a_user, merged_rows
 
 pytestmark = pytest.mark.slow
@@ -52,16 +52,22 @@ def user(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 @pytest.fixture
-def run(aws: Aws, user: Cli, tmp_path: Path) -> Any:
-    """Rent what the flags say and measure it for so many seconds; what came of it."""
+def words(aws: Aws, tmp_path: Path) -> Any:
+    """The command that rents what the flags say and measures it for so many seconds."""
 
-    def rent(*flags: str, seconds: int = 2, **more: Any) -> Any:
+    def written(*flags: str, seconds: int = 2) -> tuple[str, ...]:
         profile = tmp_path / "mine.fio"
         profile.write_text(WRITE_THEN_READ.format(seconds=seconds))
         where = ("--provider", "aws", "--region", REGION, "--endpoint-url", aws.endpoint)
-        return user.run("run", *where, "--profile", str(profile), *flags, **more)
+        return ("run", *where, "--profile", str(profile), *flags)
 
-    return rent
+    return written
+
+
+@pytest.fixture
+def run(words: Any, user: Cli) -> Any:
+    """Run that command to its end; what came of it."""
+    return lambda *flags, seconds=2: user.run(*words(*flags, seconds=seconds))
 
 
 def document(user: Cli, done: Any) -> Any:
@@ -240,3 +246,18 @@ def test_credentials_that_expire_leave_what_others_can_give_back(
     (row,) = user.json("results", "list")["runs"]
     given_back = user.run("gc", row["trial_id"])
     assert given_back.returncode == 0, given_back.stderr
+
+
+def test_a_machine_that_nobody_looks_after_takes_its_disk_along(
+    words: Any, user: Cli, aws: Aws
+) -> None:
+    controller = user.start(*words(*GP3, seconds=60))
+    until(lambda: measuring(aws))
+    controller.kill()
+    controller.communicate()
+    (machine,) = aws.cloud.machines
+    guests.switch_off(machine)  # what its dead-man's timer does in the end
+    until(lambda: state(aws, machine) == "terminated")
+    assert [thing for thing in aws.left() if "vol-" in thing or "i-" in thing] == []
+    (row,) = user.json("results", "list")["runs"]
+    assert user.run("gc", row["trial_id"]).returncode == 0

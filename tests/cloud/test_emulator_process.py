@@ -1,0 +1,97 @@
+"""`python -m tests.cloud.emulator` ends with whoever started it, and leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cloud.rented import UBUNTU
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def state() -> Iterator[Path]:
+    made = Path(tempfile.mkdtemp(prefix="diskbench-test-emulator-", dir="/var/tmp"))
+    yield made
+    shutil.rmtree(made)
+
+
+def start(state: Path, *options: str) -> tuple[subprocess.Popen[str], dict[str, Any]]:
+    """An emulator, and what it told when it was up."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.cloud.emulator", "aws", "--state", str(state), *options],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": "src"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, json.loads(process.stdout.readline())
+
+
+def rent(told: dict[str, Any]) -> None:
+    """A running machine, by the environment that the emulator told."""
+    script = f"""
+import boto3, time
+ec2, ssm = (boto3.client(name, endpoint_url={told["endpoint"]!r}) for name in ("ec2", "ssm"))
+image = ssm.get_parameter(Name={UBUNTU!r})["Parameter"]["Value"]
+made = ec2.run_instances(ImageId=image, InstanceType="m5.large", MinCount=1, MaxCount=1)
+name = made["Instances"][0]["InstanceId"]
+while "PublicIpAddress" not in ec2.describe_instances()["Reservations"][0]["Instances"][0]:
+    time.sleep(0.1)
+"""
+    subprocess.run([sys.executable, "-c", script], env=os.environ | told["env"], check=True)
+
+
+def left(state: Path) -> list[str]:
+    """Machines in the lab below `state`, and processes that name it."""
+    found = [str(path) for path in state.glob("lab/*/lease.json")]
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if os.fsencode(state / "lab") in words:
+            found.append(words.decode())
+    return found
+
+
+def test_it_ends_when_its_input_does_and_takes_its_machines_along(state: Path) -> None:
+    process, told = start(state)
+    rent(told)
+    assert left(state) != []
+    process.communicate()  # closes its input
+    assert process.returncode == 0
+    assert left(state) == []
+
+
+def test_it_ends_when_its_time_is_up(state: Path) -> None:
+    process, told = start(state, "--limit-s", "0.1")
+    assert told["endpoint"].startswith("http://127.0.0.1:")
+    assert process.wait(timeout=60) == 0
+    process.communicate()
+
+
+def test_what_a_killed_one_left_goes_with_the_next(state: Path) -> None:
+    process, told = start(state)
+    rent(told)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert left(state) != []
+    other, _ = start(state)
+    assert left(state) == []
+    other.communicate()
+    assert other.returncode == 0

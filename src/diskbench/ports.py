@@ -2,6 +2,7 @@
 `tests/contract/` holds every adapter to, the fakes included."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -147,6 +148,10 @@ class RentWatch(Protocol):
 
     def stopping(self) -> bool:
         """Whether to give up; asked between calls and while waiting."""
+        ...
+
+    def span(self, name: str) -> AbstractContextManager[None]:
+        """Counts the time spent inside as a part of renting called `name` (`volume`, `SSH`)."""
         ...
 
     def host(self, access: SshAccess, address: str) -> Host:

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -59,6 +60,9 @@ class Onlooker:
 
     def stopping(self) -> bool:
         return self.stop.is_set()
+
+    def span(self, _name: str) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def host(self, access: SshAccess, address: str) -> Host:
         return SshHost(address, config=access.config)

@@ -57,7 +57,7 @@ def print_timing(
     import json
     import sys
 
-    beyond = sum(s for name, s in seconds.items() if name not in _INSIDE) - seconds.get(_FIO, 0.0)
+    beyond = sum(s for name, s in seconds.items() if not _is_inside(name)) - seconds.get(_FIO, 0.0)
     if output == "json":
         print(json.dumps({"format": 1, "trial_id": trial_id, "seconds": dict(seconds)}))
     elif output == "csv":
@@ -68,10 +68,14 @@ def print_timing(
         print(f"of trial {trial_id} no timing was kept")
     else:
         for name, spent in seconds.items():
-            print(f"{spent:10.3f} s  {'  ' if name in _INSIDE else ''}{name}")
+            print(f"{spent:10.3f} s  {'  ' if _is_inside(name) else ''}{name}")
         print(f"{beyond:10.3f} s  beyond fio")
 
 
 _FIO = "fio itself"
-_INSIDE = frozenset({_FIO, "begin"})
-"""Spans that lie within others: fio within `start and watch`, and `begin` beside launching."""
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a span lies within another: fio within `start and watch`, `begin` beside launching,
+    and the parts of renting."""
+    return name in (_FIO, "begin") or name.startswith("rent: ")

@@ -24,6 +24,7 @@ from diskbench.model.spec import TargetSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from pydantic import SecretBytes
 
@@ -213,6 +214,10 @@ class Onlooker:
             if cancel_requested(self._session.database, self._trial_id):
                 self._stop.ask(self._trial_id)
         return asked.is_set()
+
+    def span(self, name: str) -> AbstractContextManager[None]:
+        """See ports.RentWatch.span."""
+        return self._session.timing.span(f"rent: {name}", self._trial_id)
 
     def host(self, access: SshAccess, address: str) -> Host:
         """See ports.RentWatch.host."""

@@ -19,6 +19,7 @@ class Timing:
     @contextmanager
     def span(self, name: str, trial_id: str | None = None) -> Iterator[None]:
         """Add the time spent inside to `name`; spans of several threads add up."""
+        self.add(name, 0.0, trial_id)  # so that what it contains comes after it
         start = time.monotonic()
         try:
             yield

@@ -12,7 +12,7 @@ class Cloud:
     def __init__(self, *answers):
         self.answers = list(answers)
 
-    def gone(self, lease_id, scope):
+    def gone(self, _lease_id, _scope):
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer

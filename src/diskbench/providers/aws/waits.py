@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -67,7 +69,7 @@ def until(
             advice="try again, or another --zone or --instance-type",
         )
 
-    answer = tenacity.Retrying(
+    retrying = tenacity.Retrying(
         retry=tenacity.retry_if_result(lambda answer: isinstance(answer, Still)),
         wait=tenacity.wait_exponential(
             multiplier=timing.first_poll_s, exp_base=1.5, max=timing.max_poll_s
@@ -75,6 +77,14 @@ def until(
         stop=tenacity.stop_after_delay(limit_s),
         sleep=lambda seconds: nap(seconds, timing, watch),
         retry_error_callback=too_late,
-    )(asked)
+    )
+    with watch.span(_kind(what)) if watch is not None else nullcontext():
+        answer = retrying(asked)
     assert not isinstance(answer, Still)
     return answer
+
+
+def _kind(what: str) -> str:
+    """What is waited for without the name of this one: `status checks of i-0abc` is `status
+    checks`."""
+    return re.sub(r"( of| to)? \S*\d\S*.*$", "", what)

@@ -230,4 +230,4 @@ def _ask_guest(order: Order, what: str, ask: Callable[[], T | Still]) -> T:
         return answer if isinstance(answer, Still) else _Answer(answer)
 
     timing = order.timing
-    return until(again, f"{what} in the guest", timing.attach_s, timing, order.watch).value
+    return until(again, f"{what} in the guest", timing.appear_s, timing, order.watch).value

@@ -16,6 +16,7 @@ class AwsTiming:
     instance_s: float = 600.0
     volume_s: float = 300.0
     attach_s: float = 180.0
+    appear_s: float = 120.0
     ssh_s: float = 600.0
     ready_s: float = 900.0
     checks_s: float = 900.0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,10 +24,11 @@ from diskbench.units import GIB
 
 REGION = "us-east-1"
 QUICK = AwsTiming(
-    first_poll_s=0.01, max_poll_s=0.02, instance_s=0.3, volume_s=0.3, attach_s=0.3, ssh_s=0.3,
-    ready_s=0.3, checks_s=0.3, terminate_s=0.3, delete_s=0.3, retry_s=0.3, first_retry_s=0.01,
-    max_retry_s=0.02, nap_s=0.01,
+    first_poll_s=0.01, max_poll_s=0.05, instance_s=60, volume_s=60, attach_s=60, appear_s=60, ssh_s=60,
+    ready_s=60, checks_s=60, terminate_s=60, delete_s=60, retry_s=60, first_retry_s=0.01,
+    max_retry_s=0.05, nap_s=0.01,
 )  # fmt: skip
+"""Asks often, and has the patience that a busy machine needs."""
 CLAIM = Claim(lease_id="01jlease", expires_at=4e9, owner="me@here", version="0.1.0")
 GP2 = RentSpec(disk="gp2", size_gib=20)
 
@@ -181,6 +184,9 @@ class Watch:
         self.guest.name = address
         return self.guest
 
+    def span(self, _name: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def secret(self) -> SecretBytes:
         return SecretBytes(b"0" * 64)
 
@@ -203,6 +209,11 @@ class Cloud:
 
     def client(self, service: str = "ec2", region: str = REGION) -> Any:
         return boto3.client(service, region_name=region, endpoint_url=self.url)  # type: ignore[call-overload]
+
+    def impatient(self, *limits: str) -> None:
+        """Give some waits up after a moment."""
+        timing = dataclasses.replace(self.provider.timing, **dict.fromkeys(limits, 0.2))
+        self.provider = AWSProvider(timing, self.provider.ask_caller)
 
     def resolve(self, spec: RentSpec = GP2, **more: Any) -> Rental:
         return self.provider.resolve(cell(spec, endpoint_url=self.url, **more))

@@ -1,0 +1,564 @@
+"""Renting on AWS, against moto: what is made and how, and what happens when something goes wrong.
+
+After every fault: an error that says what was wrong, and a release after which nothing is left.
+"""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+from tests.unit.providers.aws.rig import (
+    CLAIM,
+    ROOT,
+    Answer,
+    Cloud,
+    changed,
+    refusal,
+)
+
+from diskbench.errors import (
+    AccessDenied,
+    DiskbenchError,
+    Interrupted,
+    NoCapacity,
+    QuotaExceeded,
+    RentalFailed,
+)
+from diskbench.model.rental import LabSpec, RentSpec
+from diskbench.units import GIB
+
+pytestmark = pytest.mark.slow  # each rents: some thirty calls, and an `ssh -G`
+
+MAKES = ("ImportKeyPair", "CreateSecurityGroup", "RunInstances", "CreateVolume")
+
+
+def fails(
+    cloud: Cloud, kind: type[DiskbenchError], says: str, *, impatient: str | None = None
+) -> DiskbenchError:
+    """Acquire, which has to fail so; then release, after which nothing may be left."""
+    rental = cloud.resolve()
+    if impatient:
+        cloud.impatient(impatient)
+    with pytest.raises(kind, match=says) as failed:
+        cloud.acquire_of(rental)
+    cloud.wire.faults.clear()
+    cloud.provider.release(CLAIM.lease_id, rental.scope)
+    assert cloud.left() == []
+    return failed.value
+
+
+def in_state(**state: str):
+    """The answer to DescribeInstances or DescribeVolumes with another state."""
+
+    def change(answer: Answer) -> None:
+        for held in answer.get("Reservations", []):
+            for instance in held["Instances"]:
+                instance["State"] = {"Name": state["name"]}
+                if "code" in state:
+                    instance["StateReason"] = {"Code": state["code"], "Message": state["why"]}
+        for volume in answer.get("Volumes", []):
+            volume["State"] = state["name"]
+
+    return changed(change)
+
+
+# What is made
+
+
+def test_a_volume_is_rented_attached_found_and_read_back(cloud: Cloud) -> None:
+    acquired = cloud.acquire()
+    (instance,) = cloud.live()
+    data = next(v for v in cloud.volumes() if v["Size"] == 20)
+    serial = data["VolumeId"].replace("-", "")
+    assert acquired.address == instance["PublicIpAddress"]
+    assert acquired.identities == (acquired.identity,) == (serial,)
+    assert acquired.size_bytes == 20 * GIB
+    assert acquired.device == acquired.devices[0]
+    assert acquired.directory is None
+    assert acquired.emulated
+    assert acquired.facts["instance_id"] == instance["InstanceId"]
+    assert acquired.facts["zone_id"].startswith("use1-az")
+    assert acquired.facts["hypervisor"] == "nitro"
+    assert acquired.facts["image"] == instance["ImageId"]
+    assert acquired.facts["ebs"]["baseline_mb_per_s"] == 195.3125
+    (volume,) = acquired.facts["volumes"]
+    assert (volume["type"], volume["size_gib"], volume["attached_as"]) == ("gp2", 20, "/dev/sdf")
+    assert cloud.guest.closed == 1
+
+
+def test_everything_is_tagged_in_the_call_that_makes_it(cloud: Cloud) -> None:
+    cloud.acquire()
+    assert not cloud.wire.requests("CreateTags")
+    for operation in MAKES:
+        (request,) = cloud.wire.requests(operation)
+        for tagged in request["TagSpecifications"]:
+            tags = {tag["Key"]: tag["Value"] for tag in tagged["Tags"]}
+            assert tags["diskbench-lease"] == CLAIM.lease_id
+            assert tags["diskbench-expires"] == "4000000000"
+
+
+def test_the_machine_takes_its_disks_along_when_it_ends(cloud: Cloud) -> None:
+    cloud.acquire()
+    (instance,) = cloud.live()
+    cloud.client().terminate_instances(InstanceIds=[instance["InstanceId"]])
+    assert cloud.volumes() == []
+
+
+def test_the_machine_is_launched_as_it_should_be(cloud: Cloud) -> None:
+    cloud.acquire()
+    (launch,) = cloud.wire.requests("RunInstances")
+    assert launch["InstanceInitiatedShutdownBehavior"] == "terminate"
+    assert launch["MetadataOptions"]["HttpTokens"] == "required"
+    assert launch["EbsOptimized"] is True
+    assert len(launch["ClientToken"]) == 36
+    sent = base64.b64decode(launch["UserData"]).decode()
+    assert sent.startswith("#cloud-config")
+    assert "OPENSSH PRIVATE KEY" in sent, "its host key"
+    assert launch["NetworkInterfaces"][0]["AssociatePublicIpAddress"] is True
+
+
+def test_only_the_callers_network_gets_in(cloud: Cloud) -> None:
+    cloud.acquire()
+    groups = cloud.client().describe_security_groups()["SecurityGroups"]
+    (ours,) = [g for g in groups if g["GroupName"] == f"diskbench-{CLAIM.lease_id}-group"]
+    (rule,) = ours["IpPermissions"]
+    assert [r["CidrIp"] for r in rule["IpRanges"]] == ["127.0.0.0/8"]
+    assert (rule["FromPort"], rule["ToPort"]) == (22, 22)
+
+
+def test_keys_lie_where_only_their_owner_reads_them_and_go_with_the_lease(cloud: Cloud) -> None:
+    rental = cloud.resolve()
+    acquired = cloud.acquire_of(rental)
+    assert acquired.ssh is not None
+    identity = Path(acquired.ssh.identity_file)
+    assert identity.parent.name == CLAIM.lease_id
+    assert identity.parent.stat().st_mode & 0o777 == 0o700
+    for file in identity.parent.iterdir():
+        assert file.stat().st_mode & 0o777 == 0o600, file
+    cloud.provider.release(CLAIM.lease_id, rental.scope)
+    assert not identity.parent.exists()
+
+
+def test_no_key_is_told_to_anybody(cloud: Cloud) -> None:
+    acquired = cloud.acquire()
+    told = acquired.model_dump_json() + "".join(cloud.watch.notes)
+    assert "PRIVATE" not in told
+    assert "cloud-config" not in told
+
+
+def test_what_happens_is_told_as_it_happens(cloud: Cloud) -> None:
+    cloud.acquire()
+    told = "\n".join(cloud.watch.notes)
+    for text in ("is starting: c6in.large in us-east-1a", "is being made: gp2", "answers at",
+                 "is attached as /dev/sdf"):  # fmt: skip
+        assert text in told
+
+
+def test_acquired_twice_is_acquired_once(cloud: Cloud) -> None:
+    rental = cloud.resolve()
+    first = cloud.acquire_of(rental)
+    assert cloud.acquire_of(rental) == first
+    assert len(cloud.live()) == 1
+    assert len(cloud.volumes()) == 2
+    for operation in (*MAKES, "AttachVolume"):
+        assert len(cloud.wire.requests(operation)) == 1, operation
+
+
+@pytest.mark.parametrize(
+    "operation", ["CreateSecurityGroup", "RunInstances", "CreateVolume", "AttachVolume"]
+)
+def test_a_try_that_was_cut_off_is_taken_up_where_it_stood(cloud: Cloud, operation: str) -> None:
+    rental = cloud.resolve()
+    cloud.wire.spoil(operation, ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        cloud.acquire_of(rental)
+    cloud.acquire_of(rental)
+    assert len(cloud.live()) == 1
+    assert len(cloud.volumes()) == 2
+
+
+def test_a_machine_that_ended_before_is_replaced_under_another_token(cloud: Cloud) -> None:
+    rental = cloud.resolve()
+    first = cloud.acquire_of(rental)
+    cloud.client().terminate_instances(InstanceIds=[first.facts["instance_id"]])
+    cloud.guest.before = None
+    second = cloud.acquire_of(rental)
+    assert second.facts["instance_id"] != first.facts["instance_id"]
+    one, two = cloud.wire.requests("RunInstances")
+    assert one["ClientToken"] != two["ClientToken"]
+
+
+def test_group_and_subnet_of_the_user_are_neither_made_nor_deleted(cloud: Cloud) -> None:
+    ec2 = cloud.client()
+    group = ec2.describe_security_groups()["SecurityGroups"][0]["GroupId"]
+    subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
+    rental = cloud.resolve(security_group=group, subnet=subnet)
+    cloud.acquire_of(rental)
+    (launch,) = cloud.wire.requests("RunInstances")
+    assert launch["NetworkInterfaces"][0]["Groups"] == [group]
+    assert launch["NetworkInterfaces"][0]["SubnetId"] == subnet
+    assert "AssociatePublicIpAddress" not in launch["NetworkInterfaces"][0]
+    cloud.provider.release(CLAIM.lease_id, rental.scope)
+    assert not cloud.wire.requests("CreateSecurityGroup")
+    assert not cloud.wire.requests("DeleteSecurityGroup")
+    assert ec2.describe_security_groups(GroupIds=[group])["SecurityGroups"]
+
+
+def test_spot_and_placement_are_asked_for(cloud: Cloud) -> None:
+    cloud.acquire(spot=True, placement="close")
+    (launch,) = cloud.wire.requests("RunInstances")
+    assert launch["InstanceMarketOptions"]["MarketType"] == "spot"
+    assert launch["Placement"] == {"GroupName": "close"}
+
+
+def test_an_emulated_cloud_is_told_how_to_behave(cloud: Cloud) -> None:
+    cloud.acquire(lab=LabSpec(time_scale=60))
+    for operation in ("RunInstances", "CreateVolume"):
+        tagged = cloud.wire.requests(operation)[0]["TagSpecifications"][0]["Tags"]
+        assert {"Key": "diskbench-lab", "Value": "time_scale=60.0"} in tagged
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        RentSpec(disk="standard", size_gib=20),
+        RentSpec(disk="gp2", size_gib=256),
+        RentSpec(disk="io1", size_gib=100, iops=400),
+        RentSpec(disk="io1", size_gib=100, iops=1000),
+        RentSpec(disk="io1", size_gib=100, iops=5000),
+        RentSpec(disk="io2", size_gib=100, iops=5000),
+        RentSpec(disk="gp3", size_gib=100),
+        RentSpec(disk="gp3", size_gib=100, iops=4000, throughput_mib_per_s=250),
+        RentSpec(disk="st1", size_gib=125),
+        RentSpec(disk="sc1", size_gib=125),
+    ],
+    ids=lambda spec: f"{spec.disk}-{spec.size_gib}-{spec.iops}",
+)
+def test_every_disk_type_is_had_as_asked(cloud: Cloud, spec: RentSpec) -> None:
+    acquired = cloud.acquire(spec)
+    (volume,) = acquired.facts["volumes"]
+    assert (volume["type"], volume["size_gib"]) == (spec.disk, spec.size_gib)
+    if spec.iops is not None:
+        assert volume["iops"] == spec.iops
+    assert acquired.size_bytes == (spec.size_gib or 0) * GIB
+
+
+def test_striped_disks_are_all_handed_over(cloud: Cloud) -> None:
+    acquired = cloud.acquire(count=4, stripe=True)
+    assert len(set(acquired.devices)) == len(set(acquired.identities)) == 4
+    assert [v["attached_as"] for v in acquired.facts["volumes"]] == [
+        f"/dev/sd{letter}" for letter in "fghi"
+    ]
+
+
+def test_a_root_disk_is_a_directory_of_the_size_asked_for(cloud: Cloud) -> None:
+    acquired = cloud.acquire(RentSpec(disk="root:gp2", size_gib=50))
+    assert (acquired.directory, acquired.device) == ("/var/tmp", None)
+    assert acquired.size_bytes == 50 * GIB
+    assert not cloud.wire.requests("CreateVolume")
+    (volume,) = acquired.facts["volumes"]
+    assert (volume["type"], volume["size_gib"]) == ("gp2", 50)
+
+
+def test_instance_store_is_found_by_its_model(cloud: Cloud) -> None:
+    cloud.guest.lines.append(
+        f"disk\t/dev/nvme1n1\t259:9\t{75 * 10**9 // 512}\tAWS1\tAWS1\t"
+        "Amazon EC2 NVMe Instance Storage"
+    )
+    acquired = cloud.acquire(RentSpec(disk="instance-store"), instance_type="m5d.large")
+    assert (acquired.device, acquired.identity) == ("/dev/nvme1n1", "AWS1")
+    assert acquired.size_bytes == 75 * 10**9 // 512 * 512
+    assert not cloud.wire.requests("CreateVolume")
+
+
+def test_on_xen_the_disk_is_found_by_its_attach_name(cloud: Cloud) -> None:
+    cloud.guest.xen = True
+    acquired = cloud.acquire(instance_type="c4.large")
+    assert acquired.device == "/dev/xvdf"
+    assert acquired.facts["hypervisor"] == "xen"
+    assert acquired.identity
+    assert "vol" not in acquired.identity
+
+
+# Capacity
+
+
+def test_without_capacity_in_the_first_zone_the_second_is_tried(cloud: Cloud) -> None:
+    cloud.wire.spoil("RunInstances", refusal("InsufficientInstanceCapacity", "none", 500))
+    acquired = cloud.acquire()
+    assert acquired.facts["zone"] == "us-east-1b"
+    assert acquired.facts["volumes"][0]["zone"] == "us-east-1b"
+    assert "no capacity in us-east-1a" in cloud.watch.notes
+    one, two = cloud.wire.requests("RunInstances")
+    assert one["ClientToken"] != two["ClientToken"]
+
+
+def test_without_capacity_for_the_volume_nothing_stays_in_the_first_zone(cloud: Cloud) -> None:
+    cloud.wire.spoil("CreateVolume", refusal("InsufficientVolumeCapacity", "none", 500))
+    acquired = cloud.acquire()
+    assert acquired.facts["zone"] == "us-east-1b"
+    assert {i["Placement"]["AvailabilityZone"] for i in cloud.live()} == {"us-east-1b"}
+    assert {v["AvailabilityZone"] for v in cloud.volumes()} == {"us-east-1b"}
+
+
+def test_capacity_that_ends_while_starting_moves_on_too(cloud: Cloud) -> None:
+    state = {"name": "terminated", "code": "Server.InsufficientInstanceCapacity", "why": "none"}
+    cloud.wire.spoil("DescribeInstances", lambda _, call: call(), lambda _, call: call(),
+                     in_state(**state))  # fmt: skip
+    assert cloud.acquire().facts["zone"] == "us-east-1b"
+
+
+def test_without_capacity_anywhere_every_zone_is_named(cloud: Cloud) -> None:
+    cloud.wire.always("RunInstances", refusal("InsufficientInstanceCapacity", "none", 500))
+    error = fails(cloud, NoCapacity, "no zone of us-east-1 has capacity")
+    for letter in "abcdf":
+        assert f"us-east-1{letter}: " in error.message
+    assert "--region" in error.advice
+
+
+# Calls that are refused
+
+
+def test_a_storm_of_throttling_is_sat_out(cloud: Cloud) -> None:
+    throttled = refusal("RequestLimitExceeded", "slower", 503)
+    for operation in ("RunInstances", "DescribeInstances", "CreateVolume", "AttachVolume"):
+        cloud.wire.spoil(operation, throttled, throttled, throttled)
+    assert cloud.acquire().size_bytes == 20 * GIB
+    assert len(cloud.live()) == 1
+
+
+def test_a_storm_without_end_is_given_up(cloud: Cloud) -> None:
+    cloud.wire.always("CreateVolume", refusal("RequestLimitExceeded", "slower", 503))
+    error = fails(cloud, RentalFailed, "throttles this account's calls", impatient="retry_s")
+    assert "resume" in error.advice
+
+
+def test_an_answer_that_was_lost_makes_nothing_twice(cloud: Cloud) -> None:
+    def lost(_, call):
+        call()
+        raise refusal("Unavailable", "later", 503)
+
+    # Stock moto knows no client tokens: the repeated call finds the group by its name instead.
+    cloud.wire.spoil("ImportKeyPair", lost)
+    cloud.acquire()
+    assert len(cloud.client().describe_key_pairs()["KeyPairs"]) == 1
+
+
+def test_a_quota_is_named_with_where_to_raise_it(cloud: Cloud) -> None:
+    cloud.wire.spoil("RunInstances", refusal("VcpuLimitExceeded", "you have 0 vCPUs"))
+    error = fails(cloud, QuotaExceeded, "vCPUs")
+    assert "Service Quotas > Amazon EC2" in error.advice
+
+
+@pytest.mark.parametrize("operation", ["RunInstances", "CreateVolume", "AttachVolume"])
+def test_a_missing_permission_is_named(cloud: Cloud, operation: str) -> None:
+    cloud.wire.spoil(operation, refusal("UnauthorizedOperation", "no", 403))
+    fails(cloud, AccessDenied, f"may not do ec2:{operation}")
+
+
+def test_credentials_that_expire_in_the_middle_say_how_to_log_in(cloud: Cloud) -> None:
+    cloud.wire.always("DescribeVolumes", refusal("RequestExpired", "expired"))
+    error = fails(cloud, AccessDenied, "does not accept the credentials")
+    assert "aws sso login" in error.advice
+
+
+# Things that never become what they should
+
+
+def test_a_volume_stuck_in_creating_is_given_up(cloud: Cloud) -> None:
+    cloud.wire.always("DescribeVolumes", in_state(name="creating"))
+    fails(
+        cloud,
+        RentalFailed,
+        r"volume vol-\w+ took longer than 0.2 s: creating",
+        impatient="volume_s",
+    )
+
+
+def test_a_volume_that_fails_is_told(cloud: Cloud) -> None:
+    cloud.wire.always("DescribeVolumes", in_state(name="error"))
+    fails(cloud, RentalFailed, r"volume vol-\w+ is error in place of available")
+
+
+def test_a_machine_stuck_in_pending_is_given_up(cloud: Cloud) -> None:
+    cloud.wire.always("DescribeInstances", in_state(name="pending"))
+    fails(
+        cloud,
+        RentalFailed,
+        r"instance i-\w+ took longer than 0.2 s: pending",
+        impatient="instance_s",
+    )
+
+
+def test_a_machine_that_is_not_listed_at_once_is_waited_for(cloud: Cloud) -> None:
+    unknown = refusal("InvalidInstanceID.NotFound", "not yet")
+    cloud.wire.spoil("DescribeInstances", lambda _, call: call(), lambda _, call: call(),
+                     unknown, unknown)  # fmt: skip
+    cloud.acquire()
+
+
+def test_a_machine_that_ends_by_itself_is_told_with_ec2s_reason(cloud: Cloud) -> None:
+    state = {"name": "terminated", "code": "Client.InternalError", "why": "Client error on launch"}
+    cloud.wire.spoil("DescribeInstances", lambda _, call: call(), lambda _, call: call(),
+                     in_state(**state))  # fmt: skip
+    fails(cloud, RentalFailed, r"Client error on launch \(Client.InternalError\)")
+
+
+def test_a_machine_ended_from_outside_while_ssh_is_waited_for_is_told(cloud: Cloud) -> None:
+    cloud.guest.refusals = 10**6
+    state = {"name": "shutting-down", "code": "Client.UserInitiatedShutdown", "why": "by hand"}
+    ok = [lambda _, call: call()] * 5
+    cloud.wire.spoil("DescribeInstances", *ok, in_state(**state))
+    fails(cloud, RentalFailed, "is shutting-down: by hand")
+
+
+def test_a_machine_whose_ssh_never_answers_is_given_up(cloud: Cloud) -> None:
+    cloud.guest.refusals = 10**6
+    fails(
+        cloud,
+        RentalFailed,
+        r"SSH to [\d.]+ took longer than 0.2 s: cannot connect",
+        impatient="ssh_s",
+    )
+
+
+def test_ssh_that_answers_late_is_waited_for(cloud: Cloud) -> None:
+    cloud.guest.refusals = 3
+    cloud.acquire()
+
+
+def test_a_connection_that_breaks_is_made_again(cloud: Cloud) -> None:
+    cloud.guest.broken = 2
+    cloud.acquire()
+
+
+def test_a_machine_that_never_passes_its_checks_is_given_up(cloud: Cloud) -> None:
+    def impaired(answer: Answer) -> None:
+        for status in answer["InstanceStatuses"]:
+            status["InstanceStatus"]["Status"] = "impaired"
+
+    cloud.wire.always("DescribeInstanceStatus", changed(impaired))
+    fails(
+        cloud,
+        RentalFailed,
+        "status checks of .*: EC2 says system ok, instance impaired",
+        impatient="checks_s",
+    )
+
+
+def test_a_machine_that_could_not_be_prepared_says_why(cloud: Cloud) -> None:
+    cloud.guest.boot = "failed apt-get could not reach its mirrors"
+    fails(cloud, RentalFailed, "could not be prepared: apt-get could not reach its mirrors")
+
+
+def test_a_first_boot_without_end_is_given_up(cloud: Cloud) -> None:
+    cloud.guest.boot = "waiting"
+    fails(cloud, RentalFailed, "packages are being installed", impatient="ready_s")
+
+
+def attaching(answer: Answer) -> None:
+    for volume in answer["Volumes"]:
+        for held in volume["Attachments"]:
+            held["State"] = "attaching"
+
+
+def test_an_attachment_that_answers_late_is_waited_for(cloud: Cloud) -> None:
+    through = [lambda _, call: call()] * 4
+    cloud.wire.spoil("DescribeVolumes", *through, changed(attaching), changed(attaching))
+    cloud.acquire()
+    assert len(cloud.wire.requests("AttachVolume")) == 1
+
+
+def test_an_attachment_that_never_comes_is_given_up(cloud: Cloud) -> None:
+    cloud.wire.always("DescribeVolumes", changed(attaching))
+    fails(
+        cloud,
+        RentalFailed,
+        r"volume vol-\w+ took longer than 0.2 s: attaching",
+        impatient="attach_s",
+    )
+
+
+def test_a_disk_that_never_shows_in_the_guest_is_given_up(cloud: Cloud) -> None:
+    cloud.guest.lies = lambda _: ROOT
+    fails(cloud, RentalFailed, "not seen in the guest yet", impatient="appear_s")
+
+
+def test_a_disk_of_another_size_is_never_handed_over(cloud: Cloud) -> None:
+    cloud.guest.lies = lambda text: text.replace(f"\t{20 * GIB // 512}\t", "\t4096\t")
+    fails(cloud, RentalFailed, "has 2,097,152 bytes")
+
+
+def test_a_disk_that_was_there_before_is_never_handed_over(cloud: Cloud) -> None:
+    rental = cloud.resolve()
+    acquired = cloud.acquire_of(rental)
+    cloud.guest.before = (
+        f"disk\t{acquired.device}\t9:9\t1\t{acquired.identity}\t{acquired.identity}\tx"
+    )
+    with pytest.raises(RentalFailed, match="was there before"):
+        cloud.acquire_of(rental)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("VolumeType", "gp3", r"type of volume vol-\w+ is gp3, asked for was gp2"),
+        ("Size", 21, r"size in GiB of volume vol-\w+ is 21, asked for was 20"),
+        ("MultiAttachEnabled", True, r"multi-attach of volume vol-\w+ is on, asked for was off"),
+    ],
+)
+def test_a_volume_other_than_asked_for_fails_the_run(
+    cloud: Cloud, field: str, value: object, says: str
+) -> None:
+    def other(answer: Answer) -> None:
+        if cloud.wire.calls[-2][0] == "DescribeInstanceTypes":  # that is how reading back begins
+            answer["Volumes"][0][field] = value
+
+    rental = cloud.resolve()
+    cloud.acquire_of(rental)
+    cloud.wire.always("DescribeVolumes", changed(other))
+    with pytest.raises(RentalFailed, match=says):
+        cloud.acquire_of(rental)
+
+
+def test_a_machine_other_than_asked_for_fails_the_run(cloud: Cloud) -> None:
+    def other(answer: Answer) -> None:
+        for held in answer["Reservations"]:
+            for instance in held["Instances"]:
+                instance["InstanceType"] = "c6i.large"
+                instance["MetadataOptions"]["HttpTokens"] = "optional"
+
+    cloud.wire.always("DescribeInstances", changed(other))
+    error = fails(cloud, RentalFailed, "is c6i.large, asked for was c6in.large")
+    assert "is optional, asked for was required" in error.message
+
+
+def test_limits_that_changed_since_they_were_looked_up_fail_the_run(cloud: Cloud) -> None:
+    def slower(answer: Answer) -> None:
+        answer["InstanceTypes"][0]["EbsInfo"]["EbsOptimizedInfo"]["BaselineIops"] = 100
+
+    rental = cloud.resolve()
+    cloud.wire.always("DescribeInstanceTypes", changed(slower))
+    with pytest.raises(
+        RentalFailed, match=r"baseline_iops of c6in.large is 100.0, asked for was 6250.0"
+    ):
+        cloud.acquire_of(rental)
+
+
+# Being stopped
+
+
+@pytest.mark.parametrize("moment", ["is starting", "is being made", "answers at", "is attached"])
+def test_whoever_stops_it_waits_for_nothing(cloud: Cloud, moment: str) -> None:
+    cloud.watch.stop_at = moment
+    fails(cloud, Interrupted, "stopped while waiting for AWS")
+
+
+def test_keys_of_another_account_are_refused(cloud: Cloud) -> None:
+    rental = cloud.resolve()
+    other = rental.scope.model_copy(update={"account": "999999999999"})
+    with pytest.raises(AccessDenied, match=r"123456789012.*999999999999"):
+        cloud.acquire_of(rental.model_copy(update={"scope": other}))
+    assert cloud.left() == []

@@ -1,0 +1,254 @@
+"""Giving back on AWS: everything of the lease and nothing else, tried to the end."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from tests.unit.providers.aws.rig import CLAIM, QUICK, Answer, Cloud, changed, refusal
+
+from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed, RentalFailed
+from diskbench.model.rental import Claim, Scope
+from diskbench.providers.aws import requests
+from diskbench.providers.aws.provider import AWSProvider
+
+pytestmark = pytest.mark.slow  # each rents: some thirty calls, and an `ssh -G`
+
+OTHER = Claim(lease_id="01jother", expires_at=5e9, owner="you@there", version="0.1.0")
+
+
+def scope(cloud: Cloud, **more: str | None) -> Scope:
+    given = {"account": "123456789012", "region": "us-east-1", "endpoint": cloud.url, **more}
+    return Scope(provider="aws", **given)
+
+
+def release(cloud: Cloud, lease_id: str = CLAIM.lease_id) -> None:
+    cloud.provider.release(lease_id, scope(cloud))
+
+
+def tagged(resource: str, claim: Claim = CLAIM) -> list[dict[str, object]]:
+    return [{"ResourceType": resource, "Tags": requests.tags(claim, "stray")}]
+
+
+def stray_volume(cloud: Cloud, claim: Claim = CLAIM) -> str:
+    """A volume of the lease that `acquire` never made."""
+    made = cloud.client().create_volume(
+        AvailabilityZone="us-east-1d", Size=7, TagSpecifications=tagged("volume", claim)
+    )
+    return str(made["VolumeId"])
+
+
+def test_everything_is_given_back_in_the_order_of_dependence(cloud: Cloud) -> None:
+    cloud.acquire()
+    cloud.wire.calls.clear()
+    release(cloud)
+    assert cloud.left() == []
+    changing = [n for n, _ in cloud.wire.calls if n.startswith(("Terminate", "Delete"))]
+    assert list(dict.fromkeys(changing)) == [
+        "TerminateInstances", "DeleteVolume", "DeleteSecurityGroup", "DeleteKeyPair",
+    ]  # fmt: skip
+
+
+def test_given_back_twice_is_as_once_and_nothing_there_is_as_well(cloud: Cloud) -> None:
+    release(cloud)
+    cloud.acquire()
+    release(cloud)
+    release(cloud)
+    assert cloud.left() == []
+
+
+def test_only_the_lease_is_given_back(cloud: Cloud) -> None:
+    rental = cloud.resolve()
+    cloud.acquire_of(rental)
+    mine = cloud.client().create_volume(AvailabilityZone="us-east-1a", Size=1)["VolumeId"]
+    stray = stray_volume(cloud, OTHER)
+    release(cloud)
+    assert {v["VolumeId"] for v in cloud.volumes()} == {mine, stray}
+
+
+def test_what_acquire_never_made_is_found_by_its_tag(cloud: Cloud) -> None:
+    stray_volume(cloud)
+    ec2 = cloud.client()
+    ec2.create_security_group(
+        GroupName="stray", Description="stray", TagSpecifications=tagged("security-group")
+    )
+    release(cloud)
+    assert cloud.left() == []
+
+
+def test_what_acquire_adds_meanwhile_goes_too(cloud: Cloud) -> None:
+    cloud.acquire()
+
+    def late(_, call):
+        answer = call()
+        stray_volume(cloud)
+        return answer
+
+    cloud.wire.spoil("TerminateInstances", late)
+    release(cloud)
+    assert cloud.left() == []
+
+
+def test_released_in_the_middle_acquire_ends_and_leaves_nothing(cloud: Cloud) -> None:
+    rental = cloud.resolve()
+    cloud.guest.refusals = 10**9
+    failed: list[BaseException] = []
+
+    def rent() -> None:
+        try:
+            cloud.acquire_of(rental)
+        except RentalFailed as error:
+            failed.append(error)
+
+    renting = threading.Thread(target=rent)
+    renting.start()
+    while not any("SSH to" in note for note in cloud.watch.notes):
+        renting.join(0.01)
+        assert renting.is_alive()
+    AWSProvider(QUICK).release(CLAIM.lease_id, rental.scope)
+    renting.join(60)
+    assert "is terminated: " in str(failed[0])
+    assert cloud.left() == []
+
+
+@pytest.mark.parametrize("code", ["VolumeInUse", "IncorrectState"])
+def test_what_still_hangs_on_something_is_tried_again(cloud: Cloud, code: str) -> None:
+    stray_volume(cloud)
+    cloud.wire.spoil("DeleteVolume", refusal(code, "in use"), refusal(code, "in use"))
+    release(cloud)
+    assert cloud.left() == []
+
+
+def test_a_group_that_is_still_in_use_is_tried_again(cloud: Cloud) -> None:
+    cloud.acquire()
+    cloud.wire.spoil("DeleteSecurityGroup", refusal("DependencyViolation", "has an interface"))
+    release(cloud)
+    assert cloud.left() == []
+
+
+def test_what_is_gone_already_is_as_well(cloud: Cloud) -> None:
+    volume = stray_volume(cloud)
+
+    def first(_, call):
+        cloud.client().delete_volume(VolumeId=volume)
+        return call()
+
+    cloud.wire.spoil("DeleteVolume", first)
+    release(cloud)
+    assert cloud.left() == []
+
+
+def test_everything_is_tried_and_all_that_is_left_is_named_once(cloud: Cloud) -> None:
+    cloud.acquire()
+    stray = stray_volume(cloud)
+    cloud.impatient("delete_s")
+    cloud.wire.always("DeleteVolume", refusal("UnauthorizedOperation", "no", 403))
+    cloud.wire.always("DeleteSecurityGroup", refusal("DependencyViolation", "in use"))
+    with pytest.raises(ReleaseFailed) as failed:
+        release(cloud)
+    assert failed.value.exit_code == 3
+    assert f"volume {stray} (these AWS credentials may not do ec2:DeleteVolume" in str(failed.value)
+    assert "security-group sg-" in failed.value.message
+    assert "us-east-1" in failed.value.message
+    assert f"diskbench gc {CLAIM.lease_id}" in failed.value.advice
+    assert cloud.live() == []
+    assert cloud.client().describe_key_pairs()["KeyPairs"] == [], "tried to the end"
+
+
+def test_a_machine_that_will_not_end_is_named(cloud: Cloud) -> None:
+    cloud.acquire()
+    cloud.impatient("terminate_s", "delete_s")
+    cloud.wire.spoil("TerminateInstances", lambda *_: {})
+    with pytest.raises(ReleaseFailed, match=r"instance i-\w+ \(.*took longer than 0.2 s: running"):
+        release(cloud)
+
+
+def test_what_cannot_be_listed_is_not_taken_for_given_back(cloud: Cloud) -> None:
+    cloud.acquire()
+    cloud.wire.always("DescribeVolumes", refusal("ExpiredToken", "expired"))
+    with pytest.raises(ReleaseFailed, match="could not be listed") as failed:
+        release(cloud)
+    assert "aws sso login" in failed.value.advice
+
+
+def test_another_account_is_not_taken_for_an_empty_one(cloud: Cloud) -> None:
+    elsewhere = scope(cloud, account="work@999999999999")
+    with pytest.raises(ReleaseFailed):
+        cloud.provider.release(CLAIM.lease_id, elsewhere)
+    with pytest.raises(AccessDenied, match="of account 123456789012"):
+        cloud.provider.found(scope(cloud, account="999999999999"))
+
+
+def test_a_throttled_release_goes_on(cloud: Cloud) -> None:
+    cloud.acquire()
+    throttled = refusal("RequestLimitExceeded", "slower", 503)
+    for operation in ("TerminateInstances", "DescribeInstances", "DeleteKeyPair"):
+        cloud.wire.spoil(operation, throttled, throttled)
+    release(cloud)
+    assert cloud.left() == []
+
+
+# Listing
+
+
+def test_every_lease_is_found_with_all_that_it_holds(cloud: Cloud) -> None:
+    cloud.acquire()
+    stray = stray_volume(cloud, OTHER)
+    ours, theirs = cloud.provider.found(scope(cloud))
+    assert (ours.lease_id, ours.expires_at) == (CLAIM.lease_id, CLAIM.expires_at)
+    kinds = sorted(name.partition(" ")[0] for name in ours.resources)
+    assert kinds == ["instance", "key-pair", "security-group", "volume", "volume"]
+    assert (theirs.lease_id, theirs.resources) == (OTHER.lease_id, (f"volume {stray}",))
+
+
+def test_without_a_region_every_region_is_looked_through(cloud: Cloud) -> None:
+    for region in ("us-east-1", "eu-central-1"):
+        cloud.client(region=region).create_volume(
+            AvailabilityZone=f"{region}a", Size=1, TagSpecifications=tagged("volume")
+        )
+
+    def two(answer: Answer) -> None:
+        answer["Regions"] = [{"RegionName": "eu-central-1"}, {"RegionName": "us-east-1"}]
+
+    cloud.wire.always("DescribeRegions", changed(two))
+    anywhere = scope(cloud, region=None)
+    assert [f.scope.region for f in cloud.provider.found(anywhere)] == ["eu-central-1", "us-east-1"]
+    cloud.provider.release(CLAIM.lease_id, anywhere)
+    assert cloud.provider.found(anywhere) == []
+
+
+def test_a_tag_that_is_no_lease_releases_and_removes_nothing(cloud: Cloud, tmp_path) -> None:
+    """Whoever can tag a volume must not choose a directory that is removed."""
+    precious = tmp_path / "data" / "diskbench" / "precious"
+    precious.mkdir(parents=True)
+    with pytest.raises((InvalidValue, ReleaseFailed), match="no lease of diskbench"):
+        release(cloud, "../precious")
+    assert precious.exists()
+
+
+# Whether the machine is still there
+
+
+def test_a_machine_that_runs_is_not_gone(cloud: Cloud) -> None:
+    cloud.acquire()
+    assert cloud.provider.gone(CLAIM.lease_id, scope(cloud)) is None
+
+
+def test_a_machine_that_was_ended_is_gone_with_its_reason(cloud: Cloud) -> None:
+    acquired = cloud.acquire()
+    instance = acquired.facts["instance_id"]
+    cloud.client().terminate_instances(InstanceIds=[instance])
+    told = cloud.provider.gone(CLAIM.lease_id, scope(cloud))
+    assert told is not None
+    assert told.startswith(f"{instance} is terminated: Client.UserInitiatedShutdown")
+
+
+def test_a_lease_without_a_machine_is_gone(cloud: Cloud) -> None:
+    told = cloud.provider.gone(CLAIM.lease_id, scope(cloud))
+    assert told == f"EC2 lists no instance of lease {CLAIM.lease_id}"
+
+
+def test_what_aws_does_not_answer_gives_no_machine_up(cloud: Cloud) -> None:
+    cloud.acquire()
+    cloud.wire.always("DescribeInstances", refusal("ExpiredToken", "expired"))
+    assert cloud.provider.gone(CLAIM.lease_id, scope(cloud)) is None

@@ -244,6 +244,42 @@ def test_what_cannot_be_rented_ends_the_run_with_its_reason_and_leaves_nothing(
     assert rented(user) == []
 
 
+def test_ctrl_c_while_renting_gives_back_what_was_made(user, profile):
+    plan_fault(user, "disk", "fake-1a", "stuck")
+    process = user.start("run", *FAKE, "--profile", profile(1))
+    read_until(process, "disk: creating")
+    assert rented(user) != []
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert the_run(user)["state"] == "interrupted"
+    assert rented(user) == []
+
+
+def test_cancelled_from_elsewhere_while_renting_it_gives_back_what_was_made(user, profile):
+    plan_fault(user, "disk", "fake-1a", "stuck")
+    process = user.start("run", *FAKE, "--profile", profile(1))
+    read_until(process, "disk: creating")
+    assert user.run("cancel", the_run(user)["run_id"]).returncode == 0
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert rented(user) == []
+
+
+def test_killed_while_renting_it_finds_what_it_made_and_makes_the_rest(user, profile):
+    plan_fault(user, "disk", "fake-1a", "stuck")
+    process = user.start("run", *FAKE, "--profile", profile(1))
+    read_until(process, "disk: creating")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    before = set(rented(user))
+    assert before
+    plan_fault(user, "disk", "fake-1a", None)
+    done = user.run("resume")
+    assert done.returncode == 0, done.stderr
+    assert the_run(user)["state"] == "done"
+
+
 def test_what_cannot_be_given_back_ends_with_3_and_is_kept_for_gc(user, profile):
     plan_fault(user, "release", "fake-1a", "access")
     done = user.run("run", *FAKE, "--profile", profile(1))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,8 @@ ZONES = ("fake-1a", "fake-1b")
 DISKS = ("plain",)
 _KINDS = ("network", "machine", "disk")
 """What a lease consists of, in the order in which it is made; given back the other way round."""
+STUCK = "stuck"
+_STUCK_S, _LOOK_S = 120.0, 0.05
 _FAULTS: dict[str, tuple[type[DiskbenchError], str, str]] = {
     "capacity": (NoCapacity, "no machine is free", "try another zone"),
     "quota": (QuotaExceeded, "the quota of 0 machines is used up", "have it raised"),
@@ -97,6 +100,7 @@ class FakeProvider:
             if watch.stopping():
                 raise Interrupted("stopped while renting")
             _raise_fault(kind, zone)
+            _wait_while_stuck(kind, zone, watch)
             self._make(claim, kind, zone)
             watch.note(f"{kind} {_resource(claim.lease_id, kind).name} is there")
         disk = _resource(claim.lease_id, "disk") / "data"
@@ -157,7 +161,10 @@ class FakeProvider:
 
 
 def plan_fault(kind: str, zone: str, fault: str | None) -> None:
-    """Let making a `kind` of resource (or `release`) in `zone` fail from now on, or no more."""
+    """Let making a `kind` of resource (or `release`) in `zone` fail from now on, or no more.
+
+    `fault` is capacity, quota, access, broken, or stuck.
+    """
     file = _place() / "faults.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     faults = _faults()
@@ -167,9 +174,24 @@ def plan_fault(kind: str, zone: str, fault: str | None) -> None:
 
 def _raise_fault(kind: str, zone: str) -> None:
     name = _faults().get(f"{kind}/{zone}")
-    if name is not None:
+    if name is not None and name != STUCK:
         kind_of_error, message, advice = _FAULTS[name]
         raise kind_of_error(message, advice=advice)
+
+
+def _wait_while_stuck(kind: str, zone: str, watch: RentWatch) -> None:
+    """A resource that stays in `creating` for as long as its fault is planned."""
+    told = False
+    deadline = time.monotonic() + _STUCK_S
+    while _faults().get(f"{kind}/{zone}") == STUCK:
+        if not told:
+            watch.note(f"{kind}: creating")
+            told = True
+        if watch.stopping():
+            raise Interrupted("stopped while renting")
+        if time.monotonic() > deadline:
+            raise RentalFailed(f"{kind} took longer than {_STUCK_S:g} s: creating")
+        time.sleep(_LOOK_S)
 
 
 def _faults() -> dict[str, str]:

@@ -5,6 +5,7 @@ Codes: Amazon EC2 API Reference, "Error codes for the Amazon EC2 API" (as stored
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from diskbench.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -230,6 +231,15 @@ def _of_sdk(error: BotoCoreError, action: str, profile: str | None) -> Diskbench
     if isinstance(error, sdk.ConfigParseError | sdk.ConfigNotFound):
         return HostUnavailable(f"the AWS configuration cannot be read: {why}", advice="correct it")
     return InvalidValue(f"the AWS SDK refuses {action}: {why}", advice="correct what it names")
+
+
+@contextlib.contextmanager
+def while_looking() -> Iterator[None]:
+    """An AWS that does not answer is the user's environment, as long as nothing is rented."""
+    try:
+        yield
+    except Throttled as error:
+        raise HostUnavailable(error.message, advice=error.advice) from error
 
 
 def no_region() -> InvalidValue:

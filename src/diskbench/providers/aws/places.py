@@ -19,10 +19,18 @@ def lease_directory(lease_id: str) -> Path:
     Raises InvalidValue for an id that is no plain name: ids are read back from tags, which others
     can write, and the directory is removed.
     """
-    from platformdirs import user_data_path
-
     if not _LEASE.fullmatch(lease_id):
         raise InvalidValue(
             f"{lease_id!r} is no lease of diskbench", advice="look at who set that tag"
         )
-    return user_data_path("diskbench") / "leases" / lease_id
+    return _base() / "leases" / lease_id
+
+
+def _base() -> Path:
+    """The user's data directory, unless ssh would stumble over a blank in it, as on macOS."""
+    from pathlib import Path
+
+    from platformdirs import user_data_path
+
+    usual = user_data_path("diskbench")
+    return Path.home() / ".diskbench" if re.search(r"\s", str(usual)) else usual

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError
 from diskbench.providers.aws.caller import caller_cidr
 from diskbench.providers.aws.edge import open_aws, open_scope
+from diskbench.providers.aws.errors import while_looking
 from diskbench.providers.aws.inventory import inventory, why_ended
 from diskbench.providers.aws.offer import rental
 from diskbench.providers.aws.places import lease_directory
@@ -53,7 +54,8 @@ class AWSProvider:
         asked = wanted(spec)
         assert spec is not None, "wanted() refuses a cell that rents nothing"
         aws = open_aws(spec.account, _region(spec.region, spec.zone), spec.endpoint_url)
-        details = look_up(aws, spec, asked, self.timing, self.ask_caller)
+        with while_looking():
+            details = look_up(aws, spec, asked, self.timing.looking(), self.ask_caller)
         return rental(spec, details, aws.emulated_endpoint())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
@@ -92,12 +94,14 @@ class AWSProvider:
         """See ports.Renter.found."""
         from diskbench.providers.aws.sweep import found
 
-        return found(scope, self.timing)
+        with while_looking():
+            return found(scope, self.timing.looking())
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. What AWS does not answer is no reason to give up a machine."""
         with contextlib.suppress(DiskbenchError):
-            ec2 = open_scope(scope, self.timing).edge("ec2", self.timing)
+            timing = self.timing.looking()
+            ec2 = open_scope(scope, timing).edge("ec2", timing)
             there = inventory(ec2, lease_id)
             going = [i for i in there.live if i["State"]["Name"] in {"pending", "running"}]
             if going:

@@ -100,11 +100,7 @@ def _key_pair(order: Order, there: Inventory) -> None:
 
 def _security_group(order: Order, there: Inventory) -> str:
     """The lease's own group, open to one network."""
-    if there.groups:
-        group = str(there.groups[0]["GroupId"])
-    else:
-        request = requests.create_security_group(order.claim, order.details.places[0].vpc)
-        group = str(order.ec2.call("create_security_group", request)["GroupId"])
+    group = str(there.groups[0]["GroupId"]) if there.groups else _new_group(order)
     cidr = order.details.ssh_cidr
     assert cidr is not None, "resolve refuses a rental without a group and without a network"
     with _made_before("InvalidPermission.Duplicate"):
@@ -115,6 +111,26 @@ def _security_group(order: Order, there: Inventory) -> str:
             f"security-group {group}", order.timing.volume_s, order.timing, order.watch,
         )  # fmt: skip
     return group
+
+
+def _new_group(order: Order) -> str:
+    """The id of the lease's group, made now, or made by a call whose answer was lost."""
+    vpc = order.details.places[0].vpc
+    request = requests.create_security_group(order.claim, vpc)
+    try:
+        return str(order.ec2.call("create_security_group", request)["GroupId"])
+    except DiskbenchError as error:
+        if error_code(error) != "InvalidGroup.Duplicate":
+            raise
+    named = {"group-name": request["GroupName"], "vpc-id": vpc}
+    filters = [{"Name": name, "Values": [value]} for name, value in named.items()]
+
+    def ask() -> str | Still:
+        found = order.ec2.listed("describe_security_groups", "SecurityGroups", {"Filters": filters})
+        return str(found[0]["GroupId"]) if found else Still("not listed yet")
+
+    what = f"security-group {request['GroupName']}"
+    return until(ask, what, order.timing.volume_s, order.timing, order.watch)
 
 
 def _when_listed(order: Order, operation: str, request: requests.Request) -> bool | Still:

@@ -1,6 +1,7 @@
 """Stock moto over HTTP, with a guest that shows what is attached, and calls that can be spoilt."""
 
 import functools
+import socket
 from collections.abc import Iterator
 
 import boto3
@@ -56,3 +57,11 @@ def cloud(moto_url, wire, nobody, monkeypatch, session_of) -> Cloud:  # noqa: AR
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     return Cloud(moto_url, wire)
+
+
+@pytest.fixture
+def unused_port() -> Iterator[int]:
+    """A port that is taken and refuses: bound, and nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]

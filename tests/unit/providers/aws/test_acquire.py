@@ -335,15 +335,20 @@ def test_a_storm_without_end_is_given_up(cloud: Cloud) -> None:
     assert "resume" in error.advice
 
 
-def test_an_answer_that_was_lost_makes_nothing_twice(cloud: Cloud) -> None:
+@pytest.mark.parametrize("operation", ["ImportKeyPair", "CreateSecurityGroup", "AttachVolume"])
+def test_an_answer_that_was_lost_makes_nothing_twice(cloud: Cloud, operation: str) -> None:
+    """What has no client token; stock moto knows none of those that there are."""
+
     def lost(_, call):
         call()
         raise refusal("Unavailable", "later", 503)
 
-    # Stock moto knows no client tokens: the repeated call finds the group by its name instead.
-    cloud.wire.spoil("ImportKeyPair", lost)
-    cloud.acquire()
+    rental = cloud.resolve()
+    cloud.wire.spoil(operation, lost)
+    cloud.acquire_of(rental)
     assert len(cloud.client().describe_key_pairs()["KeyPairs"]) == 1
+    cloud.provider.release(CLAIM.lease_id, rental.scope)
+    assert cloud.left() == []
 
 
 def test_a_quota_is_named_with_where_to_raise_it(cloud: Cloud) -> None:

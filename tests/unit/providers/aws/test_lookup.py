@@ -283,6 +283,16 @@ def test_a_missing_permission_is_named(cloud: Cloud) -> None:
         cloud.resolve()
 
 
+def test_an_endpoint_where_nobody_answers_is_not_waited_for_long(
+    cloud: Cloud, unused_port: int
+) -> None:
+    cloud.impatient("look_s")
+    nobody = f"http://127.0.0.1:{unused_port}"
+    with pytest.raises(HostUnavailable, match=nobody) as refused:
+        cloud.provider.resolve(cell(endpoint_url=nobody))
+    assert "--endpoint-url" in refused.value.advice
+
+
 def test_without_the_sdk_it_is_said_how_to_get_it(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(HostUnavailable) as refused:

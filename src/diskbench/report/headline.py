@@ -75,18 +75,18 @@ def _of_pool(told: Promised, pool: Pool, rows: Sequence[Measurement]) -> str:
     base = format_iops(allowance.baseline)
     if last is None:
         peak = max(step.rate for step in steps)
-        return f"burst {format_iops(peak)} IOPS; baseline not measured, promised {base}"
+        return f"burst {format_iops(peak)}; baseline not measured, promised {base} IOPS"
     mixed, after = steps[last], steps[last + 1 :]
     is_burst = mixed.rate >= _NEARLY * allowance.ceiling
     before = steps[: last + is_burst]
     parts = []
     if before:
-        parts.append(f"burst {format_iops(max(step.rate for step in before))} IOPS")
+        parts.append(f"burst {format_iops(max(step.rate for step in before))}")
     ran_out = f"the credit ran out in {mixed.name}"
     parts.append(ran_out if is_burst else f"{ran_out}, whose figures mix both")
     if after:
-        parts.append(f"baseline at most {format_iops(max(step.rate for step in after))} IOPS")
-    return "; ".join([*parts, f"promised {base}"])
+        parts.append(f"baseline at most {format_iops(max(step.rate for step in after))}")
+    return "; ".join([*parts, f"promised {base} IOPS"])
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,9 @@ def rented(user: Cli) -> list[str]:
     """What is there of the user's leases, looked at behind diskbench's back."""
     lab, fake = (Path(user.extra_env[name]) for name in (LAB_DIR, FAKE_DIR))
     found = [*lab.glob("*/*"), *(fake / "resources").glob("*")]
+    # The fake's machine is this one, and a trial's files on it are named after the trial.
+    for run in user.json("results", "list")["runs"]:
+        found += Path("/var/tmp").glob(f"diskbench-{run['trial_id']}")
     loops = subprocess.run(["losetup", "-l", "-n", "-O", "BACK-FILE"], capture_output=True)
     return [str(p) for p in found] + [
         line for line in loops.stdout.decode().splitlines() if line.startswith(str(lab))

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import getpass
 import socket
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
+from diskbench.engine.absence import Absence
 from diskbench.engine.execute import TrialReport, keep_timing
 from diskbench.engine.lease import release
+from diskbench.engine.patience import patiently
 from diskbench.engine.session import host_at
 from diskbench.errors import DiskbenchError, Interrupted, ProfileError, ReleaseFailed
 from diskbench.model.outcome import Problem, RunEnd, TrialEnd, problem_of
@@ -98,7 +101,11 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
     host = host_at(acquired.address, acquired.ssh.config if acquired.ssh else None)
     try:
         with session.timing.span("connect and look", draft.trial_id):
-            plan = _look(draft, profile, acquired, host)
+            plan = patiently(
+                lambda: _look(draft, profile, acquired, host),
+                onlooker.asked,
+                Absence(draft, renter, onlooker.note).noted_or_raise,
+            )
     except BaseException:
         host.close()
         raise
@@ -200,6 +207,11 @@ class Onlooker:
         self._session, self._trial_id, self._stop, self._note = session, trial_id, stop, note
         self._asked_at = time.monotonic()
 
+    @property
+    def asked(self) -> threading.Event:
+        """What is set when this trial should stop."""
+        return self._stop.of(self._trial_id)
+
     def note(self, text: str) -> None:
         """See ports.RentWatch.note."""
         self._note(self._trial_id, text)
@@ -208,7 +220,7 @@ class Onlooker:
         """See ports.RentWatch.stopping; somebody may have typed `diskbench cancel`."""
         from diskbench.store.claims import cancel_requested
 
-        asked = self._stop.of(self._trial_id)
+        asked = self.asked
         if not asked.is_set() and time.monotonic() - self._asked_at > _ASK_EVERY_S:
             self._asked_at = time.monotonic()
             if cancel_requested(self._session.database, self._trial_id):

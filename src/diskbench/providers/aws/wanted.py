@@ -35,8 +35,8 @@ Kind = Literal["volume", "root", "instance-store"]
 
 
 class Wanted(Frozen):
-    """The disk that is asked for. `disk` is None for the machine's own, whose size is not chosen;
-    a root disk has size 0 until its image is known."""
+    """The disk that is asked for. `size_gib` is None where it is not chosen: the machine's own, or
+    a root disk as large as its image. `type` is the volume's, also of a root disk."""
 
     kind: Kind
     type: str

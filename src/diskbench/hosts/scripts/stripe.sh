@@ -1,0 +1,118 @@
+# One RAID 0 of a trial's disks: find it, make it, or take it apart. Given before this text: block.sh,
+# guard.sh, action (find, create, remove), uuid (by which the array is known as this trial's), name,
+# chunk_kib, and members: a line each of path, number (nothing: as it is now), identity and size,
+# between tabs. Prints "= /dev/mdN" or "none"; "! WHY" ends it. Nothing without our UUID is touched.
+set -u
+export LC_ALL=C
+fail() { echo "! $*"; exit 0; }
+if ! command -v mdadm >/dev/null 2>&1; then
+    if [ "$action" = remove ]; then echo none && exit 0; fi # then nothing was made
+    fail "mdadm is not installed"
+fi
+tab=$(printf '\t')
+
+each() { # command: run it for every member, with the variables that guard.sh reads
+    while IFS=$tab read -r device device_number device_identity device_size; do
+        [ -n "$device" ] || continue
+        "$1" || return 1
+    done <<END
+$members
+END
+}
+
+array() { # -> kernel name of the array, when it runs
+    for at in /sys/block/md*/md/uuid; do
+        if [ -r "$at" ] && [ "$(block_value "$at")" = "$uuid" ]; then
+            at=${at%/md/uuid}
+            echo "${at##*/}"
+            return 0
+        fi
+    done
+    return 1
+}
+
+# Without the number of a proof the device is only as good as its identity and size.
+known() {
+    [ "$device_number" != - ] || device_number=$(block_number "$device")
+    why=$(guard_identity) || return 1
+}
+ours() { blkid -p -o export "$device" 2>/dev/null | grep -q -x -F -e "UUID=$uuid"; }
+
+check_known() { known || fail "$why"; }
+check_free() { check_known && { why=$(guard_use && guard_content "") || fail "$why"; }; }
+check_held() {
+    check_known
+    block_holders "$device_number" | grep -q -x -F -e "$md" || fail "$device is no part of /dev/$md"
+}
+count() {
+    total=$((total + 1)) paths="$paths $device"
+    if ! known; then gone=$why; elif ours; then marked=$((marked + 1)); fi
+}
+collect() { # a member by our mark, and what stands on it: the array, or what udev could make of a part
+    known && ours || return 0
+    why=$(guard_content "$uuid") || fail "$why"
+    marks="$marks $device"
+    for md in $(block_holders "$device_number"); do
+        case $md in
+            md*) case " $arrays " in *" $md "*) ;; *) arrays="$arrays $md" ;; esac ;;
+            *) fail "$device is held by $md" ;;
+        esac
+    done
+}
+take_apart() { # a member that is gone, or another's by now, is left as it is
+    for attempt in 1 2 3; do
+        marks= arrays=
+        each collect
+        [ -n "$marks" ] || return 0
+        # udev would assemble anew at once what it sees let go: it keeps off what is locked
+        # (systemd.io/BLOCK_DEVICE_LOCKING).
+        set -- sh -c 'for md in $1; do mdadm --stop "/dev/$md" || exit; done; mdadm --zero-superblock $2' \
+            sh "$arrays" "$marks"
+        for device in $marks; do set -- flock "$device" "$@"; done
+        why=$("$@" 2>&1) || :
+        settle
+    done
+    fail "$why"
+}
+settle() { udevadm settle --timeout=30 >/dev/null 2>&1 || :; }
+found() { # the array that runs, if it is the one that was asked for
+    md=$(array) || return 1
+    [ "$(block_value "/sys/block/$md/md/level")" = raid0 ] || fail "/dev/$md is no RAID 0"
+    each check_held
+    [ "$(ls "/sys/block/$md/slaves" | wc -l)" = "$total" ] || fail "/dev/$md has other members, too"
+    echo "= /dev/$md"
+}
+
+total=0 marked=0 paths= gone=
+each count
+
+case $action in
+    find)
+        found && exit 0
+        if [ "$marked" = "$total" ]; then
+            # Made, but not running, as after a restart; or udev is about to start it.
+            settle
+            found && exit 0
+            why=$(mdadm --assemble "/dev/md/$name" --uuid="$uuid" $paths 2>&1 </dev/null) || :
+            settle
+            found || fail "$why"
+        elif [ "$marked" != 0 ] && [ -n "$gone" ]; then
+            fail "$gone"
+        else # making it was cut short
+            take_apart
+            echo none
+        fi
+        ;;
+    create)
+        each check_free
+        why=$(mdadm --create "/dev/md/$name" --quiet --level=0 --raid-devices="$total" \
+            --chunk="$chunk_kib" --metadata=1.2 --homehost=any --name="$name" --uuid="$uuid" \
+            $paths 2>&1 </dev/null) || fail "$why"
+        settle
+        found || fail "the array did not start"
+        ;;
+    remove)
+        take_apart
+        echo none
+        ;;
+esac

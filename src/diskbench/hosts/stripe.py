@@ -1,0 +1,133 @@
+"""Several disks of one trial as one: a RAID 0 that diskbench makes, knows again and takes apart.
+
+The array is known by a UUID that derives from the trial. The kernel shows it (`md/uuid`), so it is
+also the identity by which the array is checked like any other disk (device.py, guard.sh); its
+members are refused meanwhile, since the array holds them, and so is anybody else's array.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import TYPE_CHECKING
+
+from diskbench.errors import InvalidValue, MeasurementFailed, ReleaseFailed, TargetRefused
+from diskbench.hosts.device import DeviceProof, check_device
+from diskbench.hosts.filesystem import given
+from diskbench.hosts.scripts import script
+from diskbench.model.base import Frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.ports import Host
+
+CHUNK_KIB = 512
+"""What mdadm takes where nobody says otherwise (mdadm(8), --chunk); stated, so that it stays."""
+MDADM_TIMEOUT_S = 120.0
+_NAMESPACE = uuid.UUID("5c1a3b0e-3c5f-5d37-8f0e-6a2d7e1b9c44")
+_ANY_NUMBER = "-"
+
+
+class Member(Frozen):
+    """A disk of the lease, as `diskbench devices` knows it."""
+
+    path: str
+    identity: str
+    size_bytes: int
+
+
+class Stripe(Frozen):
+    """A RAID 0 that runs. `identity` is what `check_device` takes for `path`."""
+
+    path: str
+    identity: str
+    chunk_bytes: int
+
+
+def stripe_uuid(trial_id: str) -> str:
+    """The UUID by which an array is known as this trial's."""
+    return str(uuid.uuid5(_NAMESPACE, trial_id))
+
+
+def stripe(host: Host, trial_id: str, members: Sequence[Member]) -> Stripe:
+    """The RAID 0 of `members`, made or found; twice is as once, also after a restart there.
+
+    ALL DATA ON THE MEMBERS IS LOST. Before anything is written each passes the guard that every
+    device passes, and is asked for once more right before.
+    Raises TargetRefused for a member that may not be written to, InvalidValue for members that make
+    no stripe, MeasurementFailed when mdadm is missing or fails.
+    """
+    sizes = {member.size_bytes for member in members}
+    if len(members) < 2:
+        raise InvalidValue(f"a stripe takes two disks or more, not {len(members)}")
+    if len({member.identity for member in members}) < len(members):
+        raise InvalidValue("the stripe names one disk twice")
+    if len(sizes) > 1:
+        raise InvalidValue(
+            "a stripe takes equal disks, not some of "
+            + " and ".join(f"{size:,}" for size in sorted(sizes))
+            + " bytes: its end would be slower than its start"
+        )
+    path = _run(host, trial_id, "find", [(m, _ANY_NUMBER) for m in members])
+    if path is None:
+        proofs = [check_device(host, m.path, m.identity, m.size_bytes) for m in members]
+        for member, proof in zip(members, proofs, strict=True):
+            _require_size(member, proof, host.name)
+        numbered = [(m, proof.number) for m, proof in zip(members, proofs, strict=True)]
+        path = _run(host, trial_id, "create", numbered)
+    assert path is not None
+    return Stripe(path=path, identity=stripe_uuid(trial_id), chunk_bytes=CHUNK_KIB * 1024)
+
+
+def unstripe(host: Host, trial_id: str, members: Sequence[Member]) -> None:
+    """Stop this trial's array and clear its mark from its members; nothing there is as well.
+
+    A member that is gone, or belongs to somebody else by now, is left as it is. Raises
+    ReleaseFailed when the array is in use or a member cannot be cleared.
+    """
+    try:
+        _run(host, trial_id, "remove", [(m, _ANY_NUMBER) for m in members])
+    except MeasurementFailed as error:
+        raise ReleaseFailed(
+            f"the stripe of trial {trial_id} on {host.name} could not be taken apart: "
+            f"{error.message}",
+            advice=error.advice,
+        ) from error
+
+
+def _require_size(member: Member, proof: DeviceProof, host_name: str) -> None:
+    if proof.size_bytes != member.size_bytes:
+        raise TargetRefused(
+            f"{member.path} on {host_name} has {proof.size_bytes:,} bytes, not the "
+            f"{member.size_bytes:,} of the disk that was made for this trial"
+        )
+
+
+def _run(
+    host: Host, trial_id: str, action: str, members: Sequence[tuple[Member, str]]
+) -> str | None:
+    """The path of the array, or None where there is none."""
+    for member, _ in members:
+        if re.search(r"[\t\n]", member.path + member.identity) or re.search(r"\s", member.path):
+            raise InvalidValue(f"{member.path!r} ({member.identity!r}) is no disk's name")
+    lines = [f"{m.path}\t{number}\t{m.identity}\t{m.size_bytes}" for m, number in members]
+    values = {
+        "action": action,
+        "uuid": stripe_uuid(trial_id),
+        "name": trial_id,  # mdadm takes 32 bytes, of which `any:` are four
+        "chunk_kib": str(CHUNK_KIB),
+        "members": "\n".join(lines),
+    }
+    text = given(values) + script("block.sh") + script("guard.sh") + script("stripe.sh")
+    done = host.run(text, timeout_s=MDADM_TIMEOUT_S, root=True)
+    last = (done.text.splitlines() or [""])[-1]
+    if last == "none":
+        return None
+    if not last.startswith("= "):
+        why = last.removeprefix("! ") or done.stderr.decode(errors="replace").strip()
+        raise MeasurementFailed(
+            f"the stripe of {', '.join(m.path for m, _ in members)} on {host.name}: {why}",
+            advice="nothing but these disks was touched; look at them with diskbench devices",
+        )
+    return last.removeprefix("= ")

@@ -64,7 +64,13 @@ VmThroughput = Annotated[float | None, _lab("Cap on their MiB/s together.", meta
 Noise = Annotated[float, _lab("Standard deviation of the limits, second to second (0.05 is 5 %).")]
 StallEvery = Annotated[float, _lab("Mean seconds between stalls of the disks (0: none).")]
 StallFor = Annotated[float, _lab("Seconds that a stall lasts.")]
-LabSeed = Annotated[int, _lab("Seed of noise and stalls.")]
+Latency = Annotated[
+    float, _lab("Median time that each request takes at least (0: as it comes).", metavar="MS")
+]
+LatencyJitter = Annotated[
+    float, _lab("Sigma of the latency's lognormal distribution (0: always the same).")
+]
+LabSeed = Annotated[int, _lab("Seed of noise, stalls and latency.")]
 
 
 def rent_spec(

@@ -95,6 +95,8 @@ def run(
     noise: flags.Noise = 0.0,
     stall_every: flags.StallEvery = 0.0,
     stall_for: flags.StallFor = 0.0,
+    latency: flags.Latency = 0.0,
+    latency_jitter: flags.LatencyJitter = 0.0,
     lab_seed: flags.LabSeed = 0,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
@@ -135,6 +137,8 @@ def run(
             "noise": noise,
             "stall_every_s": stall_every,
             "stall_for_s": stall_for,
+            "latency_ms": latency,
+            "latency_jitter": latency_jitter,
             "seed": lab_seed,
         },
     )

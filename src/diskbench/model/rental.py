@@ -13,6 +13,8 @@ class LabSpec(Frozen):
 
     `time_scale` divides the capacity of burst buckets and nothing else. `vm_…` cap the sum of all
     disks of the host. `noise` is the standard deviation of the limits from second to second.
+    `latency_ms` is the median time a request takes at least, `latency_jitter` the sigma of its
+    lognormal distribution.
     """
 
     style: str | None = None
@@ -23,6 +25,8 @@ class LabSpec(Frozen):
     noise: float = Field(default=0.0, ge=0, le=1)
     stall_every_s: float = Field(default=0.0, ge=0)
     stall_for_s: float = Field(default=0.0, ge=0)
+    latency_ms: float = Field(default=0.0, ge=0)
+    latency_jitter: float = Field(default=0.0, ge=0, le=2)
     seed: int = 0
 
 

@@ -19,6 +19,7 @@ _FLAGS = {
     "vm_throughput_mib_per_s": "--vm-throughput",
     "stall_every_s": "--stall-every",
     "stall_for_s": "--stall-for",
+    "latency_ms": "--latency",
 }
 
 

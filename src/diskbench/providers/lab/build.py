@@ -22,6 +22,8 @@ from diskbench.providers.lab.disks import (
     write_orders,
 )
 from diskbench.providers.lab.guest import write_access, write_guest
+from diskbench.providers.lab.latency.mounts import mounted
+from diskbench.providers.lab.latency.start import is_served
 from diskbench.providers.lab.request import LabRequest
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def build(here: Place, groups: Groups, request: LabRequest, keys: LabKeys | None
     write_guest(here, **who, port=port, keys=keys)
     access = write_access(here, **who, port=port, keys=keys)
     group = cgroups.make_group(groups, here.lease_id)
-    disks = attach_disks(here, request)
+    disks = attach_disks(here, group, request)
     write_orders(here, groups, request, disks)
     init = processes.start(here, group, address, port)
     # Nobody sees a disk before it is limited.
@@ -85,6 +87,8 @@ def _facts(request: LabRequest, disks: tuple[LabDisk, ...]) -> dict[str, object]
         "style": request.style,
         "time_scale": request.time_scale,
         "seed": request.seed,
+        "latency_ms": request.latency_ms,
+        "latency_jitter": request.latency_jitter,
         "disks": [
             {
                 "volume": disk.volume,
@@ -107,10 +111,11 @@ def _identity(disk: LabDisk) -> str:
 
 
 def revive(here: Place, groups: Groups) -> bool:
-    """Is a complete host still there? A supervisor that is gone is started again."""
+    """Is a complete host still there? A supervisor that is gone is started again; a disk whose
+    server is gone has lost what was under way, and its host is no longer complete."""
     group = groups.of(here.lease_id)
     init = cgroups.init_of(group)
-    if init is None:
+    if init is None or not all(is_served(group, i) for i in mounted(here.path)):
         return False
     if processes.supervisor_of(group) is None:
         orders = read_orders(here)

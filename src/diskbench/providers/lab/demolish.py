@@ -9,6 +9,7 @@ from diskbench.errors import ReleaseFailed
 from diskbench.providers.lab import address as addresses
 from diskbench.providers.lab import groups as cgroups
 from diskbench.providers.lab import loops
+from diskbench.providers.lab.latency.mounts import unmount
 from diskbench.providers.lab.throttle import NO_LIMITS, write_limits
 
 if TYPE_CHECKING:
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 def demolish(here: Place, groups: Groups) -> None:
     """Everything but the directory and its record: processes, limits, devices, address, files.
 
-    The processes first: with them go the mounts, and nobody writes limits any more. The limits go
-    before they are waited for: what they wrote last is still written, and need not be slow.
+    The processes first: with them go the host's mounts, nobody writes limits any more, and what
+    waits for a slow disk's server fails instead. The limits go before they are waited for: what
+    they wrote last is still written, and need not be slow.
     """
     group, throttle = groups.of(here.lease_id), groups.throttle_of(here.lease_id)
     cgroups.kill_group(group)
@@ -41,6 +43,8 @@ def demolish(here: Place, groups: Groups) -> None:
         raise ReleaseFailed(
             "; ".join(error.message for error in failures), advice=failures[0].advice
         )
+    # Not before: a loop device on what is unmounted can no longer be found by its file.
+    unmount(here.path)
     addresses.give_up(here)
     for entry in here.path.iterdir():
         if entry == here.record:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.providers.lab import loops
+from diskbench.providers.lab.latency.mounts import mounted
+from diskbench.providers.lab.latency.start import slow_down
 from diskbench.providers.lab.names import Names, disk_names, made_up_volume
 from diskbench.providers.lab.request import check_volume, disk_limits
 from diskbench.providers.lab.supervisor.orders import Disk, Orders, Pool, Rate, parse_orders
@@ -35,14 +37,15 @@ class LabDisk:
     limits: DiskLimits
 
 
-def attach_disks(place: Place, request: LabRequest) -> tuple[LabDisk, ...]:
-    """Images and loop devices for all disks that were asked for; those that are there are kept."""
+def attach_disks(place: Place, group: Path, request: LabRequest) -> tuple[LabDisk, ...]:
+    """Images and loop devices for all disks that were asked for; those that are there are kept.
+    What serves slow ones is in `group`."""
     if request.disk is None:
         return ()
     made_up = (made_up_volume(request.style, place.lease_id, i) for i in range(request.disk.count))
     named = [*request.volumes, *list(made_up)[len(request.volumes) :]][: request.disk.count]
     return tuple(
-        attach_disk(place, request, index, volume, request.disk)
+        attach_disk(place, group, request, index, volume, request.disk)
         for index, volume in enumerate(named)
     )
 
@@ -116,14 +119,17 @@ def remove_nodes(init: int, loop: Loop) -> None:
 
 
 def attach_disk(
-    place: Place, request: LabRequest, index: int, volume: str, disk: DiskSpec
+    place: Place, group: Path, request: LabRequest, index: int, volume: str, disk: DiskSpec
 ) -> LabDisk:
     """Image and loop device of one disk; those that are there are kept."""
     check_volume(volume)
     limits = disk_limits(request.style, disk)
     image = place.images / f"{volume}.img"
-    with image.open("ab") as file:
-        file.truncate(disk.size_gib * GIB)
+    if not (request.latency_ms and mounted(image)):
+        with image.open("ab") as file:
+            file.truncate(disk.size_gib * GIB)
+    if request.latency_ms:
+        slow_down(place, group, request, volume, image)
     return LabDisk(volume, disk_names(request.style, index, volume), loops.attach(image), limits)
 
 

@@ -17,6 +17,7 @@ from diskbench.providers.lab.disks import (
     save_orders,
 )
 from diskbench.providers.lab.groups import find_groups, init_of
+from diskbench.providers.lab.latency.mounts import unmount
 from diskbench.providers.lab.places import locked, place
 from diskbench.providers.lab.request import check_lease_id
 from diskbench.providers.lab.throttle import NO_LIMITS, write_limits
@@ -37,7 +38,8 @@ def plug_in(lease_id: str, volume: str, disk: DiskSpec, *, index: int) -> str:
         record = read_record(here)
         if record is None:
             raise _absent(lease_id)
-        made = attach_disk(here, record.request, index, volume, disk)
+        group = find_groups().of(lease_id)
+        made = attach_disk(here, group, record.request, index, volume, disk)
         orders = read_orders(here)
         if all(known.kernel != made.loop.kernel for known in orders.disks):
             more = (*orders.disks, ordered(made, record.request.time_scale))
@@ -62,6 +64,7 @@ def pull_out(lease_id: str, volume: str) -> None:
             orders = read_orders(here)
             write_limits(orders.version, orders.throttle, loop.number, NO_LIMITS)
             loops.detach(loop)
+        unmount(image)
         image.unlink(missing_ok=True)
 
 

@@ -19,6 +19,7 @@ from diskbench.providers.lab.build import build, read_record, revive
 from diskbench.providers.lab.demolish import demolish, remove
 from diskbench.providers.lab.disks import read_orders, save_orders
 from diskbench.providers.lab.groups import find_groups, init_of
+from diskbench.providers.lab.latency.start import check_fuse
 from diskbench.providers.lab.names import MAX_DISKS
 from diskbench.providers.lab.places import (
     base_directory,
@@ -45,6 +46,13 @@ def check(request: LabRequest) -> None:
     a disk that is not sold.
     """
     _check_machine(request.user)
+    if request.latency_ms:
+        check_fuse()
+    elif request.latency_jitter:
+        raise InvalidValue(
+            f"--latency-jitter {request.latency_jitter:g} without a latency to vary",
+            advice="give the median in milliseconds, as: --latency 1",
+        )
     for volume in request.volumes:
         check_volume(volume)
     if request.disk is not None:

@@ -1,6 +1,6 @@
-"""The two processes of a lab host: its own process 1, and the supervisor beside it.
+"""The processes of a lab host: its own process 1, the supervisor beside it, and others.
 
-Both enter the host's group before they become what they are, so there is no moment at which they
+All enter the host's group before they become what they are, so there is no moment at which they
 could be missed; one that finds the group gone ends.
 """
 
@@ -42,7 +42,7 @@ def start(place: Place, group: Path, address: str, port: int) -> int:
     Raises HostUnavailable with their own words.
     """
     script = Path(__file__).with_name("host.sh")
-    host = _detached(
+    host = detached(
         group,
         place.path / "host.log",
         ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc",
@@ -53,14 +53,14 @@ def start(place: Place, group: Path, address: str, port: int) -> int:
         start_supervisor(place, group, host.pid)  # unshare ends with process 1
         return _await_host(place, group, address, port, host)
     finally:
-        _reap(host)
+        reap(host)
 
 
 def start_supervisor(place: Place, group: Path, watched: int) -> None:
     """Start the supervisor, to end with the process `watched`, and wait until the orders are in
     force. Raises HostUnavailable."""
     package = Path(next(iter(diskbench.__path__))).parent
-    process = _detached(
+    process = detached(
         group,
         place.path / "supervisor.log",
         [sys.executable, "-S", "-P", "-m", _MODULE, str(place.path), str(watched)],
@@ -69,7 +69,7 @@ def start_supervisor(place: Place, group: Path, watched: int) -> None:
     try:
         await_orders(place, process)
     finally:
-        _reap(process)
+        reap(process)
 
 
 def _await_host(
@@ -82,7 +82,7 @@ def _await_host(
             return init
         time.sleep(0.005)  # a listening socket shows in /proc only
     raise HostUnavailable(
-        f"the lab host did not start: {_last_words(place.path / 'host.log')}",
+        f"the lab host did not start: {last_words(place.path / 'host.log')}",
         advice="the lab needs root, namespaces and mounts; a container must be privileged",
     )
 
@@ -99,7 +99,7 @@ def await_orders(place: Place, process: subprocess.Popen[bytes] | None = None) -
             break
         time.sleep(0.005)  # it answers with a file
     raise HostUnavailable(
-        f"the lab's supervisor does not answer: {_last_words(place.path / 'supervisor.log')}",
+        f"the lab's supervisor does not answer: {last_words(place.path / 'supervisor.log')}",
         advice=f"give the host back: diskbench gc {place.lease_id}",
     )
 
@@ -116,9 +116,11 @@ def supervisor_of(group: Path) -> int | None:
     return None
 
 
-def _detached(
+def detached(
     group: Path, log: Path, argv: list[str], env: dict[str, str]
 ) -> subprocess.Popen[bytes]:
+    """A process in the host's group from its first moment, that outlives this one; what it says
+    goes into `log`."""
     with log.open("ab") as out:
         return subprocess.Popen(
             ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(group), *argv],
@@ -132,11 +134,12 @@ def _detached(
         )
 
 
-def _last_words(log: Path) -> str:
+def last_words(log: Path) -> str:
+    """The end of what a process said."""
     words = log.read_text("utf-8", "replace").strip().splitlines() if log.exists() else []
     return " / ".join(words[-3:]) or "it gave no reason"
 
 
-def _reap(process: subprocess.Popen[bytes]) -> None:
+def reap(process: subprocess.Popen[bytes]) -> None:
     """Somebody has to take its exit status, whenever that comes."""
     threading.Thread(target=process.wait, daemon=True, name=f"reap {os.getpid()}").start()

@@ -135,6 +135,8 @@ def _request(spec: RentSpec) -> LabRequest:
         noise=lab.noise,
         stall_every_s=lab.stall_every_s,
         stall_for_s=lab.stall_for_s,
+        latency_ms=lab.latency_ms,
+        latency_jitter=lab.latency_jitter,
         seed=lab.seed,
     )
 

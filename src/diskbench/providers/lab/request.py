@@ -37,7 +37,9 @@ class LabRequest(Frozen):
     a host without disks, to attach some later. `time_scale` divides the capacity of burst buckets
     and nothing else. `vm_…` cap the sum of all disks. `noise` is the standard deviation of the
     limits from second to second (0.05 is 5 %); every `stall_every_s` on average nothing is served
-    for `stall_for_s`; both repeat with `seed`. `expires_at` is in Unix seconds.
+    for `stall_for_s`. `latency_ms` is the median time a request takes at least, `latency_jitter`
+    the sigma of its lognormal distribution (0: always the same). All repeat with `seed`.
+    `expires_at` is in Unix seconds.
     """
 
     style: Style = "aws-nvme"
@@ -50,6 +52,8 @@ class LabRequest(Frozen):
     noise: float = Field(default=0.0, ge=0, le=1)
     stall_every_s: float = Field(default=0.0, ge=0)
     stall_for_s: float = Field(default=0.0, ge=0)
+    latency_ms: float = Field(default=0.0, ge=0)
+    latency_jitter: float = Field(default=0.0, ge=0, le=2)
     seed: int = 0
     expires_at: float | None = None
 

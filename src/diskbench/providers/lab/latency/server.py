@@ -1,0 +1,156 @@
+"""Answers the kernel's requests for one file, each when its time has come.
+
+One thread does it all: between two requests there is nothing to wait for but the clock. A read is
+made ready in the page cache when it comes and fetched when it is due, a write is done when it comes
+and acknowledged when it is due; so the image's own latency hides behind the drawn one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import heapq
+import mmap
+import os
+import select
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from diskbench.providers.lab.latency import protocol
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_NO_ANSWER = {protocol.FORGET, protocol.BATCH_FORGET}
+
+
+class _Due(NamedTuple):
+    """An answer that waits until `at` (monotonic seconds); `number` keeps those of one moment in
+    order. `offset` None: it is `body`; else it is what the image holds there."""
+
+    at: float
+    number: int
+    unique: int
+    size: int
+    offset: int | None
+    body: bytes
+
+
+@dataclass
+class Server:
+    """The file on `image` behind the FUSE connection `device` (both file descriptors), with one of
+    `latencies` (seconds) for each request that reads, writes, flushes or discards."""
+
+    device: int
+    image: int
+    latencies: Iterator[float]
+    _status: os.stat_result = field(init=False)
+    _waiting: list[_Due] = field(default_factory=list)
+    _count: int = 0
+    _request: memoryview = field(
+        default_factory=lambda: memoryview(mmap.mmap(-1, protocol.ROOM)), init=False
+    )
+    _data: memoryview = field(
+        default_factory=lambda: memoryview(mmap.mmap(-1, protocol.MAX_WRITE)), init=False
+    )
+
+    def __post_init__(self) -> None:
+        self._status = os.fstat(self.image)
+
+    def serve(self) -> None:
+        """Serve until the file is unmounted."""
+        try:
+            while True:
+                # By turns, so that neither what comes nor what is due has to wait for a crowd.
+                now = time.monotonic()
+                if self._waiting and self._waiting[0].at <= now:
+                    self._answer(heapq.heappop(self._waiting))
+                else:
+                    wait = self._waiting[0].at - now if self._waiting else None
+                    select.select([self.device], [], [], wait)
+                self._take()
+        except OSError as error:
+            if error.errno != errno.ENODEV:
+                raise
+
+    def _take(self) -> None:
+        """Read the next request, if there is one."""
+        try:
+            os.readv(self.device, [self._request])
+        except BlockingIOError:
+            return
+        except (InterruptedError, FileNotFoundError):  # it was taken back
+            return
+        arrived = time.monotonic()
+        opcode, unique = protocol.header(self._request)
+        try:
+            if opcode == protocol.READ:
+                offset, size = protocol.extent(self._request)
+                os.posix_fadvise(self.image, offset, size, os.POSIX_FADV_WILLNEED)
+                self._later(arrived, unique, size, offset, b"")
+            elif opcode == protocol.WRITE:
+                offset, size = protocol.extent(self._request)
+                data = self._request[protocol.WRITTEN : protocol.WRITTEN + size]
+                done = protocol.written(os.pwrite(self.image, data, offset))
+                self._later(arrived, unique, len(done), None, done)
+            elif opcode == protocol.FALLOCATE:
+                self._fallocate(*protocol.punched(self._request))
+                self._later(arrived, unique, 0, None, b"")
+            elif opcode == protocol.FSYNC:
+                # What a cloud's disk has acknowledged is kept already; there is nothing to flush.
+                self._later(arrived, unique, 0, None, b"")
+            elif opcode not in _NO_ANSWER:
+                self._at_once(opcode, unique)
+        except OSError as error:
+            self._send(protocol.reply(unique, error=error.errno or errno.EIO))
+
+    def _later(
+        self, arrived: float, unique: int, size: int, offset: int | None, body: bytes
+    ) -> None:
+        self._count += 1
+        at = arrived + next(self.latencies)
+        heapq.heappush(self._waiting, _Due(at, self._count, unique, size, offset, body))
+
+    def _answer(self, due: _Due) -> None:
+        if due.offset is None:
+            self._send(protocol.reply(due.unique, due.size), due.body)
+            return
+        data = self._data[: due.size]
+        try:
+            size = os.preadv(self.image, [data], due.offset)
+        except OSError as error:
+            self._send(protocol.reply(due.unique, error=error.errno or errno.EIO))
+        else:
+            self._send(protocol.reply(due.unique, size), data[:size])
+
+    def _at_once(self, opcode: int, unique: int) -> None:
+        """What is no I/O of the disk."""
+        match opcode:
+            case protocol.INIT:
+                body = protocol.initiated(self._request)
+            case protocol.GETATTR:
+                body = protocol.attributes(self._status)
+            case protocol.OPEN:
+                body = protocol.opened()
+            case protocol.STATFS:
+                body = protocol.space(self._status.st_size)
+            case protocol.FLUSH | protocol.RELEASE | protocol.DESTROY:
+                body = b""
+            case _:  # the kernel does without, and does not ask again
+                self._send(protocol.reply(unique, error=errno.ENOSYS))
+                return
+        self._send(protocol.reply(unique, len(body)), body)
+
+    def _send(self, *parts: bytes | memoryview) -> None:
+        try:
+            os.writev(self.device, parts)
+        except FileNotFoundError:  # nobody waits for it any more
+            return
+
+    def _fallocate(self, offset: int, length: int, mode: int) -> None:
+        done = _LIBC.fallocate(
+            self.image, mode, ctypes.c_longlong(offset), ctypes.c_longlong(length)
+        )
+        if done != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))

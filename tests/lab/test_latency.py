@@ -1,0 +1,330 @@
+"""A disk with a latency of its own: never earlier, not much later, and many requests at once.
+
+Upper bounds are for long latencies, beside which even a busy machine adds little; what short ones
+get on a quiet machine stands in docs/lab.md.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.conftest import Lab, custom, fio, ssh
+
+from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.model.disk import Acquired, DiskSpec
+from diskbench.providers.lab import loops
+from diskbench.providers.lab.groups import find_groups, init_of, members
+from diskbench.providers.lab.hotplug import plug_in, pull_out
+from diskbench.providers.lab.latency import mounts
+from diskbench.providers.lab.request import LabRequest
+from diskbench.units import MIB
+
+slow = pytest.mark.slow
+
+MS = 20.0
+"""Long enough that what a busy machine adds to it is little."""
+
+
+# -- what is asked for -------------------------------------------------------------------------
+
+
+def test_jitter_of_no_latency_is_refused(lab: Lab) -> None:
+    with pytest.raises(InvalidValue, match="without a latency"):
+        lab.machines.acquire("one", custom(latency_jitter=0.2))
+    assert not lab.base.exists()
+
+
+def test_without_fuse_the_error_says_so(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("diskbench.providers.lab.latency.start._DEVICE", Path("/dev/no-fuse"))
+    with pytest.raises(HostUnavailable, match="--latency needs FUSE"):
+        lab.machines.acquire("one", custom(latency_ms=1))
+    lab.machines.check(custom())
+    assert not lab.base.exists()
+
+
+# -- what a disk does --------------------------------------------------------------------------
+
+
+@slow
+@pytest.mark.parametrize("direction", ["read", "write"])
+def test_the_median_is_the_one_asked_for_and_nothing_comes_earlier(
+    lab: Lab, direction: str
+) -> None:
+    host = lab.machines.acquire("one", custom(latency_ms=MS))
+    done = latencies_ms(host, f"--rw=rand{direction}", "--bs=4k", "--iodepth=1")
+    assert done.least >= MS
+    assert MS <= done.median <= MS * 1.15
+
+
+@slow
+def test_jitter_spreads_the_latencies(lab: Lab) -> None:
+    host = lab.machines.acquire("one", custom(latency_ms=MS, latency_jitter=0.5))
+    done = latencies_ms(host, "--rw=randread", "--bs=4k", "--iodepth=4")
+    assert done.median == pytest.approx(MS, rel=0.25)
+    assert done.least < MS * 0.7
+    assert done.most > MS * 1.5
+
+
+@slow
+def test_requests_overlap(lab: Lab) -> None:
+    host = lab.machines.acquire("one", custom(latency_ms=MS))
+    one, many = (iops(host, f"--iodepth={depth}") for depth in (1, 32))
+    assert 20 * one < many <= 32 * 1000 / MS * 1.1
+
+
+@slow
+def test_sixty_four_at_once_are_not_made_to_wait_for_each_other(lab: Lab) -> None:
+    host = lab.machines.acquire("one", custom(latency_ms=MS))
+    assert iops(host, "--iodepth=64") > 48 * 1000 / MS
+
+
+@slow
+def test_what_was_written_is_read_back(lab: Lab) -> None:
+    host = lab.machines.acquire("one", custom(latency_ms=1, latency_jitter=0.5))
+    given_by_fio = fio(
+        host, "--rw=randwrite", "--bsrange=4k-1m", "--bs_unaligned=0", "--size=128m",
+        "--verify=crc32c", "--verify_fatal=1", "--do_verify=1", "--blockalign=4k",
+    )  # fmt: skip
+    assert given_by_fio["read_bytes"] > 0
+
+
+@slow
+def test_a_filesystem_lives_on_it(lab: Lab) -> None:
+    host = lab.machines.acquire("one", custom(latency_ms=0.5))
+    script = (
+        f"mkfs.ext4 -q {host.device} && mount {host.device} /mnt && "
+        "head -c 3000000 /dev/urandom >/mnt/f && sync && sha256sum </mnt/f && umount /mnt && "
+        f"mount {host.device} /mnt && sha256sum </mnt/f && umount /mnt && fsck.ext4 -fn "
+        f"{host.device} >/dev/null 2>&1 && echo clean"
+    )
+    before, after, verdict = ssh(host, script).splitlines()
+    assert before == after
+    assert verdict == "clean"
+
+
+@slow
+def test_what_is_discarded_takes_no_room_on_this_machine(lab: Lab) -> None:
+    host = lab.machines.acquire("one", custom(latency_ms=0.5))
+    fio(host, "--rw=write", "--bs=1m", "--size=64m")
+    assert room_of_disk() >= 64 * MIB
+    assert ssh(host, f"blkdiscard {host.device} && od -An -tx1 -N4 {host.device}").split() == (
+        ["00"] * 4
+    )
+    assert room_of_disk() < 64 * MIB
+
+
+@slow
+def test_the_disks_limits_hold(lab: Lab) -> None:
+    request = LabRequest(
+        disk=DiskSpec(type="gp2", size_gib=20), latency_ms=1, time_scale=1_000_000
+    )  # a bucket of five credits: the burst is over at once
+    host = lab.machines.acquire("one", request)
+    done = fio(host, "--rw=randread", "--bs=4k", "--ramp_time=1", "--runtime=4", "--time_based")
+    assert done["read_iops"] == pytest.approx(100, rel=0.25)
+
+
+@slow
+def test_it_is_recognised_as_the_disk_that_was_made(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from diskbench.hosts.connect import ssh_host
+    from diskbench.hosts.device import check_device
+
+    made = lab.machines.acquire("one", custom(latency_ms=1))
+    assert made.ssh is not None
+    monkeypatch.setenv("DISKBENCH_SSH_CONFIG", made.ssh.config)
+    host = ssh_host(made.address)
+    try:
+        assert made.device is not None
+        assert made.identity is not None
+        proof = check_device(host, made.device, made.identity, made.size_bytes)
+        assert proof.size_bytes == made.size_bytes
+    finally:
+        host.close()
+
+
+@slow
+def test_a_disk_that_is_plugged_in_is_as_late_and_goes_again(lab: Lab) -> None:
+    lab.machines.acquire("one", LabRequest(latency_ms=1))
+    disk = DiskSpec(type="gp3", size_gib=4)
+    assert plug_in("one", "vol-0abc", disk, index=0) == plug_in("one", "vol-0abc", disk, index=0)
+    assert len(mounts.mounted(lab.base)) == 1
+    (server,) = servers()
+    pull_out("one", "vol-0abc")
+    assert mounts.mounted(lab.base) == ()
+    until(lambda: server not in servers())
+    lab.machines.release("one")
+    assert lab.left() == []
+
+
+# -- what is left of it ------------------------------------------------------------------------
+
+
+@slow
+def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab: Lab) -> None:
+    lab.machines.acquire("one", custom(latency_ms=1, count=3))
+    assert len(servers()) == len(mounts.mounted(lab.base)) == len(loops.find(lab.base)) == 3
+    lab.machines.release("one")
+    assert mounts.mounted(lab.base) == ()
+    assert lab.left() == []
+
+
+@slow
+def test_no_latency_no_server(lab: Lab) -> None:
+    lab.machines.acquire("one", custom())
+    assert servers() == ()
+    assert mounts.mounted(lab.base) == ()
+
+
+@slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_server_that_is_killed_or_hangs_under_load_leaves_nothing(
+    lab: Lab, number: signal.Signals
+) -> None:
+    host = lab.machines.acquire("one", custom(latency_ms=1))
+    with fio_at_work(lab, host) as load:
+        (server,) = servers()
+        os.kill(server, number)
+        if number == signal.SIGKILL:
+            assert load.wait(timeout=60) != 0  # I/O errors
+        started = time.monotonic()
+        lab.machines.release("one")
+        assert time.monotonic() - started < 30
+    assert lab.left() == []
+
+
+@slow
+def test_a_host_whose_server_was_killed_is_made_anew(lab: Lab) -> None:
+    host = lab.machines.acquire("one", custom(latency_ms=1))
+    (server,) = servers()
+    os.kill(server, signal.SIGKILL)
+    until(lambda: servers() == ())
+    again = lab.machines.acquire("one", custom(latency_ms=1))
+    assert again.address == host.address
+    assert fio(again, "--rw=randread", "--bs=4k", "--size=1m")["read_iops"] > 0
+
+
+@slow
+def test_a_mounted_filesystem_does_not_hold_the_host(lab: Lab) -> None:
+    host = lab.machines.acquire("one", custom(latency_ms=1))
+    ssh(host, f"mkfs.ext4 -q {host.device} && mount {host.device} /mnt && echo a >/mnt/f")
+    lab.machines.release("one")
+    assert lab.left() == []
+
+
+POINTS: dict[str, Callable[[Path], bool]] = {
+    "the log": lambda place: (place / "latency.log").exists(),
+    "the mount": lambda place: bool(mounts.mounted(place)),
+    "the device": lambda place: bool(loops.find(place)),
+    "the host's own process 1": lambda place: init_of(find_groups().of(place.name)) is not None,
+}
+CREATE = """
+import sys
+from diskbench.model.disk import DiskSpec
+from diskbench.providers.lab import machines
+from diskbench.providers.lab.request import LabRequest
+disk = DiskSpec(type="custom", size_gib=1)
+machines.acquire(sys.argv[1], LabRequest(disk=disk, latency_ms=1))
+"""
+
+
+@slow
+@pytest.mark.parametrize("point", POINTS)
+def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(lab: Lab, point: str) -> None:
+    creator = subprocess.Popen([sys.executable, "-c", CREATE, "one"], stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: POINTS[point](lab.base / "one"))
+    finally:
+        creator.kill()
+        creator.wait()
+    # A sweep leaves a host that is complete: its creator was quick.
+    if lab.machines.sweep() == ():
+        lab.machines.release("one")
+    assert mounts.mounted(lab.base) == ()
+    assert lab.left() == []
+
+
+# -- tools -------------------------------------------------------------------------------------
+
+
+class Latencies:
+    """What fio measured, in milliseconds."""
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        # fio's percentiles are those of its bins; the smallest and the largest are exact.
+        self.least = job["lat_ns"]["min"] / 1e6
+        self.most = job["lat_ns"]["max"] / 1e6
+        self.median = job["clat_ns"]["percentile"]["50.000000"] / 1e6
+
+
+def latencies_ms(host: Acquired, *options: str) -> Latencies:
+    given_to_fio = (
+        f"fio --name=t --filename={host.device} --ioengine=libaio --direct=1 --runtime=3 "
+        f"--time_based --output-format=json {' '.join(options)}"
+    )
+    printed = ssh(host, f"cd /tmp && {given_to_fio}")
+    job = json.loads(printed[printed.index("{") :])["jobs"][0]
+    return Latencies(job["write" if job["write"]["total_ios"] else "read"])
+
+
+def iops(host: Acquired, *options: str) -> float:
+    short = ("--runtime=3", "--time_based", "--ramp_time=1")
+    return fio(host, "--rw=randread", "--bs=4k", *short, *options)["read_iops"]
+
+
+def servers() -> tuple[int, ...]:
+    """The processes that serve slow disks of the host `one`."""
+    found = []
+    for pid in members(find_groups().of("one")):
+        with contextlib.suppress(OSError):
+            argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if b"diskbench.providers.lab.latency" in argv:
+                found.append(pid)
+    return tuple(found)
+
+
+def room_of_disk() -> int:
+    """What the host's only disk takes on this machine: its server alone sees the file itself."""
+    (server,) = servers()
+    files = [link.stat() for link in Path(f"/proc/{server}/fd").iterdir()]
+    return max(file.st_blocks * 512 for file in files if stat.S_ISREG(file.st_mode))
+
+
+@contextlib.contextmanager
+def fio_at_work(lab: Lab, host: Acquired) -> Iterator[subprocess.Popen[bytes]]:
+    """fio on the host's disk for a minute, or until there is none; requests are under way."""
+    assert host.ssh is not None
+    (loop,) = loops.find(lab.base)
+    counters = Path("/sys/block", loop.kernel, "stat")
+    script = (
+        f"cd /tmp && fio --name=t --filename={host.device} --rw=randrw --bs=4k --direct=1 "
+        "--ioengine=libaio --iodepth=32 --runtime=60 --time_based"
+    )
+    load = subprocess.Popen(
+        ["ssh", "-F", host.ssh.config, host.address, script],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until(lambda: int(counters.read_text().split()[0]) > 1000)
+        yield load
+    finally:
+        load.kill()
+        load.wait()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for another process, or the kernel, to have done something that it tells nobody."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)

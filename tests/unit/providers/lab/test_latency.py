@@ -1,0 +1,95 @@
+"""Latencies repeat with their seed; the protocol's structures are the kernel's."""
+
+import itertools
+import statistics
+import struct
+from math import log
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.model.rental import LabSpec, RentSpec
+from diskbench.plan.rent_flags import words
+from diskbench.providers.lab.latency import protocol
+from diskbench.providers.lab.latency.draws import draws
+
+
+def first(count: int, *, seed: int = 0, volume: str = "a", sigma: float = 0.5) -> list[float]:
+    return list(itertools.islice(draws(seed, volume, 0.001, sigma), count))
+
+
+def test_a_seed_gives_the_same_latencies_again() -> None:
+    assert first(1000, seed=7) == first(1000, seed=7)
+
+
+def test_another_seed_or_disk_gives_others() -> None:
+    assert first(10, seed=7) != first(10, seed=8)
+    assert first(10, volume="a") != first(10, volume="b")
+
+
+@given(st.integers())
+def test_without_jitter_each_latency_is_the_median(seed: int) -> None:
+    assert first(10, seed=seed, sigma=0) == [0.001] * 10
+
+
+def test_with_jitter_they_are_lognormal_about_the_median() -> None:
+    logs = [log(latency / 0.001) for latency in first(20_000, sigma=0.3)]
+    # Four standard errors of the median and of the standard deviation of 20,000.
+    assert statistics.median(logs) == pytest.approx(0, abs=4 * 1.2533 * 0.3 / 141)
+    assert statistics.stdev(logs) == pytest.approx(0.3, abs=4 * 0.3 / 200)
+
+
+def test_it_is_said_again_by_the_flags_that_said_it() -> None:
+    spec = RentSpec(disk="gp2", lab=LabSpec(latency_ms=0.5, latency_jitter=0.2))
+    assert words(spec) == ["--disk", "gp2", "--latency", "0.5", "--latency-jitter", "0.2"]
+
+
+U32, U64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
+
+
+@given(unique=U64, offset=U64, size=U32)
+def test_a_read_is_understood_as_the_kernel_writes_it(unique: int, offset: int, size: int) -> None:
+    # struct fuse_in_header and fuse_read_in, member by member.
+    head = struct.pack("<IIQQIIIHH", 80, 15, unique, 1, 0, 0, 99, 0, 0)
+    request = memoryview(head + struct.pack("<QQIIQII", 0, offset, size, 0, 0, 0, 0))
+    assert protocol.header(request) == (protocol.READ, unique)
+    assert protocol.extent(request) == (offset, size)
+    assert len(request) == protocol.WRITTEN
+
+
+@given(offset=U64, length=U64, mode=U32)
+def test_so_is_a_discard(offset: int, length: int, mode: int) -> None:
+    head = struct.pack("<IIQQIIIHH", 72, 43, 2, 1, 0, 0, 99, 0, 0)
+    request = memoryview(head + struct.pack("<QQQII", 0, offset, length, mode, 0))
+    assert protocol.punched(request) == (offset, length, mode)
+
+
+@given(unique=U64, size=st.integers(0, protocol.MAX_WRITE), error=st.integers(0, 511))
+def test_an_answer_says_how_long_it_is_and_what_went_wrong(
+    unique: int, size: int, error: int
+) -> None:
+    assert struct.unpack("<IiQ", protocol.reply(unique, size, error)) == (16 + size, -error, unique)
+
+
+@given(offered=U32)
+def test_of_what_the_kernel_offers_only_what_is_needed_is_taken(offered: int) -> None:
+    head = struct.pack("<IIQQIIIHH", 104, 26, 2, 0, 0, 0, 0, 0, 0)
+    request = memoryview(head + struct.pack("<IIII", 7, 45, 131072, offered) + bytes(48))
+    major, minor, _, taken, background, *_ = struct.unpack_from(
+        "<IIIIHH", protocol.initiated(request)
+    )
+    assert (major, minor) == (7, 31)
+    assert taken & ~offered == 0
+    assert background >= 64
+
+
+def test_the_answers_are_as_long_as_the_kernels_structures(tmp_path: Path) -> None:
+    # sizeof fuse_attr_out, fuse_open_out, fuse_write_out, fuse_statfs_out in linux/fuse.h.
+    assert len(protocol.attributes(tmp_path.stat())) == 104
+    assert len(protocol.opened()) == 16
+    assert len(protocol.written(4096)) == 8
+    assert len(protocol.space(1 << 30)) == 80
+    head = memoryview(bytes(104))
+    assert len(protocol.initiated(head)) == 64

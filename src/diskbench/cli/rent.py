@@ -9,6 +9,8 @@ import typer
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from diskbench.model.rental import RentSpec
 
 _RENT = "Renting (providers that make a machine and a disk)"
@@ -18,6 +20,20 @@ _LAB = "Lab (hosts made of this machine, and emulated clouds on it)"
 def _rent(about: str, name: str | None = None, metavar: str | None = None) -> Any:  # noqa: ANN401
     names = (name,) if name else ()
     return typer.Option(*names, help=about, metavar=metavar, rich_help_panel=_RENT)
+
+
+def _of_azure(about: str, name: str | None = None, metavar: str | None = None) -> Any:  # noqa: ANN401
+    names = (name,) if name else ()
+    return typer.Option(*names, help=about, metavar=metavar, rich_help_panel="Azure")
+
+
+def _of_google(about: str) -> Any:  # noqa: ANN401
+    return typer.Option(help=about, rich_help_panel="Google Cloud")
+
+
+def _of_vsphere(about: str, name: str | None = None, metavar: str | None = None) -> Any:  # noqa: ANN401
+    names = (name,) if name else ()
+    return typer.Option(*names, help=about, metavar=metavar, rich_help_panel="vSphere")
 
 
 def _lab(about: str, name: str | None = None, metavar: str | None = None) -> Any:  # noqa: ANN401
@@ -52,6 +68,37 @@ SshCidr = Annotated[
 ProfileName = Annotated[str | None, _rent("Named credentials of the cloud's SDK (AWS profile).")]
 EndpointUrl = Annotated[str | None, _rent("Another API endpoint, as of an emulator.")]
 
+Subscription = Annotated[
+    str | None, _of_azure("Subscription id (default: AZURE_SUBSCRIPTION_ID).", metavar="ID")
+]
+Cache = Annotated[
+    str | None, _of_azure("Host caching of the disk.", metavar="none|readonly|readwrite")
+]
+PerformanceTier = Annotated[
+    str | None, _of_azure("A tier above the size's own, as P30 (Premium SSD).", metavar="TIER")
+]
+Bursting = Annotated[bool, _of_azure("Bursting on demand (Premium SSD).", "--bursting")]
+Project = Annotated[str | None, _of_google("Project (default: that of the credentials).")]
+Datastore = Annotated[str | None, _of_vsphere("Datastore that the disk is made on.")]
+StoragePolicy = Annotated[str | None, _of_vsphere("Storage policy, in place of a datastore.")]
+Provisioning = Annotated[
+    str | None, _of_vsphere("How it is made.", metavar="thin|lazy-zeroed|eager-zeroed")
+]
+Controller = Annotated[str | None, _of_vsphere("Its controller.", metavar="pvscsi|nvme|lsi")]
+Vcpus = Annotated[int | None, _of_vsphere("Virtual CPUs of the machine.")]
+Memory = Annotated[float | None, _of_vsphere("Memory of the machine, in GiB.", metavar="GIB")]
+Template = Annotated[str | None, _of_vsphere("Template that the machine is cloned from.")]
+Network = Annotated[str | None, _of_vsphere("Network that the machine is on.")]
+Datacenter = Annotated[str | None, _of_vsphere("Datacenter (default: the only one).")]
+Cluster = Annotated[str | None, _of_vsphere("Cluster to run in; or name one --host.")]
+Folder = Annotated[str | None, _of_vsphere("Folder that the machine is made in.")]
+ResourcePool = Annotated[str | None, _of_vsphere("Resource pool to run in.")]
+IopsLimit = Annotated[int | None, _of_vsphere("Storage I/O control's limit for the disk.")]
+CaFile = Annotated[str | None, _of_vsphere("Certificates to trust the server by.", metavar="FILE")]
+Insecure = Annotated[
+    bool, _of_vsphere("Do not verify the server's certificate (dangerous).", "--insecure")
+]
+
 TimeScale = Annotated[
     float, _lab("Divide the capacity of burst buckets by this, and nothing else.")
 ]
@@ -73,35 +120,91 @@ LatencyJitter = Annotated[
 LabSeed = Annotated[int, _lab("Seed of noise, stalls and latency.")]
 
 
-def rent_spec(
-    provider: str, size_gib: float | None, rent: dict[str, Any], lab: dict[str, Any]
-) -> RentSpec | None:
+_RENT_FIELDS = {
+    "disk": "disk", "iops": "iops", "throughput": "throughput_mib_per_s", "count": "count",
+    "stripe": "stripe", "region": "region", "zone": "zone", "instance_type": "instance_type",
+    "image": "image", "subnet": "subnet", "security_group": "security_group",
+    "placement": "placement", "spot": "spot", "ssh_cidr": "ssh_cidr",
+    "endpoint_url": "endpoint_url",
+}  # fmt: skip
+"""Options of `run` and the fields of RentSpec that they fill."""
+_AZURE_FIELDS = {"cache": "cache", "performance_tier": "performance_tier", "bursting": "bursting"}
+_VSPHERE_FIELDS = {
+    "datastore": "datastore", "storage_policy": "storage_policy", "provisioning": "provisioning",
+    "controller": "controller", "vcpus": "vcpus", "memory": "memory_gib", "template": "template",
+    "network": "network", "datacenter": "datacenter", "cluster": "cluster", "folder": "folder",
+    "resource_pool": "resource_pool", "iops_limit": "iops_limit", "ca_file": "ca_file",
+    "insecure": "insecure",
+}  # fmt: skip
+_LAB_FIELDS = {
+    "lab_style": "style", "lab_user": "user", "time_scale": "time_scale", "vm_iops": "vm_iops",
+    "vm_throughput": "vm_throughput_mib_per_s", "noise": "noise", "latency": "latency_ms",
+    "latency_jitter": "latency_jitter", "stall_every": "stall_every_s", "stall_for": "stall_for_s",
+    "lab_seed": "seed",
+}  # fmt: skip
+_ACCOUNTS = {"profile_name": "aws", "subscription": "azure", "project": "gcp"}
+"""What is paid by goes by the cloud's own word; each belongs to one cloud."""
+
+
+def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
     """What is to be rented; None for a provider that measures machines that are there.
 
-    `rent` and `lab` hold the fields of RentSpec and LabSpec as typed. Raises InvalidValue for a
-    flag that means nothing to the provider, or a value out of its range.
+    `options` are those of `run`, by name, as typed. Raises InvalidValue for one that means nothing
+    to the provider, or a value out of its range.
     """
+    from diskbench.engine.draft import renter_named
+    from diskbench.plan.rent_flags import typed
+
+    spec = _spec(provider, options)
+    if renter_named(provider) is not None:
+        return spec.model_copy(update={"size_gib": _whole(options["size"])})
+    for name, value in typed(spec):
+        raise InvalidValue(
+            f"{name} {value} does not go with --provider {provider}, which rents nothing",
+            advice="name a provider that does: diskbench providers",
+        )
+    return None
+
+
+def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
     from pydantic import ValidationError
 
-    from diskbench.engine.draft import renter_named
-    from diskbench.model.rental import LabSpec, RentSpec
-    from diskbench.plan.rent_flags import flag, typed
+    from diskbench.model.rental import AzureSpec, LabSpec, RentSpec, VsphereSpec
+    from diskbench.plan.rent_flags import flag
 
+    vsphere = _picked(options, _VSPHERE_FIELDS)
+    if provider == "vsphere" and options["host"]:
+        vsphere["esxi_host"] = options["host"][0]
     try:
-        spec = RentSpec(**rent, lab=LabSpec(**lab))
+        return RentSpec(
+            **_picked(options, _RENT_FIELDS),
+            account=_account(provider, options),
+            azure=AzureSpec(**_picked(options, _AZURE_FIELDS)),
+            vsphere=VsphereSpec(**vsphere),
+            lab=LabSpec(**_picked(options, _LAB_FIELDS)),
+        )
     except ValidationError as error:
         first = error.errors()[0]
         raise InvalidValue(
             f"{flag(str(first['loc'][-1]))} {first['input']}: {first['msg']}",
             advice="see diskbench run --help",
         ) from error
-    if renter_named(provider) is not None:
-        return spec.model_copy(update={"size_gib": _whole(size_gib)})
-    for name, value in typed(spec):
-        raise InvalidValue(
-            f"{name} {value} does not go with --provider {provider}, which rents nothing",
-            advice="name a provider that does: diskbench providers",
-        )
+
+
+def _picked(options: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
+    return {field: options[name] for name, field in fields.items()}
+
+
+def _account(provider: str, options: Mapping[str, Any]) -> str | None:
+    for name, cloud in _ACCOUNTS.items():
+        value: str | None = options[name]
+        if value is not None:
+            if cloud != provider:
+                raise InvalidValue(
+                    f"--{name.replace('_', '-')} {value} does not go with --provider {provider}",
+                    advice=f"it is {cloud}'s",
+                )
+            return value
     return None
 
 

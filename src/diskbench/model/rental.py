@@ -30,12 +30,42 @@ class LabSpec(Frozen):
     seed: int = 0
 
 
+class AzureSpec(Frozen):
+    """What only Azure sells: host caching, a tier above the size's own, bursting on demand."""
+
+    cache: str | None = None
+    performance_tier: str | None = None
+    bursting: bool = False
+
+
+class VsphereSpec(Frozen):
+    """Where in a vSphere inventory, and how the virtual disk is made."""
+
+    datastore: str | None = None
+    storage_policy: str | None = None
+    provisioning: str | None = None
+    controller: str | None = None
+    vcpus: int | None = Field(default=None, ge=1)
+    memory_gib: float | None = Field(default=None, gt=0)
+    template: str | None = None
+    network: str | None = None
+    datacenter: str | None = None
+    cluster: str | None = None
+    esxi_host: str | None = None
+    folder: str | None = None
+    resource_pool: str | None = None
+    iops_limit: int | None = Field(default=None, ge=16)
+    ca_file: str | None = None
+    insecure: bool = False
+
+
 class RentSpec(Frozen):
     """What to rent, as typed: nothing in it was looked up. None leaves a choice to the provider.
 
     `disk` is the cloud's own name of a disk type, or `root` and `instance-store` for disks that
     come with the machine. `count` equal disks are attached; `stripe` makes one RAID 0 of them.
-    `account` names a set of credentials of the SDK's own (an AWS profile), never a secret.
+    `account` names what is paid by: an AWS profile, an Azure subscription, a Google project; never
+    a secret.
     """
 
     disk: str | None = None
@@ -55,6 +85,8 @@ class RentSpec(Frozen):
     ssh_cidr: str | None = None
     account: str | None = None
     endpoint_url: str | None = None
+    azure: AzureSpec = AzureSpec()
+    vsphere: VsphereSpec = VsphereSpec()
     lab: LabSpec = LabSpec()
 
 

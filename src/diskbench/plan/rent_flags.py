@@ -13,6 +13,8 @@ _FLAGS = {
     "size_gib": "--size",
     "throughput_mib_per_s": "--throughput",
     "account": "--profile-name",
+    "esxi_host": "--host",
+    "memory_gib": "--memory",
     "style": "--lab-style",
     "user": "--lab-user",
     "seed": "--lab-seed",

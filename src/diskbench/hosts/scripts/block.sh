@@ -61,7 +61,8 @@ block_identities() { # number -> every identity the device answers to, one a lin
         echo "$file"
         return 0
     fi
-    for f in serial device/serial wwid device/wwid device/vpd_pg80 dm/uuid md/uuid; do
+    # A Xen disk has no serial: its nodename says by which slot it was attached.
+    for f in serial device/serial wwid device/wwid device/vpd_pg80 dm/uuid md/uuid device/nodename; do
         case $f in
             device/vpd_pg80) v=$(tail -c +5 "$s/$f" 2>/dev/null | tr -d '\000' | tr -s ' ') ; v=${v# } ; v=${v% } ;;
             *) v=$(block_value "$s/$f") ;;

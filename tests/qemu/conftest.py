@@ -53,9 +53,9 @@ def guest_image() -> Image:
     return image()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def booted(guest_image: Image, tmp_path_factory) -> Iterator[Callable[[], Guest]]:
-    """Gives the module's guest; another one where a test has switched it off."""
+    """Gives the session's guest; another one where a test has switched it off."""
     with ExitStack() as stack:
         guests: list[Guest] = []
 

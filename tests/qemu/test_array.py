@@ -1,0 +1,116 @@
+"""RAID 0 of a trial's disks, with the real MD driver and udev, which assembles what it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.qemu.conftest import Guest
+from tests.rigs.cli import a_user, merged_rows
+
+from diskbench.errors import ReleaseFailed, TargetRefused
+from diskbench.hosts.device import check_device
+from diskbench.hosts.stripe import Member, stripe, stripe_uuid, unstripe
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),  # the image may have to be built, and a guest to boot
+    pytest.mark.xdist_group("qemu"),
+]
+
+TRIAL = "01jd0000000000000000000001"
+DISK_BYTES = 128 * 2**20
+SERIALS = ("vol0aaaaaaaaaaaaaaaa", "vol0bbbbbbbbbbbbbbbb")
+THEIRS = "11223344:55667788:99aabbcc:ddeeff00"
+
+
+@pytest.fixture
+def pair(guest: Guest) -> Iterator[tuple[Member, ...]]:
+    """Two new disks."""
+    links = [f"/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_{serial}" for serial in SERIALS]
+    for slot, serial in zip(("slot0", "slot1"), SERIALS, strict=True):
+        guest.machine.plug(slot, serial, DISK_BYTES)
+    try:
+        guest.root(f"udevadm wait --settle --timeout=60 {' '.join(links)}", 90)
+        paths = guest.root(f"readlink -f {' '.join(links)}").split()
+        yield tuple(
+            Member(path=path, identity=serial, size_bytes=DISK_BYTES)
+            for path, serial in zip(paths, SERIALS, strict=True)
+        )
+    finally:
+        guest.root("for md in /dev/md[0-9]*; do mdadm --stop $md; done; udevadm settle; :")
+        for slot in ("slot0", "slot1"):
+            guest.machine.unplug(slot)
+
+
+def test_two_disks_are_measured_as_one_and_are_two_again(
+    guest: Guest, pair: tuple[Member, ...], tmp_path: Path
+) -> None:
+    made = stripe(guest.host, TRIAL, pair)
+    assert made.identity == stripe_uuid(TRIAL)
+    level, chunk = guest.root(
+        f"cd /sys/block/{Path(made.path).name}/md && cat level chunk_size"
+    ).split()
+    assert (level, int(chunk)) == ("raid0", made.chunk_bytes) == ("raid0", 512 * 1024)
+
+    assert stripe(guest.host, TRIAL, pair) == made
+    with pytest.raises(TargetRefused, match=r"held by md.*belongs to a software RAID"):
+        check_device(guest.host, pair[0].path, pair[0].identity)
+
+    user = a_user(tmp_path)
+    user.extra_env["DISKBENCH_SSH_CONFIG"] = guest.access.config
+    profile = tmp_path / "mine.fio"
+    profile.write_text("[write]\nrw=write\nbs=1m\nsize=64m\n")
+    (run,) = user.json(
+        "run", "--provider", "ssh", "--host", "127.0.0.1", "--device", made.path,
+        "--destroy-data", made.identity, "--profile", str(profile), "--quiet",
+    )["runs"]  # fmt: skip
+    assert (run["state"], run["target_identity"]) == ("done", made.identity)
+    assert [row["bytes"] for row in merged_rows(run)] == [64 * 2**20]
+
+    unstripe(guest.host, TRIAL, pair)
+    unstripe(guest.host, TRIAL, pair)
+    assert check_device(guest.host, pair[0].path, pair[0].identity).size_bytes == DISK_BYTES
+
+
+def test_an_array_is_found_again_after_it_was_stopped_and_finished_if_half_made(
+    guest: Guest, pair: tuple[Member, ...]
+) -> None:
+    made = stripe(guest.host, TRIAL, pair)
+    mark = f"mdadm --examine --export {pair[0].path} | grep MD_UPDATE_TIME"
+    before = guest.root(mark)
+    guest.root(f"flock {pair[0].path} mdadm --stop {made.path}")
+    assert stripe(guest.host, TRIAL, pair).identity == made.identity
+    assert guest.root(mark) == before
+    guest.root(
+        f"flock {pair[0].path} sh -c 'mdadm --stop /dev/md[0-9]* && "
+        f"mdadm --zero-superblock {pair[1].path}'"
+    )
+    assert stripe(guest.host, TRIAL, pair).identity == made.identity
+
+
+def test_an_array_in_use_is_not_taken_apart(guest: Guest, pair: tuple[Member, ...]) -> None:
+    made = stripe(guest.host, TRIAL, pair)
+    guest.root(f"mkfs.ext4 -q {made.path} && mkdir -p /mnt/array && mount {made.path} /mnt/array")
+    try:
+        with pytest.raises(ReleaseFailed, match=made.path):
+            unstripe(guest.host, TRIAL, pair)
+    finally:
+        guest.root("umount /mnt/array")
+    unstripe(guest.host, TRIAL, pair)
+
+
+def test_somebody_elses_array_is_neither_used_nor_taken_apart(
+    guest: Guest, pair: tuple[Member, ...]
+) -> None:
+    paths = " ".join(member.path for member in pair)
+    guest.root(
+        f"mdadm --create /dev/md/theirs --level=0 --raid-devices=2 --uuid={THEIRS} {paths} "
+        "</dev/null && udevadm settle"
+    )
+    with pytest.raises(TargetRefused, match="belongs to a software RAID"):
+        stripe(guest.host, TRIAL, pair)
+    unstripe(guest.host, TRIAL, pair)
+    assert guest.root(f"mdadm --examine --export {paths}").count(f"MD_UUID={THEIRS}") == 2
+    assert "active raid0" in guest.root("cat /proc/mdstat")

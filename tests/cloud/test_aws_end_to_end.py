@@ -131,6 +131,20 @@ def test_the_machines_own_disk_is_measured(run: Any, user: Cli, aws: Aws) -> Non
     assert aws.faults.calls("AttachVolume") == []
 
 
+def test_disks_to_stripe_are_all_made_and_a_kernel_without_raid_is_told(
+    run: Any, user: Cli, aws: Aws
+) -> None:
+    # This kernel has no md driver: a real guest makes the array in tests/qemu/test_array.py.
+    done = run(*GP3, "--count", "2", "--stripe")
+    assert done.returncode == 1, done.stderr
+    said = " ".join(done.stderr.split())
+    assert "with 2 × gp3 of 4 GiB, striped" in said
+    assert "the stripe of /dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol" in said
+    assert len(aws.faults.calls("AttachVolume")) == 2
+    (row,) = user.json("results", "list")["runs"]
+    assert row["state"] == "failed"
+
+
 def test_nothing_is_open_to_the_world_and_everything_carries_its_lease(
     run: Any, user: Cli, aws: Aws
 ) -> None:

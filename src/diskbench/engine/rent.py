@@ -121,6 +121,8 @@ def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host) -> Plan
     from diskbench.plan.trial import Names, make_plan
 
     names = Names(draft.campaign_id, draft.trial_id, draft.run_ids)
+    if draft.rental is not None and draft.rental.spec.stripe:
+        acquired = striped(host, draft.trial_id, acquired)
     cell = draft.cell.model_copy(update={"target": _target(draft, acquired)})
     facts = probe(host, cell, install_fio=True).facts
     facts = _vouched(facts, host, draft, acquired)
@@ -130,6 +132,30 @@ def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host) -> Plan
     )
     check_parses(host, plan)
     return plan
+
+
+def striped(host: Host, trial_id: str, acquired: Acquired) -> Acquired:
+    """The machine with its disks made into one; twice is as once. Raises as hosts.stripe does."""
+    from diskbench.hosts.stripe import Member, stripe
+
+    members = [
+        Member(path=path, identity=identity, size_bytes=acquired.size_bytes)
+        for path, identity in zip(acquired.devices, acquired.identities, strict=True)
+    ]
+    array = stripe(host, trial_id, members)
+    facts = {
+        "disk_size_bytes": acquired.size_bytes,
+        "stripe_disks": len(members),
+        "stripe_chunk_bytes": array.chunk_bytes,
+    }
+    return acquired.model_copy(
+        update={
+            "device": array.path,
+            "identity": array.identity,
+            "size_bytes": acquired.size_bytes * len(members),
+            "facts": acquired.facts | facts,
+        }
+    )
 
 
 def _target(draft: Plan, acquired: Acquired) -> TargetSpec:

@@ -198,6 +198,7 @@ def _launch(order: Order, group: str, place: Place, generation: int) -> Item:
         host_key_public=keys.host_public,
         authorized_key=keys.user_public,
         expires_at=order.claim.expires_at,
+        packages=("fio", "mdadm") if order.spec.stripe else ("fio",),
     )
     launch = requests.Launch(
         image=details.image.id,

@@ -163,6 +163,18 @@ def test_nothing_is_open_to_the_world_and_everything_carries_its_lease(
     assert aws.faults.calls("CreateTags") == []
 
 
+def test_no_key_and_no_credential_is_kept_anywhere(run: Any, user: Cli) -> None:
+    done = run(*GP3)
+    document(user, done)
+    kept = {p: p.read_bytes() for p in user.home.rglob("*") if p.is_file()}
+    assert any(p.name == "plan.json" for p in kept)
+    secret = next(data.strip() for p, data in kept.items() if p.name == "secret")
+    for path, data in [*kept.items(), ("stderr", done.stderr.encode())]:
+        assert b"PRIVATE KEY" not in data, path
+        assert server.SECRET.encode() not in data, path
+        assert secret not in data or getattr(path, "name", "") == "secret", path
+
+
 def test_evidence_goes_to_an_object_store(run: Any, user: Cli, aws: Aws) -> None:
     aws.client("s3").create_bucket(Bucket="evidence")
     user.extra_env = user.extra_env | server.storage_environment(aws.endpoint)

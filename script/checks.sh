@@ -7,6 +7,8 @@ install_test_tools() {
     ssh=openssh-client,openssh-clients,- \
     sshd=openssh-server,openssh-server,- \
     sudo=sudo,sudo,- \
+    curl=curl,curl,- \
+    ip=iproute2,iproute,- \
     losetup=mount,util-linux,- \
     lsblk=util-linux,util-linux,- \
     mkfs.ext4=e2fsprogs,e2fsprogs,- \
@@ -20,11 +22,10 @@ install_test_tools() {
 }
 
 # run_tests PYTEST-ARGUMENT…: as root, since they make loop devices, mounts and users' files of their
-# own. For another user that means sudo, and nothing of root's is left in the checkout. Tests of one
-# group (tests/qemu share a guest that takes a minute to boot) stay in one process.
+# own. For another user that means sudo, and nothing of root's is left in the checkout.
 run_tests() {
   if [[ $(id -u) -eq 0 ]]; then
-    .venv/bin/python -m pytest -n 2 --dist loadgroup -q "$@" </dev/null
+    .venv/bin/python -m pytest -n 2 -q "$@" </dev/null
     return
   fi
   say "with sudo, because the tests make loop devices and mounts of their own"
@@ -32,7 +33,7 @@ run_tests() {
   scratch=$(mktemp -d)
   sudo env PATH="$PATH" PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY="$scratch" \
     UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-}" \
-    .venv/bin/python -m pytest -n 2 --dist loadgroup -q -p no:cacheprovider "$@" </dev/null || status=$?
+    .venv/bin/python -m pytest -n 2 -q -p no:cacheprovider "$@" </dev/null || status=$?
   sudo rm -rf "$scratch"
   return "$status"
 }

@@ -1,0 +1,101 @@
+"""A guest proves its cloud to nobody but the metadata service's own word for its id."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from diskbench.hosts import vouch
+from diskbench.hosts.vouch import vouched
+from diskbench.model.facts import CloudFacts
+from diskbench.ports import Completed
+
+EC2 = CloudFacts(vendor="aws", product="c6in.large")
+METADATA_SERVICE = textwrap.dedent("""
+    import http.server, json, sys
+    TOKEN = "the-token"
+    class Imds(http.server.BaseHTTPRequestHandler):
+        def do_PUT(self):
+            asked = self.headers.get("X-aws-ec2-metadata-token-ttl-seconds")
+            self.answer(200 if self.path == "/latest/api/token" and asked else 400, TOKEN)
+        def do_GET(self):
+            if self.headers.get("X-aws-ec2-metadata-token") != TOKEN:
+                return self.answer(401, "")
+            self.answer(200, json.dumps({"instanceId": sys.argv[1], "region": "us-east-1"}))
+        def answer(self, code, text):
+            self.send_response(code)
+            self.end_headers()
+            self.wfile.write(text.encode())
+        def log_message(self, *_):
+            pass
+    server = http.server.HTTPServer(("169.254.169.254", 80), Imds)
+    print("up", flush=True)
+    server.serve_forever()
+""")
+IN_A_NETWORK_OF_ITS_OWN = textwrap.dedent("""
+    ip link set lo up
+    ip address add 169.254.169.254/32 dev lo
+    if [ -n "$1" ]; then
+        "$2" -c "$3" "$1" > "$5" & service=$!
+        while ! grep -q up "$5" 2>/dev/null; do kill -0 $service || exit 9; done
+    fi
+    sh -c "$4"; code=$?
+    [ -z "$1" ] || kill $service
+    exit $code
+""")
+
+
+class Guest:
+    """A host whose scripts run in a network namespace with a metadata service, or without one."""
+
+    def __init__(self, directory, instance_id="") -> None:
+        self.directory, self.instance_id = directory, instance_id
+
+    def run(self, script, **_):
+        argv = ["unshare", "-n", "sh", "-c", IN_A_NETWORK_OF_ITS_OWN, "sh"]
+        service = [self.instance_id, sys.executable, METADATA_SERVICE]
+        done = subprocess.run(
+            [*argv, *service, script, self.directory / "said"], capture_output=True, timeout=60
+        )
+        assert done.returncode != 9, "the metadata service did not start"
+        return Completed(done.returncode, done.stdout, done.stderr)
+
+
+def test_a_guest_whose_metadata_service_knows_its_id_is_believed(tmp_path):
+    assert vouched(Guest(tmp_path, "i-0abc"), EC2, "aws", "i-0abc")
+
+
+def test_a_guest_that_is_another_machine_is_not_believed(tmp_path):
+    assert not vouched(Guest(tmp_path, "i-0other"), EC2, "aws", "i-0abc")
+
+
+def test_a_guest_without_a_metadata_service_is_not_believed(tmp_path):
+    assert not vouched(Guest(tmp_path), EC2, "aws", "i-0abc")
+
+
+@pytest.mark.parametrize(
+    ("cloud", "provider", "instance_id"),
+    [
+        (CloudFacts(vendor="qemu"), "aws", "i-0abc"),
+        (CloudFacts(), "aws", "i-0abc"),
+        (EC2, "lab", "i-0abc"),
+        (EC2, "aws", None),
+    ],
+)
+def test_what_the_firmware_or_the_control_plane_denies_is_not_even_asked(
+    cloud, provider, instance_id
+):
+    assert not vouched(None, cloud, provider, instance_id)
+
+
+@pytest.mark.parametrize("answer", [b"", b"<html>", b"[]", b'{"instanceId": null}'])
+def test_an_answer_that_is_no_identity_document_proves_nothing(answer):
+    class Odd:
+        def run(self, script, **_):
+            assert script == vouch._AWS
+            return Completed(0, answer, b"")
+
+    assert not vouched(Odd(), EC2, "aws", "i-0abc")

@@ -1,6 +1,7 @@
-"""`python -m tests.cloud.emulator aws --state DIR`: an emulated cloud until stdin closes.
+"""`python -m tests.cloud.emulator CLOUD --state DIR`: an emulated cloud until stdin closes.
 
-Prints one line of JSON when it is up: its endpoint, and what to set in the environment.
+Prints one line of JSON when it is up: its endpoint, what to set in the environment, and what
+script/demo-cloud does with it.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import os
 import select
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
+
+from tests.cloud.emulator import serving
 
 
 def main() -> None:
     """Serve until stdin closes or the time is up; then take everything away."""
     parser = argparse.ArgumentParser(prog="python -m tests.cloud.emulator", description=__doc__)
-    parser.add_argument("cloud", choices=["aws"])
+    parser.add_argument("cloud", choices=serving.clouds())
     parser.add_argument("--port", type=int, default=0, help="default: a free one")
     parser.add_argument(
         "--state", type=Path, required=True, help="a directory of its own, on a disk"
@@ -26,25 +30,11 @@ def main() -> None:
     parser.add_argument("--limit-s", type=float, default=3600.0, help="end after so long")
     given = parser.parse_args()
 
-    from tests.cloud.emulator.aws.cloud import Cloud
-    from tests.cloud.emulator.aws.server import (
-        environment,
-        running,
-        storage_environment,
-        warm_up,
-    )
-
     given.state.mkdir(parents=True, exist_ok=True)
-    cloud = Cloud(given.state.resolve(), time_scale=given.time_scale, limit_s=given.limit_s)
-    with running(cloud, port=given.port) as endpoint:
-        warm_up(cloud, endpoint)
-        told = {
-            "endpoint": endpoint,
-            "env": environment(cloud),
-            "storage_env": storage_environment(endpoint),
-            "time_scale": cloud.time_scale,
-        }
-        print(json.dumps(told), flush=True)
+    options = serving.Options(given.state.resolve(), given.port, given.time_scale, given.limit_s)
+    with serving.of(given.cloud).serve(options) as told:
+        line = asdict(told)
+        print(json.dumps(line | line.pop("more")), flush=True)
         _wait(given.limit_s)
 
 

@@ -50,7 +50,8 @@ class LabProvider:
             scope=_SCOPE,
             spec=spec,
             cloud=cloud_of(request.style),
-            offer=f"a lab host on this machine with {_disk_words(disk)} ({request.style})",
+            offer=f"a lab host on this machine with {_disk_words(disk)}{_late_words(request)} "
+            f"({request.style})",
             promise=promise(disk_limits(request.style, disk), request.time_scale),
             disk=disk,
             cores=os.cpu_count(),
@@ -166,3 +167,7 @@ def _disk_words(disk: DiskSpec) -> str:
     words += f", {disk.iops:,} IOPS" if disk.iops else ""
     words += f", {disk.throughput_mib_per_s:g} MiB/s" if disk.throughput_mib_per_s else ""
     return words
+
+
+def _late_words(request: LabRequest) -> str:
+    return f", {request.latency_ms:g} ms late" if request.latency_ms else ""

@@ -3,52 +3,25 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
-from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, RentalFailed
+from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.errors import error_code
-from diskbench.providers.aws.guest import (
-    GuestDisk,
-    Volume,
-    disks,
-    disks_before,
-    find_stores,
-    find_volume,
-)
+from diskbench.providers.aws.guest import Volume, find_stores, find_volume
 from diskbench.providers.aws.inventory import ENDING
 from diskbench.providers.aws.provision import describe_instance, describe_volume, ended
-from diskbench.providers.aws.waits import Still, until
-from diskbench.providers.cloud_init import ready_script
+from diskbench.providers.guest import ask_guest, await_prepared
+from diskbench.providers.guest import reach as reach_guest
+from diskbench.providers.guest_disks import disks, disks_before
+from diskbench.providers.waits import Still, until
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from diskbench.ports import Host
     from diskbench.providers.aws.inventory import Item
     from diskbench.providers.aws.provision import Made, Order
-
-_READY_S = 30.0
-
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class _Answer(Generic[T]):
-    """What was answered, whatever it is."""
-
-    value: T
-
-
-@dataclass(frozen=True)
-class Guest:
-    """The machine as it is reached: its host, and where that is."""
-
-    host: Host
-    address: str
+    from diskbench.providers.guest import Guest
+    from diskbench.providers.guest_disks import GuestDisk
 
 
 def address_of(order: Order, made: Made) -> str:
@@ -74,16 +47,11 @@ def reach(order: Order, made: Made, guest: Guest) -> None:
     """Wait until the machine shows its host key and lets us in. Raises RentalFailed."""
     instance_id = str(made.instance["InstanceId"])
 
-    def ask() -> bool | Still:
-        if _alive(order, instance_id) is None:
-            return Still("EC2 does not list its machine")
-        try:
-            guest.host.connect()
-        except (HostUnavailable, ConnectionLost) as error:
-            return Still(error.message)
-        return True
+    def alive() -> Still | None:
+        there = _alive(order, instance_id) is not None
+        return None if there else Still("EC2 does not list its machine")
 
-    until(ask, f"SSH to {guest.address}", order.timing.ssh_s, order.timing, order.watch)
+    reach_guest(guest, alive, order.timing, order.watch)
     order.watch.note(f"instance {instance_id} answers at {guest.address}")
 
 
@@ -91,9 +59,11 @@ def attach(order: Order, made: Made, guest: Guest) -> tuple[GuestDisk, ...]:
     """The volumes as they appear in the guest, in order. Raises RentalFailed."""
     instance_id = str(made.instance["InstanceId"])
     attached = any(_attachment(v, instance_id) for v in made.volumes)
-    before = _ask_guest(
-        order, "its disks", functools.partial(disks_before, guest.host, attached=attached)
-    )
+    before = ask_guest(
+        "its disks",
+        functools.partial(disks_before, guest.host, attached=attached),
+        order.timing, order.watch,
+    )  # fmt: skip
     names = [requests.attach_name(index) for index in range(len(made.volumes))]
     for item, name in zip(made.volumes, names, strict=True):
         _attach_one(order, str(item["VolumeId"]), instance_id, name)
@@ -109,7 +79,7 @@ def stores(order: Order, guest: Guest) -> tuple[GuestDisk, ...]:
     """The machine's own disks that were asked for."""
     local = order.details.machine.local
     assert local is not None, "resolve refuses a machine without disks of its own"
-    found = _ask_guest(order, "its disks", lambda: disks(guest.host))
+    found = ask_guest("its disks", lambda: disks(guest.host), order.timing, order.watch)
     return find_stores(found, order.details.wanted.count, local.size_gb)
 
 
@@ -117,30 +87,11 @@ def await_ready(order: Order, made: Made, guest: Guest) -> None:
     """Wait until the first boot's work is done in the guest and EC2's checks have passed, so that
     neither disturbs a measurement. Raises RentalFailed with what is said to be wrong."""
     instance_id = str(made.instance["InstanceId"])
-    until(
-        lambda: _prepared(guest),
-        f"first boot of {instance_id}", order.timing.ready_s, order.timing, order.watch,
-    )  # fmt: skip
+    await_prepared(guest, instance_id, order.timing, order.watch)
     until(
         lambda: _checked(order, instance_id),
         f"status checks of {instance_id}", order.timing.checks_s, order.timing, order.watch,
     )  # fmt: skip
-
-
-def _prepared(guest: Guest) -> bool | Still:
-    try:
-        said = guest.host.run(ready_script(), timeout_s=_READY_S).text.strip()
-    except (ConnectionLost, HostUnavailable) as error:
-        return Still(error.message)
-    state, _, why = said.partition(" ")
-    if state == "ready":
-        return True
-    if state == "failed":
-        raise RentalFailed(
-            f"the machine could not be prepared: {why}",
-            advice="does its subnet reach the package mirrors? or use an --image that has fio",
-        )
-    return Still("packages are being installed")
 
 
 def _checked(order: Order, instance_id: str) -> bool | Still:
@@ -216,18 +167,4 @@ def _appeared(
         found = find_volume(disks(guest.host), volume, before, nvme=nvme)
         return found or Still("not seen in the guest yet")
 
-    return _ask_guest(order, f"volume {volume.id}", ask)
-
-
-def _ask_guest(order: Order, what: str, ask: Callable[[], T | Still]) -> T:
-    """An answer of the guest; asked again while the connection is broken."""
-
-    def again() -> _Answer[T] | Still:
-        try:
-            answer = ask()
-        except (ConnectionLost, HostUnavailable) as error:
-            return Still(error.message)
-        return answer if isinstance(answer, Still) else _Answer(answer)
-
-    timing = order.timing
-    return until(again, f"{what} in the guest", timing.appear_s, timing, order.watch).value
+    return ask_guest(f"volume {volume.id}", ask, order.timing, order.watch)

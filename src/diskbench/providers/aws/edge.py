@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from diskbench.errors import AccessDenied, HostUnavailable
 from diskbench.providers.aws.errors import Throttled, no_region, translate
 from diskbench.providers.aws.timing import AwsTiming
-from diskbench.providers.aws.waits import nap
+from diskbench.providers.waits import nap
 
 if TYPE_CHECKING:
     import boto3
@@ -190,17 +190,6 @@ def is_amazon(url: str) -> bool:
     """Whether an endpoint is one of AWS itself."""
     host = urlsplit(url).hostname or ""
     return host.endswith((".amazonaws.com", ".amazonaws.com.cn", ".api.aws"))
-
-
-def is_loopback(url: str) -> bool:
-    """Whether an endpoint is on this machine."""
-    import ipaddress
-
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _camel(operation: str) -> str:

@@ -11,43 +11,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import RentalFailed
-from diskbench.model.base import Frozen
-from diskbench.providers.scripts import script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from diskbench.ports import Host
+    from diskbench.providers.guest_disks import GuestDisk
 
 STORE_MODEL = "Amazon EC2 NVMe Instance Storage"
-_LINK = "/dev/disk/by-id/nvme-"
-_EBS_LINK = f"{_LINK}Amazon_Elastic_Block_Store_"
-_STORE_LINK = f"{_LINK}Amazon_EC2_NVMe_Instance_Storage_"
+_EBS_LINK = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
+_STORE_LINK = "/dev/disk/by-id/nvme-Amazon_EC2_NVMe_Instance_Storage_"
 _GB = 10**9
 _TOLERANCE = 0.05
 """How far an instance store may be off the size that EC2 rounds to GB; our choice."""
-
-
-class GuestDisk(Frozen):
-    """One whole disk in the guest. `identity` is what the guard before a write takes for it."""
-
-    node: str
-    number: str
-    size_bytes: int
-    identity: str
-    serial: str = ""
-    model: str = ""
-    links: tuple[str, ...] = ()
-
-    @property
-    def path(self) -> str:
-        """The name that stays the same whatever else is attached."""
-        return next((link for link in self.links if link.startswith(_LINK)), self.node)
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """By what it is known again later: identity, and node with kernel number."""
-        return frozenset({self.identity or self.node, f"{self.node} {self.number}"})
 
 
 @dataclass(frozen=True)
@@ -57,53 +32,6 @@ class Volume:
     id: str
     attached_as: str
     size_bytes: int
-
-
-def disks(host: Host) -> tuple[GuestDisk, ...]:
-    """The whole disks that have a node in the guest's /dev, now. Raises ConnectionLost."""
-    return parse_disks(host.run(script("ec2_disks.sh")).text)
-
-
-def disks_before(host: Host, *, attached: bool) -> tuple[GuestDisk, ...] | None:
-    """The disks before ours was attached. Written down in the guest the first time, so that the
-    second time, by whatever process, has the same answer; None when ours were `attached` already
-    and nothing was written down."""
-    parts = (
-        f"attached={'yes' if attached else ''}",
-        script("ec2_disks_before.sh") + script("ec2_disks.sh") + "}",
-        "remember",
-    )
-    told = host.run("\n".join(parts))
-    return None if told.exit == 3 else parse_disks(told.text)
-
-
-def parse_disks(text: str) -> tuple[GuestDisk, ...]:
-    """The output of ec2_disks.sh: pure."""
-    found: list[GuestDisk] = []
-    links: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        fields = line.split("\t")
-        if fields[0] == "disk" and len(fields) == 7 and fields[3].isdecimal():
-            _, node, number, sectors, identity, serial, model = fields
-            found.append(
-                GuestDisk(
-                    node=node,
-                    number=number,
-                    size_bytes=int(sectors) * 512,
-                    identity=identity,
-                    serial=serial,
-                    model=model,
-                )
-            )
-        elif fields[0] == "link" and len(fields) == 3:
-            links.setdefault(fields[2], []).append(fields[1])
-    # A namespace has a second link (`…-ns-1`, `…_1`); the plain one is the shortest.
-    return tuple(
-        disk.model_copy(
-            update={"links": tuple(sorted(links.get(disk.number, []), key=lambda x: (len(x), x)))}
-        )
-        for disk in found
-    )
 
 
 def find_volume(

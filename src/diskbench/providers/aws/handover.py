@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from diskbench.errors import RentalFailed
 from diskbench.model.disk import Acquired
 from diskbench.providers.aws import attach, readback
-from diskbench.providers.aws.attach import Guest
 from diskbench.providers.aws.machine_type import find_machine
 from diskbench.providers.aws.provision import describe_instance, describe_volume, ended
+from diskbench.providers.guest import Guest
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from diskbench.model.disk import SshAccess
-    from diskbench.providers.aws.guest import GuestDisk
     from diskbench.providers.aws.inventory import Item
     from diskbench.providers.aws.provision import Made, Order
+    from diskbench.providers.guest_disks import GuestDisk
 
 ROOT_DIRECTORY = "/var/tmp"  # noqa: S108 - in the guest, where test files go on its root disk
 """On the root disk of every image, whatever /tmp is."""

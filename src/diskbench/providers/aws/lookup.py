@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.catalog.instances import instances
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.providers.aws.caller import caller_cidr
 from diskbench.providers.aws.choice import candidates, needs
-from diskbench.providers.aws.edge import is_loopback
 from diskbench.providers.aws.images import find_image
 from diskbench.providers.aws.machine_type import check_support, find_machine
 from diskbench.providers.aws.resolved import Place, Resolved
-from diskbench.providers.aws.wanted import check_cidr
+from diskbench.providers.caller import caller_cidr
+from diskbench.providers.networks import LOOPBACK, check_cidr, is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from diskbench.providers.aws.resolved import Image, Machine
     from diskbench.providers.aws.timing import AwsTiming
     from diskbench.providers.aws.wanted import Wanted
-
-LOOPBACK = "127.0.0.0/8"
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from diskbench.model.disk import DiskSpec
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.errors import error_code, is_missing, of_code
 from diskbench.providers.aws.inventory import ENDING, inventory, tag, why_ended
-from diskbench.providers.aws.waits import Still, until
 from diskbench.providers.aws.wanted import ROOT_TYPE
 from diskbench.providers.cloud_init import GuestSpec, user_data
+from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

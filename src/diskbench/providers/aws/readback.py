@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from diskbench.model.disk import DiskSpec
-    from diskbench.providers.aws.guest import GuestDisk
     from diskbench.providers.aws.inventory import Item
     from diskbench.providers.aws.resolved import Machine, Place, Resolved
+    from diskbench.providers.guest_disks import GuestDisk
 
 
 def check(

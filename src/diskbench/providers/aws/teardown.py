@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError, ReleaseFailed
 from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.inventory import ENDED, inventory
-from diskbench.providers.aws.places import lease_directory
-from diskbench.providers.aws.waits import Still, until
+from diskbench.providers.places import lease_directory
+from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
     from diskbench.providers.aws.edge import Edge

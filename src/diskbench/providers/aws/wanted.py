@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
@@ -12,7 +11,8 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import LabSpec
-from diskbench.providers.aws.edge import is_amazon, is_loopback
+from diskbench.providers.aws.edge import is_amazon
+from diskbench.providers.networks import check_cidr, is_loopback
 
 if TYPE_CHECKING:
     from diskbench.catalog.lookup import DiskLimits
@@ -175,16 +175,6 @@ def _check_form(spec: RentSpec) -> None:
             advice="leave one of them out",
         )
     _check_endpoint(spec)
-
-
-def check_cidr(text: str) -> str:
-    """`text` when it is a network or an address; raises InvalidValue."""
-    try:
-        return str(ipaddress.ip_network(text))
-    except ValueError as error:
-        raise InvalidValue(
-            f"{text!r} is no network: {error}", advice="it looks like 203.0.113.7/32"
-        ) from None
 
 
 def _check_endpoint(spec: RentSpec) -> None:

@@ -558,7 +558,7 @@ def test_limits_that_changed_since_they_were_looked_up_fail_the_run(cloud: Cloud
 @pytest.mark.parametrize("moment", ["is starting", "is being made", "answers at", "is attached"])
 def test_whoever_stops_it_waits_for_nothing(cloud: Cloud, moment: str) -> None:
     cloud.watch.stop_at = moment
-    fails(cloud, Interrupted, "stopped while waiting for AWS")
+    fails(cloud, Interrupted, "stopped while waiting for the cloud")
 
 
 def test_keys_of_another_account_are_refused(cloud: Cloud) -> None:

@@ -10,13 +10,14 @@ from tests.unit.providers.aws.rig import GP2, QUICK, REGION, Cloud, cell, change
 
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, UnknownName, UserError
 from diskbench.model.rental import LabSpec, Rental, RentSpec
-from diskbench.providers.aws.edge import is_amazon, is_loopback, open_aws
+from diskbench.providers.aws.edge import is_amazon, open_aws
 from diskbench.providers.aws.images import _PARAMETERS
 from diskbench.providers.aws.lookup import Lookup, _ssh_cidr
 from diskbench.providers.aws.machine_type import check_support, find_machine
 from diskbench.providers.aws.provider import AWSProvider
 from diskbench.providers.aws.resolved import Resolved
 from diskbench.providers.aws.wanted import wanted
+from diskbench.providers.networks import is_loopback
 
 CHANGING = ("Create", "Run", "Import", "Attach", "Delete", "Modify", "Terminate", "Authorize")
 

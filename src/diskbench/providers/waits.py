@@ -1,4 +1,4 @@
-"""Waiting for AWS: ask, say what changed, give up at a deadline or when told to stop."""
+"""Waiting for a cloud: ask, say what changed, give up at a deadline or when told to stop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from diskbench.errors import Interrupted, RentalFailed
 
@@ -14,9 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from diskbench.ports import RentWatch
-    from diskbench.providers.aws.timing import AwsTiming
 
 T = TypeVar("T")
+
+
+class Patience(Protocol):
+    """Seconds: the first wait between two questions, the longest one, and the longest sleep without
+    asking whether to stop."""
+
+    @property
+    def first_poll_s(self) -> float: ...  # noqa: D102 - told above
+    @property
+    def max_poll_s(self) -> float: ...  # noqa: D102
+    @property
+    def nap_s(self) -> float: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -26,12 +37,12 @@ class Still:
     state: str
 
 
-def nap(seconds: float, timing: AwsTiming, watch: RentWatch | None) -> None:
+def nap(seconds: float, timing: Patience, watch: RentWatch | None) -> None:
     """Sleep in slices; raises Interrupted as soon as `watch` is stopping."""
     end = time.monotonic() + seconds
     while True:
         if watch is not None and watch.stopping():
-            raise Interrupted("stopped while waiting for AWS")
+            raise Interrupted("stopped while waiting for the cloud")
         left = end - time.monotonic()
         if left <= 0:
             return
@@ -42,7 +53,7 @@ def until(
     ask: Callable[[], T | Still],
     what: str,
     limit_s: float,
-    timing: AwsTiming,
+    timing: Patience,
     watch: RentWatch | None = None,
 ) -> T:
     """What `ask` answers in the end; it is asked again for as long as it answers Still.

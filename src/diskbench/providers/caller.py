@@ -1,4 +1,4 @@
-"""The address that AWS sees this machine at."""
+"""The address that clouds see this machine at."""
 
 from __future__ import annotations
 

@@ -1,0 +1,83 @@
+"""The disks as a guest sees them, and which were there before ours: what adapters choose from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.model.base import Frozen
+from diskbench.providers.scripts import script
+
+if TYPE_CHECKING:
+    from diskbench.ports import Host
+
+
+class GuestDisk(Frozen):
+    """One whole disk in the guest. `identity` is what the guard before a write takes for it; `wwn`
+    tells apart the disks of one NVMe controller, which have its serial in common."""
+
+    node: str
+    number: str
+    size_bytes: int
+    identity: str
+    serial: str = ""
+    model: str = ""
+    wwn: str = ""
+    links: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The name that stays the same whatever else is attached."""
+        return next(iter(self.links), self.node)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """By what it is known again later: identity, and node with kernel number."""
+        return frozenset({self.identity or self.node, f"{self.node} {self.number}"})
+
+
+def disks(host: Host) -> tuple[GuestDisk, ...]:
+    """The whole disks that have a node in the guest's /dev, now. Raises ConnectionLost."""
+    return parse_disks(host.run(script("disks.sh")).text)
+
+
+def disks_before(host: Host, *, attached: bool) -> tuple[GuestDisk, ...] | None:
+    """The disks before ours was attached. Written down in the guest the first time, so that the
+    second time, by whatever process, has the same answer; None when ours were `attached` already
+    and nothing was written down."""
+    parts = (
+        f"attached={'yes' if attached else ''}",
+        script("disks_before.sh") + script("disks.sh") + "}",
+        "remember",
+    )
+    told = host.run("\n".join(parts))
+    return None if told.exit == 3 else parse_disks(told.text)
+
+
+def parse_disks(text: str) -> tuple[GuestDisk, ...]:
+    """The output of disks.sh: pure."""
+    found: list[GuestDisk] = []
+    links: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        fields = line.split("\t")
+        if fields[0] == "disk" and len(fields) in {7, 8} and fields[3].isdecimal():
+            _, node, number, sectors, identity, serial, model, *wwn = fields
+            found.append(
+                GuestDisk(
+                    node=node,
+                    number=number,
+                    size_bytes=int(sectors) * 512,
+                    identity=identity,
+                    serial=serial,
+                    model=model,
+                    wwn=wwn[0] if wwn else "",
+                )
+            )
+        elif fields[0] == "link" and len(fields) == 3:
+            links.setdefault(fields[2], []).append(fields[1])
+    # A namespace has a second link (`…-ns-1`, `…_1`); the plain one is the shortest.
+    return tuple(
+        disk.model_copy(
+            update={"links": tuple(sorted(links.get(disk.number, []), key=lambda x: (len(x), x)))}
+        )
+        for disk in found
+    )

@@ -1,0 +1,30 @@
+"""Networks and endpoints as they are typed: pure."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from diskbench.errors import InvalidValue
+
+LOOPBACK = "127.0.0.0/8"
+"""From where the guests of an emulator on this machine are reached."""
+
+
+def check_cidr(text: str) -> str:
+    """`text` when it is a network or an address; raises InvalidValue."""
+    try:
+        return str(ipaddress.ip_network(text))
+    except ValueError as error:
+        raise InvalidValue(
+            f"{text!r} is no network: {error}", advice="it looks like 203.0.113.7/32"
+        ) from None
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an endpoint is on this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -14,11 +14,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from diskbench.cli.panels import PanelledCommand
+
 if TYPE_CHECKING:
     from typer._click import Command, Context
 
 COMMANDS: dict[str, str] = {
-    "run": "Measure a disk: on this machine, or on others over SSH.",
+    "run": "Measure a disk: here, over SSH, or on a rented machine.",
     "resume": "Go on with runs whose process died.",
     "cancel": "Ask a running trial to stop, collect and clean up.",
     "gc": "Give back what runs left behind.",
@@ -68,7 +70,7 @@ def load(name: str) -> Command:
     if not isinstance(found, typer.Typer):
         function = getattr(module, name)
         found = typer.Typer()
-        found.command(name)(function)
+        found.command(name, cls=PanelledCommand)(function)
     found.rich_markup_mode = None  # plain help everywhere: rich costs 0.15 s and adds boxes
     found._add_completion = False  # noqa: SLF001 - a sub-app has no completion flags of its own
     command = get_command(found)

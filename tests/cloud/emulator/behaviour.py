@@ -14,7 +14,9 @@ from tests.cloud.emulator.guests import Guest
 from diskbench.units import MIB
 
 TAG = "diskbench-lab"
-_NUMBERS = ("time_scale", "noise", "stall_every_s", "stall_for_s", "vm_iops")
+_NUMBERS = (
+    "time_scale", "noise", "latency_ms", "latency_jitter", "stall_every_s", "stall_for_s", "vm_iops",
+)  # fmt: skip
 
 
 def behaving(guest: Guest, tags: Mapping[str, str]) -> Guest:

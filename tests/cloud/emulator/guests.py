@@ -39,6 +39,8 @@ class Guest:
     vm_iops: float | None = None
     vm_bytes_per_s: float | None = None
     noise: float = 0.0
+    latency_ms: float = 0.0
+    latency_jitter: float = 0.0
     stall_every_s: float = 0.0
     stall_for_s: float = 0.0
     seed: int = 0
@@ -54,6 +56,8 @@ def boot(guest: Guest) -> tuple[str, int]:
         vm_iops=guest.vm_iops,
         vm_bytes_per_s=guest.vm_bytes_per_s,
         noise=guest.noise,
+        latency_ms=guest.latency_ms,
+        latency_jitter=guest.latency_jitter,
         stall_every_s=guest.stall_every_s,
         stall_for_s=guest.stall_for_s,
         seed=guest.seed,

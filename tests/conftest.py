@@ -3,9 +3,16 @@
 A skip hides that something was not tested. Whoever must allow one writes down why.
 """
 
+from __future__ import annotations
+
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
 
 ALLOWED_SKIPS: dict[str, str] = {}
 """Test id, or a pattern of ids (`tests/lab/*`) → why it may be skipped."""
@@ -44,3 +51,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("skipped, and not allowed to be (tests/conftest.py)")
         for test_id, reason in _skipped:
             terminalreporter.line(f"{test_id}: {reason}")
+
+
+TOGETHER = ("tests/qemu/",)
+"""Tests that share something costly, a guest that takes a minute to boot: one process has them all.
+(`--dist loadgroup` of xdist 3.8 finds no groups under pytest 9.2.)"""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    if config.getvalue("dist") != "load":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((place for place in TOGETHER if nodeid.startswith(place)), nodeid)
+
+    return Together(config, log)

@@ -16,7 +16,6 @@ from diskbench.hosts.stripe import Member, stripe, stripe_uuid, unstripe
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(900),  # the image may have to be built, and a guest to boot
-    pytest.mark.xdist_group("qemu"),
 ]
 
 TRIAL = "01jd0000000000000000000001"

@@ -19,7 +19,6 @@ from diskbench.providers.cloud_init import extend_timer
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(900),  # the image may have to be built, and two guests to boot
-    pytest.mark.xdist_group("qemu"),
 ]
 
 SERIAL = "vol0123456789abcdef0"

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from tests.cloud.emulator.aws.cloud import Cloud
 from tests.cloud.emulator.aws.server import fresh, running
+from tests.cloud.emulator.gcp import cloud as gcp_cloud
+from tests.cloud.emulator.gcp import server as gcp_emulator
 from tests.cloud.rented import Aws
+from tests.cloud.rented_gcp import Gcp
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +33,21 @@ def aws(aws_server: Aws) -> Iterator[Aws]:
     fresh(aws_server.cloud)
     yield aws_server
     fresh(aws_server.cloud)
+
+
+@pytest.fixture(scope="module")
+def gcp_server() -> Iterator[Gcp]:
+    state = Path(tempfile.mkdtemp(prefix="diskbench-test-gcp-", dir="/var/tmp"))
+    cloud = gcp_cloud.Cloud(state)
+    try:
+        with gcp_emulator.running(cloud) as endpoint:
+            yield Gcp(cloud, endpoint)
+    finally:
+        shutil.rmtree(state)
+
+
+@pytest.fixture
+def gcp(gcp_server: Gcp) -> Iterator[Gcp]:
+    gcp_emulator.fresh(gcp_server.cloud)
+    yield gcp_server
+    gcp_emulator.fresh(gcp_server.cloud)

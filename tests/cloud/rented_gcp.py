@@ -1,0 +1,205 @@
+"""What tests do with an emulated Compute Engine, by plain google-cloud-compute."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from tests.cloud.emulator.gcp import server
+from tests.cloud.emulator.gcp.cloud import PROJECT, Cloud
+from tests.cloud.emulator.gcp.faults import Faults
+from tests.cloud.rented import Keys
+
+REGION, ZONE = server.REGION, server.ZONE
+UBUNTU = "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64"
+TOKEN = "somebody@example.com"  # noqa: S105 - the emulator takes the token for the name
+
+
+@dataclass(frozen=True)
+class Gcp:
+    """A running emulator."""
+
+    cloud: Cloud
+    endpoint: str
+    clients: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def faults(self) -> Faults:
+        return self.cloud.faults
+
+    @property
+    def env(self) -> dict[str, str]:
+        return server.environment(self.cloud)
+
+    def client(self, kind: str, token: str = TOKEN) -> Any:
+        """A client of google-cloud-compute (`Disks`); without credentials when `token` is ""."""
+        from google.api_core.client_options import ClientOptions
+        from google.auth.credentials import AnonymousCredentials
+        from google.cloud import compute_v1
+        from google.oauth2.credentials import Credentials
+
+        if (kind, token) not in self.clients:
+            credentials = Credentials(token) if token else AnonymousCredentials()
+            self.clients[kind, token] = getattr(compute_v1, f"{kind}Client")(
+                credentials=credentials, client_options=ClientOptions(api_endpoint=self.endpoint)
+            )
+        return self.clients[kind, token]
+
+    def call(self, kind: str, method: str, **request: Any) -> Any:
+        """One call, never repeated; for what changes anything, its operation as it began."""
+        request.setdefault("project", PROJECT)
+        return getattr(self.client(kind), method)(request=request, retry=None, timeout=30)
+
+    def http(self, verb: str, path: str, body: object = None, **query: str) -> tuple[int, Any]:
+        """A request as it is written, for what no client would send: status and JSON."""
+        import json
+        from urllib.error import HTTPError
+        from urllib.parse import urlencode
+        from urllib.request import Request, urlopen
+
+        url = f"{self.endpoint}/compute/v1/projects/{PROJECT}/{path}?{urlencode(query)}"
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+        request = Request(url, data, headers, method=verb)  # noqa: S310 - loopback
+        try:
+            with urlopen(request, timeout=30) as answer:  # noqa: S310
+                return answer.status, json.load(answer)
+        except HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+
+    def left(self) -> list[str]:
+        """Everything rented, and everything of it on this machine."""
+        return server.left(self.cloud)
+
+
+def done(gcp: Gcp, operation: Any, within_s: float = 60) -> Any:
+    """The operation at its end, however it ended."""
+    deadline = time.monotonic() + within_s
+    while operation.status.name != "DONE":
+        assert time.monotonic() < deadline
+        kind, where = "GlobalOperations", {}
+        if operation.zone:
+            kind, where = "ZoneOperations", {"zone": operation.zone.rpartition("/")[2]}
+        operation = gcp.call(kind, "wait", operation=operation.name, **where)
+    return operation
+
+
+def well(gcp: Gcp, operation: Any) -> Any:
+    """The operation at its end, which is a good one."""
+    found = done(gcp, operation)
+    assert not found.error.errors, found.error
+    return found
+
+
+def error_of(gcp: Gcp, operation: Any) -> Any:
+    """The one error with which the operation ends."""
+    (error,) = done(gcp, operation).error.errors
+    return error
+
+
+def disk(
+    gcp: Gcp,
+    name: str = "data",
+    kind: str = "pd-ssd",
+    size: int = 20,
+    zone: str = ZONE,
+    **more: Any,
+) -> str:
+    """A disk; its URL."""
+    asked = {"name": name, "type_": f"zones/{zone}/diskTypes/{kind}", "size_gb": size, **more}
+    made = gcp.call("Disks", "insert_unary", zone=zone, disk_resource=asked)
+    return str(well(gcp, made).target_link)
+
+
+def wanted(keys: Keys | None = None, name: str = "machine", zone: str = ZONE, **more: Any) -> Any:
+    """The body of an instance."""
+    items = [{"key": "enable-oslogin", "value": "FALSE"}]
+    if keys is not None:
+        items.append({"key": "user-data", "value": keys.user_data})
+    boot = {
+        "boot": True,
+        "auto_delete": True,
+        "initialize_params": {"source_image": UBUNTU, "disk_size_gb": 10},
+    }
+    asked = {
+        "name": name,
+        "machine_type": f"zones/{zone}/machineTypes/n2-standard-4",
+        "disks": [boot],
+        "network_interfaces": [{"access_configs": [{"type_": "ONE_TO_ONE_NAT"}]}],
+        "metadata": {"items": items},
+        "tags": {"items": ["let-in"]},
+    }
+    return asked | more
+
+
+def insert(gcp: Gcp, asked: Any, zone: str = ZONE, **more: Any) -> Any:
+    """The operation that makes an instance."""
+    return gcp.call("Instances", "insert_unary", zone=zone, instance_resource=asked, **more)
+
+
+def launch(gcp: Gcp, keys: Keys | None = None, **more: Any) -> Any:
+    """A running instance."""
+    asked = wanted(keys, **more)
+    well(gcp, insert(gcp, asked))
+    return instance(gcp, asked["name"])
+
+
+def instance(gcp: Gcp, name: str = "machine", zone: str = ZONE) -> Any:
+    return gcp.call("Instances", "get", zone=zone, instance=name)
+
+
+def attach(gcp: Gcp, source: str, name: str = "machine", **more: Any) -> Any:
+    """The operation that attaches a disk."""
+    asked = {"source": source, **more}
+    where = {"zone": ZONE, "instance": name}
+    return gcp.call("Instances", "attach_disk_unary", **where, attached_disk_resource=asked)
+
+
+def detach(gcp: Gcp, device: str, name: str = "machine") -> Any:
+    where = {"zone": ZONE, "instance": name, "device_name": device}
+    return gcp.call("Instances", "detach_disk_unary", **where)
+
+
+def let_in(gcp: Gcp, **more: Any) -> Any:
+    """The operation that makes a firewall rule for this machine's SSH."""
+    asked = {
+        "name": "ssh",
+        "source_ranges": ["127.0.0.0/8"],
+        "target_tags": ["let-in"],
+        "allowed": [{"I_p_protocol": "tcp", "ports": ["22"]}],
+        **more,
+    }
+    return gcp.call("Firewalls", "insert_unary", firewall_resource=asked)
+
+
+def delete(gcp: Gcp, name: str = "machine", zone: str = ZONE) -> Any:
+    return gcp.call("Instances", "delete_unary", zone=zone, instance=name)
+
+
+def new_request_id() -> str:
+    return str(uuid.uuid4())
+
+
+@contextmanager
+def refused(status: int, reason: str) -> Any:
+    """The block ends with Compute's error of that HTTP status and reason."""
+    from google.api_core.exceptions import GoogleAPICallError
+
+    with pytest.raises(GoogleAPICallError) as caught:
+        yield caught
+    assert caught.value.code == status, caught.value
+    assert reason in {one.get("reason") for one in caught.value.errors}, caught.value.errors
+
+
+def until(condition: Callable[[], bool], within_s: float = 60) -> None:
+    """Look until it is so: things change with looks, and with what the lab does meanwhile."""
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -45,7 +45,7 @@ def check(request: LabRequest) -> None:
     Raises HostUnavailable where this machine cannot hold a lab, UnknownName or InvalidValue for
     a disk that is not sold.
     """
-    _check_machine(request.user)
+    check_machine(request.user)
     if request.latency_ms:
         check_fuse()
     elif request.latency_jitter:
@@ -180,7 +180,8 @@ def _same(made: LabRequest, asked: LabRequest) -> bool:
     return made.model_copy(update={"expires_at": asked.expires_at}) == asked
 
 
-def _check_machine(user: str) -> None:
+def check_machine(user: str = "root") -> None:
+    """Raise HostUnavailable where this machine cannot hold a lab whose hosts have that user."""
     if sys.platform != "linux":
         raise HostUnavailable(
             f"--provider lab needs Linux, this is {sys.platform}",

@@ -75,6 +75,7 @@ class LabProvider:
 
     def found(self, scope: Scope) -> Sequence[Found]:  # noqa: ARG002 - there is one lab
         """See ports.Renter.found. What nobody can use any more has expired long ago."""
+        machines.check_machine()
         stale = machines.stale()
         return [
             Found(

@@ -1,0 +1,1 @@
+"""Google Cloud: Compute Engine machines and their disks."""

@@ -1,0 +1,163 @@
+"""From a running machine to a disk in the guest: reach it, attach, find, prove."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.providers.gcp import requests
+from diskbench.providers.gcp.errors import exists_already, is_busy
+from diskbench.providers.gcp.guest import find_disk, find_local, told_apart
+from diskbench.providers.gcp.inventory import LIVE, place
+from diskbench.providers.gcp.operations import change, last
+from diskbench.providers.gcp.provision import describe, ended
+from diskbench.providers.guest import ask_guest
+from diskbench.providers.guest import reach as reach_guest
+from diskbench.providers.guest_disks import disks, disks_before
+from diskbench.providers.waits import Still, until
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from diskbench.providers.gcp.edge import Item
+    from diskbench.providers.gcp.provision import Made, Order
+    from diskbench.providers.guest import Guest
+    from diskbench.providers.guest_disks import GuestDisk
+
+
+def address_of(order: Order, made: Made) -> str:
+    """The address to reach the machine at: its public one, else the one in its network."""
+
+    def ask() -> str | Still:
+        nic = alive(order, made)["networkInterfaces"][0]
+        public = [c["natIP"] for c in nic.get("accessConfigs", []) if c.get("natIP")]
+        if public:
+            return str(public[0])
+        # One was asked for: the machine has it as soon as it runs.
+        waits = bool(nic.get("accessConfigs")) or not nic.get("networkIP")
+        return Still("none yet") if waits else str(nic["networkIP"])
+
+    what = f"address of {order.machine_name}"
+    return until(ask, what, order.timing.instance_s, order.timing, order.watch)
+
+
+def alive(order: Order, made: Made) -> Item:
+    """The machine as it is now. Raises RentalFailed when it does not run any more."""
+    instance = describe(order.compute, "instances", made.zone, order.machine_name)
+    if instance is None:
+        raise RentalFailed(
+            f"instance {place(made.instance)} is not there any more",
+            advice="somebody or something deleted it; start a new run",
+        )
+    if instance.get("status") not in LIVE:
+        raise ended(instance)
+    return instance
+
+
+def reach(order: Order, made: Made, guest: Guest) -> None:
+    """Wait until the machine shows its host key and lets us in. Raises RentalFailed."""
+
+    def going() -> None:
+        alive(order, made)
+
+    reach_guest(guest, going, order.timing, order.watch)
+    order.watch.note(f"{order.machine_name} answers at {guest.address}")
+
+
+def attach(order: Order, made: Made, guest: Guest) -> tuple[GuestDisk, ...]:
+    """The disks as they appear in the guest, in order. Raises RentalFailed."""
+    names = [requests.device_name(index) for index in range(len(made.disks))]
+    held = {str(one.get("deviceName")) for one in alive(order, made).get("disks", [])}
+    before = ask_guest(
+        "its disks",
+        functools.partial(disks_before, guest.host, attached=bool(held.intersection(names))),
+        order.timing, order.watch,
+    )  # fmt: skip
+    for index in range(len(made.disks)):
+        _attach_one(order, made, index)
+    return tuple(
+        _appeared(order, guest, name, int(disk["sizeGb"]), before)
+        for disk, name in zip(made.disks, names, strict=True)
+    )
+
+
+def local_ssds(order: Order, guest: Guest) -> tuple[GuestDisk, ...]:
+    """The machine's own disks that were asked for."""
+    wanted = order.details.wanted
+    found = ask_guest("its disks", lambda: disks(guest.host), order.timing, order.watch)
+    return find_local(found, wanted.count, wanted.interface or "nvme")
+
+
+def _attach_one(order: Order, made: Made, index: int) -> None:
+    disk, name = made.disks[index], requests.device_name(index)
+    attempt = 0
+
+    def ask() -> bool | Still:
+        nonlocal attempt
+        held = _held(alive(order, made), str(disk["name"]), name)
+        if held is not None:
+            if not held.get("autoDelete"):
+                _goes_with_machine(order, made, index)
+            return True
+        lease = order.claim.lease_id
+        request = requests.attach_disk(lease, order.details.project, made.zone, index, attempt)
+        attempt += 1
+        try:
+            change(
+                order.compute, "instances", "attachDisk", request,
+                f"disk {disk['name']}", order.timing.attach_s,
+            )  # fmt: skip
+        except DiskbenchError as error:
+            # Another try's call, or one whose answer was lost, may be under way already.
+            if not (is_busy(error) or exists_already(error)):
+                raise
+            _refuse_elsewhere(order, made, str(disk["name"]))
+            return Still(error.message)
+        return Still("attached")
+
+    what = f"disk {disk['name']}"
+    until(ask, what, order.timing.attach_s, order.timing, order.watch)
+    order.watch.note(f"{what} is attached as {name}")
+
+
+def _held(instance: Item, disk_name: str, device_name: str) -> Item | None:
+    """The disk's attachment to this machine. Raises RentalFailed when it has another name."""
+    for one in instance.get("disks", []):
+        if last(str(one.get("source", ""))) == disk_name:
+            if one.get("deviceName") != device_name:
+                raise RentalFailed(
+                    f"disk {disk_name} is attached as {one.get('deviceName')}, not {device_name}",
+                    advice="give the lease back and start a new run",
+                )
+            found: Item = one
+            return found
+    return None
+
+
+def _refuse_elsewhere(order: Order, made: Made, name: str) -> None:
+    """Raise RentalFailed when another machine has the disk."""
+    disk = describe(order.compute, "disks", made.zone, name) or {}
+    others = [last(str(user)) for user in disk.get("users", [])]
+    if others and order.machine_name not in others:
+        raise RentalFailed(
+            f"disk {name} is attached to {others[0]}, not to {order.machine_name}",
+            advice="give the lease back and start a new run",
+        )
+
+
+def _goes_with_machine(order: Order, made: Made, index: int) -> None:
+    request = requests.set_auto_delete(order.claim.lease_id, made.zone, index)
+    what = f"disk {requests.device_name(index)}"
+    change(order.compute, "instances", "setDiskAutoDelete", request, what, order.timing.attach_s)
+
+
+def _appeared(
+    order: Order, guest: Guest, name: str, size_gib: int, before: tuple[GuestDisk, ...] | None
+) -> GuestDisk:
+    known = told_apart(before) if before is not None else None
+
+    def ask() -> GuestDisk | Still:
+        found = find_disk(disks(guest.host), name, size_gib * GIB, known)
+        return found or Still(f"/dev/disk/by-id/google-{name} is not seen in the guest yet")
+
+    return ask_guest(f"disk {name}", ask, order.timing, order.watch)

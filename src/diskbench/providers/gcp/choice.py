@@ -1,0 +1,139 @@
+"""Which machine to measure from: pure.
+
+A machine has a cap for all its disks of one type together. The default is the first type of the
+catalogue's list that takes the disk and whose cap is MARGIN times what the disks promise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.gce_machines import machine_book, vcpus_of
+from diskbench.units import MIB
+
+if TYPE_CHECKING:
+    from diskbench.catalog.gce_machines import Cap, Fit
+    from diskbench.providers.gcp.wanted import Wanted
+
+MARGIN = 1.05
+"""Headroom above what the disks promise, so that they and not the machine are the limit. A cap of
+Google's is for disks of that type alone, unlike a whole bandwidth elsewhere; our choice."""
+MIN_VCPUS = 2
+"""One for fio and one for all else; our choice."""
+UNKNOWN_VCPUS = 8
+"""The least where no cap is published; our choice."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the machine has to let through, per direction: IOPS, and MiB/s."""
+
+    read_iops: float = 0.0
+    write_iops: float = 0.0
+    read_mib_per_s: float = 0.0
+    write_mib_per_s: float = 0.0
+
+    def met_by(self, cap: Cap) -> bool:
+        """Whether a cap leaves room for all of it."""
+        return (
+            cap.read_iops >= self.read_iops
+            and cap.write_iops >= self.write_iops
+            and cap.read_mib_per_s >= self.read_mib_per_s
+            and cap.write_mib_per_s >= self.write_mib_per_s
+        )
+
+
+def needs(wanted: Wanted, size_gib: int) -> Needs:
+    """MARGIN times the ceiling of all disks together; nothing for disks without limits, and for the
+    machine's own, which go by no cap."""
+    limits = wanted.limits(size_gib) if wanted.kind != "local-ssd" and wanted.type else None
+    found: dict[str, float] = {}
+    for pool in limits.pools if limits else ():
+        for way in ("read", "write") if pool.covers == "both" else (pool.covers,):
+            if pool.iops:
+                found[f"{way}_iops"] = MARGIN * wanted.count * pool.iops.ceiling
+            if pool.bytes_per_s:
+                rate = pool.bytes_per_s.ceiling / MIB
+                found[f"{way}_mib_per_s"] = MARGIN * wanted.count * rate
+    return Needs(**found)
+
+
+def candidates(wanted: Wanted, size_gib: int) -> tuple[str, ...]:
+    """The types that take the disk and do not limit it, in order; then those of which no cap is
+    known."""
+    need = needs(wanted, size_gib)
+    good, unknown = [], []
+    for name in machine_book().choices.types:
+        vcpus = vcpus_of(name) or 0
+        if vcpus < MIN_VCPUS or not _takes(name, vcpus, wanted):
+            continue
+        cap = cap_of(name, vcpus, wanted)
+        if not _is_capped(wanted) or (cap is not None and need.met_by(cap)):
+            good.append(name)
+        elif cap is None and vcpus >= UNKNOWN_VCPUS:
+            unknown.append(name)
+    return (*good, *unknown)
+
+
+def cap_of(machine_type: str, vcpus: int, wanted: Wanted) -> Cap | None:
+    """What the catalogue says that a machine lets through; None where it knows nothing."""
+    fit = _fit(machine_type, wanted)
+    return fit.cap(vcpus) if fit else None
+
+
+def boot_type(machine_type: str, wanted: Wanted, offered: tuple[str, ...]) -> str:
+    """What the root disk is made of, the first of `offered` that the machine takes.
+
+    Not what is measured, if there is a choice: persistent disks of one type share their limit, and
+    the root disk's size would add to it.
+    """
+    series = machine_book().series_of(machine_type)
+    if series is None:
+        return ""
+    fits = [name for name in offered if name in series.disks]
+    return next((name for name in fits if name != wanted.type), fits[0] if fits else "")
+
+
+def too_small(machine_type: str, vcpus: int, wanted: Wanted, size_gib: int) -> str | None:
+    """Why a machine that somebody picked would measure itself; None when it is good enough."""
+    if not _is_capped(wanted):
+        return None
+    need, cap = needs(wanted, size_gib), cap_of(machine_type, vcpus, wanted)
+    if cap is None:
+        return (
+            f"no limit of {machine_type} for {wanted.type} is known here: it may measure itself, "
+            "and not the disk"
+        )
+    if need.met_by(cap):
+        return None
+    better = next((n for n in candidates(wanted, size_gib) if n != machine_type), None)
+    instead = f"; {better} would do" if better else ""
+    return (
+        f"{machine_type} lets {cap.read_iops:,.0f} / {cap.write_iops:,.0f} IOPS and "
+        f"{cap.read_mib_per_s:,.0f} / {cap.write_mib_per_s:,.0f} MiB/s (read / write) through to "
+        f"{wanted.type}, the disk needs {need.read_iops:,.0f} / {need.write_iops:,.0f} and "
+        f"{need.read_mib_per_s:,.0f} / {need.write_mib_per_s:,.0f} of its machine: it would "
+        f"measure itself{instead}"
+    )
+
+
+def _takes(machine_type: str, vcpus: int, wanted: Wanted) -> bool:
+    series = machine_book().series_of(machine_type)
+    if series is None:
+        return False
+    if wanted.kind == "local-ssd":
+        return series.local_ssd == "optional"
+    if wanted.kind == "root" and not wanted.type:
+        return True
+    fit = series.disks.get(wanted.type)
+    return fit is not None and vcpus >= fit.min_vcpus
+
+
+def _fit(machine_type: str, wanted: Wanted) -> Fit | None:
+    series = machine_book().series_of(machine_type)
+    return series.disks.get(wanted.type) if series else None
+
+
+def _is_capped(wanted: Wanted) -> bool:
+    return wanted.kind != "local-ssd" and bool(wanted.type)

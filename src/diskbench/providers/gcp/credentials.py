@@ -1,0 +1,105 @@
+"""Who calls, at which endpoint, for which project: by Google's own chain of credentials."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from diskbench.errors import AccessDenied, InvalidValue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+UNIVERSE = "googleapis.com"
+SCOPE = "https://www.googleapis.com/auth/compute"
+"""All that is asked for: to see and manage Compute Engine."""
+PROJECT_VARIABLE = "GOOGLE_CLOUD_PROJECT"
+KEY_FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
+
+
+@dataclass(frozen=True)
+class Login:
+    """Credentials, and where they go. `endpoint` is None for Google's own; `emulated` says that
+    nobody of Google answers there."""
+
+    project: str
+    endpoint: str | None
+    emulated: bool
+    credentials: Any = field(repr=False)
+
+
+def log_in(
+    project: str | None, endpoint: str | None, environ: Mapping[str, str] | None = None
+) -> Login:
+    """Application Default Credentials, and the project that was named or that is theirs.
+
+    Only an endpoint that is not Google's is ever called without any: where nobody is logged in, or
+    where it is on plain HTTP, over which no token goes but to whoever issued it. Makes no call,
+    unless the chain ends at a metadata service. Raises AccessDenied without credentials,
+    InvalidValue without a project.
+    """
+    env = os.environ if environ is None else environ
+    in_the_clear = endpoint is not None and urlsplit(endpoint).scheme == "http"
+    anonymous = in_the_clear and not _issued_by(str(endpoint), env)
+    credentials, theirs = (None, None) if anonymous else _default(endpoint)
+    if credentials is None:
+        from google.auth.credentials import AnonymousCredentials
+
+        credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
+        theirs = env.get(PROJECT_VARIABLE)
+    named = project or theirs
+    if not named:
+        raise InvalidValue(
+            f"no Google Cloud project: neither --project nor {PROJECT_VARIABLE} nor the "
+            "credentials name one",
+            advice="add --project, or: gcloud config set project PROJECT",
+        )
+    universe = str(getattr(credentials, "universe_domain", UNIVERSE))
+    emulated = endpoint is not None and not is_google(endpoint, universe)
+    return Login(named, endpoint, emulated, credentials)
+
+
+def _issued_by(endpoint: str, env: Mapping[str, str]) -> bool:
+    """Whether the key file in use is one of the endpoint's own: an emulator's, which gives tokens
+    itself."""
+    try:
+        told = json.loads(Path(env[KEY_FILE_VARIABLE]).read_text("utf-8"))
+        return urlsplit(str(told["token_uri"])).netloc == urlsplit(endpoint).netloc
+    except (KeyError, OSError, ValueError, TypeError):
+        return False
+
+
+def _default(endpoint: str | None) -> tuple[Any, str | None]:
+    """The default credentials and their project; (None, None) where there are none and none are
+    needed."""
+    import google.auth
+    from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError
+
+    try:
+        found: tuple[Any, str | None] = google.auth.default(scopes=[SCOPE])
+    except DefaultCredentialsError as error:
+        if endpoint is not None and not is_google(endpoint, UNIVERSE):
+            return None, None
+        raise _not_logged_in(error) from error
+    except GoogleAuthError as error:
+        raise _not_logged_in(error) from error
+    return found
+
+
+def _not_logged_in(error: Exception) -> AccessDenied:
+    return AccessDenied(
+        f"there are no Google credentials: {error}",
+        advice="log in: gcloud auth application-default login, or set "
+        "GOOGLE_APPLICATION_CREDENTIALS",
+    )
+
+
+def is_google(url: str, universe: str = UNIVERSE) -> bool:
+    """Whether an endpoint is Google's, or one of the sovereign cloud `universe` that the
+    credentials are of."""
+    host = urlsplit(url).hostname or ""
+    return any(host == name or host.endswith(f".{name}") for name in (UNIVERSE, universe))

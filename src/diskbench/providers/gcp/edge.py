@@ -1,0 +1,200 @@
+"""The one place where Compute Engine is called: errors translated, throttled calls repeated.
+
+Requests and answers are mappings as the REST reference has them (`machineType`, int64 as text); the
+SDK's message of that request is made of one, so that a misspelt field never leaves this machine.
+
+`client.insert(…).result()` of the SDK asks the public service how an operation goes, whatever the
+endpoint is, and sends it the credentials. So only its `_unary` calls are used, which return the
+operation, and operations.py asks for that by a client of ours.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import HostUnavailable
+from diskbench.providers.gcp.credentials import Login, log_in
+from diskbench.providers.gcp.errors import Throttled, translate
+from diskbench.providers.waits import nap
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import Scope
+    from diskbench.ports import RentWatch
+    from diskbench.providers.gcp.timing import GceTiming
+
+Item = dict[str, Any]
+_CLIENTS = {
+    "disks": "Disks", "diskTypes": "DiskTypes", "firewalls": "Firewalls",
+    "globalOperations": "GlobalOperations", "images": "Images", "instances": "Instances",
+    "machineTypes": "MachineTypes", "networks": "Networks", "projects": "Projects",
+    "regions": "Regions", "subnetworks": "Subnetworks", "zoneOperations": "ZoneOperations",
+}  # fmt: skip
+"""Our name of a collection, which is the API's, and the SDK's."""
+_CHANGES = frozenset({"insert", "delete", "attachDisk", "setDiskAutoDelete"})
+
+
+@dataclass(frozen=True)
+class Compute:
+    """The Compute Engine API of one project, at Google's own endpoint or at another.
+
+    `watch` is asked before a call is repeated.
+    """
+
+    login: Login
+    timing: GceTiming
+    watch: RentWatch | None = None
+    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def project(self) -> str:
+        """The project that is looked at and paid by."""
+        return self.login.project
+
+    def watched(self, watch: RentWatch) -> Compute:
+        """The same, with somebody who may ask to stop."""
+        return Compute(self.login, self.timing, watch, self._clients)
+
+    def call(self, collection: str, method: str, request: Item | None = None) -> Item:
+        """Send one request and return the answer; throttled ones again, with backoff and jitter.
+
+        Requests are idempotent, by a requestId or by their nature. Raises our errors.
+        """
+        answer: Item = self._repeated(collection, method, request or {}, self._answer)
+        return answer
+
+    def listed(self, collection: str, request: Item | None = None) -> list[Item]:
+        """All items of a listing."""
+        pages = self._repeated(collection, "list", request or {}, self._pages)
+        return [item for page in pages for item in page.get("items", [])]
+
+    def listed_everywhere(
+        self, collection: str, request: Item | None = None, *, holds: str | None = None
+    ) -> list[Item]:
+        """All items of a listing over all zones; `holds` is what they stand under where that is not
+        the collection's name. Raises when a zone did not answer: its silence would pass for an
+        empty one."""
+        pages = self._repeated(collection, "aggregatedList", request or {}, self._pages)
+        return [
+            item
+            for page in pages
+            for scoped in page.get("items", {}).values()
+            for item in scoped.get(holds or collection, [])
+        ]
+
+    def _repeated(self, collection: str, method: str, request: Item, send: Any) -> Any:  # noqa: ANN401
+        import tenacity
+
+        timing = self.timing
+        return tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(Throttled),
+            wait=tenacity.wait_random_exponential(
+                multiplier=timing.first_retry_s, max=timing.max_retry_s
+            ),
+            stop=tenacity.stop_after_delay(timing.retry_s),
+            sleep=lambda seconds: nap(seconds, timing, self.watch),
+            reraise=True,
+        )(self._once, collection, method, request, send)
+
+    def _once(self, collection: str, method: str, request: Item, send: Any) -> Any:  # noqa: ANN401
+        from google.api_core.exceptions import GoogleAPICallError
+        from google.auth.exceptions import GoogleAuthError
+        from google.protobuf.json_format import ParseError
+        from requests.exceptions import RequestException
+
+        message = self._message(collection, method, request)
+        try:
+            return send(collection, method, message)
+        except (
+            GoogleAPICallError, GoogleAuthError, ParseError, RequestException, OSError, ValueError,
+        ) as error:  # fmt: skip
+            ours = translate(error, f"compute.{collection}.{method}")
+            raise ours from ours.__cause__ or error
+
+    def _message(self, collection: str, method: str, request: Item) -> Any:  # noqa: ANN401
+        """The SDK's request of that name; a field that it does not have is a fault of ours."""
+        from google.cloud import compute_v1
+
+        kind = _CLIENTS[collection]
+        owner = kind if method in {"list", "aggregatedList"} else kind.removesuffix("s")
+        name = f"{method[0].upper()}{method[1:]}{owner}Request"
+        message = getattr(compute_v1, name)
+        return message.from_json(json.dumps({"project": self.project, **request}))
+
+    def _answer(self, collection: str, method: str, message: Any) -> Item:  # noqa: ANN401
+        name = _snake(method) + ("_unary" if method in _CHANGES else "")
+        send = getattr(self._client(collection), name)
+        return _mapping(send(request=message, retry=None, timeout=self.timing.call_s))
+
+    def _pages(self, collection: str, method: str, message: Any) -> list[Item]:  # noqa: ANN401
+        send = getattr(self._client(collection), _snake(method))
+        pager = send(request=message, retry=None, timeout=self.timing.call_s)
+        pages = [_mapping(page) for page in pager.pages]
+        for page in pages:
+            _check_whole(page, f"compute.{collection}.{method}")
+        return pages
+
+    def _client(self, collection: str) -> Any:  # noqa: ANN401 - the SDK has no common class
+        """One client a collection."""
+        if collection not in self._clients:
+            from google.api_core.client_options import ClientOptions
+            from google.cloud import compute_v1
+
+            made = getattr(compute_v1, f"{_CLIENTS[collection]}Client")
+            self._clients[collection] = made(
+                credentials=self.login.credentials,
+                client_options=ClientOptions(api_endpoint=self.login.endpoint),
+            )
+        return self._clients[collection]
+
+
+def open_compute(project: str | None, endpoint: str | None, timing: GceTiming) -> Compute:
+    """Credentials and project by the SDK's own chain; no call is made.
+
+    Raises HostUnavailable without the SDK, AccessDenied without credentials, InvalidValue when no
+    project is known.
+    """
+    try:
+        from google.cloud import compute_v1  # noqa: F401 - only whether it is there
+    except ImportError as error:
+        raise HostUnavailable(
+            "--provider gcp needs the Google Cloud SDK for Python, which is not installed",
+            advice="pip install 'diskbench[gcp]'",
+        ) from error
+    return Compute(log_in(project, endpoint), timing)
+
+
+def open_scope(scope: Scope, timing: GceTiming) -> Compute:
+    """The project of a scope. Whoever may not list it gets an error, never an empty listing."""
+    return open_compute(scope.account, scope.endpoint, timing)
+
+
+def _check_whole(page: Item, action: str) -> None:
+    """Raise Throttled for a listing that has not all of what there is."""
+    missing = list(page.get("unreachables", []))
+    items = page.get("items", {})
+    if isinstance(items, dict):
+        missing += [
+            name
+            for name, scoped in items.items()
+            if scoped.get("warning", {}).get("code") == "UNREACHABLE"
+        ]
+    if missing:
+        raise Throttled(
+            f"{action} says nothing about {', '.join(missing)}",
+            advice="look at status.cloud.google.com, then diskbench resume",
+        )
+
+
+def _mapping(message: Any) -> Item:  # noqa: ANN401 - proto-plus messages
+    found: Item = json.loads(
+        type(message).to_json(
+            message, use_integers_for_enums=False, always_print_fields_with_no_presence=False
+        )
+    )
+    return found
+
+
+def _snake(method: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in method)

@@ -1,0 +1,212 @@
+"""Google's errors as ours, once, at the edge: by the reason that the service gives.
+
+An answer to a call carries a reason (`notFound`, `quotaExceeded`) and an HTTP status, an operation
+that failed a code (`QUOTA_EXCEEDED`). Sources: Google Cloud, "Troubleshooting resource availability
+errors" and "API error codes" of Compute Engine, and the answers recorded in
+kubernetes/cloud-provider-gcp and terraform-provider-google, as stored 2026.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import (
+    AccessDenied,
+    DiskbenchError,
+    HostUnavailable,
+    InvalidValue,
+    NoCapacity,
+    QuotaExceeded,
+    RentalFailed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CAPACITY = re.compile(
+    r"(ZONE_|REGION_)?RESOURCE_POOL_EXHAUSTED(_WITH_DETAILS)?|STOCKOUT|"
+    r"(VM|DISK|RESOURCE)_MIN_COUNT_NOT_REACHED|resourcePoolExhausted"
+)
+_QUOTA = re.compile(r"quotaExceeded|QUOTA_EXCEEDED|limitExceeded|LIMIT_EXCEEDED|QUOTA_LIMIT")
+_THROTTLED = frozenset(
+    {
+        "rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED", "servingLimitExceeded",
+        "concurrentLimitExceeded", "CONCURRENT_OPERATIONS_QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED",
+        "operationInProgress", "RESOURCE_OPERATION_RATE_EXCEEDED",
+    }
+)  # fmt: skip
+_OUTAGE = frozenset(
+    {
+        "backendError", "internalError", "INTERNAL_ERROR", "INTERNAL", "UNAVAILABLE",
+        "serviceUnavailable", "SERVICE_UNAVAILABLE", "DEADLINE_EXCEEDED",
+    }
+)  # fmt: skip
+_BUSY = frozenset(
+    {
+        "resourceInUseByAnotherResource", "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE", "resourceNotReady",
+        "RESOURCE_NOT_READY",
+    }
+)  # fmt: skip
+_PERMISSION = re.compile(r"'([a-z]+\.[A-Za-z]+\.[A-Za-z]+)'|Required '([a-z.A-Za-z]+)' permission")
+_QUOTA_NAME = re.compile(r"[Qq]uota '([A-Z0-9_a-z-]+)' exceeded")
+_LOGIN = "log in: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"
+
+
+class Throttled(RentalFailed):
+    """Google asked to come again later, or did not answer; the edge repeats the call."""
+
+
+class Refusal(Exception):  # noqa: N818 - it is never raised
+    """What Google said: the cause of an error of ours, which is told in its place."""
+
+    def __init__(self, reason: str, said: str) -> None:
+        super().__init__(said)
+        self.reason = reason
+
+
+def reason_of(error: BaseException | None) -> str:
+    """Google's own reason of an error of ours; "" where it has none."""
+    cause = error.__cause__ if error is not None else None
+    return cause.reason if isinstance(cause, Refusal) else ""
+
+
+def is_missing(error: BaseException) -> bool:
+    """Whether Google says that the thing does not exist, or not any more."""
+    return reason_of(error) in {"notFound", "RESOURCE_NOT_FOUND"}
+
+
+def exists_already(error: BaseException) -> bool:
+    """Whether Google says that there is a thing of that name."""
+    return reason_of(error) in {"alreadyExists", "RESOURCE_ALREADY_EXISTS"}
+
+
+def is_busy(error: BaseException) -> bool:
+    """Whether something still hangs on the thing, or it is being changed."""
+    return reason_of(error) in _BUSY
+
+
+def translate(error: Exception, action: str) -> DiskbenchError:
+    """Our error for one of the SDK's; `action` is the permission of the call
+    (`compute.instances.insert`). What is raised for other reasons than the world outside comes back
+    as it is."""
+    from google.api_core.exceptions import GoogleAPICallError
+    from google.auth.exceptions import GoogleAuthError
+    from google.protobuf.json_format import ParseError
+    from requests.exceptions import RequestException
+
+    if isinstance(error, GoogleAPICallError):
+        reason, said = _told(error)
+        return of_reason(reason, said, action, status=int(error.code or 0))
+    if isinstance(error, GoogleAuthError):
+        return _of_login(error)
+    if isinstance(error, RequestException | OSError):
+        return _no_answer(action, str(error))
+    if isinstance(error, ParseError | ValueError):
+        return _no_answer(action, f"it is no answer of Google's: {error}")
+    raise error
+
+
+def _told(error: Any) -> tuple[str, str]:  # noqa: ANN401 - the SDK's errors are untyped
+    first: dict[str, Any] = next((e for e in error.errors or () if isinstance(e, dict)), {})
+    return str(first.get("reason", "")), str(first.get("message") or error.message or error)
+
+
+def of_operation(operation: dict[str, Any], action: str) -> DiskbenchError | None:
+    """Why an operation failed, as ours; None for one that did not. The first of its errors that has
+    a class of its own counts, all of them are told."""
+    errors: list[dict[str, Any]] = operation.get("error", {}).get("errors", [])
+    status = int(operation.get("httpErrorStatusCode") or 0)
+    if not errors and status < 400:
+        return None
+    if not errors:
+        said = str(operation.get("httpErrorMessage", "")) or "no reason given"
+        return of_reason(said, said, action, status=status)
+    told = "; ".join(str(e.get("message") or e.get("code") or "no reason given") for e in errors)
+    found = [of_reason(str(e.get("code", "")), told, action, status=status) for e in errors]
+    return next((e for e in found if type(e) is not RentalFailed), found[0])
+
+
+def of_reason(reason: str, said: str, action: str, *, status: int = 0) -> DiskbenchError:
+    """Our error for a reason that Google gave, in an answer or in an operation; what Google said
+    is its cause (`reason_of`)."""
+    error = _of_reason(reason, said, action, status)
+    error.__cause__ = Refusal(reason or ("notFound" if status == 404 else ""), said)
+    return error
+
+
+def _of_reason(reason: str, said: str, action: str, status: int) -> DiskbenchError:
+    told = f"{said} ({reason})" if reason and reason not in said else said
+    if _CAPACITY.fullmatch(reason) or "does not have enough resources" in said:
+        return NoCapacity(
+            f"Google Cloud has no capacity for it: {told}",
+            advice="try another --zone, --region or --instance-type, or later",
+        )
+    if reason in _THROTTLED or status == 429:
+        return Throttled(
+            f"Google throttles this project's calls: {told} at {action}",
+            advice="run less at a time in this project, then diskbench resume",
+        )
+    if _QUOTA.search(reason):
+        named = _QUOTA_NAME.search(said)
+        quota = f" {named[1]!r}" if named else ""
+        return QuotaExceeded(
+            f"the project's quota{quota} is used up: {told}",
+            advice="raise it in the console: IAM & Admin > Quotas; or give back what is not "
+            "needed (diskbench gc)",
+        )
+    if reason in {"accessNotConfigured", "SERVICE_DISABLED"}:
+        return AccessDenied(
+            f"the project does not use the Compute Engine API: {told}",
+            advice="gcloud services enable compute.googleapis.com",
+        )
+    if status == 401 or reason in {"authError", "required", "UNAUTHENTICATED"}:
+        return AccessDenied(f"Google does not accept the credentials: {told}", advice=_LOGIN)
+    if status == 403 or reason in {"forbidden", "PERMISSION_DENIED", "PERMISSIONS_ERROR"}:
+        return _denied(told, action)
+    if reason in _OUTAGE or status >= 500:
+        return Throttled(
+            f"Google failed at {action}: {told}",
+            advice="look at status.cloud.google.com, then diskbench resume",
+        )
+    if reason in _BUSY:
+        return RentalFailed(f"Google refuses {action}: {told}", advice="try again later")
+    if status in {400, 404, 412} or reason in {"invalid", "badRequest", "notFound"}:
+        return InvalidValue(
+            f"Google refuses {action}: {told}", advice="correct the value that it names"
+        )
+    return RentalFailed(f"Google refuses {action}: {told}", advice="the reason is Google's own")
+
+
+def _denied(told: str, action: str) -> AccessDenied:
+    found = _PERMISSION.search(told)
+    named = (found[1] or found[2]) if found else action
+    return AccessDenied(
+        f"these Google credentials may not do {named}: {told}",
+        advice=f"grant {named}; docs/gcp.md has all that is needed",
+    )
+
+
+def _of_login(error: Exception) -> DiskbenchError:
+    from google.auth.exceptions import TransportError
+
+    if isinstance(error, TransportError):
+        return _no_answer("the login", str(error))
+    return AccessDenied(f"Google does not accept the credentials: {error}", advice=_LOGIN)
+
+
+def _no_answer(action: str, why: str) -> Throttled:
+    return Throttled(
+        f"no answer to {action}: {why}",
+        advice="look at the network and --endpoint-url, then diskbench resume",
+    )
+
+
+@contextlib.contextmanager
+def while_looking() -> Iterator[None]:
+    """A Google that does not answer is the user's environment, as long as nothing is rented."""
+    try:
+        yield
+    except Throttled as error:
+        raise HostUnavailable(error.message, advice=error.advice) from error

@@ -1,0 +1,92 @@
+"""The disks as the guest sees them, by the device name that we chose: pure.
+
+Sources: Compute Engine API, AttachedDisk.deviceName ("reflected into the /dev/disk/by-id/google-*
+tree"); Google's guest-configs, 65-gce-disk-naming.rules and google_nvme_id, for local SSDs
+(`google-local-nvme-ssd-N`, `google-local-ssd-N`). All persistent disks on NVMe are namespaces of
+one controller and share its serial; their WWN tells them apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.errors import RentalFailed
+from diskbench.providers.gcp.wanted import LOCAL_SSD_GIB
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from diskbench.providers.guest_disks import GuestDisk
+
+_LINK = "/dev/disk/by-id/google-"
+_LOCAL = {"nvme": "local-nvme-ssd", "scsi": "local-ssd"}
+
+
+def told_apart(found: Iterable[GuestDisk]) -> tuple[GuestDisk, ...]:
+    """The disks, each by an identity of its own."""
+    return tuple(
+        disk.model_copy(update={"identity": disk.wwn}) if disk.wwn else disk for disk in found
+    )
+
+
+def find_disk(
+    found: Iterable[GuestDisk],
+    device_name: str,
+    size_bytes: int,
+    before: Sequence[GuestDisk] | None,
+) -> GuestDisk | None:
+    """The disk attached as `device_name`, proved by name, newness and size to the byte.
+
+    None while it is not there yet. Raises RentalFailed when what is there is something else.
+    """
+    disk = _named(found, device_name)
+    if disk is None:
+        return None
+    known = {key for one in before or () for key in one.keys}
+    if known & disk.keys:
+        raise RentalFailed(
+            f"{disk.node} answers to {device_name} but was there before that was attached",
+            advice="nothing was written; report this image: its disks have misleading names",
+        )
+    _check_size(disk, device_name, size_bytes)
+    return disk
+
+
+def find_local(found: Iterable[GuestDisk], count: int, interface: str) -> tuple[GuestDisk, ...]:
+    """The first `count` of the machine's own disks. Raises RentalFailed."""
+    disks = told_apart(found)
+    names = [f"{_LOCAL[interface]}-{index}" for index in range(count)]
+    local = [_named(disks, name) for name in names]
+    there = tuple(disk for disk in local if disk is not None)
+    if len(there) < count:
+        raise RentalFailed(
+            f"the guest shows {len(there)} of {count} local SSDs ({_LINK}{_LOCAL[interface]}-*)",
+            advice="choose another --instance-type, or an --image with Google's guest environment",
+        )
+    for disk, name in zip(there, names, strict=True):
+        _check_size(disk, name, LOCAL_SSD_GIB * GIB)
+    return there
+
+
+def _named(found: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
+    """The disk that has the link of that name, which goes first among its links."""
+    link = _LINK + device_name
+    named = [disk for disk in told_apart(found) if link in disk.links]
+    if len(named) > 1:
+        raise RentalFailed(
+            f"{device_name} shows as {', '.join(d.node for d in named)} in the guest: "
+            "which of them it is cannot be known"
+        )
+    if not named:
+        return None
+    rest = tuple(one for one in named[0].links if one != link)
+    return named[0].model_copy(update={"links": (link, *rest)})
+
+
+def _check_size(disk: GuestDisk, name: str, size_bytes: int) -> None:
+    if disk.size_bytes != size_bytes:
+        raise RentalFailed(
+            f"{disk.node} has {disk.size_bytes:,} bytes, {name} has {size_bytes:,}",
+            advice="nothing was written",
+        )

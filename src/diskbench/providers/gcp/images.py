@@ -1,0 +1,81 @@
+"""Which image a machine starts from: the newest Ubuntu. It has to bring cloud-init, which takes
+the lease's host key; Google's images of Debian, RHEL and Rocky Linux do not."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.providers.gcp.errors import is_missing
+from diskbench.providers.gcp.operations import last
+from diskbench.providers.gcp.resolved import Image
+
+if TYPE_CHECKING:
+    from diskbench.providers.gcp.edge import Compute, Item
+
+_UBUNTU = "ubuntu-os-cloud"
+_FAMILIES = {"x86_64": "ubuntu-2404-lts-amd64", "arm64": "ubuntu-2404-lts-arm64"}
+"""Source: PerfKitBenchmarker's Google Cloud virtual machines, 2026-08-20."""
+_USERS = {_UBUNTU: "ubuntu"}
+_USER = "diskbench"
+"""Who is made on any other image: cloud-init and Google's guest agent make whom they are told."""
+_LINK = re.compile(
+    r"(https://[a-z.]+/compute/v1/)?(projects/(?P<project>[a-z0-9.:-]+)/)?"
+    r"(global/)?images/(?P<family>family/)?(?P<name>[a-z][a-z0-9-]*)"
+)
+
+
+def find_image(compute: Compute, typed: str | None, arch: str) -> Image:
+    """The image of `--image`: `ubuntu` (as without it), or a path as
+    `projects/PROJECT/global/images/NAME` or `…/images/family/FAMILY`. Raises InvalidValue."""
+    if typed in {None, "ubuntu"}:
+        return _family(compute, _UBUNTU, _FAMILIES[arch])
+    named = _LINK.fullmatch(str(typed))
+    if named is None:
+        raise InvalidValue(
+            f"--image {typed!r} is no image",
+            advice="give ubuntu, or projects/PROJECT/global/images/NAME or …/images/family/FAMILY",
+        )
+    project = named["project"] or compute.project
+    if named["family"]:
+        return _family(compute, project, named["name"])
+    request = {"project": project, "image": named["name"]}
+    return _image(_asked(compute, "get", request, named["name"]), project)
+
+
+def _family(compute: Compute, project: str, family: str) -> Image:
+    request = {"project": project, "family": family}
+    return _image(_asked(compute, "getFromFamily", request, family), project)
+
+
+def _asked(compute: Compute, method: str, request: Item, name: str) -> Item:
+    try:
+        return compute.call("images", method, request)
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+        raise InvalidValue(
+            f"project {request['project']} has no image {name}",
+            advice="gcloud compute images list shows those there are",
+        ) from error
+
+
+def _image(told: Item, project: str) -> Image:
+    state = str(told.get("status", "READY"))
+    if state != "READY":
+        raise InvalidValue(
+            f"image {told.get('name')} is {state.lower()}", advice="use another --image"
+        )
+    return Image(
+        link=f"projects/{project}/global/images/{last(str(told['name']))}",
+        name=str(told["name"]),
+        arch=arch_of(told),
+        root_gib=int(told.get("diskSizeGb", 10)),
+        user=_USERS.get(project, _USER),
+    )
+
+
+def arch_of(told: Item) -> str:
+    """x86_64 or arm64, as an image or a machine type says."""
+    return "arm64" if str(told.get("architecture", "")).upper() == "ARM64" else "x86_64"

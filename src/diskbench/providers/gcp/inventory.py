@@ -1,0 +1,100 @@
+"""What there is of a lease, or of all leases, by listing: never by memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.providers.gcp.operations import last
+from diskbench.providers.gcp.requests import (
+    EXPIRES_LABEL,
+    LEASE_LABEL,
+    lease_of_rule,
+    name_of,
+    of_lease,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.providers.gcp.edge import Compute, Item
+
+STARTING = frozenset({"PROVISIONING", "STAGING"})
+LIVE = STARTING | {"RUNNING"}
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """Instances (stopped ones too: their disks cost money), disks and firewall rules."""
+
+    instances: tuple[Item, ...]
+    disks: tuple[Item, ...]
+    rules: tuple[Item, ...]
+
+    def resources(self) -> Iterator[tuple[str, Item]]:
+        """Everything that is there, with its kind and name: `disk ZONE/NAME`."""
+        for item in self.instances:
+            yield f"instance {place(item)}", item
+        for item in self.disks:
+            yield f"disk {place(item)}", item
+        for item in self.rules:
+            yield f"firewall {item['name']}", item
+
+    def names(self) -> tuple[str, ...]:
+        """Kinds and names of everything that is there."""
+        return tuple(name for name, _ in self.resources())
+
+    @property
+    def live(self) -> tuple[Item, ...]:
+        """The instances that run, or will, oldest first."""
+        going = [item for item in self.instances if item.get("status") in LIVE]
+        return tuple(sorted(going, key=lambda item: str(item.get("creationTimestamp"))))
+
+    def disk(self, name: str, zone: str) -> Item | None:
+        """A disk by its name and zone."""
+        return next((d for d in self.disks if d["name"] == name and zone_of(d) == zone), None)
+
+
+def inventory(compute: Compute, lease_id: str | None = None) -> Inventory:
+    """What is there of one lease, or of all, in all zones of the project. Raises our errors."""
+    request = of_lease(lease_id)
+    # A rule has no labels to be found by, and a project has at most some hundred of them.
+    named = {"filter": f"name={name_of(lease_id, 'ssh')}"} if lease_id else None
+    return Inventory(
+        instances=_of(compute.listed_everywhere("instances", request), lease_id),
+        disks=_of(compute.listed_everywhere("disks", request), lease_id),
+        rules=_of(compute.listed("firewalls", named), lease_id),
+    )
+
+
+def _of(items: list[Item], lease_id: str | None) -> tuple[Item, ...]:
+    """Those of the lease, looked at once more: what is listed here is going to be deleted."""
+    return tuple(
+        item for item in items if (of := lease_of(item)) is not None and lease_id in {None, of}
+    )
+
+
+def zone_of(item: Item) -> str:
+    """The zone that a thing is in; "" for one that is everywhere."""
+    return last(str(item.get("zone", "")))
+
+
+def place(item: Item) -> str:
+    """Zone and name, as a person is told."""
+    return f"{zone_of(item)}/{item['name']}"
+
+
+def lease_of(item: Item) -> str | None:
+    """The lease that a thing carries, by label or (a firewall rule) by description."""
+    rule = lease_of_rule(item)
+    label = item.get("labels", {}).get(LEASE_LABEL)
+    return rule[0] if rule else str(label) if label else None
+
+
+def expiry_of(item: Item) -> float | None:
+    """When the thing's lease expires, in Unix seconds; None where it does not say."""
+    rule = lease_of_rule(item)
+    if rule is not None:
+        return rule[1]
+    text = str(item.get("labels", {}).get(EXPIRES_LABEL, ""))
+    return float(text) if text.isdecimal() else None

@@ -1,0 +1,247 @@
+"""What would be rented, by read-only calls: project, image, machine, zones and the way in."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
+from diskbench.providers.caller import caller_cidr
+from diskbench.providers.gcp.choice import boot_type, candidates
+from diskbench.providers.gcp.errors import is_missing
+from diskbench.providers.gcp.images import find_image
+from diskbench.providers.gcp.machine_type import (
+    check_support,
+    disk_zones,
+    machine,
+    offered,
+    typed_machine,
+)
+from diskbench.providers.gcp.operations import last
+from diskbench.providers.gcp.resolved import Network, Resolved
+from diskbench.providers.gcp.wanted import BOOT_TYPES
+from diskbench.providers.networks import LOOPBACK, check_cidr, is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.model.rental import RentSpec
+    from diskbench.providers.gcp.edge import Compute, Item
+    from diskbench.providers.gcp.resolved import Image, Machine
+    from diskbench.providers.gcp.wanted import Wanted
+
+REGION = "us-central1"
+"""Where nothing names another: where the catalogue's prices are from. Our choice."""
+_DEFAULT_REGION, _DEFAULT_ZONE = "google-compute-default-region", "google-compute-default-zone"
+"""Metadata of a project (Google Cloud, "Set a default region or zone for your project")."""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """What is asked for, and where to look."""
+
+    compute: Compute
+    spec: RentSpec
+    wanted: Wanted
+    region: str
+    zones: tuple[str, ...]
+
+    @property
+    def where(self) -> str:
+        """The zone that was typed, or the region."""
+        return self.spec.zone or self.region
+
+
+def look_up(
+    compute: Compute,
+    spec: RentSpec,
+    wanted: Wanted,
+    ask_caller: Callable[[], str] = caller_cidr,
+) -> Resolved:
+    """Everything about a rental that has to be known before. Raises UserError."""
+    project = _project(compute)
+    region = _region(spec, project)
+    here = Lookup(compute, spec, wanted, region, _zones(compute, spec, region))
+    typed = spec.instance_type
+    if typed is not None:
+        found, zones = typed_machine(compute, typed, here.zones, here.where)
+        check_support(found, wanted)
+        image = find_image(compute, spec.image, found.arch)
+        size_gib = _size_gib(wanted, image)
+    else:
+        image = find_image(compute, spec.image, "x86_64")
+        size_gib = _size_gib(wanted, image)
+        found, zones = _chosen(here, size_gib)
+        check_support(found, wanted)
+    if image.arch != found.arch:
+        raise InvalidValue(
+            f"{image.name} is for {image.arch}, {found.type} is {found.arch}",
+            advice="choose --image and --instance-type of one architecture",
+        )
+    boot = wanted.type if wanted.kind == "root" and wanted.type else None
+    boot = boot if boot is not None else boot_type(found.type, wanted, BOOT_TYPES)
+    for disk_type in sorted({wanted.type, boot} - {""}):
+        zones = disk_zones(compute, disk_type, zones, here.where)
+    network = _network(here)
+    return Resolved(
+        project=compute.project,
+        region=region,
+        wanted=_named(wanted, boot),
+        size_gib=size_gib,
+        boot_type=boot,
+        machine=found,
+        image=image,
+        network=network,
+        zones=zones,
+        tag=spec.security_group,
+        ssh_cidr=_ssh_cidr(here, ask_caller),
+        emulated=compute.login.emulated,
+    )
+
+
+def _named(wanted: Wanted, boot: str) -> Wanted:
+    """A root disk whose type was not typed has the one that was chosen."""
+    if wanted.kind != "root" or wanted.type:
+        return wanted
+    if not boot:
+        raise InvalidValue(
+            "what the root disk of that machine can be made of is not in the catalogue",
+            advice="name it: --disk root:TYPE",
+        )
+    return wanted.model_copy(update={"type": boot})
+
+
+def _project(compute: Compute) -> Item:
+    """The project; the first call that needs the credentials to be valid."""
+    try:
+        return compute.call("projects", "get")
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+        raise InvalidValue(
+            f"there is no project {compute.project} that these credentials see: {error.message}",
+            advice="add --project, or: gcloud config set project PROJECT",
+        ) from error
+
+
+def _region(spec: RentSpec, project: Item) -> str:
+    """The region that was typed or is configured, by gcloud's variables or the project."""
+    told = project.get("commonInstanceMetadata", {}).get("items", [])
+    metadata = {str(item.get("key")): str(item.get("value", "")) for item in told}
+    zones = (spec.zone, os.environ.get("CLOUDSDK_COMPUTE_ZONE"), metadata.get(_DEFAULT_ZONE))
+    of_zone = [zone.rpartition("-")[0] if zone else None for zone in zones]
+    named = (
+        spec.region, of_zone[0],
+        os.environ.get("CLOUDSDK_COMPUTE_REGION"), of_zone[1],
+        metadata.get(_DEFAULT_REGION), of_zone[2],
+    )  # fmt: skip
+    return next((name for name in named if name), REGION)
+
+
+def _zones(compute: Compute, spec: RentSpec, region: str) -> tuple[str, ...]:
+    """The zones of a region, or the one of it that was typed."""
+    try:
+        told = compute.call("regions", "get", {"region": region})
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+        known = [str(item["name"]) for item in compute.listed("regions")]
+        raise UnknownName("Google Cloud region", region, known) from error
+    zones = tuple(sorted(last(str(url)) for url in told.get("zones", [])))
+    if spec.zone is None:
+        return zones
+    if spec.zone not in zones:
+        raise UnknownName(f"zone of {region}", spec.zone, zones)
+    return (spec.zone,)
+
+
+def _size_gib(wanted: Wanted, image: Image) -> int:
+    """The size of the disk, a root disk's being the image's where nothing is typed."""
+    size = wanted.size_gib or image.root_gib
+    if wanted.kind == "root" and size < image.root_gib:
+        raise InvalidValue(
+            f"a root disk of {size} GiB is smaller than its image",
+            advice=f"{image.name} needs {image.root_gib} GiB or more",
+        )
+    return size
+
+
+def _chosen(here: Lookup, size_gib: int) -> tuple[Machine, tuple[str, ...]]:
+    """The first machine that is good enough and offered, and where."""
+    names = candidates(here.wanted, size_gib)
+    for name in names:
+        everywhere = offered(here.compute, "machineTypes", name)
+        zones = tuple(zone for zone in here.zones if zone in everywhere)
+        if zones:
+            return machine(everywhere[zones[0]]), zones
+    if names:
+        raise InvalidValue(
+            f"{here.where} offers none of {', '.join(names[:5])}",
+            advice="choose one with --instance-type, or another --region",
+        )
+    raise InvalidValue(
+        f"no machine in the catalogue lets all of {here.wanted.count} × {here.wanted.type} of "
+        f"{size_gib:,} GiB through",
+        advice="choose one with --instance-type: its limit is measured then",
+    )
+
+
+def _network(here: Lookup) -> Network:
+    """The network and, where one was typed, the subnet. Raises InvalidValue."""
+    compute, typed = here.compute, here.spec.subnet
+    if typed is None:
+        try:
+            found = compute.call("networks", "get", {"network": "default"})
+        except DiskbenchError as error:
+            if not is_missing(error):
+                raise
+            raise InvalidValue(
+                f"project {compute.project} has no network `default`",
+                advice="add --subnet with one of yours",
+            ) from error
+        return Network(network=_path(str(found["selfLink"])))
+    parts = typed.split("/")
+    owner = parts[1] if parts[0] == "projects" else compute.project
+    if "regions" in parts and parts[parts.index("regions") + 1] != here.region:
+        raise InvalidValue(
+            f"--subnet {typed} is not in {here.region}", advice="use one of that region"
+        )
+    request = {"project": owner, "region": here.region, "subnetwork": parts[-1]}
+    try:
+        told = compute.call("subnetworks", "get", request)
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+        raise InvalidValue(
+            f"project {owner} has no subnet {parts[-1]} in {here.region}",
+            advice="gcloud compute networks subnets list shows those there are",
+        ) from error
+    network = _path(str(told["network"]))
+    if here.spec.security_group is None and not network.startswith(f"projects/{compute.project}/"):
+        raise InvalidValue(
+            f"the network of --subnet {typed} is another project's: no rule for SSH is made there",
+            advice="add --security-group TAG, a network tag that a rule there lets SSH in for",
+        )
+    return Network(network=network, subnetwork=_path(str(told["selfLink"])))
+
+
+def _path(url: str) -> str:
+    """A resource's path below the API: `projects/…`."""
+    return "projects/" + url.partition("/projects/")[2]
+
+
+def _ssh_cidr(here: Lookup, ask_caller: Callable[[], str]) -> str | None:
+    """From where SSH is let in; None where rules of the user's decide that."""
+    if here.spec.security_group is not None:
+        return None
+    if here.spec.ssh_cidr is not None:
+        return check_cidr(here.spec.ssh_cidr)
+    login = here.compute.login
+    if not login.emulated:
+        return check_cidr(ask_caller())
+    if login.endpoint is not None and is_loopback(login.endpoint):
+        return LOOPBACK
+    raise InvalidValue(
+        f"from where SSH should be let in is not known at {login.endpoint}", advice="add --ssh-cidr"
+    )

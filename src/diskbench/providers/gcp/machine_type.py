@@ -1,0 +1,96 @@
+"""Machine types and disk types as Compute Engine offers them, and where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.gce_machines import machine_book
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.providers.gcp.images import arch_of
+from diskbench.providers.gcp.operations import last
+from diskbench.providers.gcp.resolved import Machine
+from diskbench.providers.gcp.wanted import check_series
+from diskbench.units import MIB
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.providers.gcp.edge import Compute, Item
+    from diskbench.providers.gcp.wanted import Wanted
+
+_HOLDS = 16
+"""Disks that a type holds which does not say; the least of all (CSI driver's node.go, 2026)."""
+
+
+def offered(compute: Compute, collection: str, name: str) -> dict[str, Item]:
+    """A machine type or disk type by the zones that have it, in all regions."""
+    request = {"filter": f"name={name}"}
+    return {
+        last(str(item.get("zone", ""))): item
+        for item in compute.listed_everywhere(collection, request)
+        if item.get("name") == name
+    }
+
+
+def typed_machine(
+    compute: Compute, name: str, zones: Sequence[str], where: str
+) -> tuple[Machine, tuple[str, ...]]:
+    """A machine type by its name, and which of the zones have it. Raises UnknownName for one that
+    nobody has, InvalidValue with where it is when those have not."""
+    everywhere = offered(compute, "machineTypes", name)
+    here = tuple(zone for zone in zones if zone in everywhere)
+    if here:
+        return machine(everywhere[here[0]]), here
+    if not everywhere:
+        raise UnknownName(
+            "machine type", name, machine_book().choices.types,
+            advice="gcloud compute machine-types list shows those of a zone",
+        )  # fmt: skip
+    raise InvalidValue(
+        f"{name} is not offered in {where}",
+        advice=f"it is in {', '.join(sorted(everywhere))}",
+    )
+
+
+def disk_zones(
+    compute: Compute, disk_type: str, zones: Sequence[str], where: str
+) -> tuple[str, ...]:
+    """Which of the zones have a type of disk. Raises InvalidValue with where it is."""
+    everywhere = offered(compute, "diskTypes", disk_type)
+    here = tuple(zone for zone in zones if zone in everywhere)
+    if not here:
+        raise InvalidValue(
+            f"{disk_type} is not offered in {where} (where the machine is)",
+            advice=f"it is in {', '.join(sorted(everywhere)) or 'no zone'}",
+        )
+    return here
+
+
+def machine(told: Item) -> Machine:
+    """One machine type of the API."""
+    bundled = told.get("bundledLocalSsds", {})
+    return Machine(
+        type=str(told["name"]),
+        arch=arch_of(told),
+        vcpus=int(told["guestCpus"]),
+        memory_bytes=int(told["memoryMb"]) * MIB,
+        max_disks=int(told.get("maximumPersistentDisks", _HOLDS)),
+        shared_core=bool(told.get("isSharedCpu", False)),
+        bundled_ssds=int(bundled.get("partitionCount", 0)),
+    )
+
+
+def check_support(found: Machine, wanted: Wanted) -> None:
+    """Raise InvalidValue for disks that the machine cannot carry."""
+    check_series(found.type, found.vcpus, wanted)
+    if wanted.kind == "disk" and wanted.count >= found.max_disks:
+        raise InvalidValue(
+            f"--count {wanted.count}: {found.type} holds {found.max_disks - 1} disks beside its "
+            "root disk",
+            advice="ask for fewer, or choose another --instance-type",
+        )
+    if wanted.kind == "local-ssd" and found.bundled_ssds and wanted.count > found.bundled_ssds:
+        raise InvalidValue(
+            f"--count {wanted.count}: {found.type} comes with {found.bundled_ssds} local SSDs",
+            advice="ask for fewer, or choose another --instance-type",
+        )

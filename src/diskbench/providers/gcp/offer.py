@@ -1,0 +1,79 @@
+"""What was resolved, told to a person: pure. No prices of machines are known, so none is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.gce_machines import machine_book
+from diskbench.catalog.promise import promise
+from diskbench.model.rental import Rental, Scope
+from diskbench.providers.gcp.choice import too_small
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.model.rental import RentSpec
+    from diskbench.providers.gcp.resolved import Resolved
+
+
+def rental(spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
+    """The rental of what was looked up; `endpoint` is one that was typed."""
+    wanted, machine = details.wanted, details.machine
+    limits = wanted.limits(details.size_gib)
+    return Rental(
+        scope=Scope(provider="gcp", account=details.project, endpoint=endpoint),
+        spec=spec,
+        offer=_words(spec, details),
+        promise=promise(limits, spec.lab.time_scale) if limits else "",
+        zones=details.zones,
+        instance_type=machine.type,
+        image=details.image.link,
+        disk=wanted.spec(details.size_gib),
+        cores=machine.vcpus,
+        memory_bytes=machine.memory_bytes,
+        warnings=tuple(_warnings(spec, details)),
+        details=details.model_dump(mode="json"),
+    )
+
+
+def _words(spec: RentSpec, details: Resolved) -> str:
+    wanted = details.wanted
+    size = f"{details.size_gib:,} GiB"
+    what = {
+        "disk": f"{wanted.type} of {size}",
+        "root": f"its root disk, {wanted.type} of {size}",
+        "local-ssd": f"its own {(wanted.interface or '').upper()} disk of {size}",
+    }[wanted.kind]
+    if wanted.count > 1:
+        what = f"{wanted.count} × {what}, striped"
+    if wanted.iops:
+        what += f", {wanted.iops:,} IOPS"
+    if wanted.throughput_mib_per_s:
+        what += f", {wanted.throughput_mib_per_s:g} MiB/s"
+    spot = "spot " if spec.spot else ""
+    first, *more = details.zones
+    other = f" (else {', '.join(more)})" if more else ""
+    return f"{spot}{details.machine.type} in {first}{other} with {what}; {details.image.name}"
+
+
+def _warnings(spec: RentSpec, details: Resolved) -> Iterator[str]:
+    machine, wanted = details.machine, details.wanted
+    small = too_small(machine.type, machine.vcpus, wanted, details.size_gib)
+    if small:
+        yield small
+    series = machine_book().series_of(machine.type)
+    if series is None:
+        yield f"which disks {machine.type} takes is not in the catalogue: Google may refuse it"
+    elif wanted.kind == "disk" and wanted.type in series.open:
+        yield (
+            f"whether {machine.type} takes {wanted.type} is not in the catalogue: "
+            "Google may refuse it"
+        )
+    if machine.shared_core:
+        yield f"{machine.type} shares its cores: fio may wait for them, and not for the disk"
+    if wanted.kind == "disk" and wanted.type == details.boot_type and wanted.type.startswith("pd-"):
+        yield f"the root disk is {wanted.type}, too, and its size adds to the limit of both"
+    if spec.spot:
+        yield "a spot machine may be taken away at any time"
+    if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
+        yield f"SSH is open to everybody ({spec.ssh_cidr}); only the lease's key gets in"

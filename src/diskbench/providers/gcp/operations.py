@@ -1,0 +1,57 @@
+"""Compute Engine's operations: what a change does after it was accepted, waited for and judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.providers.gcp.errors import of_operation
+from diskbench.providers.waits import Still, until
+
+if TYPE_CHECKING:
+    from diskbench.providers.gcp.edge import Compute, Item
+
+
+def change(
+    compute: Compute, collection: str, method: str, request: Item, what: str, limit_s: float
+) -> Item:
+    """Send a change and wait until it has come to its end; the operation.
+
+    Raises our error for what Google says against it, at once or later, RentalFailed after
+    `limit_s`, Interrupted when the watch is stopping.
+    """
+    started = compute.call(collection, method, request)
+    return finish(compute, started, f"compute.{collection}.{method}", what, limit_s)
+
+
+def finish(compute: Compute, operation: Item, action: str, what: str, limit_s: float) -> Item:
+    """An operation when it is done. Raises as `change`."""
+
+    def ask() -> Item | Still:
+        # The answer to the change itself is as old as the change.
+        state = operation if operation.get("status") == "DONE" else _look(compute, operation)
+        return state if state.get("status") == "DONE" else Still(_words(state))
+
+    done = until(ask, what, limit_s, compute.timing, compute.watch)
+    error = of_operation(done, action)
+    if error is not None:
+        raise error
+    return done
+
+
+def _look(compute: Compute, operation: Item) -> Item:
+    """The operation as it is now, asked for where it belongs."""
+    name = {"operation": operation["name"]}
+    zone = last(operation.get("zone", ""))
+    if zone:
+        return compute.call("zoneOperations", "get", {"zone": zone, **name})
+    return compute.call("globalOperations", "get", name)
+
+
+def _words(operation: Item) -> str:
+    kind, status = operation.get("operationType", "operation"), operation.get("status", "")
+    return f"{kind} is {str(status).lower() or 'under way'}"
+
+
+def last(url: str) -> str:
+    """The name at the end of a resource's URL."""
+    return url.rpartition("/")[2]

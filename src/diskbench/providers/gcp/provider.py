@@ -1,0 +1,104 @@
+"""`--provider gcp` as the engine sees it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError
+from diskbench.providers.caller import caller_cidr
+from diskbench.providers.gcp.edge import open_compute, open_scope
+from diskbench.providers.gcp.errors import while_looking
+from diskbench.providers.gcp.offer import rental
+from diskbench.providers.gcp.provision import Order, provision
+from diskbench.providers.gcp.resolved import Resolved
+from diskbench.providers.gcp.timing import GceTiming
+from diskbench.providers.gcp.wanted import wanted
+from diskbench.providers.keys import lease_keys, write_access
+from diskbench.providers.places import lease_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from diskbench.model.disk import Acquired
+    from diskbench.model.rental import Claim, Found, Rental, Scope
+    from diskbench.model.spec import Cell
+    from diskbench.ports import RentWatch
+
+_TIMING = GceTiming()
+
+
+class GCPProvider:
+    """Machines and disks of Google Cloud's Compute Engine, or what an emulator makes of them."""
+
+    name = "gcp"
+
+    def __init__(
+        self,
+        timing: GceTiming = _TIMING,
+        ask_caller: Callable[[], str] = caller_cidr,
+    ) -> None:
+        self.timing = timing
+        self.ask_caller = ask_caller
+
+    def check(self, cell: Cell) -> None:
+        """See ports.Provider.check."""
+        wanted(cell.rent)
+
+    def resolve(self, cell: Cell) -> Rental:
+        """See ports.Renter.resolve."""
+        from diskbench.providers.gcp.lookup import look_up
+
+        spec = cell.rent
+        asked = wanted(spec)
+        assert spec is not None, "wanted() refuses a cell that rents nothing"
+        compute = open_compute(spec.account, spec.endpoint_url, self.timing.looking())
+        with while_looking():
+            details = look_up(compute, spec, asked, self.ask_caller)
+        return rental(spec, details, compute.login.endpoint)
+
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.Renter.acquire."""
+        from diskbench.providers.gcp.handover import hand_over
+
+        directory = lease_directory(claim.lease_id)
+        details = Resolved.model_validate(rental.details)
+        keys = lease_keys(watch.secret(), claim.lease_id)
+        order = Order(
+            compute=open_scope(rental.scope, self.timing).watched(watch),
+            claim=claim,
+            spec=rental.spec,
+            details=details,
+            keys=keys,
+            watch=watch,
+            timing=self.timing,
+        )
+        made = provision(order)
+        return hand_over(
+            order,
+            made,
+            lambda address: write_access(
+                claim.lease_id, keys, directory, address=address, user=details.image.user
+            ),
+        )
+
+    def release(self, lease_id: str, scope: Scope) -> None:
+        """See ports.Renter.release."""
+        from diskbench.providers.gcp.sweep import release_lease
+
+        release_lease(lease_id, scope, self.timing)
+
+    def found(self, scope: Scope) -> Sequence[Found]:
+        """See ports.Renter.found."""
+        from diskbench.providers.gcp.sweep import found
+
+        with while_looking():
+            return found(scope, self.timing.looking())
+
+    def gone(self, lease_id: str, scope: Scope) -> str | None:
+        """See ports.Renter.gone. What Google does not answer is no reason to give up a machine."""
+        from diskbench.providers.gcp.sweep import why_gone
+
+        with contextlib.suppress(DiskbenchError):
+            return why_gone(lease_id, open_scope(scope, self.timing.looking()))
+        return None

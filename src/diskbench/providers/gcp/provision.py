@@ -1,0 +1,296 @@
+"""Renting: firewall rule, machine and disks, each found by its lease before it is made."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
+from diskbench.model.disk import DiskSpec
+from diskbench.providers.cloud_init import GuestSpec, user_data
+from diskbench.providers.gcp import requests
+from diskbench.providers.gcp.errors import exists_already, is_missing
+from diskbench.providers.gcp.inventory import STARTING, inventory, place, zone_of
+from diskbench.providers.gcp.operations import change, finish
+from diskbench.providers.waits import Still, until
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import Claim, RentSpec
+    from diskbench.ports import RentWatch
+    from diskbench.providers.gcp.edge import Compute, Item
+    from diskbench.providers.gcp.inventory import Inventory
+    from diskbench.providers.gcp.resolved import Resolved
+    from diskbench.providers.gcp.timing import GceTiming
+    from diskbench.providers.keys import LeaseKeys
+
+GUEST_GRACE_S = 900.0
+"""How much later than Google the guest ends itself: a machine that is only switched off is not
+deleted, and its disks cost money. Our choice."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be made, by whom, and who looks on."""
+
+    compute: Compute
+    claim: Claim
+    spec: RentSpec
+    details: Resolved
+    keys: LeaseKeys
+    watch: RentWatch
+    timing: GceTiming
+
+    @property
+    def lab(self) -> str:
+        """How an emulated cloud is to behave; nothing for the real one."""
+        return requests.lab_text(self.spec.lab) if self.details.emulated else ""
+
+    @property
+    def disk(self) -> DiskSpec | None:
+        """The disks to make; None where the machine's own are measured."""
+        wanted = self.details.wanted
+        return wanted.spec(self.details.size_gib) if wanted.kind == "disk" else None
+
+    @property
+    def root(self) -> DiskSpec:
+        """The root disk: as it was asked for where it is measured, else as large as its image."""
+        wanted = self.details.wanted
+        if wanted.kind == "root":
+            return wanted.spec(self.details.size_gib)
+        return DiskSpec(type=self.details.boot_type or "any", size_gib=self.details.image.root_gib)
+
+    @property
+    def machine_name(self) -> str:
+        """The name of the lease's machine."""
+        return requests.name_of(self.claim.lease_id, "machine")
+
+
+@dataclass(frozen=True)
+class Made:
+    """A running machine, and its disks in the same zone, in order."""
+
+    instance: Item
+    disks: tuple[Item, ...]
+    zone: str
+
+
+def provision(order: Order) -> Made:
+    """The machine and disks of the lease, made or found; zones are tried in order.
+
+    Raises NoCapacity when no zone has any, RentalFailed with Google's reason for a machine that
+    ended.
+    """
+    there = inventory(order.compute, order.claim.lease_id)
+    _firewall(order, there)
+    refused: list[str] = []
+    for zone in _zones_from(order, there):
+        try:
+            return _in_zone(order, zone)
+        except NoCapacity as error:
+            refused.append(f"{zone}: {error.message}")
+            order.watch.note(f"no capacity in {zone}")
+            _undo(order)
+    raise NoCapacity(
+        f"no zone of {order.details.region} has capacity: {'; '.join(refused)}",
+        advice="try another --region or --instance-type, or later",
+    )
+
+
+def _firewall(order: Order, there: Inventory) -> None:
+    """A rule of the lease's own, unless one of the user's lets SSH in."""
+    if order.spec.security_group is not None or there.rules:
+        return
+    cidr = order.details.ssh_cidr
+    assert cidr is not None, "resolve refuses a rental without a tag and without a network"
+    request = requests.insert_firewall(order.claim, order.details.network.network, cidr)
+    try:
+        change(
+            order.compute, "firewalls", "insert", request,
+            f"firewall {request['firewallResource']['name']}", order.timing.firewall_s,
+        )  # fmt: skip
+    except DiskbenchError as error:
+        if not exists_already(error):
+            raise
+
+
+def _zones_from(order: Order, there: Inventory) -> tuple[str, ...]:
+    """The zones to try: from the one on where the lease has a machine already."""
+    zones = order.details.zones
+    if not there.live or zone_of(there.live[0]) not in zones:
+        return zones
+    return zones[zones.index(zone_of(there.live[0])) :]
+
+
+def _in_zone(order: Order, zone: str) -> Made:
+    """Machine and disks in one zone, running and ready. Raises NoCapacity."""
+    there = inventory(order.compute, order.claim.lease_id)
+    _refuse_dead(there)
+    under_way = []
+    if not any(zone_of(one) == zone for one in there.live):
+        under_way.append(_launch(order, zone))
+    names = []
+    for disk in [order.disk] if order.disk else []:
+        for index in range(disk.count):
+            names.append(requests.name_of(order.claim.lease_id, requests.disk_kind(index)))
+            if there.disk(names[-1], zone) is None:
+                under_way.append(_new_disk(order, disk, zone, index))
+    for started in under_way:
+        if started is not None:
+            operation, what, limit_s = started
+            kind = what.partition(" ")[0]
+            finish(order.compute, operation, f"compute.{kind}s.insert", what, limit_s)
+    timing = order.timing
+    running = until(
+        lambda: _running(order, zone),
+        f"instance {order.machine_name}", timing.instance_s, timing, order.watch,
+    )  # fmt: skip
+    disks = tuple(
+        until(
+            lambda name=name: _ready(order, zone, name),  # type: ignore[misc]
+            f"disk {name}", timing.disk_s, timing, order.watch,
+        )
+        for name in names
+    )  # fmt: skip
+    return Made(running, disks, zone)
+
+
+def _refuse_dead(there: Inventory) -> None:
+    """A machine of the lease that was switched off is not started again: its run is over."""
+    for instance in there.instances:
+        if instance not in there.live:
+            raise ended(instance)
+
+
+_Started = tuple["Item", str, float]
+
+
+def _launch(order: Order, zone: str) -> _Started | None:
+    """The operation that makes the machine; None when it is there already."""
+    details, spec, keys = order.details, order.spec, order.keys
+    run_s = max(order.claim.expires_at - time.time(), 0.0)
+    guest = GuestSpec(
+        hostname=f"diskbench-{order.claim.lease_id}",
+        user=details.image.user,
+        host_key_private=keys.host_private,
+        host_key_public=keys.host_public,
+        authorized_key=keys.user_public,
+        expires_at=order.claim.expires_at + GUEST_GRACE_S,
+        packages=("fio", "mdadm") if spec.stripe else ("fio",),
+        uptime_limit_s=run_s + GUEST_GRACE_S,
+    )
+    wanted = details.wanted
+    chosen = wanted.kind == "local-ssd" and not details.machine.bundled_ssds
+    launch = requests.Launch(
+        project=details.project,
+        zone=zone,
+        machine_type=details.machine.type,
+        image=details.image.link,
+        boot=requests.boot_disk(details.boot_type, zone, order.root),
+        network=_interface(order),
+        tag=details.tag or requests.name_of(order.claim.lease_id, "ssh"),
+        run_s=run_s,
+        user=details.image.user,
+        user_key=keys.user_public,
+        user_data=user_data(guest),
+        local_ssds=wanted.count if chosen else 0,
+        local_interface=wanted.interface or "nvme",
+        spot=spec.spot,
+        placement=spec.placement,
+        lab=order.lab,
+    )
+    request = requests.insert_instance(order.claim, launch)
+    started = _insert(order, "instances", request)
+    order.watch.note(f"{details.machine.type} is starting in {zone}")
+    what = f"instance {order.machine_name}"
+    return None if started is None else (started, what, order.timing.instance_s)
+
+
+def _interface(order: Order) -> requests.Request:
+    """The machine's network interface, with an address of its own to be reached at."""
+    network = order.details.network
+    where = (
+        {"subnetwork": network.subnetwork} if network.subnetwork else {"network": network.network}
+    )
+    return {**where, "accessConfigs": [{"name": "External NAT", "type": "ONE_TO_ONE_NAT"}]}
+
+
+def _new_disk(order: Order, disk: DiskSpec, zone: str, index: int) -> _Started | None:
+    """The operation that makes the disk number `index`; None when it is there already."""
+    request = requests.insert_disk(order.claim, disk, order.details.project, zone, index)
+    started = _insert(order, "disks", request)
+    name = request["diskResource"]["name"]
+    order.watch.note(f"disk {name} is being made: {disk.type}, {disk.size_gib} GiB")
+    return None if started is None else (started, f"disk {name}", order.timing.disk_s)
+
+
+def _insert(order: Order, collection: str, request: requests.Request) -> Item | None:
+    """Send it; None when Google says that it is there: a call whose answer was lost made it."""
+    try:
+        return order.compute.call(collection, "insert", request)
+    except DiskbenchError as error:
+        if exists_already(error):
+            return None
+        raise
+
+
+def _running(order: Order, zone: str) -> Item | Still:
+    instance = describe(order.compute, "instances", zone, order.machine_name)
+    if instance is None:
+        raise RentalFailed(
+            f"instance {zone}/{order.machine_name} is not listed any more",
+            advice="somebody or something deleted it; start a new run",
+        )
+    state = str(instance.get("status"))
+    if state == "RUNNING":
+        return instance
+    if state in STARTING:
+        return Still(state.lower())
+    raise ended(instance)
+
+
+def _ready(order: Order, zone: str, name: str) -> Item | Still:
+    disk = describe(order.compute, "disks", zone, name)
+    state = str(disk.get("status")) if disk else "not listed any more"
+    if disk is not None and state == "READY":
+        return disk
+    if state == "CREATING":
+        return Still("creating")
+    raise RentalFailed(
+        f"disk {zone}/{name} is {state.lower()} in place of ready", advice="start a new run"
+    )
+
+
+def describe(compute: Compute, collection: str, zone: str, name: str) -> Item | None:
+    """An instance or a disk as it is now; None when it is not there."""
+    try:
+        one = collection.removesuffix("s")
+        return compute.call(collection, "get", {"zone": zone, one: name})
+    except DiskbenchError as error:
+        if is_missing(error):
+            return None
+        raise
+
+
+def ended(instance: Item) -> DiskbenchError:
+    """What a machine that does not run any more is, as Google tells it."""
+    why = str(instance.get("statusMessage") or "Google gives no reason")
+    return RentalFailed(
+        f"instance {place(instance)} is {str(instance.get('status')).lower()}: {why}",
+        advice="somebody or something ended it; start a new run",
+    )
+
+
+def _undo(order: Order) -> None:
+    """Take back what a zone without capacity had given so far; what resists is released later."""
+    there = inventory(order.compute, order.claim.lease_id)
+    attempt = uuid.uuid4().hex
+    for kind, items in (("instance", there.instances), ("disk", there.disks)):
+        for item in items:
+            request = {"zone": zone_of(item), kind: item["name"]}
+            with contextlib.suppress(DiskbenchError):
+                order.compute.call(
+                    f"{kind}s", "delete", requests.delete(order.claim.lease_id, request, attempt)
+                )

@@ -1,0 +1,144 @@
+"""What Google reports after all is made, for the record, and where it is not as asked: pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import RentalFailed
+from diskbench.providers.gcp.inventory import place, zone_of
+from diskbench.providers.gcp.operations import last
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from diskbench.providers.gcp.edge import Item
+    from diskbench.providers.gcp.resolved import Resolved
+    from diskbench.providers.guest_disks import GuestDisk
+
+
+def check(details: Resolved, zone: str, instance: Item, disks: Sequence[Item]) -> None:
+    """Raise RentalFailed naming every value that differs, as asked and as it is.
+
+    What Google does not report is no difference.
+    """
+    found = [
+        *_of_instance(details, zone, instance),
+        *(text for disk in disks for text in _of_disk(details, zone, disk)),
+    ]
+    if found:
+        raise RentalFailed(
+            f"Google gave something else than asked for: {'; '.join(found)}",
+            advice="nothing was measured; report it when it comes back",
+        )
+
+
+def _of_instance(details: Resolved, zone: str, instance: Item) -> Iterator[str]:
+    what = f"instance {place(instance)}"
+    scheduling = instance.get("scheduling", {})
+    metadata = _metadata(instance)
+    yield from _differs(what, "machine type", details.machine.type, _name(instance, "machineType"))
+    yield from _differs(what, "zone", zone, zone_of(instance))
+    yield from _differs(
+        what, "what ends it", "DELETE", scheduling.get("instanceTerminationAction") or "nothing"
+    )
+    if "maxRunDuration" not in scheduling and "terminationTime" not in scheduling:
+        yield f"{what} has no end"
+    if metadata:
+        yield from _differs(what, "OS Login", "FALSE", metadata.get("enable-oslogin") or "not set")
+    for held in instance.get("disks", []):
+        name = held.get("deviceName")
+        yield from _differs(
+            what, f"deletion of {name} with it", "on", "on" if held.get("autoDelete") else "off"
+        )
+    if details.wanted.kind == "local-ssd":
+        local = [d for d in instance.get("disks", []) if d.get("type") == "SCRATCH"]
+        asked = (details.wanted.interface or "nvme").upper()
+        for held in local:
+            yield from _differs(what, "interface of local SSD", asked, held.get("interface"))
+        if len(local) < details.wanted.count:
+            yield f"{what} has {len(local)} local SSDs, asked for was {details.wanted.count}"
+
+
+def _of_disk(details: Resolved, zone: str, disk: Item) -> Iterator[str]:
+    asked = details.wanted.spec(details.size_gib)
+    what = f"disk {place(disk)}"
+    yield from _differs(what, "type", asked.type, _name(disk, "type"))
+    yield from _differs(what, "size in GiB", asked.size_gib, _int(disk, "sizeGb"))
+    yield from _differs(what, "zone", zone, zone_of(disk))
+    yield from _differs(what, "IOPS", asked.iops, _int(disk, "provisionedIops"))
+    throughput = asked.throughput_mib_per_s
+    yield from _differs(
+        what, "throughput in MiB/s", throughput, _int(disk, "provisionedThroughput")
+    )
+    if details.wanted.kind == "disk" and disk.get("sourceImage"):
+        yield f"{what} is made from {last(str(disk['sourceImage']))}, asked for was an empty one"
+
+
+def _differs(what: str, name: str, asked: object, found: object) -> Iterator[str]:
+    if asked is not None and found is not None and asked != found:
+        yield f"{name} of {what} is {found}, asked for was {asked}"
+
+
+def _name(item: Item, key: str) -> str | None:
+    return last(str(item[key])) if item.get(key) else None
+
+
+def _int(item: Item, key: str) -> int | None:
+    return int(item[key]) if item.get(key) else None
+
+
+def _metadata(instance: Item) -> dict[str, str]:
+    items = instance.get("metadata", {}).get("items", [])
+    return {str(item.get("key")): str(item.get("value", "")) for item in items}
+
+
+def facts(
+    details: Resolved,
+    zone: str,
+    instance: Item,
+    disks: Sequence[Item],
+    found: Sequence[GuestDisk],
+) -> dict[str, Any]:
+    """All that is recorded beside the result; JSON only, nothing secret."""
+    scheduling = instance.get("scheduling", {})
+    return {
+        "instance_id": str(instance["id"]),
+        "instance_name": instance["name"],
+        "instance_type": _name(instance, "machineType"),
+        "project": details.project,
+        "region": details.region,
+        "zone": zone,
+        "image": details.image.link,
+        "image_name": details.image.name,
+        "architecture": details.machine.arch,
+        "cpu_platform": instance.get("cpuPlatform"),
+        "vcpus": details.machine.vcpus,
+        "shared_core": details.machine.shared_core,
+        "spot": scheduling.get("provisioningModel") == "SPOT",
+        "ends_at": instance.get("resourceStatus", {})
+        .get("scheduling", {})
+        .get("terminationTimestamp"),
+        "on_host_maintenance": scheduling.get("onHostMaintenance"),
+        "launched_at": str(instance.get("creationTimestamp")),
+        "boot_type": details.boot_type or None,
+        "volumes": [_disk_facts(disk, instance) for disk in disks],
+        "disks": [disk.model_dump(mode="json") for disk in found],
+    }
+
+
+def _disk_facts(disk: Item, instance: Item) -> dict[str, Any]:
+    attached = instance.get("disks", [])
+    held: Item = next((d for d in attached if last(str(d.get("source", ""))) == disk["name"]), {})
+    return {
+        "id": str(disk.get("id")),
+        "name": disk["name"],
+        "type": _name(disk, "type"),
+        "size_gib": _int(disk, "sizeGb"),
+        "iops": _int(disk, "provisionedIops"),
+        "throughput_mib_per_s": _int(disk, "provisionedThroughput"),
+        "physical_block_bytes": _int(disk, "physicalBlockSizeBytes"),
+        "zone": zone_of(disk),
+        "attached_as": held.get("deviceName"),
+        "interface": held.get("interface"),
+        "ends_with_machine": held.get("autoDelete"),
+    }

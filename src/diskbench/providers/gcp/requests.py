@@ -1,0 +1,274 @@
+"""The requests that change something, as the Compute Engine API takes them: pure.
+
+Everything that is made carries its lease in the call that makes it, and a requestId that derives
+from lease, role and request: the second call of a kind is the first one to Google.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import Claim, LabSpec
+
+Request = dict[str, Any]
+
+LEASE_LABEL = "diskbench-lease"
+EXPIRES_LABEL = "diskbench-expires"
+LAB_KEY = "diskbench-lab"
+"""In the machine's metadata: how an emulated cloud is to behave. Labels have no room for it."""
+_TOKENS = uuid.UUID("0f7d8a2e-54a3-5d0e-9a53-8f4bdc1c7a11")
+_LABEL_VALUE = re.compile(r"[^a-z0-9_-]")
+"""What else Google would refuse in the value of a label (Instance.labels: RFC 1035)."""
+_MAX_LABEL_VALUE = 63
+_RULE = re.compile(r"diskbench lease=(?P<lease>[a-z0-9-]+) expires=(?P<expires>[0-9]+)\b")
+MIN_RUN_S, MAX_RUN_S = 30, 120 * 86_400
+"""What max_run_duration goes from and to (Google Cloud, "Limit the run time of a VM")."""
+
+
+def name_of(lease_id: str, kind: str) -> str:
+    """`diskbench-LEASE-KIND`."""
+    return f"diskbench-{lease_id}-{kind}"
+
+
+def disk_kind(index: int) -> str:
+    """The kind of the disk number `index`, from 0."""
+    return f"disk-{index}"
+
+
+def device_name(index: int) -> str:
+    """Under which name the disk number `index` is attached: the guest has it as
+    /dev/disk/by-id/google-NAME."""
+    return f"diskbench-{index}"
+
+
+def token(lease_id: str, role: str, request: Mapping[str, Any]) -> str:
+    """The requestId of a request: UUIDv5 of lease, role and the request's digest."""
+    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+    return str(uuid.uuid5(_TOKENS, f"{lease_id}/{role}/{digest}"))
+
+
+def labels(claim: Claim) -> dict[str, str]:
+    """What every machine and disk of a lease carries."""
+    values = {
+        LEASE_LABEL: claim.lease_id,
+        EXPIRES_LABEL: str(int(claim.expires_at)),
+        "diskbench-owner": claim.owner,
+        "diskbench-version": claim.version,
+    }
+    return {
+        key: _LABEL_VALUE.sub("_", value.lower())[:_MAX_LABEL_VALUE]
+        for key, value in values.items()
+    }
+
+
+def lab_text(lab: LabSpec) -> str:
+    """How an emulated cloud is to behave, of what differs from the default: `time_scale=60.0`."""
+    told = lab.model_dump(exclude_defaults=True)
+    return " ".join(f"{key}={value}" for key, value in sorted(told.items()))
+
+
+def insert_firewall(claim: Claim, network: str, cidr: str) -> Request:
+    """SSH from one network to the lease's machine, which carries its tag. A rule has no labels: its
+    description says whose it is."""
+    name = name_of(claim.lease_id, "ssh")
+    rule = {
+        "name": name,
+        "description": f"diskbench lease={claim.lease_id} expires={int(claim.expires_at)} "
+        f"owner={claim.owner} version={claim.version}",
+        "network": network,
+        "direction": "INGRESS",
+        "allowed": [{"IPProtocol": "tcp", "ports": ["22"]}],
+        "sourceRanges": [cidr],
+        "targetTags": [name],
+    }
+    return {
+        "firewallResource": rule,
+        "requestId": token(claim.lease_id, "ssh", rule),
+    }
+
+
+def lease_of_rule(rule: Mapping[str, Any]) -> tuple[str, float] | None:
+    """Lease and expiry of a firewall rule of ours, by its description and name; None for any
+    other."""
+    told = _RULE.match(str(rule.get("description", "")))
+    if told is None or rule.get("name") != name_of(told["lease"], "ssh"):
+        return None
+    return told["lease"], float(told["expires"])
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One machine. `boot` is its root disk; its type is "" where Google chooses. `run_s` is how
+    long it may run at most. `local_ssds` are chosen ones, by interface."""
+
+    project: str
+    zone: str
+    machine_type: str
+    image: str
+    boot: Mapping[str, Any]
+    network: Mapping[str, Any]
+    tag: str
+    run_s: float
+    user: str
+    user_key: str
+    user_data: str = field(repr=False)
+    local_ssds: int = 0
+    local_interface: str = "nvme"
+    spot: bool = False
+    placement: str | None = None
+    lab: str = ""
+
+
+def insert_instance(claim: Claim, launch: Launch) -> Request:
+    """One machine that Google deletes, with its disks, when its time is up."""
+    name = name_of(claim.lease_id, "machine")
+    carried = labels(claim)
+    boot = {
+        "boot": True,
+        "autoDelete": True,
+        "initializeParams": {
+            "diskName": name_of(claim.lease_id, "root"),
+            "sourceImage": launch.image,
+            "labels": carried,
+            **launch.boot,
+        },
+    }
+    local = {
+        "type": "SCRATCH",
+        "autoDelete": True,
+        "interface": launch.local_interface.upper(),
+        "initializeParams": {"diskType": f"zones/{launch.zone}/diskTypes/local-ssd"},
+    }
+    instance: Request = {
+        "name": name,
+        "description": f"diskbench lease {claim.lease_id}",
+        "machineType": f"zones/{launch.zone}/machineTypes/{launch.machine_type}",
+        "labels": carried,
+        "tags": {"items": [launch.tag]},
+        "disks": [boot, *[local] * launch.local_ssds],
+        "networkInterfaces": [dict(launch.network)],
+        "metadata": {"items": _metadata(launch)},
+        "scheduling": _scheduling(launch),
+    }
+    if launch.placement is not None:
+        region = launch.zone.rpartition("-")[0]
+        instance["resourcePolicies"] = [
+            f"projects/{launch.project}/regions/{region}/resourcePolicies/{launch.placement}"
+        ]
+    request = {"zone": launch.zone, "instanceResource": instance}
+    return {**request, "requestId": token(claim.lease_id, "machine", request)}
+
+
+def _metadata(launch: Launch) -> list[dict[str, str]]:
+    """What the guest is told. Logins by Google accounts and keys of the project are kept out: only
+    the lease's key gets in."""
+    values = {
+        "user-data": launch.user_data,
+        "ssh-keys": f"{launch.user}:{launch.user_key}",
+        "enable-oslogin": "FALSE",
+        "block-project-ssh-keys": "TRUE",
+    }
+    if launch.lab:
+        values[LAB_KEY] = launch.lab
+    return [{"key": key, "value": value} for key, value in values.items()]
+
+
+def _scheduling(launch: Launch) -> Request:
+    """When the machine ends: at its time, or (spot) when Google needs it. It is never started
+    again, which would be another machine."""
+    seconds = min(max(math.ceil(launch.run_s), MIN_RUN_S), MAX_RUN_S)
+    found: Request = {
+        "automaticRestart": False,
+        "instanceTerminationAction": "DELETE",
+        "maxRunDuration": {"seconds": str(seconds)},
+    }
+    if launch.spot:
+        found["provisioningModel"] = "SPOT"
+    if launch.spot or launch.placement is not None:
+        found["onHostMaintenance"] = "TERMINATE"
+    return found
+
+
+def boot_disk(disk_type: str, zone: str, disk: DiskSpec) -> Request:
+    """What a root disk is to be; a type of "" leaves that to Google."""
+    made: Request = {"diskSizeGb": str(disk.size_gib), **_provisioned(disk)}
+    if disk_type:
+        made["diskType"] = f"zones/{zone}/diskTypes/{disk_type}"
+    return made
+
+
+def insert_disk(claim: Claim, disk: DiskSpec, project: str, zone: str, index: int) -> Request:
+    """One new and empty disk."""
+    kind = disk_kind(index)
+    resource: Request = {
+        "name": name_of(claim.lease_id, kind),
+        "description": f"diskbench lease {claim.lease_id}",
+        "type": f"projects/{project}/zones/{zone}/diskTypes/{disk.type}",
+        "sizeGb": str(disk.size_gib),
+        "labels": labels(claim),
+        **_provisioned(disk),
+    }
+    request = {"zone": zone, "diskResource": resource}
+    return {**request, "requestId": token(claim.lease_id, kind, request)}
+
+
+def _provisioned(disk: DiskSpec) -> Request:
+    made: Request = {}
+    if disk.iops is not None:
+        made["provisionedIops"] = str(disk.iops)
+    if disk.throughput_mib_per_s is not None:
+        made["provisionedThroughput"] = str(int(disk.throughput_mib_per_s))
+    return made
+
+
+def attach_disk(lease_id: str, project: str, zone: str, index: int, attempt: int = 0) -> Request:
+    """The disk number `index` on the lease's machine, under a name of ours, to be deleted with it.
+
+    `attempt` tells a second try from a repetition of the first: the same requestId would be
+    answered with the outcome of that.
+    """
+    disk = name_of(lease_id, disk_kind(index))
+    request = {
+        "zone": zone,
+        "instance": name_of(lease_id, "machine"),
+        "attachedDiskResource": {
+            "source": f"projects/{project}/zones/{zone}/disks/{disk}",
+            "deviceName": device_name(index),
+            "autoDelete": True,
+            "mode": "READ_WRITE",
+        },
+    }
+    return {**request, "requestId": token(lease_id, f"attach-{index}-{attempt}", request)}
+
+
+def set_auto_delete(lease_id: str, zone: str, index: int) -> Request:
+    """The disk number `index` is deleted with its machine."""
+    request = {
+        "zone": zone,
+        "instance": name_of(lease_id, "machine"),
+        "deviceName": device_name(index),
+        "autoDelete": True,
+    }
+    return {**request, "requestId": token(lease_id, f"auto-delete-{index}", request)}
+
+
+def delete(lease_id: str, request: Request, attempt: str) -> Request:
+    """A deletion; `attempt` is new with each try, as the outcome of the last one may have been
+    that something was still in use."""
+    return {**request, "requestId": token(lease_id, f"delete-{attempt}", request)}
+
+
+def of_lease(lease_id: str | None) -> Request:
+    """The filter that finds the machines and disks of one lease, or of all."""
+    value = f"={lease_id}" if lease_id else ":*"
+    return {"filter": f"labels.{LEASE_LABEL}{value}"}

@@ -1,0 +1,53 @@
+"""What was looked up before anything is rented: all that `acquire` needs, as JSON."""
+
+from __future__ import annotations
+
+from diskbench.model.base import Frozen
+from diskbench.providers.gcp.wanted import Wanted
+
+
+class Machine(Frozen):
+    """A machine type as Compute Engine describes it. `bundled_ssds` come with the type."""
+
+    type: str
+    arch: str
+    vcpus: int
+    memory_bytes: int
+    max_disks: int
+    shared_core: bool = False
+    bundled_ssds: int = 0
+
+
+class Image(Frozen):
+    """What the machine starts from, and the user to log in as; `link` is its path in the API."""
+
+    link: str
+    name: str
+    arch: str
+    root_gib: int
+    user: str
+
+
+class Network(Frozen):
+    """Where the machine is: `network` is the one that a firewall rule belongs to."""
+
+    network: str
+    subnetwork: str | None = None
+
+
+class Resolved(Frozen):
+    """A rental's details. `boot_type` is "" where the choice is Google's. `tag` is one of the
+    user's, whose firewall rules let SSH in; without one, a rule for `ssh_cidr` is made."""
+
+    project: str
+    region: str
+    wanted: Wanted
+    size_gib: int
+    boot_type: str
+    machine: Machine
+    image: Image
+    network: Network
+    zones: tuple[str, ...]
+    tag: str | None = None
+    ssh_cidr: str | None = None
+    emulated: bool

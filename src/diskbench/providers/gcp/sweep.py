@@ -1,0 +1,99 @@
+"""All leases of a project, and why a machine of one will not answer any more."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, ReleaseFailed
+from diskbench.model.rental import Found
+from diskbench.providers.gcp.edge import open_scope
+from diskbench.providers.gcp.inventory import (
+    LIVE,
+    expiry_of,
+    inventory,
+    lease_of,
+    place,
+    zone_of,
+)
+from diskbench.providers.gcp.requests import name_of
+from diskbench.providers.gcp.teardown import release
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.model.rental import Scope
+    from diskbench.providers.gcp.edge import Compute, Item
+    from diskbench.providers.gcp.timing import GceTiming
+
+
+def found(scope: Scope, timing: GceTiming) -> Sequence[Found]:
+    """See ports.Renter.found. A lease is of a region when something of it is in one of its zones,
+    or in no zone at all."""
+    compute = open_scope(scope, timing)
+    items: dict[str, list[tuple[str, Item]]] = {}
+    for name, item in inventory(compute).resources():
+        lease_id = lease_of(item)
+        assert lease_id is not None, "only what carries a lease is listed"
+        items.setdefault(lease_id, []).append((name, item))
+    here = scope.model_copy(update={"account": compute.project, "region": None})
+    return [
+        Found(
+            lease_id=lease_id,
+            scope=here,
+            expires_at=max((e for _, i in held if (e := expiry_of(i)) is not None), default=None),
+            resources=tuple(name for name, _ in held),
+        )
+        for lease_id, held in sorted(items.items())
+        if _is_in(scope.region, [item for _, item in held])
+    ]
+
+
+def _is_in(region: str | None, items: Sequence[Item]) -> bool:
+    zones = {zone_of(item) for item in items} - {""}
+    return region is None or not zones or any(z.rpartition("-")[0] == region for z in zones)
+
+
+def release_lease(lease_id: str, scope: Scope, timing: GceTiming) -> None:
+    """Give back a lease wherever in its project it is. Raises ReleaseFailed once."""
+    try:
+        release(open_scope(scope, timing), lease_id)
+    except ReleaseFailed:
+        raise
+    except DiskbenchError as error:
+        raise ReleaseFailed(
+            f"{lease_id} was not given back: {error.message}",
+            advice=f"{error.advice}; then: diskbench gc {lease_id}",
+        ) from error
+
+
+def why_gone(lease_id: str, compute: Compute) -> str | None:
+    """Why the lease's machine will not answer any more; None while it may. Raises our errors."""
+    there = inventory(compute, lease_id)
+    if there.live:
+        return None
+    why = _last_end(lease_id, compute)
+    stopped = [one for one in there.instances if one.get("status") not in LIVE]
+    if stopped:
+        state = str(stopped[0].get("status")).lower()
+        told = str(stopped[0].get("statusMessage") or why or "Google gives no reason")
+        return f"{place(stopped[0])} is {state}: {told}"
+    return f"Google lists no machine of lease {lease_id}{f': {why}' if why else ''}"
+
+
+def _last_end(lease_id: str, compute: Compute) -> str:
+    """What Google did last to the lease's machine, by whom: `compute.instances.preempted by
+    system`; "" where that cannot be known."""
+    machine = name_of(lease_id, "machine")
+    request = {"filter": f'targetLink eq ".*/instances/{machine}"'}
+    with contextlib.suppress(DiskbenchError):
+        told = [
+            one
+            for one in compute.listed_everywhere("globalOperations", request, holds="operations")
+            if one.get("operationType") not in {"insert", "attachDisk", "setDiskAutoDelete"}
+        ]
+        if told:
+            newest = max(told, key=lambda one: str(one.get("insertTime", "")))
+            message = newest.get("statusMessage") or newest.get("operationType")
+            return f"{message} by {newest.get('user', 'nobody we know')}"
+    return ""

@@ -1,0 +1,232 @@
+"""What a cell asks of Google Cloud, refused before any call where it cannot be had: pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from diskbench.catalog.entry import catalogue
+from diskbench.catalog.gce_machines import machine_book, vcpus_of
+from diskbench.catalog.lookup import disk_types, limits
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.base import Frozen
+from diskbench.model.disk import DiskSpec
+from diskbench.providers.gcp.typed import check_form
+
+if TYPE_CHECKING:
+    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.model.rental import RentSpec
+
+LOCAL_SSD = "local-ssd"
+LOCAL_SSD_GIB = 375
+"""What one has (Compute Engine API, Disk.type local-ssd; catalogue)."""
+MAX_LOCAL_SSDS = 24
+"""Partitions that are chosen when a machine is made (Google Cloud, Add Local SSD, as stored)."""
+ROOT = "root"
+BOOT_TYPES = ("pd-balanced", "pd-ssd", "pd-standard", "hyperdisk-balanced")
+"""What a machine can start from, in the order in which it is tried where nothing is typed."""
+MAX_COUNT = 127
+"""Disks beside the root disk (kubernetes-sigs/gcp-compute-persistent-disk-csi-driver, 2026)."""
+
+Kind = Literal["disk", "root", "local-ssd"]
+Interface = Literal["scsi", "nvme"]
+
+
+class Wanted(Frozen):
+    """The disk that is asked for. `size_gib` is None for a root disk as large as its image. `type`
+    is that of a root disk, too; "" leaves that one to the machine. `iops` and
+    `throughput_mib_per_s` are what is provisioned: as typed, or the type's default, so that what is
+    asked for is never left to a default of Google's. `interface` is a local SSD's."""
+
+    kind: Kind
+    type: str
+    size_gib: int | None = None
+    iops: int | None = None
+    throughput_mib_per_s: float | None = None
+    count: int = 1
+    interface: Interface | None = None
+
+    def limits(self, size_gib: int) -> DiskLimits | None:
+        """What the catalogue promises for one of them at a size; None where it knows nothing."""
+        if self.kind == "local-ssd" and self.interface != "nvme":
+            return None
+        return limits("gcp", self.type, size_gib, self.iops, self.throughput_mib_per_s)
+
+    def spec(self, size_gib: int) -> DiskSpec:
+        """The disk at a size, as the plan has it."""
+        return DiskSpec(
+            type=self.type,
+            size_gib=size_gib,
+            iops=self.iops,
+            throughput_mib_per_s=self.throughput_mib_per_s,
+            count=self.count,
+        )
+
+
+def wanted(spec: RentSpec | None) -> Wanted:
+    """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
+    if spec is None or spec.disk is None:
+        raise InvalidValue(
+            "--provider gcp needs a disk to rent",
+            advice="add --disk TYPE --size GIB, as: --disk pd-ssd --size 100",
+        )
+    check_form(spec)
+    _check_count(spec)
+    name, _, named = spec.disk.partition(":")
+    if name == LOCAL_SSD:
+        asked = _local_ssd(spec, named)
+    elif name == ROOT:
+        asked = _root(spec, named)
+    else:
+        asked = _disk(spec)
+    _check_machine(spec, asked)
+    return asked
+
+
+def _disk(spec: RentSpec) -> Wanted:
+    known = [name for name in disk_types("gcp") if name != LOCAL_SSD]
+    assert spec.disk is not None
+    if spec.disk not in known:
+        raise UnknownName("Google Cloud disk type", spec.disk, [*known, ROOT, LOCAL_SSD])
+    if spec.size_gib is None:
+        raise InvalidValue(f"--disk {spec.disk} needs a size", advice="add --size GIB")
+    limits("gcp", spec.disk, spec.size_gib, spec.iops, spec.throughput_mib_per_s)
+    return _provisioned(spec, "disk", spec.disk, spec.size_gib)
+
+
+def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> Wanted:
+    """The disk with its IOPS and MiB/s, the type's default where nothing was typed."""
+    entry = catalogue("gcp").disks[disk_type]
+    iops, throughput = spec.iops, spec.throughput_mib_per_s
+    if iops is None and entry.iops is not None and entry.iops.provisioned:
+        iops = _whole(entry.iops.default_value(size_gib))
+        ratio = entry.iops_ratio
+        if iops is not None and ratio is not None and ratio.max_per_gib is not None:
+            iops = min(iops, int(ratio.max_per_gib * size_gib))
+    if throughput is None and entry.throughput is not None and entry.throughput.provisioned:
+        throughput = _whole(entry.throughput.default_value(size_gib))
+        ratio = entry.throughput_ratio
+        if throughput is not None and iops and ratio is not None and ratio.max_per_iops is not None:
+            throughput = min(throughput, max(ratio.free, int(ratio.max_per_iops * iops)))
+    made = Wanted(
+        kind=kind,
+        type=disk_type,
+        size_gib=size_gib,
+        iops=iops,
+        throughput_mib_per_s=throughput,
+        count=spec.count,
+    )
+    made.limits(size_gib)
+    return made
+
+
+def _whole(value: float | None) -> int | None:
+    """The API takes whole IOPS and whole MiB/s."""
+    return None if value is None else int(value)
+
+
+def _root(spec: RentSpec, named: str) -> Wanted:
+    if spec.count > 1:
+        raise InvalidValue(
+            f"--count {spec.count}: a machine has one root disk", advice="leave --count out"
+        )
+    if named and named not in BOOT_TYPES:
+        raise UnknownName("type of a root disk", named, BOOT_TYPES)
+    if named and spec.size_gib is not None:
+        return _provisioned(spec, "root", named, spec.size_gib)
+    for flag, value in (("--iops", spec.iops), ("--throughput", spec.throughput_mib_per_s)):
+        if value is not None:
+            raise InvalidValue(
+                f"{flag} {value:g} needs type and size of the root disk",
+                advice="as: --disk root:hyperdisk-balanced --size 100",
+            )
+    return Wanted(kind="root", type=named, size_gib=spec.size_gib)
+
+
+def _local_ssd(spec: RentSpec, named: str) -> Wanted:
+    for flag, value in (("--iops", spec.iops), ("--throughput", spec.throughput_mib_per_s)):
+        if value is not None:
+            raise InvalidValue(
+                f"{flag} {value:g} does not go with --disk {LOCAL_SSD}",
+                advice="its performance follows from the machine",
+            )
+    if spec.size_gib not in {None, LOCAL_SSD_GIB}:
+        raise InvalidValue(
+            f"--size {spec.size_gib} does not go with --disk {LOCAL_SSD}",
+            advice=f"each has {LOCAL_SSD_GIB} GiB; add --count N --stripe for more",
+        )
+    if spec.count > MAX_LOCAL_SSDS:
+        raise InvalidValue(
+            f"--count {spec.count} is too many", advice=f"at most {MAX_LOCAL_SSDS} local SSDs"
+        )
+    if named not in {"", "nvme", "scsi"}:
+        raise UnknownName("interface of a local SSD", named, ["nvme", "scsi"])
+    return Wanted(
+        kind="local-ssd",
+        type=LOCAL_SSD,
+        size_gib=LOCAL_SSD_GIB,
+        count=spec.count,
+        interface="scsi" if named == "scsi" else "nvme",
+    )
+
+
+def _check_machine(spec: RentSpec, asked: Wanted) -> None:
+    """Refuse a machine type that refuses the disk, as far as its name tells."""
+    if spec.instance_type is not None:
+        check_series(spec.instance_type, vcpus_of(spec.instance_type), asked)
+
+
+def check_series(machine_type: str, vcpus: int | None, asked: Wanted) -> None:
+    """Raise InvalidValue when the series of a machine type does not take the disk; `vcpus` is None
+    while they are not known. A series that the catalogue does not have is left to Google."""
+    book = machine_book()
+    series = book.series_of(machine_type)
+    if series is None or (asked.kind == "root" and not asked.type):
+        return
+    name = machine_type.partition("-")[0].upper()
+    if asked.kind == "local-ssd":
+        _check_local(machine_type, name, series.local_ssd, asked)
+        return
+    if asked.type in series.open:
+        return
+    fit = series.disks.get(asked.type)
+    if fit is None:
+        takers = ", ".join(one.upper() for one in book.takers(asked.type))
+        raise InvalidValue(
+            f"{machine_type} does not take {asked.type}: {name} has {', '.join(series.disks)}",
+            advice=f"{asked.type} goes with {takers}; leave --instance-type out to have one chosen",
+        )
+    if vcpus is not None and vcpus < fit.min_vcpus:
+        raise InvalidValue(
+            f"{machine_type} does not take {asked.type}: {name} needs {fit.min_vcpus} vCPUs for it",
+            advice="choose a larger --instance-type",
+        )
+
+
+def _check_local(machine_type: str, name: str, offered: str, asked: Wanted) -> None:
+    with_disks = [n.upper() for n, s in machine_book().series.items() if s.local_ssd == "optional"]
+    if offered == "none":
+        raise InvalidValue(
+            f"{machine_type} has no local SSD: no {name} has",
+            advice=f"choose one of {', '.join(with_disks)}, or a machine type ending in -lssd",
+        )
+    if offered == "bundled" and not machine_type.endswith("-lssd"):
+        raise InvalidValue(
+            f"{machine_type} has no local SSD: on {name} they come with some machine types",
+            advice=f"choose {machine_type}-lssd, or one of {', '.join(with_disks)}",
+        )
+    if offered == "bundled" and asked.interface == "scsi":
+        raise InvalidValue(
+            f"the local SSDs of {machine_type} are NVMe", advice="use --disk local-ssd"
+        )
+
+
+def _check_count(spec: RentSpec) -> None:
+    if spec.count > 1 and not spec.stripe:
+        raise InvalidValue(
+            f"--count {spec.count} without --stripe: only one disk would be measured",
+            advice="add --stripe for one RAID 0 of them all, or leave --count out",
+        )
+    if spec.stripe and spec.count < 2:
+        raise InvalidValue("--stripe needs several disks", advice="add --count N, 2 or more")
+    if spec.count > MAX_COUNT:
+        raise InvalidValue(f"--count {spec.count} is too many", advice=f"at most {MAX_COUNT}")

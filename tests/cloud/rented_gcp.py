@@ -26,7 +26,7 @@ class Gcp:
 
     cloud: Cloud
     endpoint: str
-    clients: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
+    clients: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def faults(self) -> Faults:
@@ -36,26 +36,27 @@ class Gcp:
     def env(self) -> dict[str, str]:
         return server.environment(self.cloud)
 
-    def client(self, kind: str, token: str = TOKEN) -> Any:
-        """A client of google-cloud-compute (`Disks`); without credentials when `token` is ""."""
+    def client(self, kind: str) -> Any:
+        """A client of google-cloud-compute (`Disks`)."""
         from google.api_core.client_options import ClientOptions
-        from google.auth.credentials import AnonymousCredentials
         from google.cloud import compute_v1
         from google.oauth2.credentials import Credentials
 
-        if (kind, token) not in self.clients:
-            credentials = Credentials(token) if token else AnonymousCredentials()
-            self.clients[kind, token] = getattr(compute_v1, f"{kind}Client")(
-                credentials=credentials, client_options=ClientOptions(api_endpoint=self.endpoint)
+        if kind not in self.clients:
+            self.clients[kind] = getattr(compute_v1, f"{kind}Client")(
+                credentials=Credentials(TOKEN),  # type: ignore[no-untyped-call]
+                client_options=ClientOptions(api_endpoint=self.endpoint),
             )
-        return self.clients[kind, token]
+        return self.clients[kind]
 
     def call(self, kind: str, method: str, **request: Any) -> Any:
         """One call, never repeated; for what changes anything, its operation as it began."""
         request.setdefault("project", PROJECT)
         return getattr(self.client(kind), method)(request=request, retry=None, timeout=30)
 
-    def http(self, verb: str, path: str, body: object = None, **query: str) -> tuple[int, Any]:
+    def http(
+        self, verb: str, path: str, body: object = None, *, token: str = TOKEN, **query: str
+    ) -> tuple[int, Any]:
         """A request as it is written, for what no client would send: status and JSON."""
         import json
         from urllib.error import HTTPError
@@ -64,7 +65,7 @@ class Gcp:
 
         url = f"{self.endpoint}/compute/v1/projects/{PROJECT}/{path}?{urlencode(query)}"
         data = None if body is None else json.dumps(body).encode()
-        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         request = Request(url, data, headers, method=verb)  # noqa: S310 - loopback
         try:
             with urlopen(request, timeout=30) as answer:  # noqa: S310

@@ -79,6 +79,11 @@ def _one(tokens: list[str], text: str) -> tuple[Test, list[str]]:
 
 def _comparison(name: str, operator: str, written: str) -> Test:
     value = re.sub(r"\\(.)", r"\1", written[1:-1]) if written[0] in "\"'" else written
+    if operator in {"eq", "ne"}:
+        try:
+            re.compile(value)
+        except re.error:
+            raise _bad(value) from None
 
     def holds(row: Mapping[str, Any]) -> bool:
         found = _field(row, name)

@@ -21,7 +21,8 @@ PAGE = 500
 
 def listed(call: Call, kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One page of the rows that the call's filter takes; `kind` as in `compute#diskList`."""
-    taken = [row for row in rows if compile_filter(call.query.get("filter", ""))(row)]
+    test = compile_filter(call.query.get("filter", ""))
+    taken = [row for row in rows if test(row)]
     page, token = _page(call, taken)
     answer: dict[str, Any] = {"kind": kind, "id": call.scope, "selfLink": link(call.scope)}
     if page:

@@ -1,0 +1,344 @@
+"""What the emulated Compute Engine takes and gives, held to Google's discovery document."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.cloud.emulator.gcp.call import Refusal
+from tests.cloud.emulator.gcp.filters import compile_filter
+from tests.cloud.rented_gcp import (
+    PROJECT,
+    ZONE,
+    Gcp,
+    disk,
+    done,
+    error_of,
+    launch,
+    new_request_id,
+    refused,
+    until,
+    wanted,
+    well,
+)
+
+DISKS = f"zones/{ZONE}/disks"
+PD_SSD = f"zones/{ZONE}/diskTypes/pd-ssd"
+
+
+def message_of(gcp: Gcp, verb: str, path: str, body: object = None, **query: str) -> str:
+    """With what words a request is refused, as 400."""
+    status, answer = gcp.http(verb, path, body, **query)
+    assert status == 400, answer
+    return str(answer["error"]["message"])
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"name": "d", "sizeGB": "20"}, 'Unknown name "sizeGB"'),
+        ({"name": "Data"}, "Must be a match of regex"),
+        ({"name": "d", "sizeGb": "twenty"}, "TYPE_INT64"),
+        ({"name": "d", "sizeGb": str(2**63)}, "out of range"),
+        ({"name": "d", "labels": ["a"]}, "an object is expected"),
+        ({"name": "d", "accessMode": "READ_OFTEN"}, "Not one of"),
+        ({"sizeGb": "20"}, "Required field not specified"),
+        ({"name": "d", "labelFingerprint": "%%"}, "Base64"),
+        ({"name": "d", "enableConfidentialCompute": "no"}, "TYPE_BOOL"),
+        ({"name": "d", "labels": {"Team": "storage"}}, "Must be a match of regex"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_body_that_is_not_as_documented_is_refused(gcp: Gcp, body: Any, said: str) -> None:
+    assert said in message_of(gcp, "POST", DISKS, body)
+
+
+def test_an_integer_of_64_bits_is_a_string_in_answers_and_may_be_a_number_in_requests(
+    gcp: Gcp,
+) -> None:
+    status, _ = gcp.http("POST", DISKS, {"name": "d", "sizeGb": 20, "type": PD_SSD})
+    assert status == 200
+    _, told = gcp.http("GET", f"{DISKS}/d")
+    assert told["sizeGb"] == "20"
+    assert isinstance(told["id"], str)
+
+
+def test_what_only_the_service_sets_is_ignored_in_requests(gcp: Gcp) -> None:
+    gcp.http("POST", DISKS, {"name": "d", "status": "READY", "users": ["me"], "sizeGb": "20"})
+    _, told = gcp.http("GET", f"{DISKS}/d")
+    assert told["status"] == "CREATING"
+    assert "users" not in told
+
+
+def test_a_parameter_that_nobody_documented_is_refused(gcp: Gcp) -> None:
+    assert 'Unknown name "zone_name"' in message_of(gcp, "GET", DISKS, zone_name=ZONE)
+
+
+def test_a_parameter_that_does_not_match_its_pattern_is_refused(gcp: Gcp) -> None:
+    assert "field 'disk'" in message_of(gcp, "GET", f"{DISKS}/Data_1")
+
+
+def test_a_path_that_no_method_has_is_not_found(gcp: Gcp) -> None:
+    status, _ = gcp.http("GET", f"zones/{ZONE}/floppies")
+    assert status == 404
+
+
+def test_a_method_that_is_not_emulated_says_so(gcp: Gcp) -> None:
+    status, answer = gcp.http("POST", f"{DISKS}/d/createSnapshot", {"name": "s"})
+    assert (status, answer["error"]["status"]) == (501, "UNIMPLEMENTED")
+
+
+def test_who_does_not_say_who_he_is_is_refused(gcp: Gcp) -> None:
+    status, answer = gcp.http("GET", "zones", token="")
+    assert (status, answer["error"]["status"]) == (401, "UNAUTHENTICATED")
+
+
+def test_another_project_is_none_of_ours(gcp: Gcp) -> None:
+    with refused(403, "forbidden"):
+        gcp.call("Disks", "list", project="somebody-elses", zone=ZONE)
+
+
+def test_a_zone_that_is_not_there_is_refused(gcp: Gcp) -> None:
+    with refused(400, "invalid"):
+        gcp.call("Disks", "list", zone="us-central1-z")
+
+
+# The same request twice.
+
+
+def test_a_request_with_the_same_id_is_done_once(gcp: Gcp) -> None:
+    asked = {
+        "zone": ZONE,
+        "disk_resource": {"name": "once", "size_gb": 20},
+        "request_id": new_request_id(),
+    }
+    first = gcp.call("Disks", "insert_unary", **asked)
+    assert gcp.call("Disks", "insert_unary", **asked).name == first.name
+    well(gcp, first)
+    assert gcp.call("Disks", "insert_unary", **asked).name == first.name
+
+
+def test_the_id_of_another_request_is_refused(gcp: Gcp) -> None:
+    same = new_request_id()
+    for size, is_refused in ((20, False), (21, True)):
+        asked = {"zone": ZONE, "disk_resource": {"name": "once", "size_gb": size}}
+        if is_refused:
+            with refused(400, "invalid"):
+                gcp.call("Disks", "insert_unary", **asked, request_id=same)
+        else:
+            gcp.call("Disks", "insert_unary", **asked, request_id=same)
+
+
+def test_a_request_that_was_refused_has_not_used_its_id_up(gcp: Gcp) -> None:
+    asked = {"zone": ZONE, "disk_resource": {"name": "x", "size_gb": 20}}
+    asked["request_id"] = new_request_id()
+    gcp.faults.throttle("disks.insert")
+    with refused(403, "rateLimitExceeded"):
+        gcp.call("Disks", "insert_unary", **asked)
+    well(gcp, gcp.call("Disks", "insert_unary", **asked))
+
+
+@pytest.mark.parametrize("request_id", ["one", "00000000-0000-0000-0000-000000000000"])
+def test_a_request_id_is_a_uuid(gcp: Gcp, request_id: str) -> None:
+    with refused(400, "invalid"):
+        gcp.call("Disks", "delete_unary", zone=ZONE, disk="d", request_id=request_id)
+
+
+def test_an_answer_that_is_lost_can_be_asked_for_again(gcp: Gcp) -> None:
+    from requests.exceptions import ConnectionError as Broken
+
+    asked = {"zone": ZONE, "disk_resource": {"name": "lost", "size_gb": 20}}
+    asked["request_id"] = new_request_id()
+    gcp.faults.lose_answer("disks.insert")
+    with pytest.raises(Broken):
+        gcp.call("Disks", "insert_unary", **asked)
+    well(gcp, gcp.call("Disks", "insert_unary", **asked))
+    assert [one.name for one in gcp.call("Disks", "list", zone=ZONE)] == ["lost"]
+
+
+# Operations.
+
+
+def test_an_operation_is_done_only_after_some_looks(gcp: Gcp) -> None:
+    asked = {"zone": ZONE, "disk_resource": {"name": "slow", "size_gb": 20}}
+    operation = gcp.call("Disks", "insert_unary", **asked)
+    assert operation.status.name == "RUNNING"
+    seen = gcp.call("ZoneOperations", "get", zone=ZONE, operation=operation.name)
+    assert seen.status.name == "RUNNING"
+    seen = gcp.call("ZoneOperations", "get", zone=ZONE, operation=operation.name)
+    assert (seen.status.name, seen.progress) == ("DONE", 100)
+
+
+def test_wait_may_answer_before_the_end(gcp: Gcp) -> None:
+    asked = {"zone": ZONE, "disk_resource": {"name": "slow", "size_gb": 20}}
+    operation = gcp.call("Disks", "insert_unary", **asked)
+    waited = gcp.call("ZoneOperations", "wait", zone=ZONE, operation=operation.name)
+    assert waited.status.name == "RUNNING"
+    assert done(gcp, waited).status.name == "DONE"
+
+
+def test_who_forgot_the_operation_looks_at_the_thing(gcp: Gcp) -> None:
+    asked = {"zone": ZONE, "disk_resource": {"name": "slow", "size_gb": 20}}
+    gcp.call("Disks", "insert_unary", **asked)
+    until(lambda: gcp.call("Disks", "get", zone=ZONE, disk="slow").status == "READY")
+
+
+def test_an_operation_that_is_stuck_stays_so(gcp: Gcp) -> None:
+    gcp.faults.stuck("disks.insert")
+    asked = {"zone": ZONE, "disk_resource": {"name": "stuck", "size_gb": 20}}
+    operation = gcp.call("Disks", "insert_unary", **asked)
+    for _ in range(5):
+        operation = gcp.call("ZoneOperations", "wait", zone=ZONE, operation=operation.name)
+    assert operation.status.name == "RUNNING"
+
+
+def test_operations_are_listed_and_found_by_what_they_are_about(gcp: Gcp) -> None:
+    link = disk(gcp, "a")
+    disk(gcp, "b")
+    found = gcp.call("ZoneOperations", "list", zone=ZONE, filter=f'targetLink="{link}"')
+    assert [one.operation_type for one in found] == ["insert"]
+
+
+# Lists.
+
+
+def test_lists_take_what_the_filter_says(gcp: Gcp) -> None:
+    disk(gcp, "mine", labels={"lease": "a1"})
+    disk(gcp, "other", labels={"lease": "a2"})
+    for text in ("labels.lease=a1", '(labels.lease = "a1") AND (name:mi*)', "name != other"):
+        found = gcp.call("Disks", "list", zone=ZONE, filter=text)
+        assert [one.name for one in found] == ["mine"]
+
+
+def test_a_filter_that_is_none_is_refused(gcp: Gcp) -> None:
+    with refused(400, "invalid"):
+        gcp.call("Disks", "list", zone=ZONE, filter="labels.lease=")
+
+
+def test_lists_come_in_pages(gcp: Gcp) -> None:
+    for name in ("a", "b", "c"):
+        disk(gcp, name)
+    _, first = gcp.http("GET", DISKS, maxResults="2")
+    assert [one["name"] for one in first["items"]] == ["a", "b"]
+    found = gcp.call("Disks", "list", zone=ZONE, max_results=2)
+    assert [one.name for one in found] == ["a", "b", "c"]
+
+
+def test_an_aggregated_list_names_every_zone_and_warns_of_empty_ones(gcp: Gcp) -> None:
+    disk(gcp, "far", zone="europe-west1-b")
+    _, told = gcp.http("GET", "aggregated/disks")
+    assert [one["name"] for one in told["items"]["zones/europe-west1-b"]["disks"]] == ["far"]
+    assert told["items"][f"zones/{ZONE}"]["warning"]["code"] == "NO_RESULTS_ON_PAGE"
+
+
+ROWS = [{"name": "a", "n": 1, "labels": {"k": "v"}}, {"name": "b", "n": 2}]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("", "ab"),
+        ("labels.k:*", "a"),
+        ("NOT labels.k:*", "b"),
+        ("labels.k!=v", "b"),
+        ("name eq '[ab]'", "ab"),
+        ("name ne a", "b"),
+        ("n > 1", "b"),
+        ("n <= 1 OR name=b", "ab"),
+        ("(n=1) (labels.k=v)", "a"),
+        ("n=1 AND labels.k=w", ""),
+    ],
+)
+def test_a_filter_is_read_as_documented(text: str, names: str) -> None:
+    assert "".join(row["name"] for row in ROWS if compile_filter(text)(row)) == names
+
+
+@given(st.lists(st.sampled_from("a name n eq ne = != : < ( ) '[' ' \" * AND OR NOT".split())))
+def test_any_text_is_a_filter_or_refused(words: list[str]) -> None:
+    with contextlib.suppress(Refusal):
+        test = compile_filter(" ".join(words))
+        assert {test(row) for row in ROWS} <= {True, False}
+
+
+# What goes wrong on purpose.
+
+
+def test_a_missing_permission_is_named(gcp: Gcp) -> None:
+    gcp.faults.forbid("disks.insert")
+    with refused(403, "forbidden") as caught:
+        gcp.call("Disks", "insert_unary", zone=ZONE, disk_resource={"name": "d"})
+    assert "compute.disks.create" in str(caught.value)
+
+
+def test_credentials_expire_for_whom_they_were(gcp: Gcp) -> None:
+    gcp.faults.expire_credentials(after_calls=1)
+    gcp.call("Projects", "get")
+    assert gcp.http("GET", "zones")[0] == 401
+    assert gcp.http("GET", "zones", token="another")[0] == 200  # noqa: S106 - a name
+
+
+def test_a_service_account_asks_with_tokens_of_its_own(gcp: Gcp) -> None:
+    from google.api_core.client_options import ClientOptions
+    from google.cloud import compute_v1
+
+    account = compute_v1.ZonesClient.from_service_account_file(
+        str(gcp.cloud.credentials), client_options=ClientOptions(api_endpoint=gcp.endpoint)
+    )
+    assert ZONE in {one.name for one in account.list(project=PROJECT)}
+    asked = {"name": "d", "size_gb": 20}
+    operation = compute_v1.DisksClient.from_service_account_file(
+        str(gcp.cloud.credentials), client_options=ClientOptions(api_endpoint=gcp.endpoint)
+    ).insert_unary(project=PROJECT, zone=ZONE, disk_resource=asked)
+    assert operation.user == "diskbench@diskbench-emulated.iam.gserviceaccount.com"
+
+
+def test_a_service_that_is_not_there_is_back_later(gcp: Gcp) -> None:
+    gcp.faults.unavailable(times=2)
+    for _ in range(2):
+        with refused(503, "backendError"):
+            gcp.call("Projects", "get")
+    gcp.call("Projects", "get")
+
+
+@pytest.mark.parametrize("details", [False, True])
+def test_a_stockout_is_told_by_the_operation_and_the_machine_is_not_there(
+    gcp: Gcp, details: bool
+) -> None:
+    gcp.faults.stockout(zone=ZONE, details=details)
+    insert = gcp.call("Instances", "insert_unary", zone=ZONE, instance_resource=wanted())
+    error = error_of(gcp, insert)
+    suffix = "_WITH_DETAILS" if details else ""
+    assert error.code == "ZONE_RESOURCE_POOL_EXHAUSTED" + suffix
+    assert ZONE in error.message
+    assert gcp.left() == []
+
+
+def test_what_is_rented_counts_for_the_quota(gcp: Gcp) -> None:
+    gcp.faults.quota("SSD_TOTAL_GB", 500)
+    disk(gcp, "first", size=300)
+    asked = {"name": "second", "type_": PD_SSD, "size_gb": 300}
+    error = error_of(gcp, gcp.call("Disks", "insert_unary", zone=ZONE, disk_resource=asked))
+    assert error.code == "QUOTA_EXCEEDED"
+    assert error.message == "Quota 'SSD_TOTAL_GB' exceeded.  Limit: 500.0 in region us-central1."
+    assert [one.name for one in gcp.call("Disks", "list", zone=ZONE)] == ["first"]
+    region = gcp.call("Regions", "get", region="us-central1")
+    (quota,) = [one for one in region.quotas if one.metric == "SSD_TOTAL_GB"]
+    assert (quota.limit, quota.usage) == (500, 300)
+
+
+def test_requests_are_kept_as_they_came(gcp: Gcp) -> None:
+    disk(gcp, "kept", labels={"lease": "a1"})
+    (asked,) = gcp.faults.calls("disks.insert")
+    assert asked.path["zone"] == ZONE
+    assert asked.body["labels"] == {"lease": "a1"}
+
+
+@pytest.mark.slow
+def test_what_a_machine_tells_of_itself_is_as_documented(gcp: Gcp) -> None:
+    # Every answer is checked before it is given, and a wrong one ends the test with an error.
+    launch(gcp)
+    for path in ("aggregated/instances", f"zones/{ZONE}/instances", "aggregated/machineTypes"):
+        assert gcp.http("GET", path)[0] == 200

@@ -1,0 +1,1 @@
+"""Microsoft Azure: machines and managed disks, by azure-mgmt."""

@@ -1,0 +1,143 @@
+"""From a running machine to a disk in the guest: reach it, attach, find, prove."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import RentalFailed
+from diskbench.providers.azure import guest as azure_guest
+from diskbench.providers.azure import requests
+from diskbench.providers.azure.inventory import MACHINES, read
+from diskbench.providers.azure.provision import alive
+from diskbench.providers.azure.requests import name_of
+from diskbench.providers.guest import ask_guest
+from diskbench.providers.guest import reach as reach_guest
+from diskbench.providers.guest_disks import disks, disks_before
+from diskbench.providers.waits import Still, until
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from diskbench.providers.azure.edge import Item
+    from diskbench.providers.azure.provision import Made, Order
+    from diskbench.providers.guest import Guest
+    from diskbench.providers.guest_disks import GuestDisk
+
+_NETWORK = "Microsoft.Network"
+
+
+def address_of(order: Order) -> str:
+    """The address to reach the machine at: its public one, else the one in its network."""
+    role = "address" if order.details.subnet is None else "interface"
+
+    def ask() -> str | Still:
+        found = _public(order) if role == "address" else _private(order)
+        return found or Still("none yet")
+
+    what = f"address of {name_of(order.lease, 'machine')}"
+    return until(ask, what, order.timing.network_s, order.timing, order.watch)
+
+
+def _public(order: Order) -> str | None:
+    found = read(
+        order.edge, f"{_NETWORK}/publicIPAddresses/read", "network", "public_ip_addresses.get",
+        order.group, name_of(order.lease, "address"),
+    )  # fmt: skip
+    return ((found or {}).get("properties") or {}).get("ipAddress")
+
+
+def _private(order: Order) -> str | None:
+    found = read(
+        order.edge, f"{_NETWORK}/networkInterfaces/read", "network", "network_interfaces.get",
+        order.group, name_of(order.lease, "interface"),
+    )  # fmt: skip
+    configured = ((found or {}).get("properties") or {}).get("ipConfigurations") or [{}]
+    return (configured[0].get("properties") or {}).get("privateIPAddress")
+
+
+def reach(order: Order, guest: Guest) -> None:
+    """Wait until the machine shows its host key and lets us in. Raises RentalFailed."""
+
+    def there() -> Still | None:
+        return None if alive(order) is not None else Still("Azure does not list its machine")
+
+    reach_guest(guest, there, order.timing, order.watch)
+    order.watch.note(f"machine {name_of(order.lease, 'machine')} answers at {guest.address}")
+
+
+def attach(order: Order, made: Made, guest: Guest) -> tuple[tuple[GuestDisk, ...], list[str]]:
+    """The disks as they appear in the guest, in order of LUN; and what was changed on the way to
+    the wanted host cache. Raises RentalFailed."""
+    already = bool(_data_disks(made.machine))
+    before = ask_guest(
+        "its disks",
+        functools.partial(disks_before, guest.host, attached=already),
+        order.timing, order.watch,
+    )  # fmt: skip
+    changes = [
+        change for lun, disk in enumerate(made.disks) for change in _attach_one(order, disk, lun)
+    ]
+    found = tuple(_appeared(order, guest, disk, lun, before) for lun, disk in enumerate(made.disks))
+    return found, changes
+
+
+def _attach_one(order: Order, disk: Item, lun: int) -> list[str]:
+    """Attach a disk with the wanted host cache. One that is attached with another is detached
+    first: only so is the cache empty, and the setting known to hold."""
+    disk_id, name = str(disk["id"]), str(disk["name"])
+    caching = order.details.wanted.caching
+    assert caching is not None, "a disk that is attached has a host cache, if only None"
+    held = _data_disks(_machine(order))
+    mine = next((one for one in held if _is(one, disk_id)), None)
+    others = [one for one in held if not _is(one, disk_id)]
+    changes: list[str] = []
+    if mine is not None and mine.get("lun") == lun and mine.get("caching") == caching:
+        return changes
+    if mine is not None:
+        _change(order, others, f"detached disk {name}")
+        changes.append(f"{name}: host cache {mine.get('caching')} to {caching}, detached for it")
+    others = [one for one in _data_disks(_machine(order)) if not _is(one, disk_id)]
+    _change(order, [*others, requests.attachment(disk_id, lun, caching)], f"attached disk {name}")
+    order.watch.note(f"disk {name} is attached as LUN {lun}, host cache {caching}")
+    return changes
+
+
+def _change(order: Order, data_disks: list[dict[str, Any]], what: str) -> None:
+    order.edge.finished(
+        what, order.timing.attach_s, f"{MACHINES}/write",
+        "compute", "virtual_machines.begin_update",
+        order.group, name_of(order.lease, "machine"), requests.data_disks(data_disks),
+    )  # fmt: skip
+
+
+def _machine(order: Order) -> Item:
+    found = alive(order)
+    if found is None:
+        raise RentalFailed(
+            f"machine {name_of(order.lease, 'machine')} is not listed any more",
+            advice="somebody deleted it",
+        )
+    return found
+
+
+def _data_disks(machine: Item) -> list[dict[str, Any]]:
+    """What is attached, as a request may repeat it."""
+    profile = (machine.get("properties") or {}).get("storageProfile") or {}
+    kept = ("lun", "name", "createOption", "caching", "deleteOption", "managedDisk")
+    return [{key: one[key] for key in kept if key in one} for one in profile.get("dataDisks") or []]
+
+
+def _is(attached: dict[str, Any], disk_id: str) -> bool:
+    return str((attached.get("managedDisk") or {}).get("id", "")).lower() == disk_id.lower()
+
+
+def _appeared(
+    order: Order, guest: Guest, disk: Item, lun: int, before: tuple[GuestDisk, ...] | None
+) -> GuestDisk:
+    size = int(disk["properties"]["diskSizeGB"]) * GIB
+
+    def ask() -> GuestDisk | Still:
+        found = azure_guest.find_lun(disks(guest.host), lun, size, before)
+        return found or Still("not seen in the guest yet")
+
+    return ask_guest(f"disk {disk['name']}", ask, order.timing, order.watch)

@@ -1,0 +1,225 @@
+"""The one place where Azure is called: errors translated, throttled calls repeated."""
+
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import HostUnavailable
+from diskbench.providers.azure.errors import (
+    Throttled,
+    no_region,
+    no_subscription,
+    translate,
+)
+from diskbench.providers.azure.form import is_azure
+from diskbench.providers.waits import nap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.model.rental import RentSpec, Scope
+    from diskbench.ports import RentWatch
+    from diskbench.providers.azure.timing import AzureTiming
+
+Item = dict[str, Any]
+"""One resource as Azure's JSON has it."""
+SUBSCRIPTION_VARIABLE = "AZURE_SUBSCRIPTION_ID"
+LOCATION_VARIABLE = "AZURE_DEFAULTS_LOCATION"
+"""Azure CLI's own name for `az config set defaults.location=`."""
+CA_VARIABLE = "AZURE_CA_FILE"
+"""Certificates to trust Azure's endpoint and login by; REQUESTS_CA_BUNDLE works as well."""
+_CLIENTS = {
+    "compute": ("azure.mgmt.compute", "ComputeManagementClient"),
+    "network": ("azure.mgmt.network", "NetworkManagementClient"),
+    "resources": ("azure.mgmt.resource.resources", "ResourceManagementClient"),
+}
+
+
+@dataclass(frozen=True)
+class Azure:
+    """One set of credentials in one subscription, at Azure's own endpoint or at `endpoint`."""
+
+    subscription: str
+    endpoint: str | None
+    _made: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def edge(self, timing: AzureTiming, watch: RentWatch | None = None) -> Edge:
+        """Its services, called with this patience."""
+        return Edge(self, timing, watch)
+
+    def client(self, service: str) -> Any:  # noqa: ANN401 - one of three classes without a base
+        """One client a service, made at first use: each imports thousands of models."""
+        import importlib
+
+        if service not in self._made:
+            module, name = _CLIENTS[service]
+            made = getattr(importlib.import_module(module), name)
+            self._made[service] = made(self._credential(), self.subscription, **self._settings())
+        return self._made[service]
+
+    def emulated_endpoint(self) -> str | None:
+        """The endpoint when it is not Azure's own."""
+        return self.endpoint if self.endpoint and not is_azure(self.endpoint) else None
+
+    def _settings(self) -> dict[str, Any]:
+        settings: dict[str, Any] = {
+            # `call` repeats: it knows what may be repeated, and when to stop.
+            "retry_total": 0,
+            "connection_timeout": 10,
+            "read_timeout": 60,
+            "user_agent": "diskbench",
+            **_trust(),
+        }
+        if self.endpoint is not None:
+            settings["base_url"] = self.endpoint.rstrip("/")
+            settings["credential_scopes"] = [_scope(self.endpoint)]
+        return settings
+
+    def _credential(self) -> Any:  # noqa: ANN401 - a TokenCredential
+        from azure.identity import DefaultAzureCredential
+
+        if "credential" not in self._made:
+            # The login service of a private cloud is not in Microsoft's directory of them.
+            private = self.emulated_endpoint() is not None
+            self._made["credential"] = DefaultAzureCredential(
+                disable_instance_discovery=private, **_trust()
+            )
+        return self._made["credential"]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Azure's services. `watch` is asked before each call, and before one is repeated."""
+
+    azure: Azure
+    timing: AzureTiming
+    watch: RentWatch | None = None
+
+    def call(self, action: str, service: str, method: str, *args: object, **more: object) -> Item:
+        """One request (`virtual_machines.get`), its answer as JSON; throttled ones again, with
+        backoff and jitter. Requests are idempotent: things are put by name. Raises our errors."""
+        answer: Item = _json(
+            self._repeated(action, lambda: self._method(service, method)(*args, **more))
+        )
+        return answer
+
+    def listed(
+        self, action: str, service: str, method: str, *args: object, **more: object
+    ) -> list[Item]:
+        """All pages of a listing."""
+
+        def ask() -> list[Item]:
+            return [_json(item) for item in self._method(service, method)(*args, **more)]
+
+        found: list[Item] = self._repeated(action, ask)
+        return found
+
+    def finished(
+        self,
+        what: str,
+        limit_s: float,
+        action: str,
+        service: str,
+        method: str,
+        *args: object,
+        **more: object,
+    ) -> Item:
+        """The end of an operation that goes on after its answer. Raises our errors, RentalFailed
+        when it takes longer than `limit_s`, Interrupted when `watch` is stopping."""
+        from diskbench.providers.azure.polling import WatchedPolling
+
+        def look(ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is asked
+            return self._repeated(action, ask)
+
+        def run() -> Any:  # noqa: ANN401
+            polling = WatchedPolling(what, limit_s, self.timing, self.watch, look)
+            return self._method(service, method)(*args, polling=polling, **more).result()
+
+        kind = what.rpartition(" ")[0] or what
+        with self.watch.span(kind) if self.watch is not None else nullcontext():
+            answer: Item = _json(self._repeated(action, run))
+        return answer
+
+    def _method(self, service: str, method: str) -> Any:  # noqa: ANN401
+        group, _, name = method.partition(".")
+        return getattr(getattr(self.azure.client(service), group), name)
+
+    def _repeated(self, action: str, ask: Callable[[], Any]) -> Any:  # noqa: ANN401
+        import tenacity
+
+        timing = self.timing
+
+        def once() -> Any:  # noqa: ANN401
+            from azure.core.exceptions import AzureError
+
+            nap(0, timing, self.watch)
+            try:
+                return ask()
+            except AzureError as error:
+                raise translate(error, action) from error
+
+        return tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(Throttled),
+            wait=tenacity.wait_random_exponential(
+                multiplier=timing.first_retry_s, max=timing.max_retry_s
+            ),
+            stop=tenacity.stop_after_delay(timing.retry_s),
+            sleep=lambda seconds: nap(seconds, timing, self.watch),
+            reraise=True,
+        )(once)
+
+
+def open_azure(subscription: str | None, endpoint: str | None) -> Azure:
+    """Credentials by the SDK's own chain; no call is made.
+
+    Raises HostUnavailable without the SDK, InvalidValue when no subscription is known.
+    """
+    try:
+        import azure.identity  # noqa: F401 - whether it is there
+    except ImportError as error:
+        raise HostUnavailable(
+            "--provider azure needs the Azure SDK for Python, which is not installed",
+            advice="pip install 'diskbench[azure]'",
+        ) from error
+    known = subscription or os.environ.get(SUBSCRIPTION_VARIABLE)
+    if not known:
+        raise no_subscription()
+    return Azure(known.lower(), endpoint)
+
+
+def open_scope(scope: Scope) -> Azure:
+    """The subscription of a scope."""
+    return open_azure(scope.account, scope.endpoint)
+
+
+def region_of(spec: RentSpec) -> str:
+    """The region that was typed, or the environment's. Raises InvalidValue."""
+    known = spec.region or os.environ.get(LOCATION_VARIABLE)
+    if not known:
+        raise no_region()
+    return known
+
+
+def _scope(endpoint: str) -> str:
+    """What a token is asked for. Sovereign clouds have a name of their own for it, a private cloud
+    is its own audience."""
+    from azure.core import AzureClouds
+    from azure.mgmt.core.tools import get_arm_endpoints
+
+    for cloud in AzureClouds:
+        known = get_arm_endpoints(cloud)
+        if endpoint.rstrip("/") == known["resource_manager"].rstrip("/"):
+            return str(known["credential_scopes"][0])
+    return endpoint.rstrip("/") + "/.default"
+
+
+def _trust() -> dict[str, Any]:
+    file = os.environ.get(CA_VARIABLE)
+    return {"connection_verify": file} if file else {}
+
+
+def _json(answer: Any) -> Any:  # noqa: ANN401 - a model, or nothing
+    return answer.as_dict() if hasattr(answer, "as_dict") else answer

@@ -1,0 +1,216 @@
+"""Azure's errors as ours, once, at the edge: by the code that the service gives, else by the SDK's.
+
+Codes: "Common error codes" and "Allocation failures" of the Azure Resource Manager and Virtual
+Machines documentation, and the exchanges recorded in azure-mgmt-compute's own tests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import TYPE_CHECKING
+
+from diskbench.errors import (
+    AccessDenied,
+    DiskbenchError,
+    HostUnavailable,
+    InvalidValue,
+    NoCapacity,
+    QuotaExceeded,
+    RentalFailed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from azure.core.exceptions import AzureError, HttpResponseError
+
+_CAPACITY = frozenset(
+    {
+        "AllocationFailed", "ZonalAllocationFailed", "OverconstrainedAllocationRequest",
+        "OverconstrainedZonalAllocationRequest", "SkuNotAvailable", "NotAvailableForSubscription",
+        "LocationNotAvailableForResourceType", "InsufficientCapacity",
+    }
+)  # fmt: skip
+_THROTTLED = frozenset(
+    {
+        "TooManyRequests", "SubscriptionRequestsThrottled", "ResourceRequestsThrottled",
+        "ResourceCollectionRequestsThrottled", "OperationNotAllowedOnVMImageAsVMsBeingProvisioned",
+    }
+)  # fmt: skip
+_BUSY = frozenset(
+    {
+        "AnotherOperationInProgress", "RetryableError", "ReferencedResourceNotProvisioned",
+        "ConflictingUserInput", "OperationPreempted", "AttachDiskWhileBeingDetached",
+        "NicInUse", "PreemptedByAnotherOperation",
+    }
+)  # fmt: skip
+_LOGIN = frozenset(
+    {
+        "AuthenticationFailed", "InvalidAuthenticationToken", "ExpiredAuthenticationToken",
+        "InvalidAuthenticationTokenTenant", "AuthenticationFailedInvalidHeader",
+    }
+)  # fmt: skip
+_DENIED = frozenset(
+    {
+        "AuthorizationFailed", "LinkedAuthorizationFailed", "RequestDisallowedByPolicy",
+        "ReadOnlyDisabledSubscription", "DisallowedOperation", "ScopeLocked", "Forbidden",
+    }
+)  # fmt: skip
+_UNREGISTERED = frozenset({"MissingSubscriptionRegistration", "SubscriptionNotRegistered"})
+_MISSING = frozenset(
+    {"ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound"}
+)
+_ACTION = re.compile(r"perform action '(?P<action>Microsoft\.[A-Za-z./]+)'")
+_FAMILY = re.compile(r"approved (?P<quota>[\w .-]*?[Cc]ores?) quota|'(?P<named>[\w.-]+)'")
+_NAMESPACE = re.compile(r"namespace '?(?P<name>Microsoft\.[A-Za-z]+)'?")
+
+
+class Throttled(RentalFailed):
+    """Azure asked to come again later, or did not answer; the edge repeats the call."""
+
+
+def error_code(error: BaseException | None) -> str:
+    """Azure's own code of an error, ours or the SDK's; "" where it has none."""
+    while error is not None:
+        found = getattr(getattr(error, "error", None), "code", None)
+        if found:
+            return str(found)
+        error = error.__cause__
+    return ""
+
+
+def is_missing(error: BaseException) -> bool:
+    """Whether Azure says that the thing does not exist, or not any more."""
+    return error_code(error) in _MISSING
+
+
+def translate(error: AzureError, action: str) -> DiskbenchError:
+    """Our error for one of the SDK's; `action` is the name of the right that the call needs
+    (`Microsoft.Compute/virtualMachines/write`)."""
+    from azure.core import exceptions as sdk
+
+    if isinstance(error, sdk.ClientAuthenticationError):
+        code = error_code(error)
+        return _not_logged_in(f"{_said(error)}{f' ({code})' if code else ''}")
+    if isinstance(error, sdk.HttpResponseError):
+        return of_code(error_code(error), _said(error), action, status=error.status_code or 0)
+    if isinstance(error, sdk.ServiceRequestError) and "certificate" in str(error).lower():
+        return HostUnavailable(
+            f"the certificate of the endpoint is not trusted: {_said(error)}",
+            advice="name the authority that signed it in REQUESTS_CA_BUNDLE",
+        )
+    return Throttled(
+        f"no answer to {action}: {_said(error)}",
+        advice="look at the network and --endpoint-url, then diskbench resume",
+    )
+
+
+def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchError:
+    """Our error for a code that Azure gave, in an answer or as the end of an operation."""
+    told = f"{said} ({code or status})"
+    if code in _CAPACITY:
+        return NoCapacity(
+            f"Azure has no capacity for it: {told}",
+            advice="try another --zone, --region or --instance-type, or later",
+        )
+    if _is_quota(code, said):
+        return _quota(told, said)
+    if code in _THROTTLED or status == 429:
+        return Throttled(
+            f"Azure throttles this subscription's calls: {told} at {action}",
+            advice="run less at a time in this subscription and region, then diskbench resume",
+        )
+    if code in _BUSY:
+        return Throttled(f"Azure is busy at {action}: {told}", advice="diskbench resume")
+    if code in _LOGIN or status == 401:
+        return _not_logged_in(told)
+    if code in _UNREGISTERED:
+        found = _NAMESPACE.search(said)
+        name = found["name"] if found else action.partition("/")[0]
+        return AccessDenied(
+            f"the subscription does not use {name} yet: {told}",
+            advice=f"az provider register --namespace {name} --wait",
+        )
+    if code in _DENIED or status == 403:
+        return _denied(code, said, told, action)
+    if status >= 500:
+        return Throttled(
+            f"Azure failed at {action}: {told}",
+            advice="look at azure.status.microsoft, then diskbench resume",
+        )
+    if code in _MISSING or status in {400, 404} or code.startswith("Invalid"):
+        return InvalidValue(
+            f"Azure refuses {action}: {told}", advice="correct the value that it names"
+        )
+    return RentalFailed(f"Azure refuses {action}: {told}", advice="the reason is Azure's own")
+
+
+def no_subscription() -> InvalidValue:
+    """No subscription was given, and none stands in the environment."""
+    return InvalidValue(
+        "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID names one",
+        advice="add --subscription ID; az account show --query id says which you use",
+    )
+
+
+def no_region() -> InvalidValue:
+    """No region was given, and none stands in the environment."""
+    return InvalidValue(
+        "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION names one",
+        advice="add --region, such as --region westeurope",
+    )
+
+
+@contextlib.contextmanager
+def while_looking() -> Iterator[None]:
+    """An Azure that does not answer is the user's environment, as long as nothing is rented."""
+    try:
+        yield
+    except Throttled as error:
+        raise HostUnavailable(error.message, advice=error.advice) from error
+
+
+def _said(error: AzureError | HttpResponseError) -> str:
+    """What Azure says, in one line: its own message without the SDK's frame around it."""
+    detail = getattr(error, "error", None)
+    text = getattr(detail, "message", None) or error.message or type(error).__name__
+    return " ".join(str(text).split())
+
+
+def _is_quota(code: str, said: str) -> bool:
+    if code.endswith(("QuotaExceeded", "LimitReached", "LimitExceeded")):
+        return True
+    return code in {"OperationNotAllowed", "ResourceQuotaExceeded"} and "quota" in said.lower()
+
+
+def _quota(told: str, said: str) -> QuotaExceeded:
+    found = _FAMILY.search(said)
+    named = (found["quota"] or found["named"]) if found else "of that kind"
+    return QuotaExceeded(
+        f"the subscription's quota {named!r} is used up: {told}",
+        advice="raise it in the Azure portal: Subscriptions > Usage + quotas, in that region; "
+        "or give back what is not needed (diskbench gc)",
+    )
+
+
+def _denied(code: str, said: str, told: str, action: str) -> AccessDenied:
+    if code == "RequestDisallowedByPolicy":
+        return AccessDenied(
+            f"a policy of the subscription forbids it: {told}", advice="ask whoever set the policy"
+        )
+    if code == "ScopeLocked":
+        return AccessDenied(f"a lock forbids it: {told}", advice="az lock list, az lock delete")
+    found = _ACTION.search(said)
+    named = found["action"] if found else action
+    return AccessDenied(
+        f"these Azure credentials may not do {named}: {told}",
+        advice=f"allow {named}; docs/azure.md has the whole role",
+    )
+
+
+def _not_logged_in(why: str) -> AccessDenied:
+    return AccessDenied(
+        f"Azure does not accept the credentials: {why}",
+        advice="log in: az login; or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET",
+    )

@@ -1,0 +1,93 @@
+"""Whether what was typed looks like something of Azure's, before any call: pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from diskbench.errors import InvalidValue
+from diskbench.model.rental import LabSpec
+from diskbench.providers.networks import check_cidr, is_loopback
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import RentSpec
+
+_ID = r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\."
+_FORMS = {
+    "account": (
+        re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE),
+        "--subscription",
+        "it is an id, such as 00000000-0000-0000-0000-000000000000: az account show --query id",
+    ),
+    "region": (
+        re.compile(r"[a-z][a-z0-9]+"),
+        "--region",
+        "it looks like westeurope: az account list-locations --query [].name",
+    ),
+    "zone": (re.compile(r"[0-9]{1,2}"), "--zone", "zones are numbers, as 1, 2 and 3"),
+    "instance_type": (
+        re.compile(r"[A-Z][A-Za-z]*_[A-Za-z0-9_-]+"),
+        "--instance-type",
+        "it looks like Standard_D4s_v5",
+    ),
+    "subnet": (
+        re.compile(_ID + r"Network/virtualNetworks/[^/]+/subnets/[^/]+", re.IGNORECASE),
+        "--subnet",
+        "give its id: az network vnet subnet show … --query id",
+    ),
+    "security_group": (
+        re.compile(_ID + r"Network/networkSecurityGroups/[^/]+", re.IGNORECASE),
+        "--security-group",
+        "give its id: az network nsg show … --query id",
+    ),
+    "placement": (
+        re.compile(_ID + r"Compute/proximityPlacementGroups/[^/]+", re.IGNORECASE),
+        "--placement",
+        "give the id of a proximity placement group: az ppg show … --query id",
+    ),
+}
+_CLOUDS = (
+    "management.azure.com",
+    "management.chinacloudapi.cn",
+    "management.usgovcloudapi.net",
+)
+"""Azure's own resource managers (azure-mgmt-core 1.6, get_arm_endpoints)."""
+
+
+def check_form(spec: RentSpec) -> None:
+    """Refuse what cannot be a name of Azure's. Raises InvalidValue."""
+    for name, (form, flag, advice) in _FORMS.items():
+        value = getattr(spec, name)
+        if value is not None and not form.fullmatch(value):
+            raise InvalidValue(f"{flag} {value!r} is none of Azure", advice=advice)
+    if spec.ssh_cidr is not None:
+        check_cidr(spec.ssh_cidr)
+    if spec.security_group is not None and spec.ssh_cidr is not None:
+        raise InvalidValue(
+            "--ssh-cidr does not go with --security-group: a group of yours is not changed",
+            advice="leave one of them out",
+        )
+    _check_endpoint(spec)
+
+
+def is_azure(url: str) -> bool:
+    """Whether an endpoint is one of Azure itself, sovereign clouds and regional ones included."""
+    host = urlsplit(url).hostname or ""
+    return any(host == own or host.endswith(f".{own}") for own in _CLOUDS)
+
+
+def _check_endpoint(spec: RentSpec) -> None:
+    url = spec.endpoint_url
+    # A bearer token is as good as a password: the SDK sends none in the clear, not even here.
+    if url is not None and (urlsplit(url).scheme != "https" or not urlsplit(url).hostname):
+        raise InvalidValue(
+            f"--endpoint-url {url!r}: Azure is spoken to by https only",
+            advice="use https://HOST:PORT, and name its certificate in REQUESTS_CA_BUNDLE",
+        )
+    if spec.lab != LabSpec() and not (url is not None and is_loopback(url)):
+        raise InvalidValue(
+            "the lab's options (time scale, style, noise …) do not go with real machines",
+            advice="leave them out, or use an emulated cloud: --endpoint-url "
+            "https://127.0.0.1:PORT",
+        )

@@ -1,0 +1,105 @@
+"""The disks as an Azure guest shows them: by LUN, and the machine's own.
+
+Sources: WALinuxAgent's udev rules (scsi1/lunN, resource) and azure-vm-utils (data/by-lun/N,
+local/by-serial/…), by the Azure NVMe document of 2025-09-03.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.errors import RentalFailed
+from diskbench.providers.guest_disks import disks
+from diskbench.providers.scripts import script
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from diskbench.ports import Host
+    from diskbench.providers.guest_disks import GuestDisk
+
+_LUN_LINKS = ("/dev/disk/azure/scsi1/lun{lun}", "/dev/disk/azure/data/by-lun/{lun}")
+_RESOURCE = "/dev/disk/azure/resource"
+_LOCAL = "/dev/disk/azure/local/by-serial/"
+_LOCAL_MODEL = "Microsoft NVMe Direct Disk"
+
+
+def find_lun(
+    found: Iterable[GuestDisk], lun: int, size_bytes: int, before: Sequence[GuestDisk] | None
+) -> GuestDisk | None:
+    """The disk attached as `lun`, proved by name, newness and size to the byte: pure.
+
+    None while it is not there yet. Raises RentalFailed when what is there is something else.
+    """
+    names = {link.format(lun=lun) for link in _LUN_LINKS}
+    named = [disk for disk in found if names & set(disk.links)]
+    if not named:
+        return None
+    if len(named) > 1:
+        raise RentalFailed(
+            f"LUN {lun} shows as {', '.join(d.node for d in named)} in the guest: "
+            "which of them it is cannot be known"
+        )
+    disk = named[0]
+    if before is None:
+        raise RentalFailed(
+            f"{disk.node} was there before it could be seen to appear",
+            advice="nothing was written; start a new run",
+        )
+    known = {key for one in before for key in keys(one)}
+    if known & keys(disk):
+        raise RentalFailed(
+            f"{disk.node} answers to LUN {lun} but was there before that was attached",
+            advice="nothing was written; report this image: its disks have misleading names",
+        )
+    if disk.size_bytes != size_bytes:
+        raise RentalFailed(
+            f"{disk.node} has {disk.size_bytes:,} bytes, the disk of LUN {lun} has {size_bytes:,}",
+            advice="nothing was written",
+        )
+    return disk
+
+
+def identity(disk: GuestDisk) -> str:
+    """What the guard before a write takes for the disk: all disks of one NVMe controller have its
+    serial in common, and each a WWN of its own."""
+    return disk.wwn or disk.identity
+
+
+def keys(disk: GuestDisk) -> frozenset[str]:
+    """By what it is known again later."""
+    return frozenset({identity(disk) or disk.node, f"{disk.node} {disk.number}"})
+
+
+def path(disk: GuestDisk) -> str:
+    """The name that stays the same whatever else is attached."""
+    return next((link for link in disk.links if link.startswith("/dev/disk/azure/")), disk.node)
+
+
+def find_local(found: Iterable[GuestDisk], count: int) -> tuple[GuestDisk, ...]:
+    """The first `count` of the machine's own disks: the NVMe ones, else the temporary one: pure.
+    Raises RentalFailed."""
+    listed = sorted(found, key=lambda disk: (len(disk.node), disk.node))
+    local = [
+        disk
+        for disk in listed
+        if disk.model.startswith(_LOCAL_MODEL) or any(x.startswith(_LOCAL) for x in disk.links)
+    ] or [disk for disk in listed if _RESOURCE in disk.links]
+    if len(local) < count:
+        raise RentalFailed(
+            f"the guest shows {len(local)} disks of its own, not {count}",
+            advice="choose another --instance-type or --count",
+        )
+    return tuple(local[:count])
+
+
+def mounted_at(host: Host, disk: GuestDisk) -> str | None:
+    """Where the disk, or its first partition, is mounted: cloud-init does that with a temporary
+    disk. Raises ConnectionLost."""
+    asked = f"number={disk.number}\n" + script("mounted_at.sh")
+    return host.run(asked).text.strip() or None
+
+
+def listed(host: Host) -> tuple[GuestDisk, ...]:
+    """The guest's disks, now. Raises ConnectionLost."""
+    return disks(host)

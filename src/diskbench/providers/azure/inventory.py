@@ -1,0 +1,118 @@
+"""What there is of a lease, or of all leases, by listing their groups' tags: never by memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError
+from diskbench.providers.azure.errors import is_missing
+from diskbench.providers.azure.requests import (
+    EXPIRES_TAG,
+    LEASE_TAG,
+    group_name,
+    name_of,
+    of_any_lease,
+    of_lease,
+)
+
+if TYPE_CHECKING:
+    from diskbench.providers.azure.edge import Edge, Item
+
+GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"
+MACHINES = "Microsoft.Compute/virtualMachines"
+DISKS = "Microsoft.Compute/disks"
+STOPPED = frozenset({"stopping", "stopped", "deallocating", "deallocated"})
+
+
+def groups(edge: Edge, lease_id: str | None = None) -> list[Item]:
+    """The groups of one lease, or of all. Raises our errors."""
+    wanted = of_lease(lease_id) if lease_id else of_any_lease()
+    found = edge.listed(f"{GROUPS}/read", "resources", "resource_groups.list", filter=wanted)
+    # What a filter lets through is Azure's word; whose it is stands in the tags.
+    return [one for one in found if lease_of(one) and lease_id in {None, lease_of(one)}]
+
+
+def resources(edge: Edge, group: Item) -> list[str]:
+    """What is in a group, as `kind name`, and the group itself."""
+    name = str(group["name"])
+    try:
+        listed = edge.listed(
+            f"{GROUPS}/resources/read", "resources", "resources.list_by_resource_group", name
+        )
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+        listed = []
+    inside = [f"{_kind(one)} {one['name']}" for one in listed]
+    return [f"resource-group {name}", *inside]
+
+
+def lease_of(item: Item) -> str | None:
+    """The lease that a thing carries."""
+    found = (item.get("tags") or {}).get(LEASE_TAG)
+    return str(found) if found else None
+
+
+def expiry_of(item: Item) -> float | None:
+    """When the thing's lease expires, in Unix seconds; None where it does not say."""
+    text = str((item.get("tags") or {}).get(EXPIRES_TAG) or "")
+    return float(text) if text.isdecimal() else None
+
+
+def read_machine(edge: Edge, lease_id: str) -> Item | None:
+    """The lease's machine with its state as seen now; None where there is none."""
+    return read(
+        edge, f"{MACHINES}/read", "compute", "virtual_machines.get",
+        group_name(lease_id), name_of(lease_id, "machine"), expand="instanceView",
+    )  # fmt: skip
+
+
+def read_disk(edge: Edge, lease_id: str, name: str) -> Item | None:
+    """One disk of the lease; None where there is none."""
+    return read(edge, f"{DISKS}/read", "compute", "disks.get", group_name(lease_id), name)
+
+
+def read(
+    edge: Edge, action: str, service: str, method: str, *args: str, **more: str
+) -> Item | None:
+    """One thing; None where Azure says that it does not exist."""
+    try:
+        return edge.call(action, service, method, *args, **more)
+    except DiskbenchError as error:
+        if is_missing(error):
+            return None
+        raise
+
+
+def state_of(item: Item) -> str:
+    """How far the making of a thing is: Succeeded, Creating, Updating, Failed, Deleting …"""
+    return str((item.get("properties") or {}).get("provisioningState") or "")
+
+
+def power_of(machine: Item) -> str | None:
+    """running, starting, stopped, deallocated …; None where Azure does not say."""
+    for status in _statuses(machine):
+        kind, _, state = str(status.get("code", "")).partition("/")
+        if kind == "PowerState":
+            return state
+    return None
+
+
+def why(machine: Item) -> str:
+    """What Azure says about a machine's state, in its own words."""
+    said = [
+        f"{status.get('displayStatus') or status.get('code')}: {status['message']}"
+        for status in _statuses(machine)
+        if status.get("message")
+    ]
+    return "; ".join(said) or "Azure gives no reason"
+
+
+def _statuses(machine: Item) -> list[Item]:
+    view = (machine.get("properties") or {}).get("instanceView") or {}
+    return list(view.get("statuses") or [])
+
+
+def _kind(item: Item) -> str:
+    """`virtualMachines` of `Microsoft.Compute/virtualMachines`."""
+    return str(item.get("type", "resource")).partition("/")[2] or "resource"

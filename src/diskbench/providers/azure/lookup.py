@@ -1,0 +1,171 @@
+"""What would be rented, by read-only calls: sizes and disks that are sold, image, zones, way in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.azure_sizes import azure_sizes
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.providers.azure.choice import candidates, needs
+from diskbench.providers.azure.edge import region_of
+from diskbench.providers.azure.images import find_image
+from diskbench.providers.azure.resolved import Resolved
+from diskbench.providers.azure.sizes import check_support, offer
+from diskbench.providers.azure.wanted import check_cache
+from diskbench.providers.caller import caller_cidr
+from diskbench.providers.networks import LOOPBACK, check_cidr, is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.model.rental import RentSpec
+    from diskbench.providers.azure.edge import Azure, Edge
+    from diskbench.providers.azure.resolved import Image, Machine
+    from diskbench.providers.azure.sizes import Offer
+    from diskbench.providers.azure.timing import AzureTiming
+    from diskbench.providers.azure.wanted import Wanted
+
+_SKUS = "Microsoft.Compute/skus/read"
+_DEFAULT_OS_GIB = 30
+"""What Ubuntu's and Debian's images have; asked for only where an OS disk is measured."""
+_ZONAL = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
+"""Sold in zones, where a region has them (disks-types.md 2026-08-11)."""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """What is asked for, and where to look."""
+
+    azure: Azure
+    edge: Edge
+    spec: RentSpec
+    wanted: Wanted
+    region: str
+
+
+def look_up(
+    azure: Azure,
+    spec: RentSpec,
+    wanted: Wanted,
+    timing: AzureTiming,
+    ask_caller: Callable[[], str] = caller_cidr,
+) -> Resolved:
+    """Everything about a rental that has to be known before. Raises UserError."""
+    region = region_of(spec)
+    here = Lookup(azure, azure.edge(timing), spec, wanted, region)
+    sold = _sold(here)
+    machine = sold.machine(spec.instance_type) if spec.instance_type else _cheapest(here, sold)
+    check_support(machine, wanted, tuple(sold.disks))
+    image = find_image(here.edge, region, spec.image, machine.arch)
+    size_gib = _size_gib(wanted, image, machine)
+    return Resolved(
+        region=region,
+        wanted=wanted,
+        size_gib=size_gib,
+        machine=machine,
+        image=image,
+        os_type=_os_type(wanted, machine),
+        zones=_zones(here, sold, machine),
+        subnet=spec.subnet,
+        ssh_cidr=_ssh_cidr(here, ask_caller),
+        emulated=azure.emulated_endpoint() is not None,
+    )
+
+
+def _sold(here: Lookup) -> Offer:
+    listed = here.edge.listed(
+        _SKUS, "compute", "resource_skus.list", filter=f"location eq '{here.region}'"
+    )
+    found = offer(here.region, listed)
+    if not found.machines:
+        raise InvalidValue(
+            f"Azure sells no machines in {here.region!r} to this subscription",
+            advice="az account list-locations --query [].name lists the regions",
+        )
+    return found
+
+
+def _cheapest(here: Lookup, sold: Offer) -> Machine:
+    """The cheapest size of the catalogue that is good enough and sold here."""
+    wanted = here.wanted
+    need = needs(wanted.limits(wanted.size_gib or _DEFAULT_OS_GIB), wanted.count)
+    names = candidates(azure_sizes(), need, wanted)
+    for name in names:
+        if name in sold.machines and _has_zone(here, sold, name):
+            found = sold.machine(name)
+            if wanted.caching in {None, "None"} or found.cacheable:
+                return found
+    if names:
+        raise InvalidValue(
+            f"{here.region} sells none of {', '.join(names[:5])}",
+            advice="choose one with --instance-type, or another --region",
+        )
+    raise InvalidValue(
+        f"no machine in the catalogue sustains {need.iops:,.0f} IOPS and {need.mb_per_s:,.0f} MB/s "
+        f"to {wanted.count} disks",
+        advice="choose one with --instance-type: its limit is measured then",
+    )
+
+
+def _has_zone(here: Lookup, sold: Offer, name: str) -> bool:
+    zones = sold.zones(name, here.wanted.type)
+    if here.spec.zone is not None:
+        return here.spec.zone in zones
+    return bool(zones) or here.wanted.type not in _ZONAL or not sold.zones(name, None)
+
+
+def _size_gib(wanted: Wanted, image: Image, machine: Machine) -> int:
+    """The size of the disk, an OS disk's being the image's where nothing is typed."""
+    if wanted.kind == "local":
+        return max(1, int(machine.local_gib))
+    image_gib = image.os_gib or _DEFAULT_OS_GIB
+    size = wanted.size_gib or image_gib
+    if wanted.kind == "root" and size < image_gib:
+        raise InvalidValue(
+            f"an OS disk of {size} GiB is smaller than its image",
+            advice=f"{image.name} needs {image_gib} GiB or more",
+        )
+    wanted.limits(size)
+    check_cache(wanted, size)
+    return size
+
+
+def _os_type(wanted: Wanted, machine: Machine) -> str:
+    if wanted.kind == "root":
+        return wanted.type
+    return "Premium_LRS" if machine.premium else "StandardSSD_LRS"
+
+
+def _zones(here: Lookup, sold: Offer, machine: Machine) -> tuple[str, ...]:
+    """The zones to try, in order: near its disk a machine measures the disk and not the way."""
+    disk_type = here.wanted.type if here.wanted.kind != "local" else None
+    zones = sold.zones(machine.size, disk_type)
+    typed = here.spec.zone
+    if typed is not None:
+        if typed not in zones:
+            what = f"zone of {here.region} that has {machine.size} with {here.wanted.type}"
+            raise UnknownName(what, typed, zones)
+        return (typed,)
+    if not zones and here.wanted.type in _ZONAL and sold.zones(machine.size, None):
+        raise InvalidValue(
+            f"no zone of {here.region} has {machine.size} with {here.wanted.type}",
+            advice="choose another --instance-type or --region",
+        )
+    return zones
+
+
+def _ssh_cidr(here: Lookup, ask_caller: Callable[[], str]) -> str | None:
+    """From where SSH is let in; None where a group of the user's decides that."""
+    if here.spec.security_group is not None:
+        return None
+    if here.spec.ssh_cidr is not None:
+        return check_cidr(here.spec.ssh_cidr)
+    emulated = here.azure.emulated_endpoint()
+    if emulated is None:
+        return check_cidr(ask_caller())
+    if is_loopback(emulated):
+        return LOOPBACK
+    raise InvalidValue(
+        f"from where SSH should be let in is not known at {emulated}", advice="add --ssh-cidr"
+    )

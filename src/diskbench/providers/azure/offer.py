@@ -1,0 +1,120 @@
+"""What was resolved, told to a person and priced: pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.azure_sizes import azure_sizes
+from diskbench.catalog.lookup import limits
+from diskbench.catalog.promise import promise
+from diskbench.model.rental import Rental, Scope
+from diskbench.providers.azure.choice import candidates, needs, too_small
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.model.rental import RentSpec
+    from diskbench.providers.azure.edge import Azure
+    from diskbench.providers.azure.resolved import Resolved
+
+_DEFAULT_OS_GIB = 30
+
+
+def rental(spec: RentSpec, details: Resolved, azure: Azure) -> Rental:
+    """The rental of what was looked up."""
+    wanted, machine = details.wanted, details.machine
+    found = wanted.limits(details.size_gib)
+    return Rental(
+        scope=Scope(
+            provider="azure",
+            account=azure.subscription,
+            region=details.region,
+            endpoint=azure.endpoint,
+        ),
+        spec=spec,
+        cloud="azure",
+        offer=_words(spec, details),
+        promise=promise(found, spec.lab.time_scale) if found else "",
+        zones=details.zones,
+        instance_type=machine.size,
+        image=details.image.name,
+        disk=wanted.spec(details.size_gib),
+        cores=machine.vcpus,
+        memory_bytes=machine.memory_bytes,
+        hourly_usd=_hourly_usd(details),
+        warnings=tuple(_warnings(spec, details)),
+        details=details.model_dump(mode="json"),
+    )
+
+
+def _words(spec: RentSpec, details: Resolved) -> str:
+    wanted, zones = details.wanted, details.zones
+    size = f"{details.size_gib:,} GiB"
+    what = {
+        "disk": f"{wanted.type} of {size}",
+        "root": f"its OS disk, {wanted.type} of {size}",
+        "local": f"its own disk of {size}",
+    }[wanted.kind]
+    if wanted.count > 1:
+        what = f"{wanted.count} × {what}, striped"
+    if wanted.iops:
+        what += f", {wanted.iops:,} IOPS"
+    if wanted.mb_per_s:
+        what += f", {wanted.mb_per_s} MB/s"
+    if wanted.tier:
+        what += f", tier {wanted.tier}"
+    if wanted.bursting:
+        what += ", bursting on demand"
+    if wanted.caching is not None:
+        what += f", host cache {wanted.caching}"
+    where = details.region
+    if zones:
+        where += f" zone {zones[0]}" + (f" (else {', '.join(zones[1:])})" if zones[1:] else "")
+    spot = "spot " if spec.spot else ""
+    return f"{spot}{details.machine.size} in {where} with {what}; {details.image.name}"
+
+
+def _hourly_usd(details: Resolved) -> float | None:
+    """Machine, its OS disk and the disks; None unless all of it is known."""
+    book, region, wanted = azure_sizes(), details.region, details.wanted
+    parts = [book.size_hourly_usd(details.machine.size, region)]
+    if wanted.kind != "root":
+        os_gib = details.image.os_gib or _DEFAULT_OS_GIB
+        tier = limits("azure", details.os_type, os_gib).tier
+        parts.append(book.disk_hourly_usd(details.os_type, tier, os_gib, region))
+    if wanted.kind != "local":
+        found = wanted.limits(details.size_gib)
+        one = book.disk_hourly_usd(
+            wanted.type,
+            found.tier if found else None,
+            details.size_gib,
+            region,
+            iops=wanted.iops,
+            mb_per_s=wanted.mb_per_s,
+        )
+        # Bursting on demand costs by the hour and by what it bursts; neither price is known.
+        parts.append(None if one is None or wanted.bursting else one * wanted.count)
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _warnings(spec: RentSpec, details: Resolved) -> Iterator[str]:
+    machine, wanted = details.machine, details.wanted
+    need = needs(wanted.limits(details.size_gib), wanted.count)
+    better = candidates(azure_sizes(), need, wanted)
+    small = too_small(machine, need, wanted, better[0] if better else None)
+    if small:
+        yield small
+    if machine.burstable:
+        yield f"{machine.size} earns CPU credits: fio may run out of them before the disk does"
+    if wanted.caching not in {None, "None"}:
+        yield (
+            f"host cache {wanted.caching}: the first pass over the data is cold and slower; what "
+            "follows measures the machine's cache"
+        )
+    if spec.spot:
+        yield "a spot machine may be taken away at any time, and costs at most the price shown"
+    if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
+        yield f"SSH is open to everybody ({spec.ssh_cidr}); only the lease's key gets in"
+    if details.subnet is not None:
+        yield "in a subnet of yours the machine has no public address: SSH must get there"

@@ -1,0 +1,58 @@
+"""Operations that go on after the answer, polled as Azure says, for as long as somebody waits."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from azure.mgmt.core.polling.arm_polling import ARMPolling
+
+from diskbench.errors import RentalFailed
+from diskbench.providers.waits import nap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.ports import RentWatch
+    from diskbench.providers.azure.timing import AzureTiming
+
+
+class WatchedPolling(ARMPolling):
+    """The SDK's polling, with our patience: it stops when `watch` does, gives up at `limit_s`, and
+    `repeated` makes each look, again where Azure did not answer it."""
+
+    def __init__(
+        self,
+        what: str,
+        limit_s: float,
+        timing: AzureTiming,
+        watch: RentWatch | None,
+        repeated: Callable[[Callable[[], Any]], Any],
+    ) -> None:
+        super().__init__(timeout=timing.first_poll_s)
+        self.what, self.limit_s = what, limit_s
+        self.timing, self.watch, self.repeated = timing, watch, repeated
+        self.deadline = time.monotonic() + limit_s
+
+    def request_status(self, status_link: str) -> Any:  # noqa: ANN401 - as the SDK has it
+        """One look at the operation."""
+
+        def look() -> Any:  # noqa: ANN401
+            answer = ARMPolling.request_status(self, status_link)
+            # Left to itself the SDK takes these for the end of the operation.
+            if answer.http_response.status_code in {429, 500, 502, 503, 504}:
+                from azure.core.exceptions import HttpResponseError
+
+                answer.http_response.read()
+                raise HttpResponseError(response=answer.http_response)
+            return answer
+
+        return self.repeated(look)
+
+    def _sleep(self, delay: float) -> None:
+        if time.monotonic() + delay > self.deadline:
+            raise RentalFailed(
+                f"{self.what} took longer than {self.limit_s:g} s: {self.status()}",
+                advice="try again, or another --zone or --instance-type",
+            )
+        nap(delay, self.timing, self.watch)

@@ -1,0 +1,145 @@
+"""`--provider azure` as the engine sees it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, ReleaseFailed
+from diskbench.model.rental import Found
+from diskbench.providers.azure.errors import while_looking
+from diskbench.providers.azure.timing import AzureTiming
+from diskbench.providers.azure.wanted import wanted
+from diskbench.providers.caller import caller_cidr
+from diskbench.providers.keys import lease_keys, write_access
+from diskbench.providers.places import lease_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from diskbench.model.disk import Acquired
+    from diskbench.model.rental import Claim, Rental, Scope
+    from diskbench.model.spec import Cell
+    from diskbench.ports import RentWatch
+
+_TIMING = AzureTiming()
+
+
+class AzureProvider:
+    """Machines and managed disks of Microsoft Azure, or what an emulator makes of them."""
+
+    name = "azure"
+
+    def __init__(
+        self,
+        timing: AzureTiming = _TIMING,
+        ask_caller: Callable[[], str] = caller_cidr,
+    ) -> None:
+        self.timing = timing
+        self.ask_caller = ask_caller
+
+    def check(self, cell: Cell) -> None:
+        """See ports.Provider.check."""
+        wanted(cell.rent)
+
+    def resolve(self, cell: Cell) -> Rental:
+        """See ports.Renter.resolve."""
+        from diskbench.providers.azure.edge import open_azure
+        from diskbench.providers.azure.lookup import look_up
+        from diskbench.providers.azure.offer import rental
+
+        spec = cell.rent
+        asked = wanted(spec)
+        assert spec is not None, "wanted() refuses a cell that rents nothing"
+        azure = open_azure(spec.account, spec.endpoint_url)
+        with while_looking():
+            details = look_up(azure, spec, asked, self.timing.looking(), self.ask_caller)
+        return rental(spec, details, azure)
+
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.Renter.acquire."""
+        from diskbench.providers.azure.edge import open_scope
+        from diskbench.providers.azure.handover import hand_over
+        from diskbench.providers.azure.provision import Order, provision
+        from diskbench.providers.azure.requests import USER
+        from diskbench.providers.azure.resolved import Resolved
+
+        directory = lease_directory(claim.lease_id)
+        keys = lease_keys(watch.secret(), claim.lease_id)
+        order = Order(
+            edge=open_scope(rental.scope).edge(self.timing, watch),
+            claim=claim,
+            spec=rental.spec,
+            details=Resolved.model_validate(rental.details),
+            keys=keys,
+            watch=watch,
+            timing=self.timing,
+        )
+        made = provision(order)
+        return hand_over(
+            order,
+            made,
+            lambda address: write_access(
+                claim.lease_id, keys, directory, address=address, user=USER
+            ),
+        )
+
+    def release(self, lease_id: str, scope: Scope) -> None:
+        """See ports.Renter.release."""
+        from diskbench.providers.azure.edge import open_scope
+        from diskbench.providers.azure.teardown import release
+
+        try:
+            edge = open_scope(scope).edge(self.timing)
+        except DiskbenchError as error:
+            raise ReleaseFailed(
+                f"{lease_id} was not given back: {error.message}",
+                advice=f"{error.advice}; then: diskbench gc {lease_id}",
+            ) from error
+        release(edge, lease_id)
+
+    def found(self, scope: Scope) -> Sequence[Found]:
+        """See ports.Renter.found. A subscription is listed in one go, whatever the region."""
+        from diskbench.providers.azure.edge import open_scope
+        from diskbench.providers.azure.inventory import expiry_of, groups, lease_of, resources
+
+        with while_looking():
+            azure = open_scope(scope)
+            edge = azure.edge(self.timing.looking())
+            by_lease: dict[str, Found] = {}
+            for group in groups(edge):
+                here, lease_id = str(group.get("location", "")).lower(), str(lease_of(group))
+                if scope.region not in {None, here}:
+                    continue
+                before = by_lease.get(lease_id)
+                inside = tuple(resources(edge, group))
+                known = [before.expires_at if before else None, expiry_of(group)]
+                by_lease[lease_id] = Found(
+                    lease_id=lease_id,
+                    scope=scope.model_copy(update={"region": here, "account": azure.subscription}),
+                    expires_at=max((one for one in known if one is not None), default=None),
+                    resources=(*(before.resources if before else ()), *inside),
+                )
+        return [by_lease[lease_id] for lease_id in sorted(by_lease)]
+
+    def gone(self, lease_id: str, scope: Scope) -> str | None:
+        """See ports.Renter.gone. What Azure does not answer is no reason to give up a machine."""
+        from diskbench.providers.azure.edge import open_scope
+        from diskbench.providers.azure.inventory import (
+            STOPPED,
+            power_of,
+            read_machine,
+            state_of,
+            why,
+        )
+
+        with contextlib.suppress(DiskbenchError):
+            machine = read_machine(open_scope(scope).edge(self.timing.looking()), lease_id)
+            if machine is None:
+                return f"Azure lists no machine of lease {lease_id}"
+            state = state_of(machine)
+            if state in {"Failed", "Deleting"}:
+                return f"{machine['name']} is {state.lower()}: {why(machine)}"
+            if (power := power_of(machine)) in STOPPED:
+                return f"{machine['name']} is {power}: {why(machine)}"
+        return None

@@ -1,0 +1,292 @@
+"""Renting: group, network, machine and disks, each found by its name before it is made."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
+from diskbench.providers.azure import requests
+from diskbench.providers.azure.inventory import (
+    DISKS,
+    GROUPS,
+    MACHINES,
+    STOPPED,
+    power_of,
+    read,
+    read_disk,
+    read_machine,
+    state_of,
+    why,
+)
+from diskbench.providers.azure.requests import Launch, NewDisk, disk_kind, group_name, name_of
+from diskbench.providers.cloud_init import GuestSpec, user_data
+from diskbench.providers.waits import Still, until
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import Claim, RentSpec
+    from diskbench.ports import RentWatch
+    from diskbench.providers.azure.edge import Edge, Item
+    from diskbench.providers.azure.resolved import Resolved
+    from diskbench.providers.azure.timing import AzureTiming
+    from diskbench.providers.keys import LeaseKeys
+
+_NETWORK = "Microsoft.Network"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be made, by whom, and who looks on."""
+
+    edge: Edge
+    claim: Claim
+    spec: RentSpec
+    details: Resolved
+    keys: LeaseKeys
+    watch: RentWatch
+    timing: AzureTiming
+
+    @property
+    def lease(self) -> str:
+        """The lease's id."""
+        return self.claim.lease_id
+
+    @property
+    def group(self) -> str:
+        """The name of the lease's resource group."""
+        return group_name(self.lease)
+
+    @property
+    def lab(self) -> str:
+        """How an emulated cloud is to behave; nothing for the real one."""
+        return requests.lab_tag(self.spec.lab) if self.details.emulated else ""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A running machine, and its disks in the same zone, in order."""
+
+    machine: Item
+    disks: tuple[Item, ...]
+    zone: str | None
+
+
+def provision(order: Order) -> Made:
+    """The machine and disks of the lease, made or found; zones are tried in order.
+
+    Raises NoCapacity when no zone has any, RentalFailed with Azure's reason for what failed.
+    """
+    _group(order)
+    interface = _interface(order)
+    refused: list[str] = []
+    for zone in _zones_from(order):
+        where = f"zone {zone}" if zone else order.details.region
+        try:
+            return _in_zone(order, interface, zone)
+        except NoCapacity as error:
+            refused.append(f"{where}: {error.message}")
+            order.watch.note(f"no capacity in {where}")
+            _undo(order)
+    raise NoCapacity(
+        f"{order.details.region} has no capacity: {'; '.join(refused)}",
+        advice="try another --region or --instance-type, or later",
+    )
+
+
+def _group(order: Order) -> None:
+    request = requests.resource_group(order.claim, order.details.region)
+    order.edge.call(
+        f"{GROUPS}/write", "resources", "resource_groups.create_or_update", order.group, request
+    )
+    order.watch.note(f"resource-group {order.group} is there")
+
+
+def _interface(order: Order) -> str:
+    """The id of the machine's interface, in a network of the lease's own or in a subnet typed."""
+    details, claim, region = order.details, order.claim, order.details.region
+    name = name_of(order.lease, "interface")
+    found = read(
+        order.edge, f"{_NETWORK}/networkInterfaces/read", "network", "network_interfaces.get",
+        order.group, name,
+    )  # fmt: skip
+    if found is not None and state_of(found) == "Succeeded":
+        return str(found["id"])
+    group = order.spec.security_group or _security_group(order)
+    subnet, address = details.subnet, None
+    if subnet is None:
+        network = _put_network(
+            order, "virtual_networks", "virtualNetworks", "network",
+            requests.virtual_network(claim, region),
+        )  # fmt: skip
+        subnet = str(network["properties"]["subnets"][0]["id"])
+        made = _put_network(
+            order, "public_ip_addresses", "publicIPAddresses", "address",
+            requests.public_address(claim, region),
+        )  # fmt: skip
+        address = str(made["id"])
+    request = requests.interface(claim, region, subnet=subnet, group=group, address=address)
+    made = _put_network(order, "network_interfaces", "networkInterfaces", "interface", request)
+    return str(made["id"])
+
+
+def _security_group(order: Order) -> str:
+    """The id of the lease's own group, open to one network."""
+    cidr = order.details.ssh_cidr
+    assert cidr is not None, "resolve refuses a rental without a group and without a network"
+    request = requests.security_group(order.claim, order.details.region, cidr)
+    made = _put_network(order, "network_security_groups", "networkSecurityGroups", "group", request)
+    return str(made["id"])
+
+
+def _put_network(order: Order, group: str, kind: str, role: str, request: requests.Request) -> Item:
+    name = name_of(order.lease, role)
+    return order.edge.finished(
+        f"{role} {name}", order.timing.network_s, f"{_NETWORK}/{kind}/write",
+        "network", f"{group}.begin_create_or_update", order.group, name, request,
+    )  # fmt: skip
+
+
+def _zones_from(order: Order) -> tuple[str | None, ...]:
+    """The zones to try: from the one on where the lease has a machine already."""
+    zones: tuple[str | None, ...] = order.details.zones or (None,)
+    there = read_machine(order.edge, order.lease)
+    held = next(iter((there or {}).get("zones") or []), None)
+    return zones[zones.index(held) :] if held in zones else zones
+
+
+def _in_zone(order: Order, interface: str, zone: str | None) -> Made:
+    """Machine and disks in one zone. Raises NoCapacity."""
+    wanted = order.details.wanted
+    _machine(order, interface, zone)
+    count = wanted.count if wanted.kind == "disk" else 0
+    disks = tuple(_disk(order, index, zone) for index in range(count))
+    return Made(running(order), disks, zone)
+
+
+def _machine(order: Order, interface: str, zone: str | None) -> None:
+    """Make the machine, or see to the one that is being made already."""
+    there = read_machine(order.edge, order.lease)
+    if there is not None and state_of(there) != "Failed":
+        return
+    request = requests.virtual_machine(order.claim, _launch(order, interface, zone))
+    name = name_of(order.lease, "machine")
+    order.watch.note(f"machine {name} is being made: {order.details.machine.size}{_in(zone)}")
+    order.edge.finished(
+        f"machine {name}", order.timing.machine_s, f"{MACHINES}/write",
+        "compute", "virtual_machines.begin_create_or_update", order.group, name, request,
+    )  # fmt: skip
+
+
+def _launch(order: Order, interface: str, zone: str | None) -> Launch:
+    details, spec, keys, wanted = order.details, order.spec, order.keys, order.details.wanted
+    guest = GuestSpec(
+        hostname=f"diskbench-{order.lease}"[:63].rstrip("-"),
+        user=requests.USER,
+        host_key_private=keys.host_private,
+        host_key_public=keys.host_public,
+        authorized_key=keys.user_public,
+        expires_at=order.claim.expires_at,
+    )
+    root = wanted.kind == "root"
+    return Launch(
+        region=details.region,
+        size=details.machine.size,
+        zone=zone,
+        image=details.image.reference,
+        interface=interface,
+        public_key=keys.user_public,
+        user_data=user_data(guest),
+        os_disk=wanted.spec(details.size_gib) if root else None,
+        os_type=details.os_type,
+        # Azure's default for what is not measured.
+        os_caching=(wanted.caching or "None") if root else "ReadWrite",
+        ultra=wanted.type == "UltraSSD_LRS",
+        spot=spec.spot,
+        placement=spec.placement,
+        lab=order.lab,
+    )
+
+
+def _disk(order: Order, index: int, zone: str | None) -> Item:
+    """The disk number `index`, made or found."""
+    name = name_of(order.lease, disk_kind(index))
+    there = read_disk(order.edge, order.lease, name)
+    if there is not None and state_of(there) == "Succeeded":
+        return there
+    wanted, details = order.details.wanted, order.details
+    new = NewDisk(
+        region=details.region,
+        zone=zone,
+        spec=wanted.spec(details.size_gib),
+        tier=wanted.tier,
+        bursting=wanted.bursting,
+        lab=order.lab,
+    )
+    made = order.edge.finished(
+        f"disk {name}", order.timing.disk_s, f"{DISKS}/write",
+        "compute", "disks.begin_create_or_update", order.group, name,
+        requests.disk(order.claim, new),
+    )  # fmt: skip
+    order.watch.note(f"disk {name} is there: {wanted.type}, {details.size_gib} GiB")
+    return made
+
+
+def running(order: Order) -> Item:
+    """The machine once it is made and runs. Raises RentalFailed."""
+    name = name_of(order.lease, "machine")
+
+    def ask() -> Item | Still:
+        found = alive(order)
+        if found is None:
+            raise RentalFailed(
+                f"machine {name} is not listed any more", advice="somebody deleted it"
+            )
+        if state_of(found) in {"Creating", "Updating"}:
+            return Still(state_of(found))
+        power = power_of(found)
+        return Still(f"{power}") if power in {"starting", "unknown"} else found
+
+    return until(ask, f"machine {name}", order.timing.machine_s, order.timing, order.watch)
+
+
+def alive(order: Order) -> Item | None:
+    """The machine while it may still be what was rented. Raises with Azure's reason when not."""
+    found = read_machine(order.edge, order.lease)
+    if found is None:
+        return None
+    if state_of(found) in {"Failed", "Deleting"} or power_of(found) in STOPPED:
+        raise ended(found)
+    return found
+
+
+def ended(machine: Item) -> RentalFailed:
+    """Why a machine is no longer what was rented."""
+    state = power_of(machine) if state_of(machine) == "Succeeded" else state_of(machine)
+    return RentalFailed(
+        f"machine {machine.get('name')} is {str(state).lower()}: {why(machine)}",
+        advice="somebody or something ended it; start a new run",
+    )
+
+
+def _undo(order: Order) -> None:
+    """Take back what a zone without capacity had given so far; what resists is released later."""
+    name = name_of(order.lease, "machine")
+    with contextlib.suppress(DiskbenchError):
+        order.edge.finished(
+            f"machine {name}", order.timing.machine_s, f"{MACHINES}/delete",
+            "compute", "virtual_machines.begin_delete", order.group, name,
+        )  # fmt: skip
+    leftovers = ["os", *(disk_kind(n) for n in range(order.details.wanted.count))]
+    for role in leftovers:
+        disk = name_of(order.lease, role)
+        with contextlib.suppress(DiskbenchError):
+            if read_disk(order.edge, order.lease, disk) is not None:
+                order.edge.finished(
+                    f"disk {disk}", order.timing.disk_s, f"{DISKS}/delete",
+                    "compute", "disks.begin_delete", order.group, disk,
+                )  # fmt: skip
+
+
+def _in(zone: str | None) -> str:
+    return f" in zone {zone}" if zone else ""

@@ -1,0 +1,180 @@
+"""What Azure reports after all is made, for the record, and where that is not what was asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.catalog.entry import catalogue
+from diskbench.errors import RentalFailed
+from diskbench.providers.azure.inventory import power_of
+from diskbench.providers.azure.requests import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from diskbench.providers.azure.edge import Item
+    from diskbench.providers.azure.provision import Made, Order
+    from diskbench.providers.azure.resolved import Resolved
+    from diskbench.providers.guest_disks import GuestDisk
+
+
+def check(details: Resolved, zone: str | None, machine: Item, disks: Sequence[Item]) -> None:
+    """Raise RentalFailed naming every value that differs, as asked and as it is.
+
+    `disks` are those that are measured: in order of LUN, or the OS disk. What Azure does not report
+    is no difference.
+    """
+    found = [
+        *_of_machine(details, zone, machine),
+        *(text for disk in disks for text in _of_disk(details, zone, disk)),
+        *_attached(details, machine, disks),
+    ]
+    if found:
+        raise RentalFailed(
+            f"Azure gave something else than asked for: {'; '.join(found)}",
+            advice="nothing was measured; report it when it comes back",
+        )
+
+
+def _of_machine(details: Resolved, zone: str | None, machine: Item) -> Iterator[str]:
+    what = f"machine {machine['name']}"
+    properties = machine.get("properties") or {}
+    profile = properties.get("storageProfile") or {}
+    size = (properties.get("hardwareProfile") or {}).get("vmSize")
+    image = profile.get("imageReference") or {}
+    yield from _differs(what, "size", details.machine.size, size)
+    yield from _differs(what, "zone", zone, _zone(machine))
+    yield from _differs(what, "region", details.region, _region(machine))
+    version = image.get("exactVersion") or image.get("version")
+    yield from _differs(what, "image version", details.image.reference.get("version"), version)
+
+
+def _of_disk(details: Resolved, zone: str | None, disk: Item) -> Iterator[str]:
+    wanted = details.wanted
+    what, properties = f"disk {disk['name']}", disk.get("properties") or {}
+    iops, mb_per_s = provisioned(details)
+    yield from _differs(what, "type", wanted.type, (disk.get("sku") or {}).get("name"))
+    yield from _differs(what, "size in GiB", details.size_gib, properties.get("diskSizeGB"))
+    yield from _differs(what, "IOPS", iops, properties.get("diskIOPSReadWrite"))
+    yield from _differs(what, "throughput in MB/s", mb_per_s, properties.get("diskMBpsReadWrite"))
+    if wanted.kind == "disk":
+        yield from _differs(what, "zone", zone, _zone(disk))
+    if wanted.tier is not None:
+        yield from _differs(what, "performance tier", wanted.tier, properties.get("tier"))
+    burst = properties.get("burstingEnabled")
+    yield from _differs(what, "bursting on demand", wanted.bursting, burst)
+
+
+def _attached(details: Resolved, machine: Item, disks: Sequence[Item]) -> Iterator[str]:
+    """Host cache and LUN of each disk as the machine has them."""
+    wanted = details.wanted
+    for lun, disk in enumerate(disks):
+        what, held = f"disk {disk['name']}", _held(machine, disk)
+        if wanted.kind == "disk":
+            yield from _differs(what, "LUN", lun, held.get("lun", "none at all"))
+        # Azure may leave out a cache that is none.
+        yield from _differs(what, "host cache", wanted.caching, held.get("caching") or "None")
+
+
+def provisioned(details: Resolved) -> tuple[float | None, float | None]:
+    """The IOPS and MB/s that a disk is to have, where they are sold apart; None where they follow
+    from the size, which Azure reports as what the tier has."""
+    wanted = details.wanted
+    if wanted.kind == "local":
+        return None, None
+    entry = catalogue("azure").disks[wanted.type]
+
+    def of(asked: float | None, name: str) -> float | None:
+        quantity = getattr(entry, name)
+        if asked is not None or quantity is None or not quantity.provisioned:
+            return asked
+        default: float | None = quantity.default_value(details.size_gib)
+        return default
+
+    return of(wanted.iops, "iops"), of(wanted.mb_per_s, "throughput")
+
+
+def facts(
+    order: Order,
+    made: Made,
+    machine: Item,
+    disks: Sequence[Item],
+    seen: Sequence[GuestDisk],
+    more: dict[str, Any],
+) -> dict[str, Any]:
+    """All that is recorded beside the result; JSON only, nothing secret."""
+    details = order.details
+    properties = machine.get("properties") or {}
+    profile = properties.get("storageProfile") or {}
+    size = details.machine
+    return {
+        "instance_id": properties.get("vmId"),
+        "resource_id": machine["id"],
+        "instance_type": (properties.get("hardwareProfile") or {}).get("vmSize"),
+        "subscription": order.edge.azure.subscription,
+        "region": details.region,
+        "zone": made.zone,
+        "image": details.image.name,
+        "image_reference": profile.get("imageReference"),
+        "architecture": size.arch,
+        "disk_interface": size.interface,
+        "uncached": size.uncached.model_dump(mode="json"),
+        "cached": size.cached.model_dump(mode="json"),
+        "power": power_of(machine),
+        "spot": properties.get("priority") == "Spot",
+        "placement_group": (properties.get("proximityPlacementGroup") or {}).get("id"),
+        "host_cache": details.wanted.caching,
+        "os_disk": {
+            "type": details.os_type,
+            "host_cache": (profile.get("osDisk") or {}).get("caching"),
+            "name": name_of(order.lease, "os"),
+        },
+        "volumes": [_disk_facts(machine, disk) for disk in disks],
+        "disks": [disk.model_dump(mode="json") for disk in seen],
+        **more,
+    }
+
+
+def _disk_facts(machine: Item, disk: Item) -> dict[str, Any]:
+    properties = disk.get("properties") or {}
+    held = _held(machine, disk)
+    return {
+        "id": disk["id"],
+        "type": (disk.get("sku") or {}).get("name"),
+        "size_gib": properties.get("diskSizeGB"),
+        "tier": properties.get("tier"),
+        "iops": properties.get("diskIOPSReadWrite"),
+        "mb_per_s": properties.get("diskMBpsReadWrite"),
+        "bursting": properties.get("burstingEnabled"),
+        "sector_bytes": (properties.get("creationData") or {}).get("logicalSectorSize"),
+        "encryption": (properties.get("encryption") or {}).get("type"),
+        "zone": _zone(disk),
+        "lun": held.get("lun"),
+        "host_cache": held.get("caching") or "None",
+        "ends_with_machine": held.get("deleteOption") == "Delete",
+    }
+
+
+def _held(machine: Item, disk: Item) -> Item:
+    """How the machine holds a disk; empty where it does not."""
+    profile = (machine.get("properties") or {}).get("storageProfile") or {}
+    for one in [*(profile.get("dataDisks") or []), profile.get("osDisk") or {}]:
+        if str((one.get("managedDisk") or {}).get("id", "")).lower() == str(disk["id"]).lower():
+            return dict(one)
+    return {}
+
+
+def _zone(item: Item) -> str | None:
+    zones = item.get("zones") or []
+    return str(zones[0]) if zones else None
+
+
+def _region(item: Item) -> str | None:
+    """A region's name as it is typed: Azure also says `West Europe`."""
+    found = item.get("location")
+    return str(found).lower().replace(" ", "") if found else None
+
+
+def _differs(what: str, name: str, asked: object, found: object) -> Iterator[str]:
+    if asked is not None and found is not None and asked != found:
+        yield f"{name} of {what} is {found}, asked for was {asked}"

@@ -1,0 +1,273 @@
+"""The requests that make or change something, as Azure takes them: pure.
+
+Everything is put by a name that derives from the lease, and carries its tags in the call that makes
+it: the second call of a kind finds what the first one made.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import Claim, LabSpec
+
+Request = dict[str, Any]
+
+LEASE_TAG = "diskbench-lease"
+EXPIRES_TAG = "diskbench-expires"
+USER = "diskbench"
+"""Whom the machine is made for: Azure makes the user that it is told to."""
+_NETWORK = "10.93.0.0/24"
+"""Of the lease's own network; nothing else is in it, and nothing routes to it."""
+_TAG_VALUE = re.compile(r"[^ -~]")
+_MAX_TAG_VALUE = 256
+
+
+def group_name(lease_id: str) -> str:
+    """The resource group of a lease."""
+    return f"diskbench-{lease_id}"
+
+
+def name_of(lease_id: str, kind: str) -> str:
+    """`diskbench-LEASE-KIND`."""
+    return f"diskbench-{lease_id}-{kind}"
+
+
+def disk_kind(index: int) -> str:
+    """The kind of the disk number `index`, from 0, which is its LUN as well."""
+    return f"disk-{index}"
+
+
+def tags(claim: Claim, lab: str = "") -> dict[str, str]:
+    """What everything of a lease carries; `lab` is for an emulated cloud alone."""
+    values = {
+        LEASE_TAG: claim.lease_id,
+        EXPIRES_TAG: str(int(claim.expires_at)),
+        "diskbench-owner": claim.owner,
+        "diskbench-version": claim.version,
+        "diskbench-lab": lab,
+    }
+    return {
+        key: _TAG_VALUE.sub("_", value)[:_MAX_TAG_VALUE]
+        for key, value in values.items()
+        if value or key != "diskbench-lab"
+    }
+
+
+def lab_tag(lab: LabSpec) -> str:
+    """How an emulated cloud is to behave, of what differs from the default: `time_scale=60.0`."""
+    told = lab.model_dump(exclude_defaults=True)
+    return " ".join(f"{key}={value}" for key, value in sorted(told.items()))
+
+
+def resource_group(claim: Claim, region: str) -> Request:
+    """What holds all of a lease, and goes with it."""
+    return {"location": region, "tags": tags(claim)}
+
+
+def security_group(claim: Claim, region: str, cidr: str) -> Request:
+    """SSH from one network, of either family, and nothing else from outside."""
+    rule = {
+        "description": "diskbench controller",
+        "priority": 100,
+        "direction": "Inbound",
+        "access": "Allow",
+        "protocol": "Tcp",
+        "sourceAddressPrefix": "*" if cidr.endswith("/0") else cidr,
+        "sourcePortRange": "*",
+        "destinationAddressPrefix": "*",
+        "destinationPortRange": "22",
+    }
+    return {
+        "location": region,
+        "tags": tags(claim),
+        "properties": {"securityRules": [{"name": "ssh", "properties": rule}]},
+    }
+
+
+def virtual_network(claim: Claim, region: str) -> Request:
+    """A network of the lease's own, with one subnet."""
+    return {
+        "location": region,
+        "tags": tags(claim),
+        "properties": {
+            "addressSpace": {"addressPrefixes": [_NETWORK]},
+            "subnets": [{"name": "default", "properties": {"addressPrefix": _NETWORK}}],
+        },
+    }
+
+
+def public_address(claim: Claim, region: str) -> Request:
+    """A public address; the Standard kind is the only one that is sold, and it lets in nothing by
+    itself."""
+    return {
+        "location": region,
+        "tags": tags(claim),
+        "sku": {"name": "Standard"},
+        "properties": {"publicIPAllocationMethod": "Static", "publicIPAddressVersion": "IPv4"},
+    }
+
+
+def interface(
+    claim: Claim, region: str, *, subnet: str, group: str, address: str | None
+) -> Request:
+    """The machine's interface, by the ids of what it hangs on. Accelerated networking is left to
+    the size: disks do not go through it."""
+    where: Request = {"subnet": {"id": subnet}, "privateIPAllocationMethod": "Dynamic"}
+    if address is not None:
+        where["publicIPAddress"] = {"id": address, "properties": {"deleteOption": "Delete"}}
+    return {
+        "location": region,
+        "tags": tags(claim),
+        "properties": {
+            "ipConfigurations": [{"name": "default", "properties": where}],
+            "networkSecurityGroup": {"id": group},
+        },
+    }
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One machine. `image` is an image reference, `zone` None lets Azure choose."""
+
+    region: str
+    size: str
+    zone: str | None
+    image: Mapping[str, str]
+    interface: str
+    public_key: str
+    user_data: str = field(repr=False)
+    os_disk: DiskSpec | None = None
+    os_type: str = "Premium_LRS"
+    os_caching: str = "ReadWrite"
+    ultra: bool = False
+    spot: bool = False
+    placement: str | None = None
+    lab: str = ""
+
+
+def virtual_machine(claim: Claim, launch: Launch) -> Request:
+    """One machine that takes its OS disk and interface along when it is deleted."""
+    os_disk: Request = {
+        "name": name_of(claim.lease_id, "os"),
+        "createOption": "FromImage",
+        "caching": launch.os_caching,
+        "deleteOption": "Delete",
+        "managedDisk": {"storageAccountType": launch.os_type},
+    }
+    if launch.os_disk is not None:
+        os_disk["diskSizeGB"] = launch.os_disk.size_gib
+    properties: Request = {
+        "hardwareProfile": {"vmSize": launch.size},
+        "storageProfile": {"imageReference": dict(launch.image), "osDisk": os_disk},
+        "osProfile": {
+            "computerName": f"diskbench-{claim.lease_id}"[:63].rstrip("-"),
+            "adminUsername": USER,
+            "customData": base64.b64encode(launch.user_data.encode()).decode(),
+            "linuxConfiguration": {
+                "disablePasswordAuthentication": True,
+                "provisionVMAgent": True,
+                "ssh": {
+                    "publicKeys": [
+                        {
+                            "path": f"/home/{USER}/.ssh/authorized_keys",
+                            "keyData": launch.public_key,
+                        }
+                    ]
+                },
+            },
+        },
+        "networkProfile": {
+            "networkInterfaces": [
+                {"id": launch.interface, "properties": {"primary": True, "deleteOption": "Delete"}}
+            ]
+        },
+    }
+    if launch.ultra:
+        properties["additionalCapabilities"] = {"ultraSSDEnabled": True}
+    if launch.spot:
+        properties["priority"] = "Spot"
+        properties["evictionPolicy"] = "Delete"
+        properties["billingProfile"] = {"maxPrice": -1}
+    if launch.placement is not None:
+        properties["proximityPlacementGroup"] = {"id": launch.placement}
+    request: Request = {
+        "location": launch.region,
+        "tags": tags(claim, launch.lab),
+        "properties": properties,
+    }
+    return {**request, **_zones(launch.zone)}
+
+
+@dataclass(frozen=True)
+class NewDisk:
+    """One disk to make; `zone` None is no zone in particular."""
+
+    region: str
+    zone: str | None
+    spec: DiskSpec
+    tier: str | None = None
+    bursting: bool = False
+    lab: str = ""
+
+
+def disk(claim: Claim, new: NewDisk) -> Request:
+    """One new and empty disk."""
+    properties: Request = {
+        "creationData": {"createOption": "Empty"},
+        "diskSizeGB": new.spec.size_gib,
+        "networkAccessPolicy": "DenyAll",
+        "publicNetworkAccess": "Disabled",
+    }
+    if new.spec.iops is not None:
+        properties["diskIOPSReadWrite"] = new.spec.iops
+    if new.spec.throughput_mib_per_s is not None:
+        properties["diskMBpsReadWrite"] = int(new.spec.throughput_mib_per_s)
+    if new.tier is not None:
+        properties["tier"] = new.tier
+    if new.bursting:
+        properties["burstingEnabled"] = True
+    request: Request = {
+        "location": new.region,
+        "tags": tags(claim, new.lab),
+        "sku": {"name": new.spec.type},
+        "properties": properties,
+    }
+    return {**request, **_zones(new.zone)}
+
+
+def attachment(disk_id: str, lun: int, caching: str) -> Request:
+    """One disk on a machine; it is deleted with it."""
+    return {
+        "lun": lun,
+        "createOption": "Attach",
+        "caching": caching,
+        "deleteOption": "Delete",
+        "managedDisk": {"id": disk_id},
+    }
+
+
+def data_disks(attached: Sequence[Mapping[str, Any]]) -> Request:
+    """The change of a machine to these data disks, and no others."""
+    return {"properties": {"storageProfile": {"dataDisks": [dict(one) for one in attached]}}}
+
+
+def of_lease(lease_id: str) -> str:
+    """The filter that finds the groups of one lease. Quotes in it are doubled, as OData has it."""
+    quoted = lease_id.replace("'", "''")
+    return f"tagName eq '{LEASE_TAG}' and tagValue eq '{quoted}'"
+
+
+def of_any_lease() -> str:
+    """The filter that finds the groups of all leases."""
+    return f"tagName eq '{LEASE_TAG}'"
+
+
+def _zones(zone: str | None) -> Request:
+    return {} if zone is None else {"zones": [zone]}

@@ -1,0 +1,180 @@
+"""What Azure says of its machine sizes and disk types in a region (Resource SKUs): pure.
+
+Names of the capabilities: Resource SKUs API, "List"; their meaning by the dump that the catalogue
+was made from (2025-06-03). Bytes per second there are of 10^6 as well as the sizes' documents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.catalog.azure_sizes import azure_sizes
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.providers.azure.resolved import DiskPath, Machine
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from diskbench.providers.azure.wanted import Wanted
+
+Sku = dict[str, Any]
+_MACHINES = "virtualMachines"
+_DISKS = "disks"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a region sells, by name; restricted ones are left out, with their reasons beside."""
+
+    region: str
+    machines: dict[str, Sku]
+    disks: dict[str, Sku]
+    restricted: dict[str, str]
+
+    def machine(self, name: str) -> Machine:
+        """A size by its name. Raises UnknownName, or InvalidValue for one that is restricted."""
+        if name in self.restricted:
+            raise InvalidValue(
+                f"{name} is not for this subscription in {self.region}: {self.restricted[name]}",
+                advice="choose another --instance-type or --region, or ask for it in the portal",
+            )
+        if name not in self.machines:
+            raise UnknownName(f"machine size of {self.region}", name, self.machines)
+        return machine(self.machines[name])
+
+    def zones(self, size: str, disk_type: str | None) -> tuple[str, ...]:
+        """The zones that have both, in order; none where the region has none, or tells none."""
+        found = set(_zones(self.machines[size]))
+        if disk_type == "UltraSSD_LRS":
+            found &= set(_ultra_zones(self.machines[size]))
+        elif disk_type in self.disks and _zones(self.disks[disk_type]):
+            found &= set(_zones(self.disks[disk_type]))
+        return tuple(sorted(found))
+
+
+def offer(region: str, skus: Iterable[Sku]) -> Offer:
+    """The answer of Resource SKUs, of one region."""
+    kinds: dict[str, dict[str, Sku]] = {_MACHINES: {}, _DISKS: {}}
+    restricted: dict[str, str] = {}
+    for sku in skus:
+        kind = kinds.get(str(sku.get("resourceType")))
+        if kind is None or region not in {str(x).lower() for x in sku.get("locations", [])}:
+            continue
+        name, why = str(sku["name"]), _restriction(sku)
+        if why is not None:
+            restricted.setdefault(name, why)
+        # A disk type has one entry for each of its sizes, all with the same zones.
+        elif name not in kind:
+            kind[name] = sku
+    return Offer(region, kinds[_MACHINES], kinds[_DISKS], restricted)
+
+
+def machine(sku: Sku) -> Machine:
+    """One machine size."""
+    told = {str(one["name"]): str(one["value"]) for one in sku.get("capabilities", [])}
+    name = str(sku["name"])
+    nvme = told.get("DiskControllerTypes", "").upper() == "NVME"
+    cached = DiskPath(
+        iops=_number(told, "CombinedTempDiskAndCachedIOPS"),
+        mb_per_s=_mega(told, "CombinedTempDiskAndCachedReadBytesPerSecond"),
+    )
+    known = azure_sizes().sizes.get(name)
+    local_nvme_mib = _number(told, "NvmeDiskSizeInMiB") or 0
+    return Machine(
+        size=name,
+        arch="arm64" if told.get("CpuArchitectureType", "").lower() == "arm64" else "x86_64",
+        vcpus=int(_number(told, "vCPUsAvailable") or _number(told, "vCPUs") or 1),
+        memory_bytes=int((_number(told, "MemoryGB") or 0) * GIB),
+        premium=told.get("PremiumIO", "").lower() == "true",
+        interface="nvme" if nvme else "scsi",
+        uncached=DiskPath(
+            iops=_number(told, "UncachedDiskIOPS"),
+            mb_per_s=_mega(told, "UncachedDiskBytesPerSecond"),
+        ),
+        cached=cached,
+        # Sizes with NVMe only report figures of a cache that they do not have; some that have one
+        # report none.
+        cacheable=not nvme and (known.cacheable if known else cached.iops is not None),
+        max_disks=int(_number(told, "MaxDataDiskCount") or 0),
+        local_gib=(local_nvme_mib or _number(told, "MaxResourceVolumeMB") or 0) / 1024,
+        local_nvme=bool(local_nvme_mib),
+        burstable=name.startswith("Standard_B"),
+    )
+
+
+def check_support(found: Machine, wanted: Wanted, sold: Sequence[str]) -> None:
+    """Refuse a disk that the machine or the region cannot carry. Raises InvalidValue."""
+    if wanted.kind == "local":
+        if not found.local_gib:
+            raise InvalidValue(
+                f"{found.size} has no disk of its own",
+                advice="choose one with a d in its name, such as Standard_D4ds_v5",
+            )
+        return
+    if sold and wanted.type not in sold:
+        raise InvalidValue(
+            f"{wanted.type} is not sold there", advice=f"this region sells {', '.join(sold)}"
+        )
+    if wanted.type.startswith(("Premium", "Ultra")) and not found.premium:
+        raise InvalidValue(
+            f"{found.size} takes no {wanted.type}",
+            advice="choose a size with an s in its name, such as Standard_D4s_v5",
+        )
+    if wanted.caching not in {None, "None"} and not found.cacheable:
+        raise InvalidValue(
+            f"{found.size} has no host cache",
+            advice="leave --cache out, or choose a size with SCSI disks, such as Standard_D4s_v5",
+        )
+    if wanted.kind == "disk" and wanted.count > found.max_disks:
+        raise InvalidValue(
+            f"--count {wanted.count} on {found.size}", advice=f"it takes {found.max_disks}"
+        )
+
+
+def _zones(sku: Sku) -> tuple[str, ...]:
+    barred = {
+        str(zone)
+        for one in sku.get("restrictions") or []
+        if one.get("type") == "Zone"
+        for zone in (one.get("restrictionInfo") or {}).get("zones") or []
+    }
+    return tuple(
+        str(zone)
+        for info in sku.get("locationInfo") or []
+        for zone in info.get("zones") or []
+        if str(zone) not in barred
+    )
+
+
+def _ultra_zones(sku: Sku) -> tuple[str, ...]:
+    return tuple(
+        str(zone)
+        for info in sku.get("locationInfo") or []
+        for detail in info.get("zoneDetails") or []
+        if any(
+            one.get("name") == "UltraSSDAvailable" and str(one.get("value")).lower() == "true"
+            for one in detail.get("capabilities") or []
+        )
+        for zone in detail.get("name") or detail.get("Name") or []
+    )
+
+
+def _restriction(sku: Sku) -> str | None:
+    for one in sku.get("restrictions") or []:
+        if one.get("type") == "Location":
+            return str(one.get("reasonCode") or "restricted")
+    return None
+
+
+def _number(told: dict[str, str], name: str) -> float | None:
+    try:
+        return float(told[name])
+    except (KeyError, ValueError):
+        return None
+
+
+def _mega(told: dict[str, str], name: str) -> float | None:
+    found = _number(told, name)
+    return None if found is None else found / 1e6

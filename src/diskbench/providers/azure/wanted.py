@@ -1,0 +1,185 @@
+"""What a cell asks of Azure, refused before any call where it cannot be had: pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from diskbench.catalog.lookup import disk_types, limits
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.base import Frozen
+from diskbench.model.disk import DiskSpec
+from diskbench.providers.azure.form import check_form
+from diskbench.providers.azure.tiers import bursting_limits, check_bursting, tier_limits
+
+if TYPE_CHECKING:
+    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.model.rental import RentSpec
+
+TEMPORARY = "temp-disk"
+LOCAL = "instance-store"
+"""What all clouds call the machine's own disk here; on Azure it is the temporary one."""
+ROOT = "root"
+MAX_COUNT = 64
+"""LUN 0 to 63 (Resource SKUs dump, 2025-06-03: no size takes more)."""
+MAX_CACHED_GIB = 4095
+"""Disks of 4 TiB and more have no host cache (MicrosoftDocs, "Premium storage performance")."""
+UNCACHED = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
+"""Types without host caching (disks-prem-v2-limitations.md 2026-06-05; disks-types.md 2026-08-11:
+"Ultra disks don't support disk caching")."""
+DATA_ONLY = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
+"""Types that no machine starts from (disks-types.md 2026-08-11)."""
+
+Kind = Literal["disk", "root", "local"]
+Caching = Literal["None", "ReadOnly", "ReadWrite"]
+CACHES: dict[str, Caching] = {"none": "None", "readonly": "ReadOnly", "readwrite": "ReadWrite"}
+
+
+class Wanted(Frozen):
+    """The disk that is asked for. `size_gib` is None where it is not chosen: the machine's own, or
+    an OS disk as large as its image. `mb_per_s` are 10^6 bytes, as Azure counts. `caching` is that
+    of the disk that is measured; a local disk's cannot be chosen."""
+
+    kind: Kind
+    type: str
+    size_gib: int | None = None
+    iops: int | None = None
+    mb_per_s: int | None = None
+    count: int = 1
+    caching: Caching | None = "None"
+    tier: str | None = None
+    bursting: bool = False
+
+    def limits(self, size_gib: int) -> DiskLimits | None:
+        """What the catalogue promises for one of them at a size; None where it knows nothing."""
+        if self.kind == "local":
+            return None
+        if self.tier is not None:
+            found = tier_limits(self.type, self.tier, size_gib)
+        else:
+            found = limits("azure", self.type, size_gib, self.iops, self.mb_per_s)
+        return bursting_limits(found) if self.bursting else found
+
+    def spec(self, size_gib: int) -> DiskSpec:
+        """The disk at a size, as the plan has it; its throughput is in the cloud's own MB/s."""
+        return DiskSpec(
+            type=self.type,
+            size_gib=size_gib,
+            iops=self.iops,
+            throughput_mib_per_s=self.mb_per_s,
+            count=self.count,
+        )
+
+
+def wanted(spec: RentSpec | None) -> Wanted:
+    """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
+    if spec is None or spec.disk is None:
+        raise InvalidValue(
+            "--provider azure needs a disk to rent",
+            advice="add --disk TYPE --size GIB, as: --disk Premium_LRS --size 256",
+        )
+    check_form(spec)
+    _check_count(spec)
+    if spec.disk in {TEMPORARY, LOCAL}:
+        return _local(spec)
+    root, _, named = spec.disk.partition(":")
+    if root == ROOT:
+        return _root(spec, named)
+    if spec.disk not in _sold():
+        raise UnknownName("Azure disk type", spec.disk, [*_sold(), ROOT, TEMPORARY])
+    if spec.size_gib is None:
+        raise InvalidValue(f"--disk {spec.disk} needs a size", advice="add --size GIB")
+    return _checked(_of(spec, "disk", spec.disk), spec.size_gib)
+
+
+def check_cache(asked: Wanted, size_gib: int) -> None:
+    """Refuse a host cache that the disk cannot have. Raises InvalidValue."""
+    if asked.caching in {None, "None"}:
+        return
+    flag = f"--cache {asked.caching.lower()}" if asked.caching else ""
+    if asked.type in UNCACHED:
+        raise InvalidValue(
+            f"{flag}: {asked.type} has no host cache", advice="leave it out, or use Premium_LRS"
+        )
+    if size_gib > MAX_CACHED_GIB:
+        raise InvalidValue(
+            f"{flag} on {size_gib:,} GiB", advice=f"Azure caches disks up to {MAX_CACHED_GIB:,} GiB"
+        )
+
+
+def _checked(asked: Wanted, size_gib: int) -> Wanted:
+    asked.limits(size_gib)
+    check_cache(asked, size_gib)
+    check_bursting(asked.type, size_gib, on=asked.bursting)
+    return asked
+
+
+def _root(spec: RentSpec, named: str) -> Wanted:
+    if spec.count > 1:
+        raise InvalidValue(
+            f"--count {spec.count}: a machine has one OS disk", advice="leave --count out"
+        )
+    startable = [name for name in _sold() if name not in DATA_ONLY]
+    if named in DATA_ONLY:
+        raise InvalidValue(
+            f"a machine cannot start from {named}", advice=f"use one of {', '.join(startable)}"
+        )
+    if named and named not in startable:
+        raise UnknownName("type of an OS disk", named, startable)
+    asked = _of(spec, "root", named or "Premium_LRS")
+    return asked if spec.size_gib is None else _checked(asked, spec.size_gib)
+
+
+def _local(spec: RentSpec) -> Wanted:
+    azure = spec.azure
+    for flag, value in (
+        ("--size", spec.size_gib),
+        ("--iops", spec.iops),
+        ("--throughput", spec.throughput_mib_per_s),
+        ("--cache", azure.cache),
+        ("--performance-tier", azure.performance_tier),
+        ("--bursting", azure.bursting or None),
+    ):
+        if value is not None:
+            raise InvalidValue(
+                f"{flag} does not go with --disk {spec.disk}",
+                advice="this disk comes with the machine: choose by --instance-type",
+            )
+    return Wanted(kind="local", type=TEMPORARY, count=spec.count, caching=None)
+
+
+def _of(spec: RentSpec, kind: Kind, disk_type: str) -> Wanted:
+    azure, throughput = spec.azure, spec.throughput_mib_per_s
+    if throughput is not None and throughput != int(throughput):
+        raise InvalidValue(
+            f"--throughput {throughput:g}: Azure sells whole MB/s", advice="give a whole number"
+        )
+    if azure.cache is not None and azure.cache.lower() not in CACHES:
+        raise UnknownName("host cache", azure.cache, CACHES)
+    tier = azure.performance_tier
+    return Wanted(
+        kind=kind,
+        type=disk_type,
+        size_gib=spec.size_gib,
+        iops=spec.iops,
+        mb_per_s=None if throughput is None else int(throughput),
+        count=spec.count,
+        caching=CACHES[(azure.cache or "none").lower()],
+        tier=tier.upper() if tier else None,
+        bursting=azure.bursting,
+    )
+
+
+def _sold() -> list[str]:
+    return [name for name in disk_types("azure") if name != TEMPORARY]
+
+
+def _check_count(spec: RentSpec) -> None:
+    if spec.count > 1 and not spec.stripe:
+        raise InvalidValue(
+            f"--count {spec.count} without --stripe: only one disk would be measured",
+            advice="add --stripe for one RAID 0 of them all, or leave --count out",
+        )
+    if spec.stripe and spec.count < 2:
+        raise InvalidValue("--stripe needs several disks", advice="add --count N, 2 or more")
+    if spec.count > MAX_COUNT:
+        raise InvalidValue(f"--count {spec.count} is too many", advice=f"at most {MAX_COUNT}")

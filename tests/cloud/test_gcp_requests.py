@@ -104,6 +104,10 @@ def test_another_project_is_none_of_ours(gcp: Gcp) -> None:
 def test_a_zone_that_is_not_there_is_refused(gcp: Gcp) -> None:
     with refused(400, "invalid"):
         gcp.call("Disks", "list", zone="us-central1-z")
+    with refused(404, "notFound"):
+        gcp.call("Zones", "get", zone="us-central1-z")
+    with refused(404, "notFound"):
+        gcp.call("Regions", "get", region="us-central9")
 
 
 # The same request twice.
@@ -234,6 +238,10 @@ def test_an_aggregated_list_names_every_zone_and_warns_of_empty_ones(gcp: Gcp) -
     assert told["items"][f"zones/{ZONE}"]["warning"]["code"] == "NO_RESULTS_ON_PAGE"
 
 
+WORDS = (
+    "a", "name", "n", "eq", "ne", "=", "!=", ":", "<", "(", ")", "'['", "'", '"', "*", "AND", "OR",
+    "NOT",
+)  # fmt: skip
 ROWS = [{"name": "a", "n": 1, "labels": {"k": "v"}}, {"name": "b", "n": 2}]
 
 
@@ -256,7 +264,7 @@ def test_a_filter_is_read_as_documented(text: str, names: str) -> None:
     assert "".join(row["name"] for row in ROWS if compile_filter(text)(row)) == names
 
 
-@given(st.lists(st.sampled_from("a name n eq ne = != : < ( ) '[' ' \" * AND OR NOT".split())))
+@given(st.lists(st.sampled_from(WORDS)))
 def test_any_text_is_a_filter_or_refused(words: list[str]) -> None:
     with contextlib.suppress(Refusal):
         test = compile_filter(" ".join(words))

@@ -56,6 +56,8 @@ def read(cloud: Cloud, call: Call, path: str) -> Launch:
     for name in ("sourceInstanceTemplate", "sourceMachineImage"):
         if name in call.query:
             raise Refusal(501, "notImplemented", f"{name} is not emulated.")
+    for policy in body.get("resourcePolicies", ()):  # none can be made here
+        raise not_found(path_of(policy, call.project) or policy)
     if "machineType" not in body:
         raise invalid("resource.machineType", "", "The machine type must be specified.")
     kind = machine_types.named(call, body["machineType"])

@@ -19,6 +19,8 @@ def check(cloud: Cloud, call: Call) -> None:
     if call.project != cloud.project and not call.method.startswith("images."):
         message = f"Permission denied on resource project {call.project}."
         raise Refusal(403, "forbidden", message)
+    if call.method in {"zones.get", "regions.get"}:
+        return
     if (zone := call.path.get("zone")) is not None and zone not in ZONES:
         raise Refusal(400, "invalid", f"Invalid value for field 'zone': '{zone}'. Unknown zone.")
     if (region := call.path.get("region")) is not None and region not in REGIONS:
@@ -83,6 +85,8 @@ def region_row(cloud: Cloud, region: str) -> dict[str, Any]:
 
 def zones_get(cloud: Cloud, call: Call) -> dict[str, Any]:
     """One zone."""
+    if call.path["zone"] not in ZONES:
+        raise not_found(f"projects/{call.project}/zones/{call.path['zone']}")
     return zone_row(cloud, call.path["zone"])
 
 
@@ -93,6 +97,8 @@ def zones_list(cloud: Cloud, call: Call) -> dict[str, Any]:
 
 def regions_get(cloud: Cloud, call: Call) -> dict[str, Any]:
     """One region."""
+    if call.path["region"] not in REGIONS:
+        raise not_found(f"projects/{call.project}/regions/{call.path['region']}")
     return region_row(cloud, call.path["region"])
 
 

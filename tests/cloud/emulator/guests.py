@@ -8,18 +8,26 @@ from __future__ import annotations
 import os
 import select
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from diskbench.errors import HostUnavailable
 from diskbench.model.disk import DiskSpec
-from diskbench.providers.lab import hotplug, loops, machines
-from diskbench.providers.lab.disks import LabDisk, make_nodes, size_bytes
+from diskbench.providers.lab import hotplug, loops, machines, processes
+from diskbench.providers.lab.disks import (
+    LabDisk,
+    make_nodes,
+    read_orders,
+    save_orders,
+    size_bytes,
+)
 from diskbench.providers.lab.groups import find_groups, init_of, members
 from diskbench.providers.lab.names import Names
 from diskbench.providers.lab.names import Style as Style  # for those who know no lab
 from diskbench.providers.lab.places import VARIABLE, locked, place
-from diskbench.providers.lab.request import CUSTOM, LabKeys, LabRequest, disk_limits
+from diskbench.providers.lab.request import CUSTOM as CUSTOM
+from diskbench.providers.lab.request import LabKeys, LabRequest, disk_limits
+from diskbench.providers.lab.supervisor.orders import Disk, Pool, Rate
 
 LAB_VARIABLE = VARIABLE
 """The environment variable that says where lab hosts are kept."""
@@ -92,6 +100,49 @@ def plug_local(guest: str, serial: str, size: int, node: str, links: tuple[str, 
         made = LabDisk(serial, Names(node, links), loops.attach(image), limits)
         assert size_bytes(made.loop) == size
         make_nodes(init, made)
+
+
+def serve_from_cache(
+    guest: str, volume: str, iops: float, bytes_per_s: float, *, writes: bool
+) -> None:
+    """From now on reads of an attached disk, and its writes if `writes`, are held to these figures
+    instead of its own, as if all of it were in its host's cache.
+
+    The machine's cap is not for what comes from there; it is lifted for all of its disks.
+    """
+    cached = Pool("both" if writes else "read", Rate(iops), Rate(bytes_per_s))
+    with locked(guest) as here:
+        kernels = {loop.kernel for loop in loops.find(here.images / f"{volume}.img")}
+        orders = read_orders(here)
+        disks = tuple(
+            replace(disk, pools=(cached, *_writes_of(disk, writes=writes)))
+            if disk.kernel in kernels
+            else disk
+            for disk in orders.disks
+        )
+        save_orders(
+            here,
+            replace(
+                orders,
+                disks=disks,
+                cap_iops=None,
+                cap_bytes=None,
+                generation=orders.generation + 1,
+            ),
+        )
+        processes.await_orders(here)
+
+
+def _writes_of(disk: Disk, *, writes: bool) -> list[Pool]:
+    """What is left of a disk's own limits when its reads, or all of it, come from a cache."""
+    if writes:
+        return []
+    return [replace(pool, covers="write") for pool in disk.pools if pool.covers != "read"]
+
+
+def is_up(guest: str) -> bool:
+    """Does the machine run?"""
+    return init_of(find_groups().of(guest)) is not None
 
 
 def pull(guest: str, volume: str) -> None:

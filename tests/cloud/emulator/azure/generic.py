@@ -1,0 +1,108 @@
+"""What a machine may be guarded by, kept as it was put: shutdown schedules and role assignments.
+
+A schedule is fired by `power.fire_schedules`, never by a clock.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.cloud.emulator.azure.call import GROUP, Answer, Call, Refusal, Route, not_found, wrong
+from tests.cloud.emulator.azure.groups import check_tags, group_of
+from tests.cloud.emulator.azure.subscriptions import check_location
+
+if TYPE_CHECKING:
+    from tests.cloud.emulator.azure.cloud import Cloud
+
+SCHEDULE = "Microsoft.DevTestLab/schedules"
+IDENTITY = "Microsoft.ManagedIdentity/userAssignedIdentities"
+ROLE = "Microsoft.Authorization/roleAssignments"
+
+
+def _put_schedule(cloud: Cloud, call: Call) -> Answer:
+    group = group_of(cloud, call)
+    body: dict[str, Any] = call.body or {}
+    location = check_location(body.get("location"), SCHEDULE)
+    check_tags(body.get("tags"))
+    given = body.get("properties") or {}
+    machine = cloud.find(given.get("targetResourceId") or "")
+    if machine is None:
+        raise wrong("The target resource of the schedule does not exist.", "targetResourceId")
+    name = call.names["name"]
+    if name.lower() != f"shutdown-computevm-{machine['name']}".lower():
+        raise wrong(f"The name must be shutdown-computevm-{machine['name']}.", "name")
+    if given.get("taskType") != "ComputeVmShutdownTask":
+        raise wrong("taskType must be ComputeVmShutdownTask.", "taskType")
+    time = (given.get("dailyRecurrence") or {}).get("time", "")
+    if not (len(time) == 4 and time.isdigit() and time < "2400"):
+        raise wrong("dailyRecurrence.time must be HHmm.", "dailyRecurrence")
+    identity = f"{group['id']}/providers/{SCHEDULE}/{name}"
+    made: dict[str, Any] = {"id": identity, "name": name, "type": SCHEDULE, "location": location}
+    made |= {"tags": body["tags"]} if body.get("tags") else {}
+    made["properties"] = {**given, "provisioningState": "Succeeded"}
+    there = cloud.find(identity) is not None
+    return Answer(200 if there else 201, cloud.save(made))
+
+
+def _get(kind: str) -> Any:
+    def found(cloud: Cloud, call: Call) -> Answer:
+        group_of(cloud, call)
+        one = cloud.find(f"{call.group_id}/providers/{kind}/{call.names['name']}")
+        if one is None:
+            raise not_found(kind, call.names["name"], call.names["group"])
+        return Answer(200, one)
+
+    return found
+
+
+def _delete(kind: str) -> Any:
+    def gone(cloud: Cloud, call: Call) -> Answer:
+        group_of(cloud, call)
+        identity = f"{call.group_id}/providers/{kind}/{call.names['name']}"
+        if cloud.find(identity) is None:
+            return Answer(204)
+        cloud.drop(identity)
+        return Answer(200)
+
+    return gone
+
+
+def _put_role(cloud: Cloud, call: Call) -> Answer:
+    scope = "/" + call.names["scope"]
+    if "/providers/" in scope.lower() or "/resourcegroups/" in scope.lower():
+        cloud.get(scope)
+    given = (call.body or {}).get("properties") or {}
+    for name in ("principalId", "roleDefinitionId"):
+        if not given.get(name):
+            raise Refusal("InvalidCreateRoleAssignmentRequest", f"{name} is missing.")
+    identity = f"{scope}/providers/{ROLE}/{call.names['name']}"
+    if cloud.find(identity):
+        message = "The role assignment already exists."
+        raise Refusal("RoleAssignmentExists", message, status=409)
+    made: dict[str, Any] = {"id": identity, "name": call.names["name"], "type": ROLE}
+    made["properties"] = {"scope": scope, "principalType": "ServicePrincipal", **given}
+    return Answer(201, cloud.save(made))
+
+
+def _role(cloud: Cloud, call: Call) -> Answer:
+    identity = f"/{call.names['scope']}/providers/{ROLE}/{call.names['name']}"
+    found = cloud.find(identity)
+    if call.method == "DELETE":
+        if found is None:
+            return Answer(204)
+        cloud.drop(identity)
+    if found is None:
+        raise Refusal("RoleAssignmentNotFound", f"{identity} is not found.", status=404)
+    return Answer(200, found)
+
+
+_SCHEDULES = f"{GROUP}/providers/{SCHEDULE}/{{name}}"
+_ROLES = f"/{{scope+}}/providers/{ROLE}/{{name}}"
+ROUTES = (
+    Route("PUT", _SCHEDULES, f"{SCHEDULE}/write", _put_schedule),
+    Route("GET", _SCHEDULES, f"{SCHEDULE}/read", _get(SCHEDULE)),
+    Route("DELETE", _SCHEDULES, f"{SCHEDULE}/delete", _delete(SCHEDULE)),
+    Route("PUT", _ROLES, f"{ROLE}/write", _put_role),
+    Route("GET", _ROLES, f"{ROLE}/read", _role),
+    Route("DELETE", _ROLES, f"{ROLE}/delete", _role),
+)

@@ -21,13 +21,23 @@ ATTEMPTS = 5
 
 
 GRACE = timedelta(hours=1)
-"""A lease outlives the expected end of its runs by as long again and this; our choice."""
+"""A lease outlives the longest its runs may take by as long again and this; our choice."""
 
 
 def expiry(plan: Plan) -> str:
     """When a lease that begins, or goes on, now runs out: UTC, ISO 8601."""
-    end = datetime.now(UTC) + timedelta(seconds=2 * plan.expected_s) + GRACE
+    end = datetime.now(UTC) + timedelta(seconds=2 * longest_s(plan)) + GRACE
     return end.isoformat(timespec="microseconds")
+
+
+def longest_s(plan: Plan) -> float:
+    """How long the plan's steps may take, in seconds: a loop may go on to its last round, and a
+    rented machine that switched itself off before would take the result along."""
+    if plan.loop is None:
+        return plan.expected_s
+    steps = plan.steps[: plan.loop.first], plan.steps[plan.loop.first :]
+    once, repeated = (sum(step.expected_s for step in part) for part in steps)
+    return (once + repeated * plan.loop.max_rounds) * len(plan.run_ids)
 
 
 def release(session: Session, plan: Plan) -> None:

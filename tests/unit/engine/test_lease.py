@@ -1,0 +1,27 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.rigs.plans import make_plan, make_step
+
+from diskbench.engine.lease import expiry, longest_s
+from diskbench.model.spec import Loop
+
+STEPS = (
+    make_step(0, "fill", expected_s=100.0),
+    make_step(1, "read", expected_s=60.0),
+    make_step(2, "write", expected_s=60.0),
+)
+
+
+def test_a_lease_lasts_as_long_again_as_its_runs_and_an_hour():
+    plan = make_plan(steps=STEPS, expected_s=440.0)
+    left = datetime.fromisoformat(expiry(plan)) - datetime.now(UTC)
+    assert left == pytest.approx(
+        timedelta(seconds=2 * 440) + timedelta(hours=1), abs=timedelta(minutes=1)
+    )
+
+
+def test_a_loop_is_given_the_time_for_its_last_round():
+    loop = Loop(first=1, tracked="write", direction="write", min_rounds=5, max_rounds=25)
+    plan = make_plan(("a" * 26, "b" * 26), steps=STEPS, loop=loop, expected_s=2 * 700.0)
+    assert longest_s(plan) == 2 * (100 + 25 * 120)

@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.contract.gcp_cloud import GcpCloud
 from tests.contract.rented import (
     AwsCloud,
     Cloud,
@@ -22,13 +23,16 @@ from diskbench.ports import Renter
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=["fake", "lab", "aws"])
+@pytest.fixture(params=["fake", "lab", "aws", "gcp"])
 def cloud(request, tmp_path, monkeypatch):
     if request.param == "fake":
         yield FakeCloud(tmp_path, monkeypatch)
         return
     if request.param == "aws":
         yield AwsCloud(request.getfixturevalue("aws"), monkeypatch, tmp_path / "data")
+        return
+    if request.param == "gcp":
+        yield GcpCloud(request.getfixturevalue("gcp"), monkeypatch, tmp_path / "data")
         return
     # On a disk, for direct I/O; where /tmp is a tmpfs, tmp_path would be none.
     with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:
@@ -68,7 +72,8 @@ def test_resolving_rents_nothing_and_says_what_would_be_rented(cloud):
 def test_what_was_acquired_is_there_and_carries_its_lease_and_expiry(cloud):
     acquired = acquire(cloud, "one")
     assert acquired.device or acquired.directory
-    assert acquired.size_bytes == 2**30
+    assert cloud.spec.size_gib is not None
+    assert acquired.size_bytes == cloud.spec.size_gib * 2**30
     assert cloud.count("one") > 0
     (found,) = cloud.provider.found(scope_of(cloud))
     assert (found.lease_id, found.expires_at) == ("one", 4e9)

@@ -27,6 +27,13 @@ printf 'X-aws-ec2-metadata-token: %s\\n' "$token" |
 """IMDSv2: a token first, then the identity document (AWS EC2 User Guide, instance identity
 documents). The token goes by standard input: arguments can be read by everybody."""
 
+_GCP = """
+curl=$(command -v curl) || exit 0
+"$curl" -sf -m 3 -H 'Metadata-Flavor: Google' \\
+    http://169.254.169.254/computeMetadata/v1/instance/id
+"""
+"""The header keeps requests out that a guest was tricked into (Compute Engine, "VM metadata")."""
+
 
 def vouched(host: Host, cloud: CloudFacts, provider: str, instance_id: str | None) -> bool:
     """Whether the guest proves to be the machine `instance_id` of the cloud `provider`.
@@ -34,7 +41,11 @@ def vouched(host: Host, cloud: CloudFacts, provider: str, instance_id: str | Non
     False where the firmware names another cloud, where nothing answers, or where the metadata
     service does not know that id. Raises ConnectionLost.
     """
-    if instance_id is None or cloud.vendor != provider or provider != "aws":
+    if instance_id is None or cloud.vendor != provider:
+        return False
+    if provider == "gcp":
+        return host.run(_GCP, timeout_s=_ASK_S).text.strip() == instance_id
+    if provider != "aws":
         return False
     answer = host.run(_AWS, timeout_s=_ASK_S)
     with contextlib.suppress(ValueError):

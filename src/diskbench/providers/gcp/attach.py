@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.providers.gcp import requests
+from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import exists_already, is_busy
 from diskbench.providers.gcp.guest import find_disk, find_local, told_apart
 from diskbench.providers.gcp.inventory import LIVE, place
 from diskbench.providers.gcp.operations import change, last
-from diskbench.providers.gcp.provision import describe, ended
+from diskbench.providers.gcp.provision import ended
 from diskbench.providers.guest import ask_guest
 from diskbench.providers.guest import reach as reach_guest
 from diskbench.providers.guest_disks import disks, disks_before
@@ -113,7 +114,7 @@ def _attach_one(order: Order, made: Made, index: int) -> None:
                 raise
             _refuse_elsewhere(order, made, str(disk["name"]))
             return Still(error.message)
-        return Still("attached")
+        return Still("attaching")
 
     what = f"disk {disk['name']}"
     until(ask, what, order.timing.attach_s, order.timing, order.watch)

@@ -23,11 +23,12 @@ KEY_FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
 
 @dataclass(frozen=True)
 class Login:
-    """Credentials, and where they go. `endpoint` is None for Google's own; `emulated` says that
-    nobody of Google answers there."""
+    """Credentials, and where they go. `endpoint` is None for Google's own, `universe` the domain of
+    the cloud that the credentials are of; `emulated` says that nobody of Google answers there."""
 
     project: str
     endpoint: str | None
+    universe: str
     emulated: bool
     credentials: Any = field(repr=False)
 
@@ -45,6 +46,7 @@ def log_in(
     env = os.environ if environ is None else environ
     in_the_clear = endpoint is not None and urlsplit(endpoint).scheme == "http"
     anonymous = in_the_clear and not _issued_by(str(endpoint), env)
+    credentials: Any
     credentials, theirs = (None, None) if anonymous else _default(endpoint)
     if credentials is None:
         from google.auth.credentials import AnonymousCredentials
@@ -60,7 +62,11 @@ def log_in(
         )
     universe = str(getattr(credentials, "universe_domain", UNIVERSE))
     emulated = endpoint is not None and not is_google(endpoint, universe)
-    return Login(named, endpoint, emulated, credentials)
+    if in_the_clear and not anonymous:
+        # Told that they are Google's, the SDK would ask Google about them.
+        universe = urlsplit(str(endpoint)).netloc
+        credentials = credentials.with_universe_domain(universe)
+    return Login(named, endpoint, universe, emulated, credentials)
 
 
 def _issued_by(endpoint: str, env: Mapping[str, str]) -> bool:

@@ -144,7 +144,9 @@ class Compute:
             made = getattr(compute_v1, f"{_CLIENTS[collection]}Client")
             self._clients[collection] = made(
                 credentials=self.login.credentials,
-                client_options=ClientOptions(api_endpoint=self.login.endpoint),
+                client_options=ClientOptions(
+                    api_endpoint=self.login.endpoint, universe_domain=self.login.universe
+                ),
             )
         return self._clients[collection]
 

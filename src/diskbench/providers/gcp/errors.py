@@ -165,7 +165,7 @@ def _of_reason(reason: str, said: str, action: str, status: int) -> DiskbenchErr
         return AccessDenied(f"Google does not accept the credentials: {told}", advice=_LOGIN)
     if status == 403 or reason in {"forbidden", "PERMISSION_DENIED", "PERMISSIONS_ERROR"}:
         return _denied(told, action)
-    if reason in _OUTAGE or status >= 500:
+    if reason in _OUTAGE or (status >= 500 and status != 501):
         return Throttled(
             f"Google failed at {action}: {told}",
             advice="look at status.cloud.google.com, then diskbench resume",

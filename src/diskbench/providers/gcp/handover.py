@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from diskbench.errors import RentalFailed
 from diskbench.model.disk import Acquired
 from diskbench.providers.gcp import attach, readback
+from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.operations import last
-from diskbench.providers.gcp.provision import describe
 from diskbench.providers.guest import Guest, await_prepared
 from diskbench.units import GIB
 

@@ -12,7 +12,8 @@ from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
 from diskbench.model.disk import DiskSpec
 from diskbench.providers.cloud_init import GuestSpec, user_data
 from diskbench.providers.gcp import requests
-from diskbench.providers.gcp.errors import exists_already, is_missing
+from diskbench.providers.gcp.describe import describe
+from diskbench.providers.gcp.errors import exists_already
 from diskbench.providers.gcp.inventory import STARTING, inventory, place, zone_of
 from diskbench.providers.gcp.operations import change, finish
 from diskbench.providers.waits import Still, until
@@ -261,17 +262,6 @@ def _ready(order: Order, zone: str, name: str) -> Item | Still:
     raise RentalFailed(
         f"disk {zone}/{name} is {state.lower()} in place of ready", advice="start a new run"
     )
-
-
-def describe(compute: Compute, collection: str, zone: str, name: str) -> Item | None:
-    """An instance or a disk as it is now; None when it is not there."""
-    try:
-        one = collection.removesuffix("s")
-        return compute.call(collection, "get", {"zone": zone, one: name})
-    except DiskbenchError as error:
-        if is_missing(error):
-            return None
-        raise
 
 
 def ended(instance: Item) -> DiskbenchError:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, ReleaseFailed
 from diskbench.providers.gcp import requests
+from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import is_busy, is_missing
 from diskbench.providers.gcp.inventory import inventory, place, zone_of
-from diskbench.providers.gcp.operations import finish
+from diskbench.providers.gcp.operations import finish, last
 from diskbench.providers.places import lease_directory
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
     from diskbench.providers.gcp.edge import Compute, Item
+    from diskbench.providers.gcp.inventory import Inventory
 
 _ROUNDS = 3
 """How often the listing is worked off: an `acquire` under way may add to it meanwhile."""
@@ -31,29 +33,29 @@ def release(compute: Compute, lease_id: str) -> None:
     """
     directory = lease_directory(lease_id)
     failures: Failures = {}
-    left: tuple[str, ...] = ()
     for _ in range(_ROUNDS):
-        try:
-            found = inventory(compute, lease_id)
-        except DiskbenchError as error:
-            raise _failed(lease_id, compute, "what is there could not be listed", error) from error
-        left = found.names()
-        if not left:
+        found = _listed(compute, lease_id)
+        if not found.names():
             break
-        failures = {}
         for collection, items in (
             ("instances", found.instances), ("disks", found.disks), ("firewalls", found.rules),
         ):  # fmt: skip
             _delete_all(compute, lease_id, collection, items, failures)
         if failures:
             break
-    else:
-        left = inventory(compute, lease_id).names()
-    if failures or left:
-        remaining = {**dict.fromkeys(left, "still listed"), **failures}
-        told = "; ".join(f"{what} ({why})" for what, why in remaining.items())
+    left = () if not found.names() else _listed(compute, lease_id).names()
+    if left:
+        told = "; ".join(f"{what} ({failures.get(what, 'still listed')})" for what in left)
         raise _failed(lease_id, compute, told)
     shutil.rmtree(directory, ignore_errors=True)
+
+
+def _listed(compute: Compute, lease_id: str) -> Inventory:
+    """What there is of the lease. Raises ReleaseFailed."""
+    try:
+        return inventory(compute, lease_id)
+    except DiskbenchError as error:
+        raise _failed(lease_id, compute, "what is there could not be listed", error) from error
 
 
 def _failed(
@@ -123,8 +125,20 @@ def _end(
             if is_missing(error):
                 return True
             if is_busy(error):
-                return Still(error.message)
+                return _state(compute, collection, item) or Still(error.message)
             raise
         return True
 
     until(ask, what, limit_s, timing)
+
+
+def _state(compute: Compute, collection: str, item: Item) -> bool | Still | None:
+    """How it is with something that cannot be deleted yet; True when it is gone."""
+    if not zone_of(item):
+        return None
+    now = describe(compute, collection, zone_of(item), item["name"])
+    if now is None:
+        return True
+    users = ", ".join(last(str(user)) for user in now.get("users", []))
+    state = str(now.get("status", "there")).lower()
+    return Still(f"{state}, in use by {users}" if users else state)

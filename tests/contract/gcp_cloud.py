@@ -1,0 +1,59 @@
+"""Google Cloud for the contract: the emulated Compute Engine, and powers over it."""
+
+from __future__ import annotations
+
+import uuid
+
+from tests.cloud.impatient_gcp import QUICK
+from tests.cloud.rented_gcp import ZONE, Gcp
+
+from diskbench.model.rental import RentSpec
+from diskbench.ports import Renter
+from diskbench.providers.gcp.provider import GCPProvider
+
+
+class GcpCloud:
+    """The emulated Compute Engine: google-cloud-compute over HTTP, the lab as its machines."""
+
+    wrong = (
+        RentSpec(),
+        RentSpec(disk="pd-sdd", size_gib=20),
+        RentSpec(disk="pd-ssd"),
+        RentSpec(disk="pd-ssd", size_gib=100_000),
+        RentSpec(disk="pd-ssd", size_gib=20, iops=100),
+        RentSpec(disk="pd-extreme", size_gib=500),
+        RentSpec(disk="hyperdisk-balanced", size_gib=20, iops=20_000),
+        RentSpec(disk="pd-ssd", size_gib=20, count=2),
+        RentSpec(disk="pd-ssd", size_gib=20, instance_type="n4-standard-4"),
+        RentSpec(disk="local-ssd", size_gib=100),
+    )
+
+    def __init__(self, gcp: Gcp, monkeypatch, home) -> None:
+        self.gcp = gcp
+        for name, value in gcp.env.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("XDG_DATA_HOME", str(home))
+        self.provider: Renter = GCPProvider(timing=QUICK)
+        self.spec = RentSpec(disk="pd-standard", size_gib=10, endpoint_url=gcp.endpoint)
+
+    def count(self, lease_id: str) -> int:
+        named = f"diskbench-{lease_id}-"
+        rows = self.gcp.cloud.resources.values()
+        return sum(
+            row.get("labels", {}).get("diskbench-lease") == lease_id
+            or row["name"].startswith(named)
+            for row in rows
+        )
+
+    def add_leftover(self, lease_id: str) -> None:
+        self.gcp.call(
+            "Disks",
+            "insert_unary",
+            zone=ZONE,
+            request_id=str(uuid.uuid4()),
+            disk_resource={
+                "name": f"forgotten-{lease_id}",
+                "size_gb": 10,
+                "labels": {"diskbench-lease": lease_id},
+            },
+        )

@@ -6,10 +6,9 @@ from tests.rigs.plans import make_plan, make_step
 from diskbench.engine.lease import expiry, longest_s
 from diskbench.model.spec import Loop
 
-STEPS = (
-    make_step(0, "fill", expected_s=100.0),
-    make_step(1, "read", expected_s=60.0),
-    make_step(2, "write", expected_s=60.0),
+STEPS = tuple(
+    make_step(index, name).model_copy(update={"expected_s": seconds})
+    for index, (name, seconds) in enumerate([("fill", 100.0), ("read", 60.0), ("write", 60.0)])
 )
 
 

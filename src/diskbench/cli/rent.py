@@ -9,37 +9,23 @@ import typer
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from diskbench.model.rental import RentSpec
 
-_RENT = "Renting (providers that make a machine and a disk)"
-_LAB = "Lab (hosts made of this machine, and emulated clouds on it)"
+
+def _panel(panel: str) -> Callable[..., Any]:
+    """What makes the options of one panel of the help."""
+
+    def option(about: str, *names: str, metavar: str | None = None) -> Any:  # noqa: ANN401
+        return typer.Option(*names, help=about, metavar=metavar, rich_help_panel=panel)
+
+    return option
 
 
-def _rent(about: str, name: str | None = None, metavar: str | None = None) -> Any:  # noqa: ANN401
-    names = (name,) if name else ()
-    return typer.Option(*names, help=about, metavar=metavar, rich_help_panel=_RENT)
-
-
-def _of_azure(about: str, name: str | None = None, metavar: str | None = None) -> Any:  # noqa: ANN401
-    names = (name,) if name else ()
-    return typer.Option(*names, help=about, metavar=metavar, rich_help_panel="Azure")
-
-
-def _of_google(about: str) -> Any:  # noqa: ANN401
-    return typer.Option(help=about, rich_help_panel="Google Cloud")
-
-
-def _of_vsphere(about: str, name: str | None = None, metavar: str | None = None) -> Any:  # noqa: ANN401
-    names = (name,) if name else ()
-    return typer.Option(*names, help=about, metavar=metavar, rich_help_panel="vSphere")
-
-
-def _lab(about: str, name: str | None = None, metavar: str | None = None) -> Any:  # noqa: ANN401
-    names = (name,) if name else ()
-    return typer.Option(*names, help=about, metavar=metavar, rich_help_panel=_LAB)
-
+_rent = _panel("Renting (providers that make a machine and a disk)")
+_of_azure, _of_google, _of_vsphere = _panel("Azure"), _panel("Google Cloud"), _panel("vSphere")
+_lab = _panel("Lab (hosts made of this machine, and emulated clouds on it)")
 
 Disk = Annotated[
     str | None, _rent("The cloud's disk type, as gp2, io1, root, instance-store.", metavar="TYPE")

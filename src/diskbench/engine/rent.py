@@ -18,7 +18,6 @@ from diskbench import __version__
 from diskbench.engine.absence import Absence
 from diskbench.engine.execute import TrialReport, keep_timing
 from diskbench.engine.lease import release
-from diskbench.engine.patience import patiently
 from diskbench.engine.session import host_at
 from diskbench.errors import DiskbenchError, Interrupted, ProfileError, ReleaseFailed
 from diskbench.model.outcome import Problem, RunEnd, TrialEnd, problem_of
@@ -82,6 +81,7 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
     Raises DiskbenchError; what was acquired is still there then.
     """
     from diskbench.fio.profiles import find_profile
+    from diskbench.hosts.patience import patiently
     from diskbench.store.archive import write_plan
     from diskbench.store.rows import replace_draft
 
@@ -103,7 +103,7 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
         with session.timing.span("connect and look", draft.trial_id):
             plan = patiently(
                 lambda: _look(draft, profile, acquired, host),
-                onlooker.asked,
+                onlooker.asked.is_set,
                 Absence(draft, renter, onlooker.note).noted_or_raise,
             )
     except BaseException:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from diskbench.engine.absence import Absence
-from diskbench.engine.patience import patiently
 from diskbench.engine.stop import Stop
 from diskbench.engine.timing import Timing
 from diskbench.engine.unit import time_limit_s, unit_of
@@ -199,8 +198,10 @@ class LiveStations:
             )
 
     def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:
+        from diskbench.hosts.patience import patiently
+
         absence = self._absence(plan)
-        return patiently(work, self.stop.of(plan.trial_id), absence.noted_or_raise)
+        return patiently(work, self.stop.of(plan.trial_id).is_set, absence.noted_or_raise)
 
     def _absence(self, plan: Plan) -> Absence:
         return Absence(plan, self.renter(plan), lambda text: self.watcher.note(plan.trial_id, text))

@@ -6,20 +6,18 @@ finished. The connection may break, hang or be refused any number of times meanw
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ConnectionLost, MeasurementFailed
 from diskbench.fio.live import parse_live, tick
 from diskbench.hosts.cleanup import cleanup
 from diskbench.hosts.collect import collect
+from diskbench.hosts.patience import patiently
 from diskbench.hosts.unit import DeviceGuard, Unit, payload, start_script, stop_script
 from diskbench.model.base import Frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import tenacity
 
     from diskbench.fio.live import LiveTotals
     from diskbench.model.result import Tick
@@ -39,11 +37,6 @@ __all__ = [
 SILENCE_S = 20.0
 """A unit gives a sign of life every second while fio runs; after this the connection is given up
 and made anew. Longer than a disk stalls now and then; our choice."""
-LONGEST_WAIT_S = 10.0
-"""The longest pause between attempts to come back to a host; our choice."""
-STOP_ATTEMPTS = 5
-"""Attempts to reach a host that does not answer once the user wants to stop; our choice."""
-_LOOK_S = 0.1
 
 
 class UnitExit(Frozen):
@@ -96,36 +89,8 @@ def start_and_watch(
     Raises MeasurementFailed when the unit died without a result, could not be started, or found
     another disk than the one allowed.
     """
-    import tenacity
-
     follower = _Follower(on_tick)
-
-    def pause(seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and not should_stop():
-            time.sleep(min(_LOOK_S, left))
-
-    def note(state: tenacity.RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
-        wait = state.next_action.sleep if state.next_action else 0.0
-        if error is not None:
-            on_note(f"{getattr(error, 'message', error)}; trying again in {wait:.1f} s")
-
-    attempts_since_stop = 0
-
-    def given_up(state: tenacity.RetryCallState) -> bool:  # noqa: ARG001 - tenacity's signature
-        nonlocal attempts_since_stop
-        attempts_since_stop += should_stop()
-        return attempts_since_stop > STOP_ATTEMPTS
-
-    last = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(ConnectionLost),
-        wait=tenacity.wait_random_exponential(multiplier=0.2, max=LONGEST_WAIT_S),
-        stop=given_up,
-        before_sleep=note,
-        sleep=pause,
-        reraise=True,
-    )(_follow, host, unit, follower, should_stop)
+    last = patiently(lambda: _follow(host, unit, follower, should_stop), should_stop, on_note)
     return _ended(last, unit, host)
 
 

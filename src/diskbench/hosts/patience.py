@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -14,29 +14,36 @@ LONGEST_WAIT_S = 10.0
 """The longest pause between attempts to come back to a host; our choice."""
 ATTEMPTS_AFTER_STOP = 5
 """Attempts to reach a host that does not answer once the user wants to stop; our choice."""
+_LOOK_S = 0.1
 
 
-def patiently(work: Callable[[], T], stop: threading.Event, on_note: Callable[[str], None]) -> T:
+def patiently(
+    work: Callable[[], T], should_stop: Callable[[], bool], on_note: Callable[[str], None]
+) -> T:
     """What `work` returns; done again, after a pause and a note, when the connection breaks.
 
-    `work` must be idempotent. ConnectionLost comes out only after `stop` is set.
+    `work` must be idempotent. ConnectionLost comes out only after `should_stop` says so; an error
+    that `on_note` raises ends the waiting.
     """
     import tenacity
 
     after_stop = 0
 
     def pause(seconds: float) -> None:
-        stop.wait(seconds)
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and not should_stop():
+            time.sleep(min(_LOOK_S, left))
 
     def given_up(state: tenacity.RetryCallState) -> bool:  # noqa: ARG001 - tenacity's signature
         nonlocal after_stop
-        after_stop += stop.is_set()
+        after_stop += should_stop()
         return after_stop > ATTEMPTS_AFTER_STOP
 
     def note(state: tenacity.RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
         if error is not None and state.next_action is not None:
-            on_note(f"{error}; trying again in {state.next_action.sleep:.1f} s")
+            wait = state.next_action.sleep
+            on_note(f"{getattr(error, 'message', error)}; trying again in {wait:.1f} s")
 
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(ConnectionLost),

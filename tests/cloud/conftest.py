@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 from tests.cloud.emulator.aws.cloud import Cloud
 from tests.cloud.emulator.aws.server import fresh, running
+from tests.cloud.emulator.azure import cloud as azure_cloud
+from tests.cloud.emulator.azure import server as azure_emulator
 from tests.cloud.emulator.gcp import cloud as gcp_cloud
 from tests.cloud.emulator.gcp import server as gcp_emulator
 from tests.cloud.rented import Aws
+from tests.cloud.rented_azure import Azure
 from tests.cloud.rented_gcp import Gcp
 
 
@@ -51,3 +54,21 @@ def gcp(gcp_server: Gcp) -> Iterator[Gcp]:
     gcp_emulator.fresh(gcp_server.cloud)
     yield gcp_server
     gcp_emulator.fresh(gcp_server.cloud)
+
+
+@pytest.fixture(scope="module")
+def azure_server() -> Iterator[Azure]:
+    state = Path(tempfile.mkdtemp(prefix="diskbench-test-azure-", dir="/var/tmp"))
+    cloud = azure_cloud.Cloud(state)
+    try:
+        with azure_emulator.running(cloud) as endpoint:
+            yield Azure(cloud, endpoint)
+    finally:
+        shutil.rmtree(state)
+
+
+@pytest.fixture
+def azure(azure_server: Azure) -> Iterator[Azure]:
+    azure_emulator.fresh(azure_server.cloud)
+    yield azure_server
+    azure_emulator.fresh(azure_server.cloud)

@@ -227,8 +227,11 @@ def change(cloud: Cloud, call: Call, vm: dict[str, Any], body: dict[str, Any]) -
     if disks is not None:
         storage["dataDisks"] = data_disks(cloud, vm, size_of(vm), disks)
         _make_disks(cloud, vm)
-    vm["properties"]["provisioningState"] = "Updating"
     told = copy.deepcopy(vm)
+    told["properties"]["provisioningState"] = "Updating"
+    if disks is None and "tags" not in body:  # nothing changes: as recorded since 2021-07-01
+        return Answer(200, told)
+    vm["properties"]["provisioningState"] = "Updating"
     return accepted(cloud, call, rearranged(cloud, call, vm), 200, told)
 
 

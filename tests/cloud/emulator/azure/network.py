@@ -25,6 +25,7 @@ from tests.cloud.emulator.azure.network_forms import (
     SECURITY,
     SUBNET,
     filled,
+    public_address,
 )
 from tests.cloud.emulator.azure.operations import accepted, start
 from tests.cloud.emulator.azure.subscriptions import check_location
@@ -81,6 +82,8 @@ def _put(cloud: Cloud, call: Call) -> Answer:
     def finish() -> None:
         made["properties"]["provisioningState"] = "Succeeded"
         made["etag"] = _etag()
+        if made["properties"].get("publicIPAllocationMethod") == "Static":
+            public_address(cloud, made["id"])
         for subnet in _subnets(cloud, made) if kind == NETWORK else ():
             subnet["properties"]["provisioningState"] = "Succeeded"
 
@@ -95,10 +98,19 @@ def _put(cloud: Cloud, call: Call) -> Answer:
 
 
 def shown(cloud: Cloud, document: dict[str, Any]) -> dict[str, Any]:
-    """A copy as it is answered: a network with its subnets, which are kept apart."""
+    """A copy as it is answered: a network with its subnets, which are kept apart, a subnet with its
+    users."""
     made = copy.deepcopy(document)
     if made["type"] == NETWORK:
-        made["properties"]["subnets"] = copy.deepcopy(_subnets(cloud, document))
+        made["properties"]["subnets"] = [shown(cloud, one) for one in _subnets(cloud, document)]
+    if made["type"] == SUBNET:
+        users = [
+            {"id": part["id"]}
+            for card in cloud.of(INTERFACE)
+            for part in card["properties"]["ipConfigurations"]
+            if part["properties"]["subnet"]["id"].lower() == made["id"].lower()
+        ]
+        made["properties"] |= {"ipConfigurations": users} if users else {}
     return made
 
 

@@ -36,7 +36,7 @@ def filled(
         case "Microsoft.Network/virtualNetworks/subnets":
             return _subnet(cloud, made, given)
         case "Microsoft.Network/publicIPAddresses":
-            return _public(cloud, made, given, kept)
+            return _public(made, given, kept)
         case "Microsoft.Network/networkSecurityGroups":
             return _security(made, given)
     return _interface(cloud, made, given, kept)
@@ -93,9 +93,7 @@ def _subnet(cloud: Cloud, made: dict[str, Any], given: dict[str, Any]) -> dict[s
     }  # fmt: skip
 
 
-def _public(
-    cloud: Cloud, made: dict[str, Any], given: dict[str, Any], kept: dict[str, Any]
-) -> dict[str, Any]:
+def _public(made: dict[str, Any], given: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     made.setdefault("sku", {}).setdefault("name", "Basic")
     made["sku"].setdefault("tier", "Regional")
     way = given.get("publicIPAllocationMethod", "Dynamic")
@@ -107,8 +105,6 @@ def _public(
     if made.get("zones") and made["location"] not in ZONAL:
         raise Refusal("LocationNotSupportAvailabilityZones", f"No zones in {made['location']}.")
     told = kept.get("ipAddress")
-    if way == "Static" and told is None:
-        told = _next_public(cloud)
     return {
         **({"ipAddress": told} if told else {}),
         "publicIPAddressVersion": given.get("publicIPAddressVersion", "IPv4"),

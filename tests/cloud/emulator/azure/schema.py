@@ -15,6 +15,10 @@ from typing import Any
 from tests.cloud.emulator.azure.call import Refusal
 
 
+_OPEN = {"VirtualMachineSizeTypes"}
+"""The SDK's list ends in 2019; the sizes' own module says which there are."""
+
+
 def check(module: str, model: str, body: Any) -> None:
     """Raise Refusal for a body that `model` of azure.mgmt.`module` does not allow."""
     for code, message in _complaints(_model(module, model), body, ""):
@@ -96,6 +100,8 @@ def _of_model(model: type, value: Any, path: str) -> list[tuple[str, str]]:
 def _one_of(kinds: list[Any], value: Any, path: str) -> list[tuple[str, str]]:
     """Enumerations stand as `str | Enum`: their values count, whatever their case."""
     enums = [one for one in kinds if isinstance(one, type) and issubclass(one, enum.Enum)]
+    if any(one.__name__ in _OPEN for one in enums):
+        return []
     if enums and isinstance(value, str):
         allowed = [member.value for one in enums for member in one]
         if value.lower() in {str(one).lower() for one in allowed}:

@@ -11,8 +11,13 @@ from tests.cloud.emulator.azure.identity import TENANT
 if TYPE_CHECKING:
     from tests.cloud.emulator.azure.cloud import Cloud
 
-LOCATIONS = {"eastus": "East US", "westus3": "West US 3", "westus": "West US"}
-ZONAL = {"eastus", "westus3"}
+LOCATIONS = {
+    "eastus": "East US",
+    "eastus2": "East US 2",
+    "westus3": "West US 3",
+    "westus": "West US",
+}
+ZONAL = {"eastus", "eastus2", "westus3"}
 """Where there are zones 1, 2 and 3."""
 _PROVIDERS = {
     "Microsoft.Compute", "Microsoft.Network", "Microsoft.DevTestLab", "Microsoft.Authorization",

@@ -1,0 +1,133 @@
+"""Exchanges with the real Azure that the SDK's own tests recorded: they are in its source packages.
+
+Downloaded once by pip, as it is configured, into the user's cache directory. Secrets in them were
+replaced by their authors; so was the subscription's id.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PACKAGES = (
+    "azure-mgmt-compute==18.0.0",
+    "azure-mgmt-compute==23.1.0",
+    "azure-mgmt-compute==29.1.0",
+    "azure-mgmt-network==19.3.0",
+)
+"""The last of each form that recorded with an API of its time: 2020, 2021, 2022; 2020."""
+SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
+_ORIGIN = re.compile(r"^https://[^/]+")
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request and its answer. Names of headers are in lower case."""
+
+    method: str
+    url: str
+    """Path and query."""
+    asked: Any
+    status: int
+    headers: dict[str, str]
+    body: Any
+
+    @property
+    def path(self) -> str:
+        return self.url.partition("?")[0]
+
+    @property
+    def api_version(self) -> str:
+        return self.url.rpartition("api-version=")[2].partition("&")[0]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The exchanges of one test, in order."""
+
+    package: str
+    test: str
+    exchanges: tuple[Exchange, ...]
+
+
+def recordings() -> Iterator[Recording]:
+    """Every recording of every package."""
+    for package in PACKAGES:
+        with zipfile.ZipFile(_fetched(package)) as archive:
+            for name in sorted(archive.namelist()):
+                if "/tests/recordings/" in name and not name.endswith("/"):
+                    text = archive.read(name).decode()
+                    yield Recording(package, Path(name).stem, tuple(_exchanges(name, text)))
+
+
+def _fetched(package: str) -> Path:
+    """The source package in the cache."""
+    import platformdirs
+
+    kept = platformdirs.user_cache_path("diskbench-tests") / "azure-recordings"
+    kept.mkdir(parents=True, exist_ok=True)
+    name = package.replace("==", "-") + ".zip"
+    if not (kept / name).exists():
+        with tempfile.TemporaryDirectory(dir=kept) as scratch:
+            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+            options = ["--no-binary", ":all:", "--dest", scratch, package]
+            subprocess.run([*command, *options], check=True, stdin=subprocess.DEVNULL)
+            (Path(scratch) / name).replace(kept / name)
+    return kept / name
+
+
+def _exchanges(name: str, text: str) -> Iterator[Exchange]:
+    if name.endswith(".json"):  # of the test proxy
+        for one in json.loads(text)["Entries"]:
+            yield Exchange(
+                one["RequestMethod"],
+                _ORIGIN.sub("", one["RequestUri"]),
+                one["RequestBody"],
+                one["StatusCode"],
+                {key.lower(): str(value) for key, value in one["ResponseHeaders"].items()},
+                _joined(one["ResponseBody"]),
+            )
+        return
+    import yaml
+
+    for one in yaml.load(text, Loader=yaml.CSafeLoader)["interactions"]:  # of vcrpy
+        asked, given = one["request"], one["response"]
+        body = asked.get("body")
+        yield Exchange(
+            asked["method"],
+            _ORIGIN.sub("", asked["uri"]),
+            _parsed(_text(body)),
+            given["status"]["code"],
+            {key.lower(): value[0] for key, value in given["headers"].items()},
+            _parsed(given["body"]["string"]),
+        )
+
+
+def _text(body: Any) -> str | None:
+    """A request's body: text, bytes, or bytes as Python prints them."""
+    if isinstance(body, str) and body.startswith("b'"):
+        body = ast.literal_eval(body)
+    return body.decode() if isinstance(body, bytes) else body
+
+
+def _joined(body: Any) -> Any:
+    """The proxy keeps an answer that is a list as its lines."""
+    if isinstance(body, list) and body and all(isinstance(line, str) for line in body):
+        return _parsed("".join(body))
+    return body
+
+
+def _parsed(text: str | None) -> Any:
+    try:
+        return json.loads(text) if text else None
+    except ValueError:
+        return text

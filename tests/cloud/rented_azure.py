@@ -1,0 +1,191 @@
+"""What tests do with an emulated Azure, by the plain SDK."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from tests.cloud.emulator.azure import identity, server
+from tests.cloud.emulator.azure.cloud import SUBSCRIPTION, Cloud
+from tests.cloud.emulator.azure.faults import Faults
+from tests.cloud.rented import Keys
+
+REGION = server.REGION
+UBUNTU = {
+    "publisher": "Canonical",
+    "offer": "ubuntu-24_04-lts",
+    "sku": "server",
+    "version": "latest",
+}
+USER = "tester"
+
+
+@dataclass(frozen=True)
+class Azure:
+    """A running emulator."""
+
+    cloud: Cloud
+    endpoint: str
+    clients: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def faults(self) -> Faults:
+        return self.cloud.faults
+
+    @property
+    def env(self) -> dict[str, str]:
+        return server.environment(self.cloud, self.endpoint)
+
+    @property
+    def compute(self) -> Any:
+        from azure.mgmt.compute import ComputeManagementClient
+
+        return self._client("compute", ComputeManagementClient)
+
+    @property
+    def network(self) -> Any:
+        from azure.mgmt.network import NetworkManagementClient
+
+        return self._client("network", NetworkManagementClient)
+
+    @property
+    def resources(self) -> Any:
+        from azure.mgmt.resource.resources import ResourceManagementClient
+
+        return self._client("resources", ResourceManagementClient)
+
+    def left(self) -> list[str]:
+        """Everything rented, and everything of it on this machine."""
+        return server.left(self.cloud)
+
+    def _client(self, name: str, kind: Any) -> Any:
+        from azure.identity import ClientSecretCredential
+
+        if name not in self.clients:
+            trusted = {"connection_verify": str(self.cloud.ca_file)}
+            credential = ClientSecretCredential(
+                identity.TENANT,
+                identity.CLIENT,
+                identity.SECRET,
+                authority=self.endpoint,
+                **trusted,
+            )
+            self.clients[name] = kind(
+                credential,
+                SUBSCRIPTION,
+                base_url=self.endpoint,
+                credential_scopes=[f"{self.endpoint}/.default"],
+                polling_interval=0.02,
+                retry_total=0,
+                **trusted,
+            )
+        return self.clients[name]
+
+
+def group(azure: Azure, name: str = "here") -> str:
+    azure.resources.resource_groups.create_or_update(name, {"location": REGION})
+    return name
+
+
+def interface(azure: Azure, group: str, name: str = "card") -> Any:
+    """An interface with a public address, in a network of its own."""
+    below = {"addressSpace": {"addressPrefixes": ["10.0.0.0/16"]}}
+    below["subnets"] = [{"name": "one", "properties": {"addressPrefix": "10.0.0.0/24"}}]
+    networks = azure.network.virtual_networks
+    made = networks.begin_create_or_update(
+        group, f"{name}-net", {"location": REGION, "properties": below}
+    ).result()
+    address = azure.network.public_ip_addresses.begin_create_or_update(
+        group,
+        f"{name}-address",
+        {
+            "location": REGION,
+            "sku": {"name": "Standard"},
+            "properties": {"publicIPAllocationMethod": "Static"},
+        },
+    ).result()
+    where = {
+        "subnet": {"id": made.properties.subnets[0].id},
+        "publicIPAddress": {"id": address.id, "properties": {"deleteOption": "Delete"}},
+    }
+    card = {"ipConfigurations": [{"name": "first", "properties": where}]}
+    return azure.network.network_interfaces.begin_create_or_update(
+        group, name, {"location": REGION, "properties": card}
+    ).result()
+
+
+def machine_body(
+    card: str, keys: Keys, *, size: str = "Standard_D2s_v3", **more: Any
+) -> dict[str, Any]:
+    """A machine that takes all of its own along when it is deleted; `more` is beside its
+    properties."""
+    key = {"path": f"/home/{USER}/.ssh/authorized_keys", "keyData": keys.user_public}
+    return {
+        "location": REGION,
+        "properties": {
+            "hardwareProfile": {"vmSize": size},
+            "storageProfile": {
+                "imageReference": UBUNTU,
+                "osDisk": {"createOption": "FromImage", "deleteOption": "Delete"},
+            },
+            "osProfile": {
+                "computerName": "guest",
+                "adminUsername": USER,
+                "customData": base64.b64encode(keys.user_data.encode()).decode(),
+                "linuxConfiguration": {
+                    "disablePasswordAuthentication": True,
+                    "ssh": {"publicKeys": [key]},
+                },
+            },
+            "networkProfile": {
+                "networkInterfaces": [{"id": card, "properties": {"deleteOption": "Delete"}}]
+            },
+        },
+        **more,
+    }
+
+
+def launch(azure: Azure, group: str, keys: Keys, name: str = "guest", **more: Any) -> Any:
+    """A running machine."""
+    card = interface(azure, group, f"{name}-card")
+    body = machine_body(card.id, keys, **more)
+    return azure.compute.virtual_machines.begin_create_or_update(group, name, body).result()
+
+
+def disk(azure: Azure, group: str, sku: str = "Standard_LRS", size: int = 4, **more: Any) -> Any:
+    """A disk that is there. `zones` and `name` are beside its properties, all else is in them."""
+    name = more.pop("name", "data")
+    body: dict[str, Any] = {"location": REGION, "sku": {"name": sku}}
+    if zones := more.pop("zones", None):
+        body["zones"] = zones
+    given = {"creationData": {"createOption": "Empty"}, "diskSizeGB": size, **more}
+    body["properties"] = given
+    return azure.compute.disks.begin_create_or_update(group, name, body).result()
+
+
+def attach(azure: Azure, group: str, disks: list[tuple[Any, int, str]], name: str = "guest") -> Any:
+    """Give the machine these disks, with LUN and caching each, and no others."""
+    wanted = [
+        {"lun": lun, "createOption": "Attach", "caching": caching, "managedDisk": {"id": one.id}}
+        for one, lun, caching in disks
+    ]
+    body = {"properties": {"storageProfile": {"dataDisks": wanted}}}
+    return azure.compute.virtual_machines.begin_update(group, name, body).result()
+
+
+@contextmanager
+def refused(code: str, status: int | None = 400) -> Iterator[Any]:
+    """The block ends with Azure's error of that code and HTTP status; None is an operation's."""
+    from azure.core.exceptions import HttpResponseError
+
+    with pytest.raises(HttpResponseError) as caught:
+        yield caught
+    error = caught.value
+    assert error.error is not None, error
+    assert error.error.code == code, error.error
+    if status is not None:
+        assert error.status_code == status

@@ -1,7 +1,8 @@
 """Which machine to measure from: pure.
 
 A machine has a cap for all its disks of one type together. The default is the first type of the
-catalogue's list that takes the disk and whose cap is MARGIN times what the disks promise.
+catalogue's list that takes the disk and whose cap is MARGIN times what the disks promise, or just
+that where none has more.
 """
 
 from __future__ import annotations
@@ -44,36 +45,40 @@ class Needs:
         )
 
 
-def needs(wanted: Wanted, size_gib: int) -> Needs:
-    """MARGIN times the ceiling of all disks together; nothing for disks without limits, and for the
+def needs(wanted: Wanted, size_gib: int, margin: float = 1.0) -> Needs:
+    """`margin` times the ceiling of all disks together; nothing for disks without limits, and for the
     machine's own, which go by no cap."""
     limits = wanted.limits(size_gib) if wanted.kind != "local-ssd" and wanted.type else None
     found: dict[str, float] = {}
     for pool in limits.pools if limits else ():
         for way in ("read", "write") if pool.covers == "both" else (pool.covers,):
             if pool.iops:
-                found[f"{way}_iops"] = MARGIN * wanted.count * pool.iops.ceiling
+                found[f"{way}_iops"] = margin * wanted.count * pool.iops.ceiling
             if pool.bytes_per_s:
                 rate = pool.bytes_per_s.ceiling / MIB
-                found[f"{way}_mib_per_s"] = MARGIN * wanted.count * rate
+                found[f"{way}_mib_per_s"] = margin * wanted.count * rate
     return Needs(**found)
 
 
 def candidates(wanted: Wanted, size_gib: int) -> tuple[str, ...]:
-    """The types that take the disk and do not limit it, in order; then those of which no cap is
-    known."""
-    need = needs(wanted, size_gib)
-    good, unknown = [], []
+    """The types that take the disk and do not limit it, in order: those with room to spare, those
+    without, those of which no cap is known."""
+    spare, need = needs(wanted, size_gib, MARGIN), needs(wanted, size_gib)
+    good: list[str] = []
+    just: list[str] = []
+    unknown: list[str] = []
     for name in machine_book().choices.types:
         vcpus = vcpus_of(name) or 0
         if vcpus < MIN_VCPUS or not _takes(name, vcpus, wanted):
             continue
         cap = cap_of(name, vcpus, wanted)
-        if not _is_capped(wanted) or (cap is not None and need.met_by(cap)):
+        if not _is_capped(wanted) or (cap is not None and spare.met_by(cap)):
             good.append(name)
+        elif cap is not None and need.met_by(cap):
+            just.append(name)
         elif cap is None and vcpus >= UNKNOWN_VCPUS:
             unknown.append(name)
-    return (*good, *unknown)
+    return (*good, *just, *unknown)
 
 
 def cap_of(machine_type: str, vcpus: int, wanted: Wanted) -> Cap | None:

@@ -10,8 +10,8 @@ import ast
 import json
 import re
 import subprocess
-import sys
 import tempfile
+import venv
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -78,7 +78,9 @@ def _fetched(package: str) -> Path:
     name = package.replace("==", "-") + ".zip"
     if not (kept / name).exists():
         with tempfile.TemporaryDirectory(dir=kept) as scratch:
-            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+            # An environment made by uv has no pip.
+            venv.create(f"{scratch}/venv", with_pip=True)
+            command = [f"{scratch}/venv/bin/pip", "download", "--quiet", "--no-deps"]
             options = ["--no-binary", ":all:", "--dest", scratch, package]
             subprocess.run([*command, *options], check=True, stdin=subprocess.DEVNULL)
             (Path(scratch) / name).replace(kept / name)

@@ -2,7 +2,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
-from tests.cloud.conftest import aws, aws_server, gcp, gcp_server
+from tests.cloud.conftest import aws, aws_server, azure, azure_server, gcp, gcp_server
 from tests.rigs.flaky_proxy import FlakyProxy
 from tests.rigs.ssh_fixtures import QUICK, proxy, ssh_config, sshd
 
@@ -11,7 +11,18 @@ from diskbench.hosts.local import LocalHost
 from diskbench.hosts.ssh import SshHost
 from diskbench.ports import Host
 
-__all__ = ["Breakable", "aws", "aws_server", "gcp", "gcp_server", "proxy", "ssh_config", "sshd"]
+__all__ = [
+    "Breakable",
+    "aws",
+    "aws_server",
+    "azure",
+    "azure_server",
+    "gcp",
+    "gcp_server",
+    "proxy",
+    "ssh_config",
+    "sshd",
+]
 
 
 @dataclass(frozen=True)

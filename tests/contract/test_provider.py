@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.contract.azure_cloud import AzureCloud
 from tests.contract.gcp_cloud import GcpCloud
 from tests.contract.rented import (
     AwsCloud,
@@ -23,13 +24,16 @@ from diskbench.ports import Renter
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=["fake", "lab", "aws", "gcp"])
+@pytest.fixture(params=["fake", "lab", "aws", "azure", "gcp"])
 def cloud(request, tmp_path, monkeypatch):
     if request.param == "fake":
         yield FakeCloud(tmp_path, monkeypatch)
         return
     if request.param == "aws":
         yield AwsCloud(request.getfixturevalue("aws"), monkeypatch, tmp_path / "data")
+        return
+    if request.param == "azure":
+        yield AzureCloud(request.getfixturevalue("azure"), monkeypatch, tmp_path / "data")
         return
     if request.param == "gcp":
         yield GcpCloud(request.getfixturevalue("gcp"), monkeypatch, tmp_path / "data")

@@ -118,13 +118,14 @@ def _plug(
 
 def disk_spec(disk: dict[str, Any]) -> DiskSpec:
     """The disk as the catalogue of the lab knows it. One of a better tier than its size's, or that
-    bursts on demand, has figures of its own and no bucket."""
+    bursts on demand, has figures of its own and no bucket. The catalogue takes the cloud's own
+    MB/s, a disk of no catalogue MiB/s."""
     properties, sku = disk["properties"], disk["sku"]["name"].replace("_ZRS", "_LRS")
     size, iops, mbps = (
         properties[key] for key in ("diskSizeGB", "diskIOPSReadWrite", "diskMBpsReadWrite")
     )
     if sku in disk_rules.UNCACHED:
-        return DiskSpec(type=sku, size_gib=size, iops=iops, throughput_mib_per_s=mbps * MB / MIB)
+        return DiskSpec(type=sku, size_gib=size, iops=iops, throughput_mib_per_s=mbps)
     if properties.get("burstingEnabled"):
         iops, mbps = BURSTING
     elif disk_rules.figures(sku, size, {})["diskIOPSReadWrite"] == iops:

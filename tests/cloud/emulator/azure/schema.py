@@ -14,7 +14,6 @@ from typing import Any
 
 from tests.cloud.emulator.azure.call import Refusal
 
-
 _OPEN = {"VirtualMachineSizeTypes"}
 """The SDK's list ends in 2019; the sizes' own module says which there are."""
 

@@ -1,0 +1,65 @@
+"""Azure for the contract: the emulated Resource Manager, and powers over it."""
+
+from __future__ import annotations
+
+from tests.cloud.impatient_azure import QUICK
+from tests.cloud.rented_azure import REGION, Azure
+
+from diskbench.model.rental import AzureSpec, RentSpec
+from diskbench.ports import Renter
+from diskbench.providers.azure.provider import AzureProvider
+
+_CACHED = AzureSpec(cache="readwrite")
+
+
+class AzureCloud:
+    """The emulated Azure: the SDK over HTTPS, the lab as its machines."""
+
+    wrong = (
+        RentSpec(),
+        RentSpec(disk="Premium_LSR", size_gib=20),
+        RentSpec(disk="Premium_LRS"),
+        RentSpec(disk="Premium_LRS", size_gib=40_000),
+        RentSpec(disk="Premium_LRS", size_gib=20, iops=500),
+        RentSpec(disk="Premium_LRS", size_gib=4096, azure=_CACHED),
+        RentSpec(disk="PremiumV2_LRS", size_gib=20, azure=_CACHED),
+        RentSpec(disk="UltraSSD_LRS", size_gib=20, iops=1000, azure=_CACHED),
+        RentSpec(disk="UltraSSD_LRS", size_gib=4, iops=50_000),
+        RentSpec(disk="Premium_LRS", size_gib=20, azure=AzureSpec(cache="writeback")),
+        RentSpec(disk="Premium_LRS", size_gib=1024, azure=AzureSpec(performance_tier="P10")),
+        RentSpec(disk="Standard_LRS", size_gib=20, count=2),
+    )
+
+    def __init__(self, azure: Azure, monkeypatch, home) -> None:
+        self.azure = azure
+        for name, value in azure.env.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("XDG_DATA_HOME", str(home))
+        self.provider: Renter = AzureProvider(timing=QUICK)
+        self.spec = RentSpec(
+            disk="Standard_LRS", size_gib=1, region=REGION, endpoint_url=azure.endpoint
+        )
+
+    def count(self, lease_id: str) -> int:
+        with self.azure.cloud.lock:
+            rows = list(self.azure.cloud.resources.values())
+        marked = [
+            row["id"].lower()
+            for row in rows
+            if (row.get("tags") or {}).get("diskbench-lease") == lease_id
+        ]
+        return sum(
+            any(row["id"].lower() == one or row["id"].lower().startswith(f"{one}/")
+                for one in marked)
+            for row in rows
+        )  # fmt: skip
+
+    def add_leftover(self, lease_id: str) -> None:
+        """A group that somebody made under the lease's name, with a disk in it."""
+        tags = {"diskbench-lease": lease_id}
+        name = f"forgotten-{lease_id}"
+        groups = self.azure.resources.resource_groups
+        groups.create_or_update(name, {"location": REGION, "tags": tags})
+        given = {"creationData": {"createOption": "Empty"}, "diskSizeGB": 1}
+        body = {"location": REGION, "tags": tags, "properties": given}
+        self.azure.compute.disks.begin_create_or_update(name, "data", body).result()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import RentalFailed
 from diskbench.providers.azure import guest as azure_guest
 from diskbench.providers.azure import requests
-from diskbench.providers.azure.inventory import MACHINES, read
+from diskbench.providers.azure.errors import Busy
+from diskbench.providers.azure.inventory import MACHINES, read, state_of
 from diskbench.providers.azure.provision import alive
 from diskbench.providers.azure.requests import name_of
 from diskbench.providers.guest import ask_guest
@@ -83,31 +84,45 @@ def attach(order: Order, made: Made, guest: Guest) -> tuple[tuple[GuestDisk, ...
 
 def _attach_one(order: Order, disk: Item, lun: int) -> list[str]:
     """Attach a disk with the wanted host cache. One that is attached with another is detached
-    first: only so is the cache empty, and the setting known to hold."""
+    first: only so is the cache empty, and the setting known to hold. Returns what was changed."""
     disk_id, name = str(disk["id"]), str(disk["name"])
     caching = order.details.wanted.caching
     assert caching is not None, "a disk that is attached has a host cache, if only None"
-    held = _data_disks(_machine(order))
-    mine = next((one for one in held if _is(one, disk_id)), None)
-    others = [one for one in held if not _is(one, disk_id)]
-    changes: list[str] = []
-    if mine is not None and mine.get("lun") == lun and mine.get("caching") == caching:
-        return changes
-    if mine is not None:
-        _change(order, others, f"detached disk {name}")
-        changes.append(f"{name}: host cache {mine.get('caching')} to {caching}, detached for it")
-    others = [one for one in _data_disks(_machine(order)) if not _is(one, disk_id)]
-    _change(order, [*others, requests.attachment(disk_id, lun, caching)], f"attached disk {name}")
+    changes: dict[str, None] = {}
+
+    def ask() -> list[str] | Still:
+        machine = _machine(order)
+        if state_of(machine) == "Updating":
+            return Still("the machine is being changed")
+        held = _data_disks(machine)
+        mine = next((one for one in held if _is(one, disk_id)), None)
+        others = [one for one in held if not _is(one, disk_id)]
+        if mine is None:
+            wanted = requests.attachment(disk_id, lun, caching)
+            return _change(order, [*others, wanted], "attaching")
+        if mine.get("lun") == lun and (mine.get("caching") or "None") == caching:
+            return list(changes)
+        was = mine.get("caching") or "None"
+        changes[f"{name}: host cache {was} to {caching}, detached and attached for it"] = None
+        return _change(order, others, "detaching")
+
+    found = until(ask, f"disk {name}", order.timing.attach_s, order.timing, order.watch)
     order.watch.note(f"disk {name} is attached as LUN {lun}, host cache {caching}")
-    return changes
+    return found
 
 
-def _change(order: Order, data_disks: list[dict[str, Any]], what: str) -> None:
-    order.edge.finished(
-        what, order.timing.attach_s, f"{MACHINES}/write",
-        "compute", "virtual_machines.begin_update",
-        order.group, name_of(order.lease, "machine"), requests.data_disks(data_disks),
-    )  # fmt: skip
+def _change(order: Order, data_disks: list[dict[str, Any]], what: str) -> Still:
+    """Set the machine's data disks; what came of it is looked at afterwards."""
+    name = name_of(order.lease, "machine")
+    try:
+        order.edge.finished(
+            f"{what} at {name}", order.timing.attach_s, f"{MACHINES}/write",
+            "compute", "virtual_machines.begin_update",
+            order.group, name, requests.data_disks(data_disks), insist=False,
+        )  # fmt: skip
+    except Busy:
+        return Still("the machine is being changed")
+    return Still(what)
 
 
 def _machine(order: Order) -> Item:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import HostUnavailable
 from diskbench.providers.azure.errors import (
+    Busy,
     Throttled,
     no_region,
     no_subscription,
@@ -125,10 +125,12 @@ class Edge:
         service: str,
         method: str,
         *args: object,
+        insist: bool = True,
         **more: object,
     ) -> Item:
         """The end of an operation that goes on after its answer. Raises our errors, RentalFailed
-        when it takes longer than `limit_s`, Interrupted when `watch` is stopping."""
+        when it takes longer than `limit_s`, Interrupted when `watch` is stopping. Without `insist`
+        Busy is raised at once, so that whoever asks can look at what is under way."""
         from diskbench.providers.azure.polling import WatchedPolling
 
         def look(ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is asked
@@ -138,16 +140,14 @@ class Edge:
             polling = WatchedPolling(what, limit_s, self.timing, self.watch, look)
             return self._method(service, method)(*args, polling=polling, **more).result()
 
-        kind = what.rpartition(" ")[0] or what
-        with self.watch.span(kind) if self.watch is not None else nullcontext():
-            answer: Item = _json(self._repeated(action, run))
+        answer: Item = _json(self._repeated(action, run, insist=insist))
         return answer
 
     def _method(self, service: str, method: str) -> Any:  # noqa: ANN401
         group, _, name = method.partition(".")
         return getattr(getattr(self.azure.client(service), group), name)
 
-    def _repeated(self, action: str, ask: Callable[[], Any]) -> Any:  # noqa: ANN401
+    def _repeated(self, action: str, ask: Callable[[], Any], *, insist: bool = True) -> Any:  # noqa: ANN401
         import tenacity
 
         timing = self.timing
@@ -162,7 +162,11 @@ class Edge:
                 raise translate(error, action) from error
 
         return tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(Throttled),
+            retry=tenacity.retry_if_exception(
+                lambda error: (
+                    isinstance(error, Throttled) and (insist or not isinstance(error, Busy))
+                )
+            ),
             wait=tenacity.wait_random_exponential(
                 multiplier=timing.first_retry_s, max=timing.max_retry_s
             ),

@@ -40,9 +40,9 @@ _THROTTLED = frozenset(
 )  # fmt: skip
 _BUSY = frozenset(
     {
-        "AnotherOperationInProgress", "RetryableError", "ReferencedResourceNotProvisioned",
-        "ConflictingUserInput", "OperationPreempted", "AttachDiskWhileBeingDetached",
-        "NicInUse", "PreemptedByAnotherOperation",
+        "AnotherOperationInProgress", "AttachDiskWhileBeingDetached", "Conflict",
+        "ConflictingUserInput", "NicInUse", "OperationPreempted", "PreemptedByAnotherOperation",
+        "ReferencedResourceNotProvisioned", "RetryableError",
     }
 )  # fmt: skip
 _LOGIN = frozenset(
@@ -68,6 +68,10 @@ _NAMESPACE = re.compile(r"namespace '?(?P<name>Microsoft\.[A-Za-z]+)'?")
 
 class Throttled(RentalFailed):
     """Azure asked to come again later, or did not answer; the edge repeats the call."""
+
+
+class Busy(Throttled):
+    """Another change of the same thing is under way, as a rule ours whose answer was lost."""
 
 
 def error_code(error: BaseException | None) -> str:
@@ -122,7 +126,7 @@ def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchE
             advice="run less at a time in this subscription and region, then diskbench resume",
         )
     if code in _BUSY:
-        return Throttled(f"Azure is busy at {action}: {told}", advice="diskbench resume")
+        return Busy(f"Azure is busy at {action}: {told}", advice="diskbench resume")
     if code in _LOGIN or status == 401:
         return _not_logged_in(told)
     if code in _UNREGISTERED:

@@ -55,6 +55,8 @@ def look_up(
     region = region_of(spec)
     here = Lookup(azure, azure.edge(timing), spec, wanted, region)
     sold = _sold(here)
+    if spec.zone is not None and spec.zone not in sold.all_zones():
+        raise UnknownName(f"zone of {region}", spec.zone, sold.all_zones())
     machine = sold.machine(spec.instance_type) if spec.instance_type else _cheapest(here, sold)
     check_support(machine, wanted, tuple(sold.disks))
     image = find_image(here.edge, region, spec.image, machine.arch)

@@ -14,12 +14,12 @@ from diskbench.providers.azure.inventory import (
     MACHINES,
     STOPPED,
     power_of,
-    read,
     read_disk,
     read_machine,
     state_of,
     why,
 )
+from diskbench.providers.azure.put import Thing, put
 from diskbench.providers.azure.requests import Launch, NewDisk, disk_kind, group_name, name_of
 from diskbench.providers.cloud_init import GuestSpec, user_data
 from diskbench.providers.waits import Still, until
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from diskbench.providers.azure.resolved import Resolved
     from diskbench.providers.azure.timing import AzureTiming
     from diskbench.providers.keys import LeaseKeys
-
-_NETWORK = "Microsoft.Network"
 
 
 @dataclass(frozen=True)
@@ -78,12 +76,11 @@ def provision(order: Order) -> Made:
     Raises NoCapacity when no zone has any, RentalFailed with Azure's reason for what failed.
     """
     _group(order)
-    interface = _interface(order)
     refused: list[str] = []
     for zone in _zones_from(order):
         where = f"zone {zone}" if zone else order.details.region
         try:
-            return _in_zone(order, interface, zone)
+            return _in_zone(order, zone)
         except NoCapacity as error:
             refused.append(f"{where}: {error.message}")
             order.watch.note(f"no capacity in {where}")
@@ -105,11 +102,8 @@ def _group(order: Order) -> None:
 def _interface(order: Order) -> str:
     """The id of the machine's interface, in a network of the lease's own or in a subnet typed."""
     details, claim, region = order.details, order.claim, order.details.region
-    name = name_of(order.lease, "interface")
-    found = read(
-        order.edge, f"{_NETWORK}/networkInterfaces/read", "network", "network_interfaces.get",
-        order.group, name,
-    )  # fmt: skip
+    thing = _of_network(order, "network_interfaces", "networkInterfaces", "interface")
+    found = thing.read(order.edge)
     if found is not None and state_of(found) == "Succeeded":
         return str(found["id"])
     group = order.spec.security_group or _security_group(order)
@@ -126,7 +120,7 @@ def _interface(order: Order) -> str:
         )  # fmt: skip
         address = str(made["id"])
     request = requests.interface(claim, region, subnet=subnet, group=group, address=address)
-    made = _put_network(order, "network_interfaces", "networkInterfaces", "interface", request)
+    made = put(order.edge, thing, lambda: request, order.timing.network_s)
     return str(made["id"])
 
 
@@ -140,11 +134,13 @@ def _security_group(order: Order) -> str:
 
 
 def _put_network(order: Order, group: str, kind: str, role: str, request: requests.Request) -> Item:
+    thing = _of_network(order, group, kind, role)
+    return put(order.edge, thing, lambda: request, order.timing.network_s)
+
+
+def _of_network(order: Order, methods: str, kind: str, role: str) -> Thing:
     name = name_of(order.lease, role)
-    return order.edge.finished(
-        f"{role} {name}", order.timing.network_s, f"{_NETWORK}/{kind}/write",
-        "network", f"{group}.begin_create_or_update", order.group, name, request,
-    )  # fmt: skip
+    return Thing(role, f"Microsoft.Network/{kind}", "network", methods, order.group, name)
 
 
 def _zones_from(order: Order) -> tuple[str | None, ...]:
@@ -155,10 +151,11 @@ def _zones_from(order: Order) -> tuple[str | None, ...]:
     return zones[zones.index(held) :] if held in zones else zones
 
 
-def _in_zone(order: Order, interface: str, zone: str | None) -> Made:
+def _in_zone(order: Order, zone: str | None) -> Made:
     """Machine and disks in one zone. Raises NoCapacity."""
     wanted = order.details.wanted
-    _machine(order, interface, zone)
+    # An interface goes with its machine: the next zone needs another.
+    _machine(order, _interface(order), zone)
     count = wanted.count if wanted.kind == "disk" else 0
     disks = tuple(_disk(order, index, zone) for index in range(count))
     return Made(running(order), disks, zone)
@@ -166,16 +163,15 @@ def _in_zone(order: Order, interface: str, zone: str | None) -> Made:
 
 def _machine(order: Order, interface: str, zone: str | None) -> None:
     """Make the machine, or see to the one that is being made already."""
-    there = read_machine(order.edge, order.lease)
-    if there is not None and state_of(there) != "Failed":
-        return
-    request = requests.virtual_machine(order.claim, _launch(order, interface, zone))
     name = name_of(order.lease, "machine")
-    order.watch.note(f"machine {name} is being made: {order.details.machine.size}{_in(zone)}")
-    order.edge.finished(
-        f"machine {name}", order.timing.machine_s, f"{MACHINES}/write",
-        "compute", "virtual_machines.begin_create_or_update", order.group, name, request,
-    )  # fmt: skip
+
+    def request() -> requests.Request:
+        size = order.details.machine.size
+        order.watch.note(f"machine {name} is being made: {size}{_in(zone)}")
+        return requests.virtual_machine(order.claim, _launch(order, interface, zone))
+
+    thing = Thing("machine", MACHINES, "compute", "virtual_machines", order.group, name)
+    put(order.edge, thing, request, order.timing.machine_s)
 
 
 def _launch(order: Order, interface: str, zone: str | None) -> Launch:
@@ -211,9 +207,6 @@ def _launch(order: Order, interface: str, zone: str | None) -> Launch:
 def _disk(order: Order, index: int, zone: str | None) -> Item:
     """The disk number `index`, made or found."""
     name = name_of(order.lease, disk_kind(index))
-    there = read_disk(order.edge, order.lease, name)
-    if there is not None and state_of(there) == "Succeeded":
-        return there
     wanted, details = order.details.wanted, order.details
     new = NewDisk(
         region=details.region,
@@ -223,11 +216,9 @@ def _disk(order: Order, index: int, zone: str | None) -> Item:
         bursting=wanted.bursting,
         lab=order.lab,
     )
-    made = order.edge.finished(
-        f"disk {name}", order.timing.disk_s, f"{DISKS}/write",
-        "compute", "disks.begin_create_or_update", order.group, name,
-        requests.disk(order.claim, new),
-    )  # fmt: skip
+    thing = Thing("disk", DISKS, "compute", "disks", order.group, name)
+    request = requests.disk(order.claim, new)
+    made = put(order.edge, thing, lambda: request, order.timing.disk_s)
     order.watch.note(f"disk {name} is there: {wanted.type}, {details.size_gib} GiB")
     return made
 

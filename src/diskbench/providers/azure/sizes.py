@@ -44,6 +44,10 @@ class Offer:
             raise UnknownName(f"machine size of {self.region}", name, self.machines)
         return machine(self.machines[name])
 
+    def all_zones(self) -> tuple[str, ...]:
+        """Every zone in which anything is sold, in order."""
+        return tuple(sorted({zone for sku in self.machines.values() for zone in _zones(sku)}))
+
     def zones(self, size: str, disk_type: str | None) -> tuple[str, ...]:
         """The zones that have both, in order; none where the region has none, or tells none."""
         found = set(_zones(self.machines[size]))

@@ -1,0 +1,59 @@
+"""Making one thing by its name: found, waited for while it is under way, else made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.providers.azure.errors import Busy
+from diskbench.providers.azure.inventory import read, state_of
+from diskbench.providers.waits import Still, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.providers.azure.edge import Edge, Item
+    from diskbench.providers.azure.requests import Request
+
+_UNDER_WAY = frozenset({"Creating", "Updating", "Deleting"})
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Where a resource stands: `role` for people, `right` is its type, `methods` the SDK's name for
+    what can be done with it."""
+
+    role: str
+    right: str
+    service: str
+    methods: str
+    group: str
+    name: str
+
+    def read(self, edge: Edge) -> Item | None:
+        """The thing as Azure describes it; None where it is not there."""
+        return read(
+            edge, f"{self.right}/read", self.service, f"{self.methods}.get", self.group, self.name
+        )
+
+
+def put(edge: Edge, thing: Thing, request: Callable[[], Request], limit_s: float) -> Item:
+    """The thing as it is there, or made by `request`. Raises our errors, RentalFailed when it takes
+    longer than `limit_s`."""
+
+    def ask() -> Item | Still:
+        there = thing.read(edge)
+        if there is not None and state_of(there) in _UNDER_WAY:
+            return Still(state_of(there))
+        if there is not None and state_of(there) != "Failed":
+            return there
+        try:
+            return edge.finished(
+                f"{thing.role} {thing.name}", limit_s, f"{thing.right}/write",
+                thing.service, f"{thing.methods}.begin_create_or_update",
+                thing.group, thing.name, request(), insist=False,
+            )  # fmt: skip
+        except Busy:
+            return Still("under way already")
+
+    return until(ask, f"{thing.role} {thing.name}", limit_s, edge.timing, edge.watch)

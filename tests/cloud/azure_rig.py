@@ -1,0 +1,98 @@
+"""What the tests of renting on Azure do it with: the emulator, and a provider that waits little."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.cloud.emulator.azure import server
+from tests.cloud.emulator.azure.cloud import Cloud
+from tests.cloud.emulator.azure.faults import Faults
+from tests.contract.rented import Onlooker, claim
+
+from diskbench.model.disk import Acquired
+from diskbench.model.rental import AzureSpec, Claim, Rental, RentSpec, Scope
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.providers.azure.provider import AzureProvider
+from diskbench.providers.azure.timing import AzureTiming
+
+QUICK = AzureTiming(
+    first_poll_s=0.02, max_poll_s=0.3, network_s=20, machine_s=30, disk_s=20, attach_s=20,
+    appear_s=20, ssh_s=20, ready_s=20, delete_s=30, retry_s=20, look_s=20, first_retry_s=0.02,
+    max_retry_s=0.2, nap_s=0.02,
+)  # fmt: skip
+PREMIUM = RentSpec(disk="Premium_LRS", size_gib=4, region=server.REGION)
+SOON_S = 3600.0
+
+
+@contextmanager
+def served() -> Iterator[tuple[Cloud, str]]:
+    """An emulator on a disk of this machine, and where it is."""
+    state = Path(tempfile.mkdtemp(prefix="diskbench-test-azure-", dir="/var/tmp"))
+    cloud = Cloud(state)
+    try:
+        with server.running(cloud) as endpoint:
+            yield cloud, endpoint
+    finally:
+        shutil.rmtree(state)
+
+
+class Rig:
+    """One emulated Azure, and all that a test needs to rent there."""
+
+    def __init__(self, cloud: Cloud, endpoint: str) -> None:
+        self.cloud, self.endpoint = cloud, endpoint
+        self.provider = AzureProvider(QUICK, ask_caller=lambda: "203.0.113.7/32")
+        self.watch = Onlooker()
+
+    @property
+    def faults(self) -> Faults:
+        return self.cloud.faults
+
+    def impatient(self, *limits: str) -> None:
+        """Give some waits up after a moment."""
+        timing = dataclasses.replace(self.provider.timing, **dict.fromkeys(limits, 1.0))
+        self.provider = AzureProvider(timing, self.provider.ask_caller)
+
+    def cell(self, spec: RentSpec = PREMIUM, **more: Any) -> Cell:
+        azure = AzureSpec(
+            **{name: more.pop(name) for name in AzureSpec.model_fields if name in more}
+        )
+        rent = spec.model_copy(update={"endpoint_url": self.endpoint, "azure": azure, **more})
+        target = TargetSpec(kind="device", path="")
+        return Cell(provider="azure", target=target, rent=rent, profile="quick")
+
+    def resolve(self, spec: RentSpec = PREMIUM, **more: Any) -> Rental:
+        return self.provider.resolve(self.cell(spec, **more))
+
+    def acquire(self, lease: str = "one", spec: RentSpec = PREMIUM, **more: Any) -> Acquired:
+        rental = self.resolve(spec, **more)
+        return self.provider.acquire(self.claim(lease), rental, self.watch)
+
+    def claim(self, lease: str = "one", lasts_s: float = SOON_S) -> Claim:
+        return claim(lease, expires_at=float(int(time.time() + lasts_s)))
+
+    def scope(self) -> Scope:
+        return self.resolve().scope
+
+    def release(self, lease: str = "one") -> None:
+        self.provider.release(lease, self.scope())
+
+    def resource(self, kind: str) -> dict[str, Any]:
+        """The only resource of a kind (`disks`)."""
+        (found,) = self.resources(kind)
+        return found
+
+    def resources(self, kind: str) -> list[dict[str, Any]]:
+        with self.cloud.lock:
+            rows = list(self.cloud.resources.values())
+        return [row for row in rows if row["type"].partition("/")[2] == kind]
+
+    def left(self) -> list[str]:
+        return server.left(self.cloud)

@@ -22,6 +22,8 @@ MARGIN = 1.05
 Google's is for disks of that type alone, unlike a whole bandwidth elsewhere; our choice."""
 MIN_VCPUS = 2
 """One for fio and one for all else; our choice."""
+MAX_PD_GIB = 65_536
+"""What the catalogue's formulas go to, for one disk; more disks than that have its limits."""
 UNKNOWN_VCPUS = 8
 """The least where no cap is published; our choice."""
 
@@ -46,18 +48,29 @@ class Needs:
 
 
 def needs(wanted: Wanted, size_gib: int, margin: float = 1.0) -> Needs:
-    """`margin` times the ceiling of all disks together; nothing for disks without limits, and for the
-    machine's own, which go by no cap."""
-    limits = wanted.limits(size_gib) if wanted.kind != "local-ssd" and wanted.type else None
+    """`margin` times the ceiling of all disks together; nothing for disks without limits, and for
+    the machine's own, which go by no cap."""
+    if wanted.kind == "local-ssd" or not wanted.type:
+        return Needs()
+    # Persistent disks of one type are one to Google: what comes without size comes once.
+    shared = shares_limit(wanted)
+    size = min(size_gib * wanted.count, MAX_PD_GIB) if shared else size_gib
+    limits, count = wanted.limits(size), 1 if shared else wanted.count
     found: dict[str, float] = {}
     for pool in limits.pools if limits else ():
         for way in ("read", "write") if pool.covers == "both" else (pool.covers,):
             if pool.iops:
-                found[f"{way}_iops"] = margin * wanted.count * pool.iops.ceiling
+                found[f"{way}_iops"] = margin * count * pool.iops.ceiling
             if pool.bytes_per_s:
                 rate = pool.bytes_per_s.ceiling / MIB
-                found[f"{way}_mib_per_s"] = margin * wanted.count * rate
+                found[f"{way}_mib_per_s"] = margin * count * rate
     return Needs(**found)
+
+
+def shares_limit(wanted: Wanted) -> bool:
+    """Whether several of these disks on one machine have one limit, by their size together (Google
+    Cloud, "About Persistent Disk performance")."""
+    return wanted.count > 1 and wanted.type.startswith("pd-") and wanted.iops is None
 
 
 def candidates(wanted: Wanted, size_gib: int) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.gce_machines import machine_book
@@ -42,9 +43,12 @@ def typed_machine(
     if here:
         return machine(everywhere[here[0]]), here
     if not everywhere:
+        known = machine_book().choices.types
+        near = difflib.get_close_matches(name, known, n=3)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise UnknownName(
-            "machine type", name, machine_book().choices.types,
-            advice="gcloud compute machine-types list shows those of a zone",
+            "machine type", name, known,
+            advice=f"{hint}gcloud compute machine-types list shows those of a zone",
         )  # fmt: skip
     raise InvalidValue(
         f"{name} is not offered in {where}",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from diskbench.catalog.gce_machines import machine_book
 from diskbench.catalog.promise import promise
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.gcp.choice import too_small
+from diskbench.providers.gcp.choice import shares_limit, too_small
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,6 +73,11 @@ def _warnings(spec: RentSpec, details: Resolved) -> Iterator[str]:
         yield f"{machine.type} shares its cores: fio may wait for them, and not for the disk"
     if wanted.kind == "disk" and wanted.type == details.boot_type and wanted.type.startswith("pd-"):
         yield f"the root disk is {wanted.type}, too, and its size adds to the limit of both"
+    if shares_limit(wanted):
+        yield (
+            f"{wanted.count} × {wanted.type} on one machine promise what one of "
+            f"{wanted.count * details.size_gib:,} GiB does, not {wanted.count} times as much"
+        )
     if spec.spot:
         yield "a spot machine may be taken away at any time"
     if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):

@@ -1,0 +1,196 @@
+"""What is looked up before anything is rented, against the emulated Compute Engine."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cloud.impatient_gcp import QUICK
+from tests.cloud.rented_gcp import PROJECT, Gcp
+
+from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, UnknownName, UserError
+from diskbench.model.rental import Rental, RentSpec
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.providers.gcp.machine_type import check_support
+from diskbench.providers.gcp.provider import GCPProvider
+from diskbench.providers.gcp.resolved import Machine, Resolved
+from diskbench.providers.gcp.wanted import Wanted
+
+ALL = ("us-central1-a", "us-central1-b", "us-central1-c", "us-central1-f")
+
+
+@pytest.fixture
+def look(gcp: Gcp, monkeypatch):
+    """Resolve what is typed."""
+    for name, value in gcp.env.items():
+        monkeypatch.setenv(name, value)
+    for name in ("CLOUDSDK_COMPUTE_REGION", "CLOUDSDK_COMPUTE_ZONE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def resolve(disk: str = "pd-ssd", size_gib: int | None = 20, **more: object) -> Rental:
+        told = {"disk": disk, "size_gib": size_gib, "endpoint_url": gcp.endpoint, **more}
+        spec = RentSpec.model_validate(told)
+        target = TargetSpec(kind="device", path="")
+        cell = Cell(provider="gcp", target=target, rent=spec, profile="quick")
+        return GCPProvider(QUICK).resolve(cell)
+
+    return resolve
+
+
+def details(rental: Rental) -> Resolved:
+    return Resolved.model_validate(rental.details)
+
+
+def test_everything_is_known_before_anything_is_rented(look, gcp: Gcp) -> None:
+    rental = look()
+    found = details(rental)
+    assert rental.scope.account == found.project == PROJECT
+    assert rental.zones == ALL
+    assert rental.instance_type == "n2-standard-8"
+    assert (rental.cores, rental.memory_bytes) == (8, 32 * 2**30)
+    assert found.image.name == "ubuntu-2404-noble-amd64-v20261101"
+    assert found.image.user == "ubuntu"
+    assert (found.boot_type, found.image.root_gib) == ("pd-balanced", 10)
+    assert found.ssh_cidr == "127.0.0.0/8"
+    assert found.emulated
+    assert "6,600 IOPS" in rental.promise
+    assert "n2-standard-8 in us-central1-a (else us-central1-b" in rental.offer
+    assert rental.warnings == ()
+    assert rental.hourly_usd is None
+    assert {one.method.rpartition(".")[2] for one in gcp.faults.asked} <= {
+        "get", "list", "aggregatedList", "getFromFamily",
+    }  # fmt: skip
+
+
+def test_only_zones_that_have_machine_and_disk_are_tried(look) -> None:
+    assert look("hyperdisk-balanced").zones == ALL[:3]
+
+
+@pytest.mark.parametrize(
+    ("typed", "region"),
+    [
+        ({"region": "europe-west1"}, "europe-west1"),
+        ({"zone": "us-east1-c"}, "us-east1"),
+        ({}, "us-central1"),
+    ],
+)
+def test_the_region_is_the_typed_one_or_that_of_the_zone(look, typed, region: str) -> None:
+    assert details(look(**typed)).region == region
+
+
+def test_the_region_may_be_gclouds(look, monkeypatch) -> None:
+    monkeypatch.setenv("CLOUDSDK_COMPUTE_ZONE", "us-east1-b")
+    assert details(look()).region == "us-east1"
+    monkeypatch.setenv("CLOUDSDK_COMPUTE_REGION", "europe-west1")
+    assert details(look()).region == "europe-west1"
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind", "says"),
+    [
+        ({"region": "us-central9"}, UnknownName, "us-central1"),
+        ({"zone": "us-central1-z"}, UnknownName, "us-central1-a"),
+        ({"instance_type": "n2-standard-9"}, UnknownName, "n2-standard-8"),
+        ({"instance_type": "t2a-standard-4", "image": "projects/ubuntu-os-cloud/global/images/"
+          "ubuntu-2404-noble-amd64-v20261101"}, InvalidValue, "arm64"),
+        ({"image": "ubuntu-26.04"}, InvalidValue, "no image"),
+        ({"image": "projects/ubuntu-os-cloud/global/images/none"}, InvalidValue, "none"),
+        ({"subnet": "mine"}, InvalidValue, "no subnet mine"),
+        ({"subnet": "regions/us-east1/subnetworks/default"}, InvalidValue, "not in us-central1"),
+        (
+            {"disk": "hyperdisk-balanced", "zone": "us-central1-f"},
+            InvalidValue, "offers none of n4-standard-2",
+        ),
+        ({"disk": "root", "size_gib": 5}, InvalidValue, "needs 10 GiB"),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_told_with_what_is(
+    look, typed: dict[str, object], kind: type[UserError], says: str
+) -> None:
+    with pytest.raises(kind) as refused:
+        look(**typed)
+    assert says in f"{refused.value.message} {refused.value.advice}"
+
+
+def test_a_machine_of_another_architecture_gets_an_image_of_its_own(look) -> None:
+    found = details(look(instance_type="t2a-standard-4"))
+    assert (found.image.arch, found.image.name) == ("arm64", "ubuntu-2404-noble-arm64-v20261101")
+
+
+def test_an_image_may_be_named_or_be_the_newest_of_a_family(look) -> None:
+    base = "projects/ubuntu-os-cloud/global/images"
+    named = details(look(image=f"{base}/ubuntu-2404-noble-amd64-v20261001"))
+    assert named.image.name == "ubuntu-2404-noble-amd64-v20261001"
+    newest = details(look(image=f"{base}/family/ubuntu-2204-lts"))
+    assert newest.image.name == "ubuntu-2204-jammy-v20261101"
+
+
+def test_a_root_disk_is_as_large_as_its_image_and_of_what_the_machine_starts_from(look) -> None:
+    rental = look("root", None)
+    assert rental.disk is not None
+    assert (rental.disk.type, rental.disk.size_gib) == ("pd-balanced", 10)
+
+
+def test_local_ssds_come_with_the_machine(look) -> None:
+    rental = look("local-ssd", None)
+    assert rental.disk is not None
+    assert (rental.disk.type, rental.disk.size_gib) == ("local-ssd", 375)
+    bundled = details(look("local-ssd", None, instance_type="c3-standard-4-lssd"))
+    assert bundled.machine.bundled_ssds == 1
+    with pytest.raises(InvalidValue, match="comes with 1"):
+        look("local-ssd", None, count=2, stripe=True, instance_type="c3-standard-4-lssd")
+
+
+def test_a_machine_holds_so_many_disks_and_no_more() -> None:
+    small = Machine(type="e2-medium", arch="x86_64", vcpus=2, memory_bytes=2**32, max_disks=16)
+    check_support(small, Wanted(kind="disk", type="pd-ssd", size_gib=20, count=15))
+    with pytest.raises(InvalidValue, match="holds 15 disks beside its root disk"):
+        check_support(small, Wanted(kind="disk", type="pd-ssd", size_gib=20, count=16))
+
+
+def test_a_subnet_and_a_tag_of_the_users_are_used(look) -> None:
+    found = details(look(subnet="default", security_group="mine"))
+    assert found.network.subnetwork == f"projects/{PROJECT}/regions/us-central1/subnetworks/default"
+    assert (found.tag, found.ssh_cidr) == ("mine", None)
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ({"instance_type": "n2-standard-2"}, "would measure itself"),
+        ({"instance_type": "e2-medium"}, "shares its cores"),
+        ({"spot": True}, "taken away"),
+        ({"ssh_cidr": "0.0.0.0/0"}, "open to everybody"),
+        ({"disk": "pd-ssd", "count": 3, "stripe": True}, "promise what one of 60 GiB does"),
+        (
+            {"disk": "hyperdisk-throughput", "size_gib": 2048, "instance_type": "n2-standard-8"},
+            "may refuse it",
+        ),
+    ],
+)
+def test_what_a_person_should_know_is_told(look, typed: dict[str, object], says: str) -> None:
+    assert any(says in warning for warning in look(**typed).warnings)
+
+
+def test_credentials_that_are_not_accepted_are_told(look, gcp: Gcp) -> None:
+    gcp.faults.expire_credentials()
+    with pytest.raises(AccessDenied) as refused:
+        look()
+    assert "gcloud auth application-default login" in refused.value.advice
+
+
+def test_a_google_that_is_away_is_the_users_environment(look, gcp: Gcp, monkeypatch) -> None:
+    gcp.faults.unavailable("projects.get", times=float("inf"))
+    monkeypatch.setattr("diskbench.providers.gcp.timing.GceTiming.looking", lambda t: _brief(t))
+    with pytest.raises(HostUnavailable, match="Service is currently unavailable"):
+        look()
+
+
+def _brief(timing):
+    from dataclasses import replace
+
+    return replace(timing, retry_s=0.2)
+
+
+def test_calls_that_are_throttled_are_repeated(look, gcp: Gcp) -> None:
+    gcp.faults.throttle("projects.get", times=2)
+    assert look().zones == ALL
+    assert len(gcp.faults.calls("projects.get")) == 3

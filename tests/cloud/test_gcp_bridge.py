@@ -242,6 +242,16 @@ def test_a_machine_is_deleted_while_it_is_being_made(gcp: Gcp) -> None:
     assert gcp.left() == []
 
 
+def test_a_machine_that_is_being_deleted_is_not_deleted_again(gcp: Gcp) -> None:
+    launch(gcp)
+    operation = delete(gcp)
+    with refused(400, "resourceNotReady"):
+        delete(gcp)
+    well(gcp, operation)
+    with refused(404, "notFound"):
+        delete(gcp)
+
+
 def test_how_a_machine_behaves_is_asked_for_in_its_metadata(gcp: Gcp) -> None:
     launch(gcp, **with_metadata(**{"diskbench-lab": "time_scale=60.0 noise=0.05 seed=7"}))
     (machine,) = gcp.cloud.machines.values()

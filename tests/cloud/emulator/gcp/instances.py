@@ -112,6 +112,9 @@ def stop(cloud: Cloud, call: Call) -> dict[str, Any]:
 def end(cloud: Cloud, call: Call, path: str, *, remove: bool) -> dict[str, Any]:
     """Begin to take the machine away; its instance says so at once."""
     row = cloud.resources[path]
+    ending = ("delete", call.method.rpartition(".")[2])
+    if any(one.row["operationType"] in ending for one in cloud.operations.under_way(path)):
+        raise Refusal(400, "resourceNotReady", f"The resource '{path}' is not ready")
     failure = cloud.faults.failure(call)
     if failure is not None:
         return start(cloud, call, path, Work(failure=failure))
@@ -177,7 +180,7 @@ def _machine(cloud: Cloud, path: str, row: dict[str, Any], launch: Launch) -> Ma
         authorized_keys="\n".join(first.authorized_keys),
         time_scale=cloud.time_scale,
         # By this machine's clock, in case that nobody asks the cloud any more.
-        expires_at=min(expires_at, ends_at - cloud.later_s) if ends_at else expires_at,
+        expires_at=min(expires_at, ends_at - cloud.later_s + 1) if ends_at else expires_at,
     )
     guest = behaving(guest, {TAG: given[TAG]} if TAG in given else {})
     queue = ThreadPoolExecutor(1, thread_name_prefix=guest.name)

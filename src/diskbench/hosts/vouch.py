@@ -34,6 +34,14 @@ curl=$(command -v curl) || exit 0
 """
 """The header keeps requests out that a guest was tricked into (Compute Engine, "VM metadata")."""
 
+_AZURE = """
+curl=$(command -v curl) || exit 0
+"$curl" -sf -m 3 --noproxy '*' -H 'Metadata: true' \\
+    'http://169.254.169.254/metadata/instance/compute/vmId?api-version=2021-02-01&format=text'
+"""
+"""The header is required, and proxies are refused (Azure Instance Metadata Service, "Security and
+authentication")."""
+
 
 def vouched(host: Host, cloud: CloudFacts, provider: str, instance_id: str | None) -> bool:
     """Whether the guest proves to be the machine `instance_id` of the cloud `provider`.
@@ -45,6 +53,8 @@ def vouched(host: Host, cloud: CloudFacts, provider: str, instance_id: str | Non
         return False
     if provider == "gcp":
         return host.run(_GCP, timeout_s=_ASK_S).text.strip() == instance_id
+    if provider == "azure":
+        return host.run(_AZURE, timeout_s=_ASK_S).text.strip().lower() == instance_id.lower()
     if provider != "aws":
         return False
     answer = host.run(_AWS, timeout_s=_ASK_S)

@@ -22,6 +22,9 @@ METADATA_SERVICE = textwrap.dedent("""
             asked = self.headers.get("X-aws-ec2-metadata-token-ttl-seconds")
             self.answer(200 if self.path == "/latest/api/token" and asked else 400, TOKEN)
         def do_GET(self):
+            if self.path.startswith("/metadata/instance/compute/vmId?api-version="):
+                known = self.headers.get("Metadata") == "true"
+                return self.answer(200 if known else 400, sys.argv[1])
             if self.headers.get("X-aws-ec2-metadata-token") != TOKEN:
                 return self.answer(401, "")
             self.answer(200, json.dumps({"instanceId": sys.argv[1], "region": "us-east-1"}))
@@ -99,3 +102,11 @@ def test_an_answer_that_is_no_identity_document_proves_nothing(answer):
             return Completed(0, answer, b"")
 
     assert not vouched(Odd(), EC2, "aws", "i-0abc")
+
+
+@pytest.mark.parametrize(
+    ("told", "believed"), [("0a1b-2c3d", True), ("0A1B-2C3D", True), ("x", False)]
+)
+def test_an_azure_guest_is_believed_by_the_id_of_its_machine(tmp_path, told, believed):
+    azure = CloudFacts(vendor="azure", product="Virtual Machine")
+    assert vouched(Guest(tmp_path, told), azure, "azure", "0a1b-2c3d") is believed

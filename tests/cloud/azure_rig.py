@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from tests.cloud.emulator.azure import server
-from tests.cloud.emulator.azure.cloud import Cloud
 from tests.cloud.emulator.azure.faults import Faults
+from tests.cloud.rented_azure import Azure
 from tests.contract.rented import Onlooker, claim
 
 from diskbench.model.disk import Acquired
@@ -31,23 +26,11 @@ PREMIUM = RentSpec(disk="Premium_LRS", size_gib=4, region=server.REGION)
 SOON_S = 3600.0
 
 
-@contextmanager
-def served() -> Iterator[tuple[Cloud, str]]:
-    """An emulator on a disk of this machine, and where it is."""
-    state = Path(tempfile.mkdtemp(prefix="diskbench-test-azure-", dir="/var/tmp"))
-    cloud = Cloud(state)
-    try:
-        with server.running(cloud) as endpoint:
-            yield cloud, endpoint
-    finally:
-        shutil.rmtree(state)
-
-
 class Rig:
     """One emulated Azure, and all that a test needs to rent there."""
 
-    def __init__(self, cloud: Cloud, endpoint: str) -> None:
-        self.cloud, self.endpoint = cloud, endpoint
+    def __init__(self, azure: Azure) -> None:
+        self.cloud, self.endpoint = azure.cloud, azure.endpoint
         self.provider = AzureProvider(QUICK, ask_caller=lambda: "203.0.113.7/32")
         self.watch = Onlooker()
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +14,7 @@ from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import exists_already
 from diskbench.providers.gcp.inventory import STARTING, inventory, place, zone_of
 from diskbench.providers.gcp.operations import change, finish
+from diskbench.providers.gcp.teardown import give_back
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def _zones_from(order: Order, there: Inventory) -> tuple[str, ...]:
 def _in_zone(order: Order, zone: str) -> Made:
     """Machine and disks in one zone, running and ready. Raises NoCapacity."""
     there = inventory(order.compute, order.claim.lease_id)
-    _refuse_dead(there)
+    _refuse_dead(there, zone)
     under_way = []
     if not any(zone_of(one) == zone for one in there.live):
         under_way.append(_launch(order, zone))
@@ -158,10 +157,10 @@ def _in_zone(order: Order, zone: str) -> Made:
     return Made(running, disks, zone)
 
 
-def _refuse_dead(there: Inventory) -> None:
+def _refuse_dead(there: Inventory, zone: str) -> None:
     """A machine of the lease that was switched off is not started again: its run is over."""
     for instance in there.instances:
-        if instance not in there.live:
+        if instance not in there.live and zone_of(instance) == zone:
             raise ended(instance)
 
 
@@ -275,12 +274,10 @@ def ended(instance: Item) -> DiskbenchError:
 
 def _undo(order: Order) -> None:
     """Take back what a zone without capacity had given so far; what resists is released later."""
-    there = inventory(order.compute, order.claim.lease_id)
-    attempt = uuid.uuid4().hex
-    for kind, items in (("instance", there.instances), ("disk", there.disks)):
-        for item in items:
-            request = {"zone": zone_of(item), kind: item["name"]}
-            with contextlib.suppress(DiskbenchError):
-                order.compute.call(
-                    f"{kind}s", "delete", requests.delete(order.claim.lease_id, request, attempt)
-                )
+    compute, lease_id = order.compute, order.claim.lease_id
+    there = inventory(compute, lease_id)
+    failures: dict[str, str] = {}
+    give_back(compute, lease_id, "instances", there.instances, failures)
+    give_back(compute, lease_id, "disks", inventory(compute, lease_id).disks, failures)
+    for what, why in failures.items():
+        order.watch.note(f"{what} is left for later: {why}")

@@ -40,7 +40,7 @@ def release(compute: Compute, lease_id: str) -> None:
         for collection, items in (
             ("instances", found.instances), ("disks", found.disks), ("firewalls", found.rules),
         ):  # fmt: skip
-            _delete_all(compute, lease_id, collection, items, failures)
+            give_back(compute, lease_id, collection, items, failures)
         if failures:
             break
     left = () if not found.names() else _listed(compute, lease_id).names()
@@ -69,14 +69,14 @@ def _failed(
     )
 
 
-def _delete_all(
+def give_back(
     compute: Compute,
     lease_id: str,
     collection: str,
     items: tuple[Item, ...],
     failures: Failures,
 ) -> None:
-    """Delete all at a time, then wait for each."""
+    """Delete all of `items` at a time, then wait for each; what resists goes to `failures`."""
     kind = collection.removesuffix("s")
     started: list[tuple[str, Item, Item | None]] = []
     for item in items:
@@ -129,7 +129,7 @@ def _end(
             raise
         return True
 
-    until(ask, what, limit_s, timing)
+    until(ask, what, limit_s, timing, compute.watch)
 
 
 def _state(compute: Compute, collection: str, item: Item) -> bool | Still | None:

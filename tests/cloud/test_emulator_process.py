@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.cloud.rented import UBUNTU
+from tests.cloud.rented_gcp import UBUNTU as GOOGLES_UBUNTU
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,10 +29,12 @@ def state() -> Iterator[Path]:
     shutil.rmtree(made)
 
 
-def start(state: Path, *options: str) -> tuple[subprocess.Popen[str], dict[str, Any]]:
+def start(
+    state: Path, *options: str, cloud: str = "aws"
+) -> tuple[subprocess.Popen[str], dict[str, Any]]:
     """An emulator, and what it told when it was up."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.cloud.emulator", "aws", "--state", str(state), *options],
+        [sys.executable, "-m", "tests.cloud.emulator", cloud, "--state", str(state), *options],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": "src"},
         stdin=subprocess.PIPE,
@@ -42,18 +45,35 @@ def start(state: Path, *options: str) -> tuple[subprocess.Popen[str], dict[str, 
     return process, json.loads(process.stdout.readline())
 
 
-def rent(told: dict[str, Any]) -> None:
-    """A running machine, by the environment that the emulator told."""
-    script = f"""
-import boto3, time
-ec2, ssm = (boto3.client(name, endpoint_url={told["endpoint"]!r}) for name in ("ec2", "ssm"))
-image = ssm.get_parameter(Name={UBUNTU!r})["Parameter"]["Value"]
+AWS = """
+import boto3, os, time
+ec2, ssm = (boto3.client(name, endpoint_url=os.environ["ENDPOINT"]) for name in ("ec2", "ssm"))
+image = ssm.get_parameter(Name=os.environ["IMAGE"])["Parameter"]["Value"]
 made = ec2.run_instances(ImageId=image, InstanceType="m5.large", MinCount=1, MaxCount=1)
 name = made["Instances"][0]["InstanceId"]
 while "PublicIpAddress" not in ec2.describe_instances()["Reservations"][0]["Instances"][0]:
     time.sleep(0.1)
 """
-    subprocess.run([sys.executable, "-c", script], env=os.environ | told["env"], check=True)
+GCP = """
+import os, time
+from google.cloud import compute_v1
+zone, project = "us-central1-a", os.environ["GOOGLE_CLOUD_PROJECT"]
+client = compute_v1.InstancesClient(client_options={"api_endpoint": os.environ["ENDPOINT"]})
+boot = {"boot": True, "initialize_params": {"source_image": os.environ["IMAGE"]}}
+kind = f"zones/{zone}/machineTypes/n2-standard-2"
+machine = {"name": "m", "machine_type": kind, "disks": [boot], "network_interfaces": [{}]}
+client.insert_unary(project=project, zone=zone, instance_resource=machine)
+while client.get(project=project, zone=zone, instance="m").status != "RUNNING":
+    time.sleep(0.1)
+"""
+RENTING = {"aws": (AWS, UBUNTU), "gcp": (GCP, GOOGLES_UBUNTU)}
+
+
+def rent(told: dict[str, Any], cloud: str = "aws") -> None:
+    """A running machine, by the environment that the emulator told."""
+    script, image = RENTING[cloud]
+    env = os.environ | told["env"] | {"ENDPOINT": told["endpoint"], "IMAGE": image}
+    subprocess.run([sys.executable, "-c", script], env=env, check=True)
 
 
 def left(state: Path) -> list[str]:
@@ -69,9 +89,10 @@ def left(state: Path) -> list[str]:
     return found
 
 
-def test_it_ends_when_its_input_does_and_takes_its_machines_along(state: Path) -> None:
-    process, told = start(state)
-    rent(told)
+@pytest.mark.parametrize("cloud", RENTING)
+def test_it_ends_when_its_input_does_and_takes_its_machines_along(state: Path, cloud: str) -> None:
+    process, told = start(state, cloud=cloud)
+    rent(told, cloud)
     assert left(state) != []
     process.communicate()  # closes its input
     assert process.returncode == 0
@@ -85,13 +106,14 @@ def test_it_ends_when_its_time_is_up(state: Path) -> None:
     process.communicate()
 
 
-def test_what_a_killed_one_left_goes_with_the_next(state: Path) -> None:
-    process, told = start(state)
-    rent(told)
+@pytest.mark.parametrize("cloud", RENTING)
+def test_what_a_killed_one_left_goes_with_the_next(state: Path, cloud: str) -> None:
+    process, told = start(state, cloud=cloud)
+    rent(told, cloud)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert left(state) != []
-    other, _ = start(state)
+    other, _ = start(state, cloud=cloud)
     assert left(state) == []
     other.communicate()
     assert other.returncode == 0

@@ -29,7 +29,7 @@ documents). The token goes by standard input: arguments can be read by everybody
 
 _GCP = """
 curl=$(command -v curl) || exit 0
-"$curl" -sf -m 3 -H 'Metadata-Flavor: Google' \\
+"$curl" -sf -m 3 --noproxy '*' -H 'Metadata-Flavor: Google' \\
     http://169.254.169.254/computeMetadata/v1/instance/id
 """
 """The header keeps requests out that a guest was tricked into (Compute Engine, "VM metadata")."""

@@ -25,6 +25,9 @@ METADATA_SERVICE = textwrap.dedent("""
             if self.path.startswith("/metadata/instance/compute/vmId?api-version="):
                 known = self.headers.get("Metadata") == "true"
                 return self.answer(200 if known else 400, sys.argv[1])
+            if self.path == "/computeMetadata/v1/instance/id":
+                known = self.headers.get("Metadata-Flavor") == "Google"
+                return self.answer(200 if known else 403, sys.argv[1])
             if self.headers.get("X-aws-ec2-metadata-token") != TOKEN:
                 return self.answer(401, "")
             self.answer(200, json.dumps({"instanceId": sys.argv[1], "region": "us-east-1"}))
@@ -110,3 +113,9 @@ def test_an_answer_that_is_no_identity_document_proves_nothing(answer):
 def test_an_azure_guest_is_believed_by_the_id_of_its_machine(tmp_path, told, believed):
     azure = CloudFacts(vendor="azure", product="Virtual Machine")
     assert vouched(Guest(tmp_path, told), azure, "azure", "0a1b-2c3d") is believed
+
+
+@pytest.mark.parametrize(("told", "believed"), [("123456", True), ("1234567", False)])
+def test_a_google_guest_is_believed_by_the_id_of_its_instance(tmp_path, told, believed):
+    google = CloudFacts(vendor="gcp", product="Google Compute Engine")
+    assert vouched(Guest(tmp_path, told), google, "gcp", "123456") is believed

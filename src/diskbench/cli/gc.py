@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from diskbench.cli.foreground import print_error
-from diskbench.cli.rent import EndpointUrl, ProfileName
+from diskbench.cli.rent import CaFile, EndpointUrl, Insecure, ProfileName
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def gc(
     region: Annotated[str | None, typer.Option(help="Its region (default: all of them).")] = None,
     profile_name: ProfileName = None,
     endpoint_url: EndpointUrl = None,
+    ca_file: CaFile = None,
+    insecure: Insecure = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
@@ -46,7 +48,14 @@ def gc(
     session = open_session(settings.database_url.get_secret_value(), settings.evidence_url)
     swept = sweep(session, ids or [], dry_run=dry_run)
     if provider is not None:
-        scope = Scope(provider=provider, account=profile_name, region=region, endpoint=endpoint_url)
+        scope = Scope(
+            provider=provider,
+            account=profile_name,
+            region=region,
+            endpoint=endpoint_url,
+            ca_file=ca_file,
+            insecure=insecure,
+        )
         swept += sweep_provider(session, scope, dry_run=dry_run)
     print_swept(swept, stream=sys.stdout, dry_run=dry_run)
     if not swept:

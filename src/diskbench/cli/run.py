@@ -60,6 +60,13 @@ def run(
     label: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label kept with the rows.")
     ] = None,
+    promise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="iops=N,mb_per_s=N",
+            help="What you expect of the disk, where no catalogue knows it (vsphere, ssh, local).",
+        ),
+    ] = None,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No plan, no progress.")] = False,
     detach: Annotated[
@@ -143,6 +150,7 @@ def run(
         labels=tuple(label or ()),
         runs=runs,
         replicates=replicates,
+        promise=promise,
     )
     start(
         request,

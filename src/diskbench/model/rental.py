@@ -91,12 +91,15 @@ class RentSpec(Frozen):
 
 
 class Scope(Frozen):
-    """Where a lease's things are found again by their tags; nothing secret."""
+    """Where a lease's things are found again by their tags; nothing secret. `ca_file` and
+    `insecure` say how the endpoint is trusted."""
 
     provider: str
     account: str | None = None
     region: str | None = None
     endpoint: str | None = None
+    ca_file: str | None = None
+    insecure: bool = False
 
 
 class Rental(Frozen):

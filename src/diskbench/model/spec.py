@@ -7,6 +7,7 @@ from pydantic import Field
 from diskbench.model.base import Frozen
 from diskbench.model.disk import Acquired
 from diskbench.model.facts import HostFacts
+from diskbench.model.promise import Promise
 from diskbench.model.rental import Rental, RentSpec
 
 Filesystem = Literal["none", "ext4", "xfs"]
@@ -48,6 +49,8 @@ class Cell(Frozen):
     runs: int = Field(default=1, ge=1)
     replicate: int = Field(default=0, ge=0)
     labels: tuple[tuple[str, str], ...] = ()
+    promise: Promise | None = None
+    """What the disk's owner expects of it, where no catalogue promises anything."""
 
 
 class Step(Frozen):

@@ -1,10 +1,12 @@
 """Flags, as typed, to cells: one a host and replicate. Pure; every refusal names the value."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diskbench.errors import InvalidValue
+from diskbench.model.promise import Promise
 from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, Filesystem, TargetSpec
 from diskbench.units import GIB
@@ -17,6 +19,8 @@ SMALL_GIB = 4
 """Profiles use 4 GiB unless told otherwise; of a new disk no larger than that they use seven
 eighths, which leaves room for a filesystem; our choice."""
 FILESYSTEMS: tuple[Filesystem, ...] = ("none", "ext4", "xfs")
+PROMISED_BY_OWNER = frozenset({"local", "ssh", "vsphere"})
+"""Providers whose disks no catalogue knows; `--promise` is for them."""
 _LABEL_KEY = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
 
 
@@ -37,6 +41,7 @@ class Request:
     labels: Sequence[str] = ()
     runs: int = 1
     replicates: int = 1
+    promise: str | None = None
 
 
 def cells(request: Request) -> tuple[Cell, ...]:
@@ -53,6 +58,7 @@ def cells(request: Request) -> tuple[Cell, ...]:
     target = rented_target(request) if request.rent else target_spec(request)
     parameters = key_values("--set", request.parameters)
     labels = key_values("--label", request.labels)
+    promised = promise(request)
     for key, _ in labels:
         if not _LABEL_KEY.match(key):
             raise InvalidValue(
@@ -69,6 +75,7 @@ def cells(request: Request) -> tuple[Cell, ...]:
             runs=request.runs,
             replicate=replicate,
             labels=labels,
+            promise=promised,
         )
         for replicate in range(request.replicates)
         for host in (request.hosts or (None,))
@@ -138,6 +145,30 @@ def target_spec(request: Request) -> TargetSpec:
         size_bytes=size_bytes,
         filesystem=filesystem,
     )
+
+
+def promise(request: Request) -> Promise | None:
+    """What was typed as `--promise iops=5000,mb_per_s=100`; raises InvalidValue."""
+    text = request.promise
+    if text is None:
+        return None
+    if request.provider not in PROMISED_BY_OWNER:
+        raise InvalidValue(
+            f"--promise does not go with --provider {request.provider}: its catalogue promises",
+            advice=f"it is for {', '.join(sorted(PROMISED_BY_OWNER))}",
+        )
+    figures = key_values("--promise", text.split(","))
+    try:
+        read = {key: float(value) for key, value in figures}
+        if not read.keys() <= Promise.model_fields.keys() or any(
+            not 0 < value < math.inf for value in read.values()
+        ):
+            raise ValueError
+    except ValueError:
+        raise InvalidValue(
+            f"--promise {text!r} is none", advice="it looks like --promise iops=5000,mb_per_s=100"
+        ) from None
+    return Promise(**read)
 
 
 def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.catalog.lookup import Allowance, DiskLimits, Pool
+    from diskbench.model.promise import Promise
     from diskbench.model.rental import Rental
     from diskbench.model.result import Measurement
 
@@ -35,7 +36,8 @@ _NEARLY = 0.9
 
 @dataclass(frozen=True)
 class Promised:
-    """What was rented, what its disk promises, and how long its credit was made to last."""
+    """What was rented (empty: nothing), what its disk promises, and how long its credit was made to
+    last."""
 
     offer: str
     promise: str
@@ -53,6 +55,11 @@ def promised(rental: Rental) -> Promised:
         except UserError:
             found = None
     return Promised(rental.offer, rental.promise, found, rental.spec.lab.time_scale)
+
+
+def expected(promise: Promise) -> Promised:
+    """The promise of a machine that was there: what its owner expects."""
+    return Promised("", promise.words())
 
 
 def headline(told: Promised, rows: Sequence[Measurement]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.plan.rent_flags import words as rent_words
-from diskbench.report.headline import Promised, promised
+from diskbench.report.headline import Promised, expected, promised
 from diskbench.units import GIB, format_bytes
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Subject:
     runs_planned: int = 1
     """How many runs of one machine and disk were asked for."""
     promised: Promised | None = None
-    """What was rented for it; None for a machine that was there."""
+    """What was rented for it, or what its owner expects; None for neither."""
     steps_planned: int | None = None
     """Steps of one run; None where that is not known, as of a loop."""
 
@@ -80,7 +80,7 @@ def subject_of_plan(plan: Plan) -> Subject:
         target_flags=_target_flags(plan),
         trial_flags=_trial_flags(plan),
         runs_planned=plan.cell.runs,
-        promised=promised(plan.rental) if plan.rental else None,
+        promised=_promised(plan),
         steps_planned=None if plan.loop else len(plan.steps),
         profile_typed=plan.cell.profile,
     )
@@ -100,6 +100,12 @@ def subject_of_runs(rows: Sequence[Mapping[str, Any]], plan: Plan | None = None)
         state=next((one["state"] for one in rows if one["state"] != "done"), "done"),
         marks=tuple(name for name in ("emulated", "imported", "unverified") if row[name]),
     )
+
+
+def _promised(plan: Plan) -> Promised | None:
+    if plan.rental is not None:
+        return promised(plan.rental)
+    return expected(plan.cell.promise) if plan.cell.promise else None
 
 
 def _subject_of_row(row: Mapping[str, Any]) -> Subject:
@@ -191,7 +197,11 @@ def _trial_flags(plan: Plan) -> str:
     """What else was typed for this profile: parameters and labels."""
     pairs = [("--set", pair) for pair in plan.cell.parameters]
     pairs += [("--label", pair) for pair in plan.cell.labels]
-    return shlex.join(word for flag, (key, value) in pairs for word in (flag, f"{key}={value}"))
+    words = [word for flag, (key, value) in pairs for word in (flag, f"{key}={value}")]
+    if plan.cell.promise:
+        figures = plan.cell.promise.model_dump(exclude_none=True).items()
+        words += ["--promise", ",".join(f"{key}={value:g}" for key, value in figures)]
+    return shlex.join(words)
 
 
 def _version(text: str | None) -> str:

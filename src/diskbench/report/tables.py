@@ -94,8 +94,8 @@ def promise_line(subject: Subject) -> str:
     """`rented: … promised: …`; empty for a machine that was there."""
     if subject.promised is None:
         return ""
-    rented = f"rented: {subject.promised.offer}"
-    return f"{rented}\npromised: {subject.promised.promise}" if subject.promised.promise else rented
+    told = {"rented": subject.promised.offer, "promised": subject.promised.promise}
+    return "\n".join(f"{name}: {text}" for name, text in told.items() if text)
 
 
 def _table(found: Sequence[Line]) -> Table:

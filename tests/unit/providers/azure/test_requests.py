@@ -1,0 +1,139 @@
+"""What Azure is sent: each request is a file, and the SDK's own models know all of it."""
+
+import base64
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cloud.emulator.azure import schema
+
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import Claim, LabSpec
+from diskbench.providers.azure import deadman, requests
+
+GOLDEN = Path(__file__).parent / "golden"
+CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="me@here", version="0.1.0")
+BELOW = "/subscriptions/0/resourceGroups/diskbench-01jlease/providers"
+IMAGE = {"publisher": "Canonical", "offer": "ubuntu", "sku": "server", "version": "24.04.1"}
+LAUNCH = requests.Launch(
+    region="westeurope",
+    size="Standard_D4s_v5",
+    zone="1",
+    image=IMAGE,
+    interface=f"{BELOW}/Microsoft.Network/networkInterfaces/i",
+    public_key="ssh-ed25519 AAAA",
+    user_data="#cloud-config\n",
+)
+EVERYTHING = requests.Launch(
+    region="westeurope",
+    size="Standard_D4s_v5",
+    zone=None,
+    image={"id": f"{BELOW}/Microsoft.Compute/images/mine"},
+    interface=f"{BELOW}/Microsoft.Network/networkInterfaces/i",
+    public_key="ssh-ed25519 AAAA",
+    user_data="#cloud-config\n",
+    os_disk=DiskSpec(type="StandardSSD_LRS", size_gib=64),
+    os_type="StandardSSD_LRS",
+    os_caching="ReadOnly",
+    ultra=True,
+    spot=True,
+    placement=f"{BELOW}/Microsoft.Compute/proximityPlacementGroups/near",
+    lab="time_scale=60.0",
+)
+V2 = DiskSpec(type="PremiumV2_LRS", size_gib=20, iops=4000, throughput_mib_per_s=200)
+P15 = DiskSpec(type="Premium_LRS", size_gib=256)
+LARGE = DiskSpec(type="Premium_LRS", size_gib=1024)
+ATTACHED = requests.attachment(f"{BELOW}/Microsoft.Compute/disks/d", 0, "ReadWrite")
+CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "resource_group": (
+        "resource.resources", "ResourceGroup", requests.resource_group(CLAIM, "westeurope"),
+    ),
+    "security_group": (
+        "network", "NetworkSecurityGroup",
+        requests.security_group(CLAIM, "westeurope", "203.0.113.7/32"),
+    ),
+    "virtual_network": (
+        "network", "VirtualNetwork", requests.virtual_network(CLAIM, "westeurope"),
+    ),
+    "public_address": ("network", "PublicIPAddress", requests.public_address(CLAIM, "westeurope")),
+    "interface": (
+        "network", "NetworkInterface",
+        requests.interface(CLAIM, "westeurope", subnet="s", group="g", address="a"),
+    ),
+    "interface_without_address": (
+        "network", "NetworkInterface",
+        requests.interface(CLAIM, "westeurope", subnet="s", group="g", address=None),
+    ),
+    "virtual_machine": ("compute", "VirtualMachine", requests.virtual_machine(CLAIM, LAUNCH)),
+    "virtual_machine_everything": (
+        "compute", "VirtualMachine", requests.virtual_machine(CLAIM, EVERYTHING),
+    ),
+    "disk_premium": (
+        "compute", "Disk", requests.disk(CLAIM, requests.NewDisk("westeurope", "2", P15)),
+    ),
+    "disk_premium_v2": (
+        "compute", "Disk", requests.disk(CLAIM, requests.NewDisk("westeurope", "2", V2)),
+    ),
+    "disk_tier": (
+        "compute", "Disk",
+        requests.disk(CLAIM, requests.NewDisk("westeurope", None, P15, tier="P30")),
+    ),
+    "disk_bursting": (
+        "compute", "Disk",
+        requests.disk(CLAIM, requests.NewDisk("westeurope", None, LARGE, bursting=True)),
+    ),
+    "data_disks": ("compute", "VirtualMachineUpdate", requests.data_disks([ATTACHED])),
+    "schedule": (
+        "resource.resources", "GenericResource", deadman.schedule(CLAIM, "westeurope", "/vm"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_request_is_as_it_was(name: str) -> None:
+    text = json.dumps(CASES[name][2], indent=2, sort_keys=True) + "\n"
+    file = GOLDEN / f"{name}.json"
+    if os.environ.get("DISKBENCH_WRITE_GOLDEN"):
+        file.write_text(text)
+    assert file.read_text() == text
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_sdk_knows_every_member_of_a_request(name: str) -> None:
+    module, model, request = CASES[name]
+    schema.check(module, model, request)
+
+
+def test_every_golden_file_has_a_request() -> None:
+    assert {file.stem for file in GOLDEN.glob("*.json")} == set(CASES)
+
+
+def test_the_user_data_is_in_no_text_of_a_launch() -> None:
+    assert "cloud-config" not in repr(LAUNCH)
+    sent = requests.virtual_machine(CLAIM, LAUNCH)["properties"]["osProfile"]["customData"]
+    assert base64.b64decode(sent) == b"#cloud-config\n"
+
+
+def test_a_tag_holds_what_azure_takes_of_it() -> None:
+    odd = CLAIM.model_copy(update={"owner": "Zoë\n" + "x" * 300})
+    owner = requests.tags(odd)["diskbench-owner"]
+    assert owner.startswith("Zo__xxx")
+    assert len(owner) == 256
+
+
+def test_only_an_emulated_cloud_is_told_of_the_lab() -> None:
+    assert "diskbench-lab" not in requests.tags(CLAIM)
+    lab = requests.lab_tag(LabSpec(time_scale=60, noise=0.1))
+    assert requests.tags(CLAIM, lab)["diskbench-lab"] == "noise=0.1 time_scale=60.0"
+
+
+def test_a_lease_cannot_break_out_of_its_filter() -> None:
+    assert requests.of_lease("a' or '1'='1").endswith("tagValue eq 'a'' or ''1''=''1'")
+
+
+def test_the_schedule_comes_a_quarter_of_an_hour_after_the_lease() -> None:
+    # 1,800,000,000 is 2027-01-15 08:00:00 UTC
+    told = deadman.schedule(CLAIM, "westeurope", "/vm")["properties"]
+    assert (told["dailyRecurrence"]["time"], told["timeZoneId"]) == ("0815", "UTC")

@@ -315,7 +315,7 @@ def test_a_service_that_is_not_there_is_back_later(gcp: Gcp) -> None:
 def test_a_stockout_is_told_by_the_operation_and_the_machine_is_not_there(
     gcp: Gcp, details: bool
 ) -> None:
-    gcp.faults.stockout(zone=ZONE, details=details)
+    gcp.faults.stockout(details=details)
     insert = gcp.call("Instances", "insert_unary", zone=ZONE, instance_resource=wanted())
     error = error_of(gcp, insert)
     suffix = "_WITH_DETAILS" if details else ""

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import copy
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.cloud.emulator.gcp.call import Call, Failure, Refusal
 
-VERBS = {"insert": "create", "aggregatedList": "list", "attachDisk": "attachDisk"}
+VERBS = {"insert": "create", "aggregatedList": "list"}
+"""Where a permission is not named as its method is."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ class Faults:
         times: float = 1,
         **where: Any,
     ) -> None:
-        """The operations of the next such calls end with that error."""
+        """The operations of the next such calls end with that error. `{project}` and `{zone}` in
+        the message are the call's."""
         with self._lock:
             failure = Failure(code, message, status, status_message)
             self._due.append(_Due(method, failure, times, where))
@@ -102,18 +104,16 @@ class Faults:
         """No machine of that type in that zone; None is any. Told inside the operation."""
         where = {"zone": zone, "machineType": machine_type}
         message = (
-            f"The zone 'projects/diskbench-emulated/zones/{zone or 'any'}' does not have enough "
-            "resources available to fulfill the request."
+            "The zone 'projects/{project}/zones/{zone}' does not have enough resources available "
+            "to fulfill the request.  "
         )
-        more = (
-            "  '(resource type:compute)'."
-            if details
-            else "  Try a different zone, or try again later."
+        hint = (
+            "'(resource type:compute)'." if details else "Try a different zone, or try again later."
         )
         self.fail(
             "instances.insert",
             "ZONE_RESOURCE_POOL_EXHAUSTED" + ("_WITH_DETAILS" if details else ""),
-            message + more,
+            message + hint,
             status=503,
             status_message="SERVICE UNAVAILABLE",
             times=times,
@@ -196,7 +196,10 @@ class Faults:
     def failure(self, call: Call) -> Failure | None:
         """How the operation of this call is to end, where that was said."""
         error = self._take(call, Failure)
-        return error if isinstance(error, Failure) else None
+        if not isinstance(error, Failure):
+            return None
+        message = error.message.replace("{project}", call.project)
+        return replace(error, message=message.replace("{zone}", call.path.get("zone", "")))
 
     def looks_more(self, method: str) -> float:
         """How many looks an operation of this method takes longer."""

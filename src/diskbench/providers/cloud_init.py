@@ -46,6 +46,8 @@ class GuestSpec(Frozen):
     expires_at: float = Field(gt=0, lt=_END_OF_TIME)
     packages: tuple[str, ...] = ("fio",)
     uptime_limit_s: float = Field(default=UPTIME_LIMIT_S, gt=0)
+    first: str = ""
+    """A script for the first boot, before anything else: what this cloud's images need."""
 
 
 def user_data(guest: GuestSpec) -> str:
@@ -119,11 +121,17 @@ def _config(guest: GuestSpec) -> dict[str, Any]:
         },
         "ssh_authorized_keys": [guest.authorized_key],
         "bootcmd": [
+            *([_once("diskbench-first", guest.first)] if guest.first else []),
             # Once only: at later boots the timer is there, and may have been moved.
-            ["cloud-init-per", "instance", "diskbench-deadman", "sh", "-c", deadman],
+            _once("diskbench-deadman", deadman),
         ],
         "runcmd": [["sh", "-c", f"packages={packages}\n" + script("prepare.sh")]],
     }
+
+
+def _once(name: str, text: str) -> list[str]:
+    """A command that runs `text` at the first boot only."""
+    return ["cloud-init-per", "instance", name, "sh", "-c", text]
 
 
 def _moment(expires_at: float) -> str:

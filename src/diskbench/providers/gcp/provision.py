@@ -15,6 +15,7 @@ from diskbench.providers.gcp.errors import exists_already
 from diskbench.providers.gcp.inventory import STARTING, inventory, place, zone_of
 from diskbench.providers.gcp.operations import change, finish
 from diskbench.providers.gcp.teardown import give_back
+from diskbench.providers.scripts import script
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
@@ -180,6 +181,7 @@ def _launch(order: Order, zone: str) -> _Started | None:
         expires_at=order.claim.expires_at + GUEST_GRACE_S,
         packages=("fio", "mdadm") if spec.stripe else ("fio",),
         uptime_limit_s=run_s + GUEST_GRACE_S,
+        first=script("gce_host_key.sh"),
     )
     wanted = details.wanted
     chosen = wanted.kind == "local-ssd" and not details.machine.bundled_ssds

@@ -129,7 +129,7 @@ def machine_body(
         "properties": {
             "hardwareProfile": {"vmSize": size},
             "storageProfile": {
-                "imageReference": UBUNTU,
+                "imageReference": dict(UBUNTU),
                 "osDisk": {"createOption": "FromImage", "deleteOption": "Delete"},
             },
             "osProfile": {

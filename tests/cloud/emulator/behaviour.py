@@ -15,7 +15,8 @@ from diskbench.units import MIB
 
 TAG = "diskbench-lab"
 _NUMBERS = (
-    "time_scale", "noise", "latency_ms", "latency_jitter", "stall_every_s", "stall_for_s", "vm_iops",
+    "time_scale", "noise", "latency_ms", "latency_jitter", "stall_every_s", "stall_for_s",
+    "vm_iops",
 )  # fmt: skip
 
 

@@ -50,6 +50,18 @@ class GuestSpec(Frozen):
     """A script for the first boot, before anything else: what this cloud's images need."""
 
 
+def uptime_limit_s(lease_id: str, expires_at: float) -> float:
+    """How long the machine of a lease may be up: as long as the lease lasts from its id's time on,
+    and no less than UPTIME_LIMIT_S. The same each time it is asked: user data must not change."""
+    from ulid import ULID
+
+    try:
+        made_at = ULID.from_str(lease_id.upper()).timestamp
+    except ValueError:  # an id of somebody else's making
+        return UPTIME_LIMIT_S
+    return max(UPTIME_LIMIT_S, expires_at - made_at)
+
+
 def user_data(guest: GuestSpec) -> str:
     """The cloud-config of `guest`. It holds a private key: it is as secret as the key, and on most
     clouds every process in the guest can read it, which is why the key serves one lease only.

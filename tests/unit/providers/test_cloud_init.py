@@ -16,6 +16,7 @@ from diskbench.providers.cloud_init import (
     GuestSpec,
     extend_timer,
     ready_script,
+    uptime_limit_s,
     user_data,
 )
 
@@ -169,3 +170,11 @@ def test_a_machine_without_a_switch_is_given_none():
     )  # fmt: skip
     assert done.returncode == 3
     assert "no dead-man's switch" in done.stderr
+
+
+def test_a_machine_may_be_up_for_as_long_as_its_lease_lasts():
+    lease_id, made_at = "01m7zbr8rkd5t7qb6q0am5m98c", 1795275105.0
+    day, three_days = 24 * 3600, 3 * 24 * 3600
+    assert uptime_limit_s(lease_id, made_at + 600) == day
+    assert uptime_limit_s(lease_id, made_at + three_days) == pytest.approx(three_days, abs=1)
+    assert uptime_limit_s("somebody-elses", 4e9) == day

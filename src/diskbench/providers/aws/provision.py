@@ -12,7 +12,7 @@ from diskbench.providers.aws import requests
 from diskbench.providers.aws.errors import error_code, is_missing, of_code
 from diskbench.providers.aws.inventory import ENDING, inventory, tag, why_ended
 from diskbench.providers.aws.wanted import ROOT_TYPE
-from diskbench.providers.cloud_init import GuestSpec, user_data
+from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
@@ -198,6 +198,7 @@ def _launch(order: Order, group: str, place: Place, generation: int) -> Item:
         host_key_public=keys.host_public,
         authorized_key=keys.user_public,
         expires_at=order.claim.expires_at,
+        uptime_limit_s=uptime_limit_s(order.claim.lease_id, order.claim.expires_at),
         packages=("fio", "mdadm") if order.spec.stripe else ("fio",),
     )
     launch = requests.Launch(

@@ -21,7 +21,7 @@ from diskbench.providers.azure.inventory import (
 )
 from diskbench.providers.azure.put import Thing, put
 from diskbench.providers.azure.requests import Launch, NewDisk, disk_kind, group_name, name_of
-from diskbench.providers.cloud_init import GuestSpec, user_data
+from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
@@ -183,6 +183,7 @@ def _launch(order: Order, interface: str, zone: str | None) -> Launch:
         host_key_public=keys.host_public,
         authorized_key=keys.user_public,
         expires_at=order.claim.expires_at,
+        uptime_limit_s=uptime_limit_s(order.claim.lease_id, order.claim.expires_at),
     )
     root = wanted.kind == "root"
     return Launch(

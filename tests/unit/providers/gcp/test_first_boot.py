@@ -1,4 +1,4 @@
-"""Google's guest agent leaves the lease's host key alone: told before it starts, by its own file."""
+"""Google's guest agent leaves the lease's host key alone: its own file says so before it starts."""
 
 import subprocess
 from pathlib import Path
@@ -18,12 +18,9 @@ def left_by(script_text: str, before: str | None, directory: Path) -> str:
     (directory / "before").write_text(before or "")
     (directory / "script").write_text(script_text)
     place = "cp before /etc/default/instance_configs.cfg" if before is not None else ":"
+    twice = f"{place}; sh script; sh script; cat /etc/default/instance_configs.cfg"
     done = subprocess.run(
-        [
-            "unshare", "--mount", "sh", "-ec",
-            f"mount -t tmpfs none /etc/default; {place}; sh script; sh script; "
-            "cat /etc/default/instance_configs.cfg",
-        ],
+        ["unshare", "--mount", "sh", "-ec", f"mount -t tmpfs none /etc/default; {twice}"],
         cwd=directory, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return done.stdout

@@ -9,6 +9,7 @@ from diskbench.fio.template import RenderContext, render
 from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Cell, Filesystem, Plan, ProfileFacts, ResolvedTarget
 from diskbench.plan.memory import check_memory
+from diskbench.plan.passes import cold_and_warm, has_host_cache
 from diskbench.units import format_bytes
 
 STATE_ROOT = "/var/tmp"  # noqa: S108 - survives a reboot of the host, unlike /tmp or /run
@@ -100,6 +101,9 @@ def make_plan(
         capacity_bytes=capacity,
     )
     steps, loop = build_steps(profile, rendered, fio_target, facts.fio_version)
+    # A loop goes on until it is steady: its rounds tell cold from warm by themselves.
+    if loop is None and has_host_cache(cell):
+        steps = cold_and_warm(steps)
     space = space_bytes(steps, capacity)
     _check_room(cell, target, facts, space)
     check_memory(steps, facts, cell.address or "this machine")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from diskbench.errors import HostUnavailable
 from diskbench.providers.azure.errors import (
@@ -75,7 +76,7 @@ class Azure:
         }
         if self.endpoint is not None:
             settings["base_url"] = self.endpoint.rstrip("/")
-            settings["credential_scopes"] = [_scope(self.endpoint)]
+            settings["credential_scopes"] = [token_scope(self.endpoint)]
         return settings
 
     def _credential(self) -> Any:  # noqa: ANN401 - a TokenCredential
@@ -207,15 +208,17 @@ def region_of(spec: RentSpec) -> str:
     return known
 
 
-def _scope(endpoint: str) -> str:
-    """What a token is asked for. Sovereign clouds have a name of their own for it, a private cloud
-    is its own audience."""
+def token_scope(endpoint: str) -> str:
+    """What a token is asked for. Sovereign clouds have a name of their own for it, which their
+    regional endpoints share; a private cloud is its own audience."""
     from azure.core import AzureClouds
     from azure.mgmt.core.tools import get_arm_endpoints
 
+    host = urlsplit(endpoint).hostname or ""
     for cloud in AzureClouds:
         known = get_arm_endpoints(cloud)
-        if endpoint.rstrip("/") == known["resource_manager"].rstrip("/"):
+        own = urlsplit(known["resource_manager"]).hostname or ""
+        if host == own or host.endswith(f".{own}"):
             return str(known["credential_scopes"][0])
     return endpoint.rstrip("/") + "/.default"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.guest_disks import disks
 from diskbench.providers.scripts import script
 
 if TYPE_CHECKING:
@@ -98,8 +97,3 @@ def mounted_at(host: Host, disk: GuestDisk) -> str | None:
     disk. Raises ConnectionLost."""
     asked = f"number={disk.number}\n" + script("mounted_at.sh")
     return host.run(asked).text.strip() or None
-
-
-def listed(host: Host) -> tuple[GuestDisk, ...]:
-    """The guest's disks, now. Raises ConnectionLost."""
-    return disks(host)

@@ -10,7 +10,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.azure.choice import candidates, needs
 from diskbench.providers.azure.edge import region_of
 from diskbench.providers.azure.images import find_image
-from diskbench.providers.azure.resolved import Resolved
+from diskbench.providers.azure.resolved import DEFAULT_OS_GIB, Resolved
 from diskbench.providers.azure.sizes import check_support, offer
 from diskbench.providers.azure.wanted import check_cache
 from diskbench.providers.caller import caller_cidr
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from diskbench.providers.azure.wanted import Wanted
 
 _SKUS = "Microsoft.Compute/skus/read"
-_DEFAULT_OS_GIB = 30
-"""What Ubuntu's and Debian's images have; asked for only where an OS disk is measured."""
 _ZONAL = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 """Sold in zones, where a region has them (disks-types.md 2026-08-11)."""
 
@@ -91,7 +89,7 @@ def _sold(here: Lookup) -> Offer:
 def _cheapest(here: Lookup, sold: Offer) -> Machine:
     """The cheapest size of the catalogue that is good enough and sold here."""
     wanted = here.wanted
-    need = needs(wanted.limits(wanted.size_gib or _DEFAULT_OS_GIB), wanted.count)
+    need = needs(wanted.limits(wanted.size_gib or DEFAULT_OS_GIB), wanted.count)
     names = candidates(azure_sizes(), need, wanted)
     for name in names:
         if name in sold.machines and _has_zone(here, sold, name):
@@ -121,7 +119,7 @@ def _size_gib(wanted: Wanted, image: Image, machine: Machine) -> int:
     """The size of the disk, an OS disk's being the image's where nothing is typed."""
     if wanted.kind == "local":
         return max(1, int(machine.local_gib))
-    image_gib = image.os_gib or _DEFAULT_OS_GIB
+    image_gib = image.os_gib or DEFAULT_OS_GIB
     size = wanted.size_gib or image_gib
     if wanted.kind == "root" and size < image_gib:
         raise InvalidValue(

@@ -9,6 +9,7 @@ from diskbench.catalog.lookup import limits
 from diskbench.catalog.promise import promise
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.azure.choice import candidates, needs, too_small
+from diskbench.providers.azure.resolved import DEFAULT_OS_GIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from diskbench.model.rental import RentSpec
     from diskbench.providers.azure.edge import Azure
     from diskbench.providers.azure.resolved import Resolved
-
-_DEFAULT_OS_GIB = 30
 
 
 def rental(spec: RentSpec, details: Resolved, azure: Azure) -> Rental:
@@ -79,7 +78,7 @@ def _hourly_usd(details: Resolved) -> float | None:
     book, region, wanted = azure_sizes(), details.region, details.wanted
     parts = [book.size_hourly_usd(details.machine.size, region)]
     if wanted.kind != "root":
-        os_gib = details.image.os_gib or _DEFAULT_OS_GIB
+        os_gib = details.image.os_gib or DEFAULT_OS_GIB
         tier = limits("azure", details.os_type, os_gib).tier
         parts.append(book.disk_hourly_usd(details.os_type, tier, os_gib, region))
     if wanted.kind != "local":

@@ -7,6 +7,9 @@ from typing import Literal
 from diskbench.model.base import Frozen
 from diskbench.providers.azure.wanted import Wanted
 
+DEFAULT_OS_GIB = 30
+"""What Ubuntu's and Debian's images have, where an image does not say."""
+
 
 class DiskPath(Frozen):
     """What a machine sustains on one path to its disks; MB/s are 10^6 bytes. None where Azure names

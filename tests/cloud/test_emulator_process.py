@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.cloud.rented import UBUNTU
+from tests.cloud.rented_azure import UBUNTU as AZURES_UBUNTU
 from tests.cloud.rented_gcp import UBUNTU as GOOGLES_UBUNTU
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +67,40 @@ client.insert_unary(project=project, zone=zone, instance_resource=machine)
 while client.get(project=project, zone=zone, instance="m").status != "RUNNING":
     time.sleep(0.1)
 """
-RENTING = {"aws": (AWS, UBUNTU), "gcp": (GCP, GOOGLES_UBUNTU)}
+AZURE = """
+import json, os
+from azure.identity import DefaultAzureCredential
+from azure.mgmt.compute import ComputeManagementClient
+from azure.mgmt.network import NetworkManagementClient
+from azure.mgmt.resource.resources import ResourceManagementClient
+endpoint, there = os.environ["ENDPOINT"], {"location": "eastus"}
+how = {"base_url": endpoint, "credential_scopes": [endpoint + "/.default"], "polling_interval": 0.1}
+who = DefaultAzureCredential(), os.environ["AZURE_SUBSCRIPTION_ID"]
+groups = ResourceManagementClient(*who, **how).resource_groups
+network, compute = (c(*who, **how) for c in (NetworkManagementClient, ComputeManagementClient))
+groups.create_or_update("g", there)
+subnet = {"name": "s", "properties": {"addressPrefix": "10.0.0.0/24"}}
+below = {"addressSpace": {"addressPrefixes": ["10.0.0.0/16"]}, "subnets": [subnet]}
+made = network.virtual_networks.begin_create_or_update("g", "n", there | {"properties": below})
+part = {"name": "c", "properties": {"subnet": {"id": made.result().properties.subnets[0].id}}}
+card = there | {"properties": {"ipConfigurations": [part]}}
+card = network.network_interfaces.begin_create_or_update("g", "c", card).result()
+machine = {
+    "hardwareProfile": {"vmSize": "Standard_D2s_v3"},
+    "storageProfile": {
+        "imageReference": json.loads(os.environ["IMAGE"]),
+        "osDisk": {"createOption": "FromImage"},
+    },
+    "osProfile": {"computerName": "m", "adminUsername": "me", "adminPassword": "Pa55-word-1"},
+    "networkProfile": {"networkInterfaces": [{"id": card.id}]},
+}
+compute.virtual_machines.begin_create_or_update("g", "m", there | {"properties": machine}).result()
+"""
+RENTING = {
+    "aws": (AWS, UBUNTU),
+    "azure": (AZURE, json.dumps(AZURES_UBUNTU)),
+    "gcp": (GCP, GOOGLES_UBUNTU),
+}
 
 
 def rent(told: dict[str, Any], cloud: str = "aws") -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
 from diskbench.model.disk import DiskSpec
-from diskbench.providers.cloud_init import GuestSpec, user_data
+from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import exists_already
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 GUEST_GRACE_S = 900.0
 """How much later than Google the guest ends itself: a machine that is only switched off is not
 deleted, and its disks cost money. Our choice."""
+RUN_STEP_S = 300.0
+"""To what the machine's time is rounded up, so that a request that another process repeats soon
+is the same request. Our choice."""
 
 
 @dataclass(frozen=True)
@@ -171,16 +175,16 @@ _Started = tuple["Item", str, float]
 def _launch(order: Order, zone: str) -> _Started | None:
     """The operation that makes the machine; None when it is there already."""
     details, spec, keys = order.details, order.spec, order.keys
-    run_s = max(order.claim.expires_at - time.time(), 0.0)
+    guest_ends_at = order.claim.expires_at + GUEST_GRACE_S
     guest = GuestSpec(
         hostname=f"diskbench-{order.claim.lease_id}",
         user=details.image.user,
         host_key_private=keys.host_private,
         host_key_public=keys.host_public,
         authorized_key=keys.user_public,
-        expires_at=order.claim.expires_at + GUEST_GRACE_S,
+        expires_at=guest_ends_at,
         packages=("fio", "mdadm") if spec.stripe else ("fio",),
-        uptime_limit_s=run_s + GUEST_GRACE_S,
+        uptime_limit_s=uptime_limit_s(order.claim.lease_id, guest_ends_at),
         first=script("gce_host_key.sh"),
     )
     wanted = details.wanted
@@ -193,7 +197,7 @@ def _launch(order: Order, zone: str) -> _Started | None:
         boot=requests.boot_disk(details.boot_type, zone, order.root),
         network=_interface(order),
         tag=details.tag or requests.name_of(order.claim.lease_id, "ssh"),
-        run_s=run_s,
+        run_s=run_s(order.claim, time.time()),
         user=details.image.user,
         user_key=keys.user_public,
         user_data=user_data(guest),
@@ -208,6 +212,11 @@ def _launch(order: Order, zone: str) -> _Started | None:
     order.watch.note(f"{details.machine.type} is starting in {zone}")
     what = f"instance {order.machine_name}"
     return None if started is None else (started, what, order.timing.instance_s)
+
+
+def run_s(claim: Claim, now: float) -> float:
+    """How long a machine that is made at `now` (Unix seconds) may run: to the lease's end."""
+    return math.ceil(max(claim.expires_at - now, 0.0) / RUN_STEP_S) * RUN_STEP_S
 
 
 def _interface(order: Order) -> requests.Request:

@@ -15,6 +15,7 @@ from tests.cloud.emulator.gcp.schema import body_problems
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Claim, LabSpec
 from diskbench.providers.gcp import requests
+from diskbench.providers.gcp.provision import GUEST_GRACE_S, run_s
 
 NETWORK = "projects/my-project/global/networks/default"
 GOLDEN = Path(__file__).parent / "golden"
@@ -151,6 +152,15 @@ def test_a_machine_runs_for_as_long_as_google_allows_at_most(run_s: float, secon
     scheduling = request["instanceResource"]["scheduling"]
     assert scheduling["maxRunDuration"] == {"seconds": seconds}
     assert scheduling["instanceTerminationAction"] == "DELETE"
+
+
+def test_a_machine_asked_for_again_soon_is_the_same_request() -> None:
+    ends = CLAIM.expires_at
+    assert run_s(CLAIM, ends - 7000) == run_s(CLAIM, ends - 6950) == 7200
+    assert run_s(CLAIM, ends + 5) == 0
+    for left in (1.0, 299.0, 300.0, 301.0):
+        late = run_s(CLAIM, ends - left) - left
+        assert 0 <= late < GUEST_GRACE_S, "not before the lease ends, and before the guest's timer"
 
 
 def test_labels_are_such_as_google_takes() -> None:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from diskbench.cli.foreground import print_error
-from diskbench.cli.rent import CaFile, EndpointUrl, Insecure, ProfileName
+from diskbench.cli.rent import (
+    CaFile,
+    EndpointUrl,
+    Insecure,
+    ProfileName,
+    Project,
+    Subscription,
+    account_of,
+)
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
 if TYPE_CHECKING:
@@ -28,6 +36,8 @@ def gc(
     ] = None,
     region: Annotated[str | None, typer.Option(help="Its region (default: all of them).")] = None,
     profile_name: ProfileName = None,
+    subscription: Subscription = None,
+    project: Project = None,
     endpoint_url: EndpointUrl = None,
     ca_file: CaFile = None,
     insecure: Insecure = False,
@@ -47,10 +57,11 @@ def gc(
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
     session = open_session(settings.database_url.get_secret_value(), settings.evidence_url)
     swept = sweep(session, ids or [], dry_run=dry_run)
+    accounts = {"profile_name": profile_name, "subscription": subscription, "project": project}
     if provider is not None:
         scope = Scope(
             provider=provider,
-            account=profile_name,
+            account=account_of(provider, accounts),
             region=region,
             endpoint=endpoint_url,
             ca_file=ca_file,

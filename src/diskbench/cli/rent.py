@@ -164,7 +164,7 @@ def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
     try:
         return RentSpec(
             **_picked(options, _RENT_FIELDS),
-            account=_account(provider, options),
+            account=account_of(provider, options),
             azure=AzureSpec(**_picked(options, _AZURE_FIELDS)),
             vsphere=VsphereSpec(**vsphere),
             lab=LabSpec(**_picked(options, _LAB_FIELDS)),
@@ -181,7 +181,9 @@ def _picked(options: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, 
     return {field: options[name] for name, field in fields.items()}
 
 
-def _account(provider: str, options: Mapping[str, Any]) -> str | None:
+def account_of(provider: str, options: Mapping[str, Any]) -> str | None:
+    """What is paid by, from the option that the provider calls it by. Raises InvalidValue for
+    another cloud's."""
     for name, cloud in _ACCOUNTS.items():
         value: str | None = options[name]
         if value is not None:

@@ -1,0 +1,144 @@
+"""From a running machine to a disk in the guest: its address, the disks hot-added and found."""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import RentalFailed
+from diskbench.providers.guest import ask_guest
+from diskbench.providers.guest_disks import disks, disks_before
+from diskbench.providers.vsphere import requests
+from diskbench.providers.vsphere.edge import moid, reference
+from diskbench.providers.vsphere.guest import VirtualDisk, find_disks
+from diskbench.providers.vsphere.provision import alive, device_list
+from diskbench.providers.vsphere.sdk import sdk
+from diskbench.providers.waits import Still, until
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.providers.guest import Guest
+    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.vsphere.edge import Ref
+    from diskbench.providers.vsphere.provision import Order
+
+
+def address_of(order: Order, vm: Ref) -> str:
+    """The address to reach the machine at, as VMware Tools in it tell. Raises RentalFailed."""
+    return until(
+        lambda: _address(order, vm),
+        f"address of {moid(vm)}", order.timing.address_s, order.timing, order.watch,
+    )  # fmt: skip
+
+
+def _address(order: Order, vm: Ref) -> str | Still:
+    away = alive(order, vm)
+    if away is not None:
+        return away
+    found = order.vsphere.properties(
+        vm, ("guest.toolsRunningStatus", "guest.net", "guest.ipAddress")
+    )
+    values = found.values if found else {}
+    if str(values.get("guest.toolsRunningStatus")) != "guestToolsRunning":
+        return Still("VMware Tools do not run in it (yet)")
+    told = [text for card in values.get("guest.net") or () for text in card.ipAddress or ()] or [
+        str(values.get("guest.ipAddress") or "")
+    ]
+    return reachable(told) or Still("VMware Tools tell none yet")
+
+
+def reachable(told: Sequence[str]) -> str | None:
+    """The first IPv4 address that is not for its own link only, else the first such IPv6 one."""
+    found = []
+    for text in told:
+        try:
+            address = ipaddress.ip_address(text.partition("%")[0])
+        except ValueError:
+            continue
+        if not address.is_link_local and not address.is_unspecified:
+            found.append(address)
+    found.sort(key=lambda address: address.version)  # a sort keeps the order of equals
+    return str(found[0]) if found else None
+
+
+def attach(
+    order: Order, vm: Ref, guest: Guest
+) -> tuple[tuple[VirtualDisk, ...], tuple[GuestDisk, ...]]:
+    """The disks in order, as vSphere has them and as the guest sees them. Raises RentalFailed."""
+    ours = virtual_disks(order, vm)
+    before = ask_guest(
+        "its disks",
+        functools.partial(disks_before, guest.host, attached=bool(ours)),
+        order.timing,
+        order.watch,
+    )
+    if not ours:
+        _add(order, vm)
+        ours = virtual_disks(order, vm)
+    if len(ours) != order.details.wanted.count:
+        raise RentalFailed(
+            f"{len(ours)} disks are attached to {moid(vm)}, not {order.details.wanted.count}",
+            advice="give the lease back and start a new run",
+        )
+    controller = order.details.wanted.controller
+
+    def ask() -> tuple[GuestDisk, ...] | Still:
+        found = find_disks(disks(guest.host), ours, before, controller)
+        return found or Still("not seen in the guest yet")
+
+    return ours, ask_guest("the disk", ask, order.timing, order.watch)
+
+
+def virtual_disks(order: Order, vm: Ref) -> tuple[VirtualDisk, ...]:
+    """The disks on the controller of our own, in their order."""
+    devices = device_list(order, vm)
+    controller = _our_controller(order, vm, devices)
+    ours = sorted(
+        (one for one in _disks(devices) if one.controllerKey == controller.key),
+        key=lambda one: int(one.unitNumber or 0),
+    )
+    return tuple(
+        VirtualDisk(
+            key=one.key,
+            uuid=str(one.backing.uuid),
+            size_bytes=int(one.capacityInBytes or one.capacityInKB * 1024),
+        )
+        for one in ours
+    )
+
+
+def _add(order: Order, vm: Ref) -> None:
+    """Hot-add the disks, which appear in the guest then."""
+    details, timing, wanted = order.details, order.timing, order.details.wanted
+    devices = device_list(order, vm)
+    controller = _our_controller(order, vm, devices)
+    datastore = reference(order.vsphere, "Datastore", details.datastore.id)
+    spec = requests.add_disks(details, controller.key, datastore, _disks(devices))
+    how = wanted.provisioning or "as its policy says"
+    order.watch.note(
+        f"disk of {wanted.size_gib} GiB is being made on {details.datastore.name}: {how}"
+    )
+    order.vsphere.run(
+        "VirtualMachine.Config.AddNewDisk",
+        f"disk for {moid(vm)}",
+        lambda: vm.ReconfigVM_Task(spec=spec),
+        timing.disk_s + timing.disk_s_per_gib * wanted.size_gib * wanted.count,
+    )
+
+
+def _our_controller(order: Order, vm: Ref, devices: Sequence[Any]) -> Any:  # noqa: ANN401 - pyVmomi's
+    for device in devices:
+        if requests.is_ours(device, order.details):
+            return device
+    raise RentalFailed(
+        f"machine {moid(vm)} has not the {order.details.wanted.controller} controller it was given",
+        advice="give the lease back and start a new run",
+    )
+
+
+def _disks(devices: Sequence[Any]) -> list[Any]:
+    vim = sdk("vim")
+
+    return [one for one in devices if isinstance(one, vim.vm.device.VirtualDisk)]

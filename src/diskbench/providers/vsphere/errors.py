@@ -1,0 +1,167 @@
+"""vSphere's faults as our errors, once, at the edge: by the fault's type.
+
+Types and what they mean: VMware, "vSphere Web Services API" reference 8.0 (vim.fault,
+vmodl.fault).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import ssl
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import (
+    AccessDenied,
+    DiskbenchError,
+    HostUnavailable,
+    InvalidValue,
+    NoCapacity,
+    QuotaExceeded,
+    RentalFailed,
+)
+from diskbench.providers.vsphere.sdk import sdk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SPACE = frozenset({"NoDiskSpace", "InsufficientStorageSpace", "DatastoreNotWritableOnHost"})
+_CAPACITY = frozenset(
+    {
+        "InsufficientResourcesFault", "InsufficientMemoryResourcesFault",
+        "InsufficientCpuResourcesFault", "InsufficientFailoverResourcesFault",
+        "NoCompatibleHost", "NoCompatibleHostWithAccessToDevice", "HostNotConnected",
+        "HostNotReachable", "HostInMaintenanceMode", "InsufficientHostCapacityFault",
+        "InsufficientHostCpuCapacityFault", "InsufficientHostMemoryCapacityFault",
+        "NumVirtualCpusExceedsLimit", "InsufficientAgentVmsDeployed", "NotEnoughLicenses",
+    }
+)  # fmt: skip
+_QUOTAS = frozenset({"VmLimitLicense", "LicenseExpired", "InsufficientPerCpuCapacity"})
+_LOGIN = frozenset(
+    {"InvalidLogin", "NotAuthenticated", "NoSubjectName", "PasswordExpired", "InvalidLocale"}
+)
+_BUSY = frozenset({"TaskInProgress", "HostCommunication", "Timedout", "ResourceInUse"})
+_VALUE = frozenset(
+    {
+        "InvalidArgument", "InvalidDeviceSpec", "InvalidDatastore", "InvalidDatastorePath",
+        "InvalidFolder", "InvalidName", "InvalidRequest", "NotSupported", "InvalidType",
+        "CannotCreateFile", "FileTooLarge", "InvalidController", "InvalidDeviceBacking",
+        "DeviceControllerNotSupported", "DeviceNotSupported", "DeviceHotPlugNotSupported",
+        "DatacenterMismatch", "NetworkNotAccessible", "CannotAccessNetwork", "CannotAccessFile",
+        "CannotAccessVmDisk", "VirtualHardwareVersionNotSupported", "UnsupportedGuest",
+    }
+)  # fmt: skip
+
+
+class Unanswered(RentalFailed):
+    """vCenter did not answer, or asked to come again later; the edge repeats the call."""
+
+
+class LoggedOut(AccessDenied):
+    """The session ended; the edge logs in again once."""
+
+
+def fault_name(error: BaseException | None) -> str:
+    """vSphere's own name of an error, ours or the SDK's (`NoDiskSpace`); "" where it has none."""
+    vmodl = sdk("vmodl")
+
+    while error is not None:
+        if isinstance(error, vmodl.MethodFault):
+            return type(error).__name__.rpartition(".")[2]
+        error = error.__cause__
+    return ""
+
+
+def is_missing(error: BaseException) -> bool:
+    """Whether vSphere says that the thing does not exist, or not any more."""
+    return fault_name(error) == "ManagedObjectNotFound"
+
+
+def translate(error: Exception, action: str) -> DiskbenchError:
+    """Our error for what pyVmomi raised at `action` (`VirtualMachine.Clone`).
+
+    What is no fault of the world outside is raised as it is; so are our own.
+    """
+    vmodl = sdk("vmodl")
+
+    if isinstance(error, vmodl.MethodFault):
+        return of_fault(error, action)
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return HostUnavailable(
+            f"the certificate of the vSphere server cannot be trusted: {error.verify_message}",
+            advice="give the certificates of its authority with --ca-file (vCenter offers them at "
+            "https://SERVER/certs/download.zip)",
+        )
+    if isinstance(error, ssl.SSLError):
+        return HostUnavailable(
+            f"no TLS with the vSphere server: {error}", advice="look at --endpoint-url"
+        )
+    if isinstance(error, OSError | http.client.HTTPException):
+        return Unanswered(
+            f"no answer to {action}: {error or type(error).__name__}",
+            advice="look at the network and --endpoint-url, then diskbench resume",
+        )
+    raise error
+
+
+def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmomi's types are made at run time
+    """Our error for a fault, of a call or of a task."""
+    name, said = fault_name(fault), _said(fault)
+    told = f"{said} ({name})"
+    if name == "NoPermission":
+        privilege = str(getattr(fault, "privilegeId", None) or action)
+        return AccessDenied(
+            f"this vSphere user may not do {privilege}: {told}",
+            advice=f"give its role {privilege}; docs/vsphere.md has the whole list",
+        )
+    if name == "NotAuthenticated":
+        return LoggedOut(f"vSphere does not know the session any more: {told}", advice="try again")
+    if name in _LOGIN:
+        return AccessDenied(
+            f"vSphere does not accept the credentials: {told}",
+            advice="set VSPHERE_USER (as user@domain) and VSPHERE_PASSWORD",
+        )
+    if name in _SPACE:
+        return RentalFailed(
+            f"the datastore {getattr(fault, 'datastore', None) or ''} has no room at {action}: "
+            f"{told}",
+            advice="give a smaller --size, another --datastore, or --provisioning thin",
+        )
+    if name in _CAPACITY:
+        return NoCapacity(
+            f"vSphere has no room for the machine at {action}: {told}",
+            advice="give fewer --vcpus or less --memory, another --cluster or --host, or wait",
+        )
+    if name in _QUOTAS:
+        return QuotaExceeded(f"the vSphere licence does not allow it: {told}", advice="look at it")
+    if name in _BUSY:
+        return Unanswered(f"vSphere is busy at {action}: {told}", advice="then diskbench resume")
+    if name in _VALUE:
+        return InvalidValue(
+            f"vSphere refuses {action}: {told}", advice="correct the value that it names"
+        )
+    return RentalFailed(
+        f"vSphere refuses {action}: {told}",
+        advice="vCenter's task list says more of it",
+    )
+
+
+@contextlib.contextmanager
+def while_looking() -> Iterator[None]:
+    """A vCenter that does not answer is the user's environment, as long as nothing is made."""
+    try:
+        yield
+    except Unanswered as error:
+        raise HostUnavailable(error.message, advice=error.advice) from error
+
+
+def _said(fault: Any) -> str:  # noqa: ANN401 - as above
+    """What the fault says, in a line."""
+    texts = [getattr(fault, "msg", None)] + [
+        one.message for one in getattr(fault, "faultMessage", None) or ()
+    ]
+    words = [" ".join(str(text).split()) for text in texts if text]
+    argument = getattr(fault, "invalidProperty", None) or getattr(fault, "property", None)
+    if argument:
+        words.append(f"at {argument}")
+    return "; ".join(dict.fromkeys(words)) or "no reason given"

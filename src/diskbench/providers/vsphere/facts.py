@@ -1,0 +1,120 @@
+"""What vSphere tells of a datastore: its kind, room, paths and devices, and who else is on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.providers.vsphere.edge import moid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from diskbench.providers.vsphere.edge import Item, Vsphere
+
+DATASTORE = (
+    "name", "summary.accessible", "summary.maintenanceMode", "summary.capacity",
+    "summary.freeSpace", "summary.type", "summary.uncommitted", "summary.multipleHostAccess",
+    "info", "host", "vm", "iormConfiguration.enabled",
+)  # fmt: skip
+"""What must be read of a datastore for its facts."""
+
+
+def datastore_facts(vsphere: Vsphere, datastore: Item, ours: str | None = None) -> dict[str, Any]:
+    """All that is recorded of a datastore, beside the machine `ours`; JSON only. What the user may
+    not see is left out."""
+    values = datastore.values
+    extents = _extents(values.get("info"))
+    others = contention(vsphere, datastore, ours)
+    return {
+        "name": datastore.name,
+        "kind": values.get("summary.type"),
+        "capacity_bytes": values.get("summary.capacity"),
+        "free_bytes": values.get("summary.freeSpace"),
+        "uncommitted_bytes": values.get("summary.uncommitted"),
+        "shared_by_hosts": values.get("summary.multipleHostAccess"),
+        "storage_io_control": values.get("iormConfiguration.enabled"),
+        **_volume(values.get("info")),
+        "devices": _devices(vsphere, datastore, extents),
+        **others,
+    }
+
+
+def contention(vsphere: Vsphere, datastore: Item, ours: str | None) -> dict[str, Any]:
+    """Who else uses the datastore now: machines on it, and those of them that are on."""
+    there = {moid(ref) for ref in datastore.values.get("vm") or ()} - {ours}
+    if not there:
+        return {"other_machines": 0, "other_machines_on": 0}
+    on = [
+        item
+        for item in vsphere.listed("VirtualMachine", ("runtime.powerState",))
+        if item.id in there and str(item.values.get("runtime.powerState")) == "poweredOn"
+    ]
+    return {"other_machines": len(there), "other_machines_on": len(on)}
+
+
+def host_facts(vsphere: Vsphere, host: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
+    """The ESXi host that a machine runs on: its version and processor."""
+    found = vsphere.properties(
+        host, ("name", "config.product.fullName", "summary.hardware.cpuModel", "vm")
+    )
+    values: Mapping[str, Any] = found.values if found else {}
+    return {
+        "esxi_host": values.get("name"),
+        "esxi_version": values.get("config.product.fullName"),
+        "esxi_cpu": values.get("summary.hardware.cpuModel"),
+        "esxi_machines": len(values.get("vm") or ()),
+    }
+
+
+def _volume(info: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
+    """The file system of a datastore, by the kind of its description."""
+    vmfs, nas = getattr(info, "vmfs", None), getattr(info, "nas", None)
+    if vmfs is not None:
+        return {"file_system": f"{vmfs.type} {vmfs.version}", "ssd": vmfs.ssd, "local": vmfs.local}
+    if nas is not None:
+        return {"file_system": nas.type, "remote": f"{nas.remoteHost}:{nas.remotePath}"}
+    return {}
+
+
+def _extents(info: Any) -> tuple[str, ...]:  # noqa: ANN401 - pyVmomi's
+    """The names of the devices that a VMFS datastore lies on."""
+    extents = getattr(getattr(info, "vmfs", None), "extent", None) or ()
+    return tuple(str(one.diskName) for one in extents)
+
+
+def _devices(vsphere: Vsphere, datastore: Item, extents: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Each device behind the datastore as its first host sees it, with the paths to it."""
+    mounts = datastore.values.get("host") or ()
+    if not extents or not mounts:
+        return []
+    found = vsphere.properties(mounts[0].key, ("config.storageDevice",))
+    storage = found.values.get("config.storageDevice") if found else None
+    if storage is None:
+        return []
+    units = {unit.lun: unit for unit in getattr(storage.multipathInfo, "lun", None) or ()}
+    return [
+        _device(lun, units.get(lun.key))
+        for lun in storage.scsiLun or ()
+        if lun.canonicalName in extents
+    ]
+
+
+def _device(lun: Any, unit: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
+    paths = list(unit.path) if unit is not None else []
+    transports = {
+        type(path.transport).__name__.rpartition(".")[2].removesuffix("TargetTransport")
+        for path in paths
+        if path.transport is not None
+    }
+    return {
+        "name": lun.canonicalName,
+        "vendor": str(lun.vendor or "").strip() or None,
+        "model": str(lun.model or "").strip() or None,
+        "ssd": getattr(lun, "ssd", None),
+        "local": getattr(lun, "localDisk", None),
+        "queue_depth": lun.queueDepth,
+        "transports": sorted(transports - {""}),
+        "paths": len(paths),
+        "active_paths": sum(path.state == "active" for path in paths),
+        "path_policy": getattr(getattr(unit, "policy", None), "policy", None),
+    }

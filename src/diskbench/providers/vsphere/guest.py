@@ -1,0 +1,110 @@
+"""The disks as the guest sees them: by the identifier of the virtual disk, which it is told.
+
+With `disk.EnableUUID` a SCSI disk's WWN is the `backing.uuid` of its virtual disk, and udev's rules
+for persistent storage make /dev/disk/by-id/wwn-0x… of it. A disk on a virtual NVMe controller is
+told none: it is known by appearing, by its model and by its size.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.errors import RentalFailed
+from diskbench.model.base import Frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.vsphere.wanted import Controller
+
+NVME_MODEL = "VMware Virtual NVMe Disk"
+_LINK = "/dev/disk/by-id/wwn-0x"
+
+
+class VirtualDisk(Frozen):
+    """One disk of ours as vSphere has it."""
+
+    key: int
+    uuid: str
+    size_bytes: int
+
+    @property
+    def wwn(self) -> str:
+        """Its identifier as the guest is told it: lower-case, without dashes."""
+        return self.uuid.replace("-", "").lower()
+
+
+def find_disks(
+    found: Sequence[GuestDisk],
+    ours: Sequence[VirtualDisk],
+    before: Sequence[GuestDisk] | None,
+    controller: Controller,
+) -> tuple[GuestDisk, ...] | None:
+    """The guest's disks of our virtual ones, in order, proved by name, newness and size to the
+    byte: pure. None while not all are there. Raises RentalFailed for something else."""
+    known = {key for disk in before or () for key in disk.keys}
+    named = [[disk for disk in found if _is(disk, one)] for one in ours]
+    if controller == "nvme" and not any(named):
+        return _by_appearance(found, ours, before)
+    if not all(named):
+        return None
+    chosen = []
+    for one, disks in zip(ours, named, strict=True):
+        if len(disks) > 1:
+            nodes = ", ".join(disk.node for disk in disks)
+            raise RentalFailed(
+                f"virtual disk {one.uuid} shows as {nodes} in the guest: which it is is not known"
+            )
+        _check(disks[0], one, known)
+        chosen.append(disks[0])
+    return tuple(chosen)
+
+
+def _by_appearance(
+    found: Sequence[GuestDisk], ours: Sequence[VirtualDisk], before: Sequence[GuestDisk] | None
+) -> tuple[GuestDisk, ...] | None:
+    """The NVMe disks that were not there before; which is which does not matter: all are equal."""
+    if before is None:
+        raise RentalFailed(
+            "the disk was there before it could be seen to appear, and has no identifier",
+            advice="nothing was written; start a new run, or use --controller pvscsi",
+        )
+    known = {key for disk in before for key in _places(disk)}
+    new = [disk for disk in found if not known & _places(disk) and disk.model == NVME_MODEL]
+    if len(new) < len(ours):
+        return None
+    if len(new) > len(ours):
+        raise RentalFailed(
+            f"{len(new)} disks appeared in the guest, {len(ours)} were attached",
+            advice="nothing was written; start a new run, or use --controller pvscsi",
+        )
+    new.sort(key=lambda disk: (len(disk.node), disk.node))
+    for disk, one in zip(new, ours, strict=True):
+        _check(disk, one, frozenset())
+    return tuple(new)
+
+
+def _places(disk: GuestDisk) -> frozenset[str]:
+    """Node and number: virtual NVMe controllers of one machine may show one serial number."""
+    return frozenset({f"{disk.node} {disk.number}"})
+
+
+def _is(disk: GuestDisk, one: VirtualDisk) -> bool:
+    names = {link.removeprefix(_LINK) for link in disk.links if link.startswith(_LINK)}
+    told = {text.lower().removeprefix("naa.").removeprefix("uuid.").replace("-", "")
+            for text in (disk.wwn, disk.identity)}  # fmt: skip
+    return one.wwn in names | told
+
+
+def _check(disk: GuestDisk, one: VirtualDisk, known: frozenset[str] | set[str]) -> None:
+    if known & disk.keys:
+        raise RentalFailed(
+            f"{disk.node} answers to {one.uuid} but was there before that was attached",
+            advice="nothing was written; report this template: its disks have misleading names",
+        )
+    if disk.size_bytes != one.size_bytes:
+        raise RentalFailed(
+            f"{disk.node} has {disk.size_bytes:,} bytes, {one.uuid} has {one.size_bytes:,}",
+            advice="nothing was written",
+        )

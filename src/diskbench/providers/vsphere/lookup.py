@@ -1,0 +1,272 @@
+"""What would be made, by read-only calls: every name resolved, room and rights to it looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.providers.networks import is_loopback
+from diskbench.providers.vsphere.edge import moid
+from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts
+from diskbench.providers.vsphere.requests import bus_number
+from diskbench.providers.vsphere.resolved import Network, Place, Policy, Resolved
+from diskbench.providers.vsphere.template import find_template
+from diskbench.units import GIB, format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.model.rental import VsphereSpec
+    from diskbench.providers.vsphere.edge import Item, Ref, Server, Vsphere
+    from diskbench.providers.vsphere.resolved import Template
+    from diskbench.providers.vsphere.wanted import Wanted
+
+_RESERVE = 0.02
+"""How much of a datastore is left free: a full one stops every machine on it; our choice."""
+_COMPUTE = ("name", "datastore", "host", "resourcePool", "summary.numEffectiveHosts")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Where the machine will run: a cluster or host, what it belongs to, and the host if one."""
+
+    compute: Item
+    pool: Place
+    host: Place | None
+
+
+def look_up(vsphere: Vsphere, server: Server, typed: VsphereSpec, wanted: Wanted) -> Resolved:
+    """Everything about a rental that has to be known before. Raises UserError."""
+    datacenter = one_of(
+        "datacenter", vsphere.listed("Datacenter", ("name", "vmFolder")), typed.datacenter
+    )
+    datastore, policy = _datastore(vsphere, datacenter.ref, typed)
+    chosen = _compute(vsphere, datacenter.ref, typed, datastore)
+    template = find_template(vsphere, datacenter.ref, typed.template)
+    free = _check_room(datastore, template, wanted)
+    about = vsphere.call("About", lambda: vsphere.content.about)
+    details = Resolved(
+        server=server.url,
+        api=f"{about.fullName} (API {about.apiVersion})",
+        datacenter=_place(datacenter),
+        folder=_folder(vsphere, datacenter, typed.folder),
+        compute=_place(chosen.compute),
+        pool=chosen.pool,
+        host=chosen.host,
+        datastore=_place(datastore),
+        policy=policy,
+        network=_network(vsphere, datacenter.ref, typed.network),
+        template=template,
+        wanted=wanted,
+        free_bytes=free,
+        facts=datastore_facts(vsphere, datastore),
+        emulated=is_loopback(server.url),
+    )
+    bus_number(details)
+    if details.network is not None and template.network_card is None:
+        raise InvalidValue(
+            f"template {template.name} has no network card to put on {details.network.name}",
+            advice="choose another --template, or leave --network out",
+        )
+    return details
+
+
+def one_of(kind: str, found: Sequence[Item], typed: str | None) -> Item:
+    """The one that was named, or the only one. Raises UnknownName, or InvalidValue for several."""
+    flag = f"--{kind.replace(' ', '-')}"
+    if typed is not None:
+        named = [item for item in found if typed in {item.name, item.id}]
+        if not named:
+            raise UnknownName(kind, typed, [item.name for item in found])
+        if len(named) > 1:
+            ids = ", ".join(item.id for item in named)
+            raise InvalidValue(
+                f"{len(named)} of the {kind}s are called {typed!r}", advice=f"name one by id: {ids}"
+            )
+        return named[0]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise InvalidValue(
+            f"this vSphere user sees no {kind}",
+            advice="look at the permissions of the user; docs/vsphere.md lists them",
+        )
+    raise InvalidValue(
+        f"there is more than one {kind}: {', '.join(sorted(item.name for item in found))}",
+        advice=f"name one with {flag}",
+    )
+
+
+def _place(item: Item) -> Place:
+    return Place(id=item.id, name=item.name)
+
+
+def _datastore(vsphere: Vsphere, root: Ref, typed: VsphereSpec) -> tuple[Item, Policy | None]:
+    found = vsphere.listed("Datastore", DATASTORE, root)
+    if typed.storage_policy is not None:
+        from diskbench.providers.vsphere.policy import find_policy, matching
+
+        policy = find_policy(vsphere, typed.storage_policy)
+        ids = matching(vsphere, policy)
+        fitting = [item for item in found if item.id in ids and _usable(item)]
+        if not fitting:
+            raise InvalidValue(
+                f"no datastore can be used that fits the storage policy {policy.name!r}",
+                advice="choose another --storage-policy, or a --datastore",
+            )
+        return max(fitting, key=lambda item: int(item.values["summary.freeSpace"])), policy
+    chosen = one_of("datastore", found, typed.datastore)
+    if not _usable(chosen):
+        mode = chosen.values.get("summary.maintenanceMode") or "normal"
+        why = "not accessible" if mode == "normal" else f"in maintenance ({mode})"
+        raise InvalidValue(f"datastore {chosen.name} is {why}", advice="choose another --datastore")
+    return chosen, None
+
+
+def _usable(item: Item) -> bool:
+    mode = item.values.get("summary.maintenanceMode") or "normal"
+    return bool(item.values.get("summary.accessible", True)) and mode == "normal"
+
+
+def _check_room(datastore: Item, template: Template, wanted: Wanted) -> int:
+    """The bytes that are free, when they are enough: for all that may be written, not only for what
+    is allocated at once, because filling writes it. vSphere itself does not look at thin disks."""
+    free, capacity = (int(datastore.values[f"summary.{n}"]) for n in ("freeSpace", "capacity"))
+    swap = int(wanted.memory_gib * GIB)
+    need = wanted.size_gib * wanted.count * GIB + template.size_bytes + swap
+    if need > free - capacity * _RESERVE:
+        raise InvalidValue(
+            f"datastore {datastore.name} has {format_bytes(free)} free, "
+            f"{format_bytes(need)} are needed: disk, the machine's own disk and its swap file, and "
+            f"{_RESERVE:.0%} stay free",
+            advice="give a smaller --size or less --memory, or choose another --datastore",
+        )
+    largest = getattr(datastore.values.get("info"), "maxVirtualDiskCapacity", None)
+    if largest and wanted.size_gib * GIB > largest:
+        raise InvalidValue(
+            f"a disk on {datastore.name} has at most {format_bytes(largest)}",
+            advice="give a smaller --size",
+        )
+    return free
+
+
+def _compute(vsphere: Vsphere, root: Ref, typed: VsphereSpec, datastore: Item) -> Chosen:
+    """Where to run: what was named, or the only place that reaches the datastore."""
+    found = vsphere.listed("ComputeResource", _COMPUTE, root)
+    if typed.esxi_host is not None:
+        return _on_host(vsphere, root, typed, datastore, found)
+    reaching = [item for item in found if datastore.id in _ids(item.values.get("datastore"))]
+    if typed.cluster is not None:
+        chosen = one_of("cluster", found, typed.cluster)
+        if chosen not in reaching:
+            raise InvalidValue(
+                f"{chosen.name} does not reach datastore {datastore.name}",
+                advice=f"reached from {', '.join(i.name for i in reaching) or 'nowhere'}",
+            )
+    else:
+        chosen = one_of("cluster", reaching, None)
+    pool = _pool(vsphere, chosen, typed.resource_pool)
+    return Chosen(chosen, pool, _default_host(vsphere, chosen, datastore))
+
+
+def _on_host(
+    vsphere: Vsphere, root: Ref, typed: VsphereSpec, datastore: Item, found: Sequence[Item]
+) -> Chosen:
+    hosts = vsphere.listed("HostSystem", _HOST, root)
+    host = one_of("host", hosts, typed.esxi_host)
+    if datastore.id not in _ids(host.values.get("datastore")):
+        raise InvalidValue(
+            f"host {host.name} does not reach datastore {datastore.name}",
+            advice="choose another --host or --datastore",
+        )
+    if not _serves(host):
+        raise InvalidValue(
+            f"host {host.name} is not connected, or in maintenance", advice="choose another --host"
+        )
+    compute = next(item for item in found if host.id in _ids(item.values.get("host")))
+    return Chosen(compute, _pool(vsphere, compute, typed.resource_pool), _place(host))
+
+
+_HOST = ("name", "datastore", "runtime.connectionState", "runtime.inMaintenanceMode", "vm")
+
+
+def _default_host(vsphere: Vsphere, compute: Item, datastore: Item) -> Place | None:
+    """The host to clone to where nobody balances the load: the one with the fewest machines. None
+    leaves it to vSphere (DRS)."""
+    found = vsphere.properties(compute.ref, ("configurationEx",))
+    drs = getattr(found.values.get("configurationEx") if found else None, "drsConfig", None)
+    hosts = [
+        host
+        for host in vsphere.listed("HostSystem", _HOST, compute.ref)
+        if _serves(host) and datastore.id in _ids(host.values.get("datastore"))
+    ]
+    if not hosts:
+        raise InvalidValue(
+            f"no host of {compute.name} that reaches {datastore.name} is connected",
+            advice="choose another --cluster or --datastore",
+        )
+    if drs is not None and drs.enabled:
+        return None
+    return _place(min(hosts, key=lambda host: (len(host.values.get("vm") or ()), host.name)))
+
+
+def _serves(host: Item) -> bool:
+    values = host.values
+    state = str(values.get("runtime.connectionState", "connected"))
+    return state == "connected" and not values.get("runtime.inMaintenanceMode", False)
+
+
+def _pool(vsphere: Vsphere, compute: Item, typed: str | None) -> Place:
+    if typed is None:
+        return Place(id=moid(compute.values["resourcePool"]), name="Resources")
+    pools = vsphere.listed("ResourcePool", ("name",), compute.ref)
+    return _place(one_of("resource pool", pools, typed))
+
+
+def _folder(vsphere: Vsphere, datacenter: Item, typed: str | None) -> Place:
+    """A folder by its name, or by its path below the datacenter's folder of machines."""
+    root = datacenter.values["vmFolder"]
+    if typed is None:
+        return Place(id=moid(root), name="vm")
+    found = vsphere.listed("Folder", ("name", "parent"), root)
+    by_id = {item.id: item for item in found}
+
+    def path(item: Item) -> str:
+        parent = by_id.get(moid(item.values["parent"]))
+        return f"{path(parent)}/{item.name}" if parent else item.name
+
+    named = [item for item in found if typed.strip("/") in {item.name, path(item), item.id}]
+    if len(named) == 1:
+        return _place(named[0])
+    if named:
+        raise InvalidValue(
+            f"{len(named)} folders are called {typed!r}",
+            advice=f"give one by its path: {', '.join(sorted(path(item) for item in named))}",
+        )
+    raise UnknownName("folder", typed, [path(item) for item in found])
+
+
+def _network(vsphere: Vsphere, root: Ref, typed: str | None) -> Network | None:
+    """The network that was named; None leaves the template's."""
+    if typed is None:
+        return None
+    found = one_of("network", vsphere.listed("Network", ("name",), root), typed)
+    kind = type(found.ref).__name__.rpartition(".")[2]
+    if kind == "OpaqueNetwork":
+        raise InvalidValue(
+            f"network {found.name} is an opaque one of NSX, which is not supported",
+            advice="choose a port group, or a template that is on it",
+        )
+    switch, portgroup = None, None
+    if kind == "DistributedVirtualPortgroup":
+        more = vsphere.properties(found.ref, ("key", "config.distributedVirtualSwitch"))
+        values: dict[str, Any] = more.values if more else {}
+        portgroup = str(values["key"])
+        about = vsphere.properties(values["config.distributedVirtualSwitch"], ("uuid",))
+        switch = str(about.values["uuid"]) if about else None
+    return Network(id=found.id, name=found.name, kind=kind, switch=switch, portgroup=portgroup)
+
+
+def _ids(refs: Sequence[Ref] | None) -> frozenset[str]:
+    return frozenset(moid(ref) for ref in refs or ())

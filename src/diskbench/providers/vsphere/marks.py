@@ -1,0 +1,52 @@
+"""The lease of a machine, as its notes in vSphere carry it: pure.
+
+Notes are set by the call that clones the machine, so that no machine is ever without them; custom
+attributes need a second call and a global privilege.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from diskbench.model.base import Frozen
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import Claim
+
+_LINE = re.compile(r"^diskbench-(lease|expires|owner|version): (.*)$", re.MULTILINE)
+_LEASE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
+
+
+class Mark(Frozen):
+    """What a machine's notes say of its lease. `expires_at` is None where it cannot be read."""
+
+    lease_id: str
+    expires_at: float | None = None
+
+
+def machine_name(lease_id: str) -> str:
+    """The name of a lease's machine, and of its directories on datastores."""
+    return f"diskbench-{lease_id}-machine"
+
+
+def notes(claim: Claim) -> str:
+    """The notes of the machine of `claim`."""
+    lines = {
+        "lease": claim.lease_id,
+        "expires": f"{claim.expires_at:.0f}",
+        "owner": " ".join(claim.owner.split()),
+        "version": claim.version,
+    }
+    told = [f"diskbench-{key}: {value}" for key, value in lines.items()]
+    return "\n".join(["Made by diskbench to measure a disk; it goes when its lease ends.", *told])
+
+
+def mark(annotation: str | None) -> Mark | None:
+    """The mark in the notes of a machine; None in those of somebody else's."""
+    found = dict(_LINE.findall(annotation or ""))
+    lease_id = found.get("lease", "").strip()
+    if not _LEASE.fullmatch(lease_id):
+        return None
+    expires = found.get("expires", "").strip()
+    return Mark(lease_id=lease_id, expires_at=float(expires) if expires.isdecimal() else None)

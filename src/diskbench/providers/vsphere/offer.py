@@ -1,0 +1,86 @@
+"""What was resolved, told to a person: pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.model.rental import Rental, Scope
+from diskbench.providers.vsphere.template import hardware_version
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.model.promise import Promise
+    from diskbench.model.rental import LabSpec, RentSpec
+    from diskbench.providers.vsphere.edge import Server
+    from diskbench.providers.vsphere.resolved import Resolved
+
+_NVME_HARDWARE = 13
+"""The virtual hardware that first had an NVMe controller (ESXi 6.5)."""
+
+
+def rental(
+    spec: RentSpec,
+    details: Resolved,
+    server: Server,
+    installation: str,
+    promise: Promise | None,
+) -> Rental:
+    """The rental of what was looked up, at the installation with that UUID."""
+    wanted = details.wanted
+    return Rental(
+        scope=Scope(
+            provider="vsphere",
+            account=installation,
+            region=details.datacenter.name,
+            endpoint=server.url,
+            ca_file=server.ca_file,
+            insecure=server.insecure,
+        ),
+        spec=spec,
+        offer=_words(details),
+        promise=promise.words() if promise else "none (vSphere promises nothing; see --promise)",
+        image=details.template.name,
+        disk=wanted.spec(details.datastore.name),
+        cores=wanted.vcpus,
+        memory_bytes=wanted.memory_mib * 2**20,
+        warnings=tuple(_warnings(details, server)),
+        details=details.model_dump(mode="json"),
+    )
+
+
+def lab_words(lab: LabSpec) -> str:
+    """How an emulated machine is to behave, as `noise=0.05 time_scale=60.0`."""
+    told = lab.model_dump(exclude_defaults=True, exclude={"style", "user"})
+    return " ".join(f"{key}={value}" for key, value in told.items())
+
+
+def _words(details: Resolved) -> str:
+    wanted, store = details.wanted, details.facts
+    count = f"{wanted.count} × " if wanted.count > 1 else ""
+    striped = ", striped" if wanted.count > 1 else ""
+    how = wanted.provisioning or f"policy {details.policy.name if details.policy else ''}"
+    limit = f", limited to {wanted.iops_limit:,} IOPS" if wanted.iops_limit else ""
+    where = details.host.name if details.host else details.compute.name
+    return (
+        f"{wanted.vcpus} vCPUs, {wanted.memory_gib:g} GiB on {where} with {count}"
+        f"{wanted.size_gib:,} GiB {how} on {details.datastore.name} ({store.get('kind')}) by "
+        f"{wanted.controller}{limit}{striped}; {details.template.name}"
+    )
+
+
+def _warnings(details: Resolved, server: Server) -> Iterator[str]:
+    wanted = details.wanted
+    if server.insecure:
+        yield "the server's certificate is not verified: anybody on the way can read the password"
+    others = details.facts.get("other_machines_on") or 0
+    if others:
+        yield f"{others} other machines on {details.datastore.name} are on: they share its speed"
+    if wanted.provisioning in {"thin", "lazy-zeroed"}:
+        yield f"a {wanted.provisioning} disk is slower at the first write of each block"
+    version = hardware_version(details.template)
+    if wanted.controller == "nvme" and version is not None and version < _NVME_HARDWARE:
+        yield f"virtual hardware {version} of {details.template.name} has no NVMe controller"
+    if wanted.size_gib * GIB > details.free_bytes // 2:
+        yield f"the disk takes more than half of what is free on {details.datastore.name}"

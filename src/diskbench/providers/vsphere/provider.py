@@ -1,0 +1,149 @@
+"""`--provider vsphere` as the engine sees it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from diskbench.errors import AccessDenied, DiskbenchError, ReleaseFailed
+from diskbench.model.rental import Found, Rental
+from diskbench.providers.keys import lease_keys, write_access
+from diskbench.providers.places import lease_directory
+from diskbench.providers.vsphere.edge import server_in, server_of, session
+from diskbench.providers.vsphere.errors import while_looking
+from diskbench.providers.vsphere.inventory import machines
+from diskbench.providers.vsphere.offer import lab_words, rental
+from diskbench.providers.vsphere.resolved import Resolved
+from diskbench.providers.vsphere.timing import VsphereTiming
+from diskbench.providers.vsphere.wanted import wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from diskbench.model.disk import Acquired
+    from diskbench.model.rental import Claim, Scope
+    from diskbench.model.spec import Cell
+    from diskbench.ports import RentWatch
+    from diskbench.providers.vsphere.edge import Vsphere
+
+_TIMING = VsphereTiming()
+
+
+class VsphereProvider:
+    """Machines of a vSphere installation, with a virtual disk on the datastore to measure."""
+
+    name = "vsphere"
+
+    def __init__(self, timing: VsphereTiming = _TIMING) -> None:
+        self.timing = timing
+
+    def check(self, cell: Cell) -> None:
+        """See ports.Provider.check."""
+        wanted(cell.rent)
+
+    def resolve(self, cell: Cell) -> Rental:
+        """See ports.Renter.resolve."""
+        from diskbench.providers.vsphere.lookup import look_up
+
+        spec = cell.rent
+        asked = wanted(spec)
+        assert spec is not None, "wanted() refuses a cell that rents nothing"
+        server = server_of(spec)
+        with while_looking(), session(server, self.timing.looking()) as vsphere:
+            details = look_up(vsphere, server, spec.vsphere, asked)
+            installation = str(vsphere.content.about.instanceUuid)
+        return rental(spec, details, server, installation, cell.promise)
+
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.Renter.acquire."""
+        from diskbench.providers.vsphere.handover import hand_over
+        from diskbench.providers.vsphere.provision import GUEST_USER, Order, provision
+
+        directory = lease_directory(claim.lease_id)
+        keys = lease_keys(watch.secret(), claim.lease_id)
+        details = Resolved.model_validate(rental.details)
+        with self._opened(rental.scope, self.timing, watch) as vsphere:
+            order = Order(
+                vsphere=vsphere,
+                claim=claim,
+                spec=rental.spec,
+                details=details,
+                keys=keys,
+                watch=watch,
+                timing=self.timing,
+                lab=lab_words(rental.spec.lab) if details.emulated else "",
+            )
+            machine = provision(order)
+            return hand_over(
+                order,
+                machine,
+                lambda address: write_access(
+                    claim.lease_id, keys, directory, address=address, user=GUEST_USER
+                ),
+            )
+
+    def release(self, lease_id: str, scope: Scope) -> None:
+        """See ports.Renter.release."""
+        from diskbench.providers.vsphere.teardown import release
+
+        try:
+            with self._opened(scope, self.timing) as vsphere:
+                release(vsphere, lease_id, self.timing)
+        except ReleaseFailed:
+            raise
+        except DiskbenchError as error:
+            raise ReleaseFailed(
+                f"{lease_id} was not given back: {error.message}",
+                advice=f"{error.advice}; then: diskbench gc {lease_id}",
+            ) from error
+
+    def found(self, scope: Scope) -> Sequence[Found]:
+        """See ports.Renter.found."""
+        leases: dict[str, list[str]] = {}
+        expires: dict[str, float] = {}
+        with while_looking(), self._opened(scope, self.timing.looking()) as vsphere:
+            for one in machines(vsphere):
+                lease_id, until = one.mark.lease_id, one.mark.expires_at
+                leases.setdefault(lease_id, []).append(one.told)
+                if until is not None:
+                    expires[lease_id] = max(until, expires.get(lease_id, until))
+        return [
+            Found(
+                lease_id=lease_id,
+                scope=scope,
+                expires_at=expires.get(lease_id),
+                resources=tuple(names),
+            )
+            for lease_id, names in sorted(leases.items())
+        ]
+
+    def gone(self, lease_id: str, scope: Scope) -> str | None:
+        """See ports.Renter.gone. What vSphere does not answer is no reason to give up a machine."""
+        with (
+            contextlib.suppress(DiskbenchError),
+            self._opened(scope, self.timing.looking()) as vsphere,
+        ):
+            there = machines(vsphere, lease_id)
+            if not there:
+                return f"vSphere lists no machine of lease {lease_id}"
+            if not any(one.is_on for one in there):
+                return f"{there[-1].told} is {there[-1].item.values.get('runtime.powerState')}"
+        return None
+
+    @contextlib.contextmanager
+    def _opened(
+        self, scope: Scope, timing: VsphereTiming, watch: RentWatch | None = None
+    ) -> Iterator[Vsphere]:
+        """A session at the server of a scope, proved to be the same installation.
+
+        Raises AccessDenied otherwise: an empty listing of another would pass for a clean one.
+        """
+        server = server_in(scope)
+        with session(server, timing, watch) as vsphere:
+            found = vsphere.call("About", lambda: str(vsphere.content.about.instanceUuid))
+            if scope.account not in {None, found}:
+                raise AccessDenied(
+                    f"{server.url} is vCenter {found}, the lease is in {scope.account}",
+                    advice="set VSPHERE_SERVER or --endpoint-url to the server of the lease",
+                )
+            yield vsphere

@@ -1,0 +1,180 @@
+"""Making the machine: cloned from the template, or found by its lease, and switched on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
+from diskbench.providers.vsphere import requests
+from diskbench.providers.vsphere.edge import moid, reference
+from diskbench.providers.vsphere.errors import fault_name
+from diskbench.providers.vsphere.inventory import machines
+from diskbench.providers.vsphere.marks import machine_name, mark
+from diskbench.providers.vsphere.sdk import sdk
+from diskbench.providers.waits import Still, until
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import Claim, RentSpec
+    from diskbench.ports import RentWatch
+    from diskbench.providers.keys import LeaseKeys
+    from diskbench.providers.vsphere.edge import Ref, Vsphere
+    from diskbench.providers.vsphere.resolved import Resolved
+    from diskbench.providers.vsphere.timing import VsphereTiming
+
+GUEST_USER = "diskbench"
+"""Who logs in: cloud-init makes this user in place of the template's own."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be made, by whom, and who looks on."""
+
+    vsphere: Vsphere
+    claim: Claim
+    spec: RentSpec
+    details: Resolved
+    keys: LeaseKeys
+    watch: RentWatch
+    timing: VsphereTiming
+    lab: str = ""
+
+
+def provision(order: Order) -> Ref:
+    """The machine of the lease, switched on. Raises NoCapacity, or RentalFailed with the reason."""
+    vm = _existing(order) or _clone(order)
+    _switch_on(order, vm)
+    return vm
+
+
+def device_list(order: Order, vm: Ref) -> tuple[Any, ...]:
+    """The machine's virtual hardware. Raises RentalFailed when the machine is gone."""
+    found = order.vsphere.properties(vm, ("config.hardware.device",))
+    if found is None:
+        raise gone_missing(vm)
+    return tuple(found.values.get("config.hardware.device") or ())
+
+
+def alive(order: Order, vm: Ref) -> Still | None:
+    """What is in the way of the machine. Raises RentalFailed when it is off or gone."""
+    found = order.vsphere.properties(vm, ("runtime.powerState", "runtime.connectionState"))
+    if found is None:
+        raise gone_missing(vm)
+    state = str(found.values.get("runtime.powerState"))
+    if state != "poweredOn":
+        raise RentalFailed(
+            f"machine {moid(vm)} is {state}",
+            advice="somebody or something switched it off; start a new run",
+        )
+    connection = str(found.values.get("runtime.connectionState", "connected"))
+    return None if connection == "connected" else Still(f"vCenter says it is {connection}")
+
+
+def gone_missing(vm: Ref) -> RentalFailed:
+    """A machine that vSphere does not know any more."""
+    return RentalFailed(
+        f"machine {moid(vm)} does not exist any more", advice="somebody removed it; start a new run"
+    )
+
+
+def _existing(order: Order) -> Ref | None:
+    found = machines(order.vsphere, order.claim.lease_id)
+    name = machine_name(order.claim.lease_id)
+    return next((one.item.ref for one in found if one.item.name == name), None)
+
+
+def _clone(order: Order) -> Ref:
+    details, vsphere = order.details, order.vsphere
+    name = machine_name(order.claim.lease_id)
+    template = reference(vsphere, "VirtualMachine", details.template.id)
+    folder = reference(vsphere, "Folder", details.folder.id)
+    spec = requests.clone(
+        order.claim, details, _user_data(order), order.lab, _references(order, template)
+    )
+    order.watch.note(f"machine {name} is being cloned from {details.template.name}")
+    try:
+        made = vsphere.run(
+            "VirtualMachine.Clone",
+            f"clone of {details.template.name} to {name}",
+            lambda: template.CloneVM_Task(folder=folder, name=name, spec=spec),
+            order.timing.clone_s,
+        )
+    except DiskbenchError as error:
+        if fault_name(error) != "DuplicateName":
+            raise
+        made = None
+    # A call whose answer was lost, or another process, may have made it.
+    return made or until(
+        lambda: _named(order, name), f"machine {name}", order.timing.clone_s, order.timing,
+        order.watch,
+    )  # fmt: skip
+
+
+def _named(order: Order, name: str) -> Ref | Still:
+    """The machine of that name, once it carries our lease."""
+    for item in order.vsphere.listed("VirtualMachine", ("name", "config.annotation")):
+        if item.name == name:
+            marked = mark(item.values.get("config.annotation"))
+            if marked is not None and marked.lease_id == order.claim.lease_id:
+                return item.ref
+    return Still("being cloned by another")
+
+
+def _references(order: Order, template: Ref) -> dict[str, Any]:
+    """The managed objects that a clone needs."""
+    vim = sdk("vim")
+
+    details, vsphere = order.details, order.vsphere
+    found = {
+        "pool": reference(vsphere, "ResourcePool", details.pool.id),
+        "datastore": reference(vsphere, "Datastore", details.datastore.id),
+    }
+    if details.host is not None:
+        found["host"] = reference(vsphere, "HostSystem", details.host.id)
+    if details.network is not None:
+        found["network"] = reference(vsphere, details.network.kind, details.network.id)
+        cards = [
+            device
+            for device in device_list(order, template)
+            if isinstance(device, vim.vm.device.VirtualEthernetCard)
+        ]
+        if not cards:
+            raise RentalFailed(
+                f"template {details.template.name} has no network card any more",
+                advice="somebody changed it; start a new run",
+            )
+        found["card"] = cards[0]
+    return found
+
+
+def _user_data(order: Order) -> str:
+    keys = order.keys
+    return user_data(
+        GuestSpec(
+            hostname=f"diskbench-{order.claim.lease_id}",
+            user=GUEST_USER,
+            host_key_private=keys.host_private,
+            host_key_public=keys.host_public,
+            authorized_key=keys.user_public,
+            expires_at=order.claim.expires_at,
+            uptime_limit_s=uptime_limit_s(order.claim.lease_id, order.claim.expires_at),
+        )
+    )
+
+
+def _switch_on(order: Order, vm: Ref) -> None:
+    found = order.vsphere.properties(vm, ("runtime.powerState", "summary.runtime.bootTime"))
+    if found is None:
+        raise gone_missing(vm)
+    if str(found.values.get("runtime.powerState")) == "poweredOn":
+        return
+    try:
+        order.vsphere.run(
+            "VirtualMachine.PowerOn", f"start of {moid(vm)}", vm.PowerOnVM_Task,
+            order.timing.power_s,
+        )  # fmt: skip
+    except DiskbenchError as error:
+        if fault_name(error) != "InvalidPowerState":  # it is on already
+            raise
+    order.watch.note(f"machine {moid(vm)} is on: {order.details.compute.name}")

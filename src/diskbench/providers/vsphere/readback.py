@@ -1,0 +1,123 @@
+"""What vSphere reports after all is made, for the record, and where it is not what was asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import RentalFailed
+from diskbench.providers.vsphere.edge import Item, moid
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from diskbench.providers.vsphere.resolved import Resolved
+
+PATHS = (
+    "config.hardware.numCPU", "config.hardware.memoryMB", "config.hardware.device", "config.uuid",
+    "config.instanceUuid", "config.version", "config.guestFullName", "config.extraConfig",
+    "runtime.host", "runtime.bootTime", "resourcePool", "guest.toolsVersion",
+)  # fmt: skip
+
+
+def check(details: Resolved, machine: Item, disks: Sequence[Any]) -> None:
+    """Raise RentalFailed naming every value that differs, as asked and as it is.
+
+    What vSphere does not report is no difference.
+    """
+    found = [
+        *_of_machine(details, machine),
+        *(t for disk in disks for t in _of_disk(details, disk)),
+    ]
+    if found:
+        raise RentalFailed(
+            f"vSphere gave something else than asked for: {'; '.join(found)}",
+            advice="nothing was measured; report it when it comes back",
+        )
+
+
+def _of_machine(details: Resolved, machine: Item) -> Iterator[str]:
+    values, wanted = machine.values, details.wanted
+    yield from _differs(machine.id, "vCPUs", wanted.vcpus, values.get("config.hardware.numCPU"))
+    yield from _differs(
+        machine.id, "memory in MiB", wanted.memory_mib, values.get("config.hardware.memoryMB")
+    )
+    enabled = option(machine, "disk.EnableUUID")
+    yield from _differs(machine.id, "disk.EnableUUID", "TRUE", enabled.upper() if enabled else None)
+    if details.host is not None and values.get("runtime.host") is not None:
+        yield from _differs(machine.id, "host", details.host.id, moid(values["runtime.host"]))
+
+
+def _of_disk(details: Resolved, disk: Any) -> Iterator[str]:  # noqa: ANN401 - pyVmomi's
+    wanted, backing = details.wanted, disk.backing
+    what = f"disk {backing.uuid}"
+    size = int(disk.capacityInBytes or disk.capacityInKB * 1024)
+    yield from _differs(what, "size in bytes", wanted.size_gib * GIB, size)
+    if backing.datastore is not None:
+        yield from _differs(what, "datastore", details.datastore.id, moid(backing.datastore))
+    yield from _differs(what, "mode", "independent_persistent", backing.diskMode)
+    if wanted.provisioning is not None:
+        thin = wanted.provisioning == "thin"
+        yield from _differs(what, "thin provisioning", thin, backing.thinProvisioned)
+        if wanted.provisioning == "eager-zeroed":
+            # The others leave it unset, or say no.
+            yield from _differs(what, "eager zeroing", True, backing.eagerlyScrub)  # noqa: FBT003
+    limit = getattr(disk.storageIOAllocation, "limit", None)
+    yield from _differs(what, "IOPS limit", wanted.iops_limit, limit)
+
+
+def option(machine: Item, key: str) -> str | None:
+    """One of the machine's extra options."""
+    options = machine.values.get("config.extraConfig") or ()
+    return next((str(one.value) for one in options if one.key == key), None)
+
+
+def facts(
+    details: Resolved, machine: Item, disks: Sequence[Any], more: dict[str, Any]
+) -> dict[str, Any]:
+    """All that is recorded beside the result; JSON only, nothing secret. `instance_id` is the UUID
+    that the guest's firmware shows, by which it can prove to be this machine."""
+    values = machine.values
+    boot = values.get("runtime.bootTime")
+    return {
+        "instance_id": values.get("config.uuid"),
+        "machine": machine.id,
+        "server": details.server,
+        "vcenter": details.api,
+        "datacenter": details.datacenter.name,
+        "compute": details.compute.name,
+        "resource_pool": details.pool.name,
+        "folder": details.folder.name,
+        "template": details.template.name,
+        "guest": values.get("config.guestFullName"),
+        "hardware_version": values.get("config.version"),
+        "network": details.network.name if details.network else None,
+        "vcpus": values.get("config.hardware.numCPU"),
+        "memory_mib": values.get("config.hardware.memoryMB"),
+        "tools_version": values.get("guest.toolsVersion"),
+        "booted_at": str(boot) if boot else None,
+        "storage_policy": details.policy.name if details.policy else None,
+        "volumes": [_disk_facts(details, disk) for disk in disks],
+        **more,
+    }
+
+
+def _disk_facts(details: Resolved, disk: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
+    backing, allocation = disk.backing, disk.storageIOAllocation
+    return {
+        "uuid": backing.uuid,
+        "file": backing.fileName,
+        "size_bytes": int(disk.capacityInBytes or disk.capacityInKB * 1024),
+        "thin": backing.thinProvisioned,
+        "eager_zeroed": backing.eagerlyScrub,
+        "mode": backing.diskMode,
+        "controller": details.wanted.controller,
+        "unit": disk.unitNumber,
+        "iops_limit": getattr(allocation, "limit", None),
+        "shares": str(getattr(getattr(allocation, "shares", None), "level", "") or "") or None,
+    }
+
+
+def _differs(what: str, name: str, asked: object, found: object) -> Iterator[str]:
+    if asked is not None and found is not None and asked != found:
+        yield f"{name} of {what} is {found}, asked for was {asked}"

@@ -1,0 +1,212 @@
+"""What vSphere is asked for, as pyVmomi's objects: pure."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import InvalidValue
+from diskbench.providers.vsphere.marks import notes
+from diskbench.providers.vsphere.sdk import sdk
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from diskbench.model.rental import Claim
+    from diskbench.providers.vsphere.resolved import Network, Policy, Resolved
+    from diskbench.providers.vsphere.wanted import Controller, Wanted
+
+Spec = Any
+"""An object of pyVmomi's: its types are made at run time."""
+
+LAB_OPTION = "diskbench-lab"
+SCSI_BUSES = 4
+"""Controllers of a kind that a machine can have (Configuration Maximums, vSphere 6.0 and later)."""
+_CONTROLLER_KEY, _DISK_KEY = -1000, -2000
+"""Keys for what does not exist yet: negative, and replaced by vCenter."""
+_SELF_UNIT = 7
+"""The unit number that a SCSI controller has itself."""
+_KINDS: Mapping[Controller, str] = {
+    "pvscsi": "ParaVirtualSCSIController",
+    "lsi": "VirtualLsiLogicSASController",
+    "nvme": "VirtualNVMEController",
+}
+
+
+def clone(
+    claim: Claim, details: Resolved, user_data: str, lab: str, refs: Mapping[str, Any]
+) -> Spec:
+    """The machine of a lease: switched off, with our controller and no disk on it yet. `refs` are
+    the managed objects of pool, host and datastore.
+
+    Its user data reach cloud-init by guestinfo (cloud-init, "VMware" data source: base64, and which
+    encoding is said beside it).
+    """
+    vim = sdk("vim")
+
+    location = vim.vm.RelocateSpec(
+        pool=refs["pool"], host=refs.get("host"), datastore=refs["datastore"]
+    )
+    if details.policy is not None:
+        location.profile = [_profile(details.policy)]
+    changes = [_controller(details)]
+    if details.network is not None:
+        changes.append(_network_card(details, refs["card"], refs.get("network")))
+    metadata = {"instance-id": claim.lease_id, "local-hostname": f"diskbench-{claim.lease_id}"}
+    config = vim.vm.ConfigSpec(
+        annotation=notes(claim),
+        numCPUs=details.wanted.vcpus,
+        numCoresPerSocket=1,
+        memoryMB=details.wanted.memory_mib,
+        deviceChange=changes,
+        extraConfig=[
+            vim.option.OptionValue(key=key, value=value)
+            for key, value in (
+                # Without it the guest is not told its disks' identifiers.
+                ("disk.EnableUUID", "TRUE"),
+                ("guestinfo.metadata", _encoded(json.dumps(metadata))),
+                ("guestinfo.metadata.encoding", "base64"),
+                ("guestinfo.userdata", _encoded(user_data)),
+                ("guestinfo.userdata.encoding", "base64"),
+                # How an emulated machine is to behave; nothing for a real one.
+                *([(LAB_OPTION, lab)] if lab else []),
+            )
+        ],
+    )
+    return vim.vm.CloneSpec(location=location, powerOn=False, template=False, config=config)
+
+
+def bus_number(details: Resolved) -> int:
+    """The bus of the controller of our own: the first that the template does not use."""
+    template = details.template
+    taken = template.nvme_buses if details.wanted.controller == "nvme" else template.buses
+    for bus in range(SCSI_BUSES):
+        if bus not in taken:
+            return bus
+    raise InvalidValue(
+        f"template {template.name} has {SCSI_BUSES} controllers already: none is left for the disk",
+        advice="choose another --template or --controller",
+    )
+
+
+def is_ours(device: Spec, details: Resolved) -> bool:
+    """Whether a device of the machine is the controller that we gave it."""
+    kind = _KINDS[details.wanted.controller]
+    named = type(device).__name__.rpartition(".")[2]
+    return bool(named == kind and device.busNumber == bus_number(details))
+
+
+def add_disks(
+    details: Resolved,
+    controller_key: int,
+    datastore: Any,  # noqa: ANN401 - as Spec
+    others: Sequence[Spec],
+) -> Spec:
+    """The disks to measure, on our controller. `others` are the machine's own disks: a limit counts
+    only where every disk of the machine has one (VMware, "vSphere Resource Management", Storage I/O
+    Control)."""
+    vim = sdk("vim")
+
+    changes = [
+        _disk(details, controller_key, datastore, index) for index in range(details.wanted.count)
+    ]
+    if details.wanted.iops_limit is not None:
+        for device in others:
+            device.storageIOAllocation = _allocation(details.wanted)
+            operation = vim.vm.device.VirtualDeviceSpec.Operation.edit
+            changes.append(vim.vm.device.VirtualDeviceSpec(operation=operation, device=device))
+    return vim.vm.ConfigSpec(deviceChange=changes)
+
+
+def unit_number(controller: Controller, index: int) -> int:
+    """The place on the controller of disk number `index`."""
+    return index if controller == "nvme" or index < _SELF_UNIT else index + 1
+
+
+def _disk(details: Resolved, controller_key: int, datastore: Any, index: int) -> Spec:  # noqa: ANN401 - as Spec
+    vim = sdk("vim")
+
+    wanted = details.wanted
+    backing = vim.vm.device.VirtualDisk.FlatVer2BackingInfo(
+        fileName=f"[{details.datastore.name}]",
+        datastore=datastore,
+        # No snapshot ever comes between the disk and what is measured.
+        diskMode="independent_persistent",
+    )
+    if wanted.provisioning is not None:
+        backing.thinProvisioned = wanted.provisioning == "thin"
+        backing.eagerlyScrub = wanted.provisioning == "eager-zeroed"
+    device = vim.vm.device.VirtualDisk(
+        key=_DISK_KEY - index,
+        controllerKey=controller_key,
+        unitNumber=unit_number(wanted.controller, index),
+        capacityInKB=wanted.size_gib * GIB // 1024,
+        capacityInBytes=wanted.size_gib * GIB,
+        backing=backing,
+    )
+    if wanted.iops_limit is not None:
+        device.storageIOAllocation = _allocation(wanted)
+    spec = vim.vm.device.VirtualDeviceSpec(
+        operation=vim.vm.device.VirtualDeviceSpec.Operation.add,
+        fileOperation=vim.vm.device.VirtualDeviceSpec.FileOperation.create,
+        device=device,
+    )
+    if details.policy is not None:
+        spec.profile = [_profile(details.policy)]
+    return spec
+
+
+def _allocation(wanted: Wanted) -> Spec:
+    vim = sdk("vim")
+
+    shares = vim.SharesInfo(level=vim.SharesInfo.Level.normal, shares=1000)
+    return vim.StorageResourceManager.IOAllocationInfo(limit=wanted.iops_limit, shares=shares)
+
+
+def _controller(details: Resolved) -> Spec:
+    vim = sdk("vim")
+
+    kind = getattr(vim.vm.device, _KINDS[details.wanted.controller])
+    device = kind(key=_CONTROLLER_KEY, busNumber=bus_number(details))
+    if details.wanted.controller != "nvme":
+        device.sharedBus = vim.vm.device.VirtualSCSIController.Sharing.noSharing
+    return vim.vm.device.VirtualDeviceSpec(
+        operation=vim.vm.device.VirtualDeviceSpec.Operation.add, device=device
+    )
+
+
+def _network_card(details: Resolved, card: Any, network: Any) -> Spec:  # noqa: ANN401 - as Spec
+    """The template's card, on another network."""
+    vim = sdk("vim")
+
+    chosen = details.network
+    assert chosen is not None
+    card.backing = _network_backing(chosen, network)
+    card.connectable = vim.vm.device.VirtualDevice.ConnectInfo(
+        startConnected=True, allowGuestControl=True, connected=True
+    )
+    return vim.vm.device.VirtualDeviceSpec(
+        operation=vim.vm.device.VirtualDeviceSpec.Operation.edit, device=card
+    )
+
+
+def _network_backing(chosen: Network, network: Any) -> Spec:  # noqa: ANN401 - as Spec
+    vim = sdk("vim")
+
+    card = vim.vm.device.VirtualEthernetCard
+    if chosen.portgroup is not None:
+        port = vim.dvs.PortConnection(portgroupKey=chosen.portgroup, switchUuid=chosen.switch)
+        return card.DistributedVirtualPortBackingInfo(port=port)
+    return card.NetworkBackingInfo(deviceName=chosen.name, network=network)
+
+
+def _profile(policy: Policy) -> Spec:
+    vim = sdk("vim")
+
+    return vim.vm.DefinedProfileSpec(profileId=policy.id)
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

@@ -1,0 +1,66 @@
+"""What was looked up before anything is made: all that `acquire` needs, as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diskbench.model.base import Frozen
+from diskbench.providers.vsphere.wanted import Wanted
+
+
+class Place(Frozen):
+    """Something in the inventory: vSphere's id and the name people know it by."""
+
+    id: str
+    name: str
+
+
+class Network(Frozen):
+    """A network to be on. `switch` and `portgroup` are of a distributed one."""
+
+    id: str
+    name: str
+    kind: str
+    switch: str | None = None
+    portgroup: str | None = None
+
+
+class Template(Frozen):
+    """What the machine is cloned from. `buses` are the SCSI bus numbers that are taken,
+    `nvme_buses` those of NVMe; `size_bytes` is what its disks may grow to."""
+
+    id: str
+    name: str
+    guest: str | None = None
+    hardware: str | None = None
+    size_bytes: int = 0
+    buses: tuple[int, ...] = ()
+    nvme_buses: tuple[int, ...] = ()
+    network_card: int | None = None
+
+
+class Policy(Frozen):
+    """A storage policy."""
+
+    id: str
+    name: str
+
+
+class Resolved(Frozen):
+    """A rental's details."""
+
+    server: str
+    api: str
+    datacenter: Place
+    folder: Place
+    compute: Place
+    pool: Place
+    host: Place | None
+    datastore: Place
+    policy: Policy | None = None
+    network: Network | None = None
+    template: Template
+    wanted: Wanted
+    free_bytes: int
+    facts: dict[str, Any]
+    emulated: bool

@@ -1,0 +1,63 @@
+"""The operator's template: found by name, and what must be known of its hardware."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from diskbench.errors import InvalidValue
+from diskbench.providers.vsphere.resolved import Template
+from diskbench.providers.vsphere.sdk import sdk
+
+if TYPE_CHECKING:
+    from diskbench.providers.vsphere.edge import Item, Ref, Vsphere
+
+_PATHS = ("name", "config.template", "config.guestFullName", "config.version")
+
+
+def find_template(vsphere: Vsphere, root: Ref, typed: str | None) -> Template:
+    """The template that was named, or the only one. Raises UnknownName or InvalidValue."""
+    from diskbench.providers.vsphere.lookup import one_of
+
+    machines = vsphere.listed("VirtualMachine", _PATHS, root)
+    templates = [item for item in machines if item.values.get("config.template")]
+    plain = {item.name for item in machines} - {item.name for item in templates}
+    if typed in plain:
+        raise InvalidValue(
+            f"{typed} is a machine, not a template",
+            advice="choose a template, or make it one in vCenter: Template > Convert to Template",
+        )
+    return _described(vsphere, one_of("template", templates, typed))
+
+
+def _described(vsphere: Vsphere, item: Item) -> Template:
+    vim = sdk("vim")
+
+    found = vsphere.properties(item.ref, ("config.hardware.device",))
+    devices = (found.values.get("config.hardware.device") if found else None) or ()
+    device = vim.vm.device
+    cards = [one.key for one in devices if isinstance(one, device.VirtualEthernetCard)]
+    return Template(
+        id=item.id,
+        name=item.name,
+        guest=item.values.get("config.guestFullName"),
+        hardware=item.values.get("config.version"),
+        size_bytes=sum(
+            int(one.capacityInBytes or one.capacityInKB * 1024)
+            for one in devices
+            if isinstance(one, device.VirtualDisk)
+        ),
+        buses=_buses(one for one in devices if isinstance(one, device.VirtualSCSIController)),
+        nvme_buses=_buses(one for one in devices if isinstance(one, device.VirtualNVMEController)),
+        network_card=cards[0] if cards else None,
+    )
+
+
+def hardware_version(template: Template) -> int | None:
+    """13 for `vmx-13`; None where it is not known."""
+    found = re.fullmatch(r"vmx-(\d+)", template.hardware or "")
+    return int(found.group(1)) if found else None
+
+
+def _buses(controllers: object) -> tuple[int, ...]:
+    return tuple(sorted(int(one.busNumber) for one in controllers))  # type: ignore[attr-defined]

@@ -1,0 +1,168 @@
+"""What a cell asks of vSphere, refused before any call where it cannot be had: pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, get_args
+from urllib.parse import urlsplit
+
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.base import Frozen
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import LabSpec
+from diskbench.providers.networks import is_loopback
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import RentSpec
+
+Provisioning = Literal["thin", "lazy-zeroed", "eager-zeroed"]
+Controller = Literal["pvscsi", "nvme", "lsi"]
+
+DEFAULT_PROVISIONING: Provisioning = "eager-zeroed"
+"""Its first writes are as fast as later ones: the others allocate or zero then; our choice."""
+DEFAULT_CONTROLLER: Controller = "pvscsi"
+DEFAULT_VCPUS = 4
+DEFAULT_MEMORY_GIB = 8.0
+"""Enough for fio not to be the limit of an ordinary datastore; our choice."""
+MAX_SIZE_GIB = 62 * 1024
+"""62 TB, the largest virtual disk (VMware, "Configuration Maximums", vSphere 5.5 and later)."""
+MAX_COUNT = 8
+"""Disks on one controller of their own: fewer than any has places for (SCSI: 15 without unit 7)."""
+_ELSEWHERE = {
+    "disk": "it is the datastore that is measured: --datastore NAME",
+    "iops": "vSphere sells none; limit the disk with --iops-limit",
+    "throughput_mib_per_s": "vSphere sells none; say what you expect with --promise",
+    "region": "name a --datacenter",
+    "zone": "name a --cluster or a --host",
+    "instance_type": "give --vcpus and --memory",
+    "image": "name a --template",
+    "subnet": "name a --network",
+    "security_group": "name a --network; vSphere has no security groups",
+    "placement": "name a --cluster or a --host",
+    "spot": "nothing is sold here",
+    "ssh_cidr": "the network decides who reaches the machine",
+    "account": "credentials are VSPHERE_USER and VSPHERE_PASSWORD",
+}
+
+
+class Wanted(Frozen):
+    """The disks and the machine that are asked for. `provisioning` None leaves it to the policy."""
+
+    size_gib: int
+    count: int
+    provisioning: Provisioning | None
+    controller: Controller
+    iops_limit: int | None
+    vcpus: int
+    memory_gib: float
+
+    @property
+    def memory_mib(self) -> int:
+        """Memory as vSphere takes it: a multiple of 4 MiB."""
+        return max(4, int(self.memory_gib * 1024) // 4 * 4)
+
+    def spec(self, place: str) -> DiskSpec:
+        """The disk as the plan has it: its type is the datastore it is on."""
+        return DiskSpec(type=place, size_gib=self.size_gib, count=self.count)
+
+
+def wanted(spec: RentSpec | None) -> Wanted:
+    """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
+    from diskbench.plan.rent_flags import flag
+
+    if spec is None or (spec.vsphere.datastore is None and spec.vsphere.storage_policy is None):
+        raise InvalidValue(
+            "--provider vsphere needs a datastore to measure",
+            advice="add --datastore NAME --size GIB, as: --datastore nvme --size 20",
+        )
+    for field, advice in _ELSEWHERE.items():
+        value = getattr(spec, field)
+        if value not in (None, False):
+            raise InvalidValue(
+                f"{flag(field)} {value} does not go with --provider vsphere", advice=advice
+            )
+    here = spec.vsphere
+    _apart("--datastore", here.datastore, "--storage-policy", here.storage_policy)
+    _apart("--cluster", here.cluster, "--host", here.esxi_host)
+    if here.insecure:
+        _apart("--insecure", "", "--ca-file", here.ca_file)
+    _check_endpoint(spec)
+    if spec.size_gib is None:
+        raise InvalidValue("--provider vsphere needs a size", advice="add --size GIB")
+    if spec.size_gib > MAX_SIZE_GIB:
+        raise InvalidValue(
+            f"--size {spec.size_gib}: a virtual disk has at most {MAX_SIZE_GIB:,} GiB"
+        )
+    _check_count(spec)
+    return Wanted(
+        size_gib=spec.size_gib,
+        count=spec.count,
+        provisioning=_provisioning(spec),
+        controller=_controller(spec),
+        iops_limit=here.iops_limit,
+        vcpus=here.vcpus or DEFAULT_VCPUS,
+        memory_gib=here.memory_gib or DEFAULT_MEMORY_GIB,
+    )
+
+
+def server_url(text: str) -> str:
+    """`https://HOST:PORT` of a server as it is typed: a name, or a URL with or without its path.
+
+    Raises InvalidValue; also for http, which would send the password in the clear.
+    """
+    url = text if "://" in text else f"https://{text}"
+    parts = urlsplit(url)
+    try:
+        port = parts.port or 443
+    except ValueError:
+        port = 0
+    host = parts.hostname or ""
+    if parts.scheme != "https" or not re.fullmatch(r"[A-Za-z0-9.:_-]+", host) or not port:
+        raise InvalidValue(
+            f"{text!r} is no vSphere server", advice="it looks like https://vcenter.example"
+        )
+    return f"https://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _provisioning(spec: RentSpec) -> Provisioning | None:
+    typed = spec.vsphere.provisioning
+    for known in get_args(Provisioning):
+        if typed == known:
+            return typed  # type: ignore[return-value]  # it is one of them
+    if typed is not None:
+        raise UnknownName("provisioning", typed, get_args(Provisioning))
+    return None if spec.vsphere.storage_policy else DEFAULT_PROVISIONING
+
+
+def _controller(spec: RentSpec) -> Controller:
+    typed = spec.vsphere.controller or DEFAULT_CONTROLLER
+    for known in get_args(Controller):
+        if typed == known:
+            return typed  # type: ignore[return-value]  # it is one of them
+    raise UnknownName("controller", typed, get_args(Controller))
+
+
+def _check_count(spec: RentSpec) -> None:
+    if spec.count > 1 and not spec.stripe:
+        raise InvalidValue(
+            f"--count {spec.count} without --stripe: only one disk would be measured",
+            advice="add --stripe for one RAID 0 of them all, or leave --count out",
+        )
+    if spec.stripe and spec.count < 2:
+        raise InvalidValue("--stripe needs several disks", advice="add --count N, 2 or more")
+    if spec.count > MAX_COUNT:
+        raise InvalidValue(f"--count {spec.count} is too many", advice=f"at most {MAX_COUNT}")
+
+
+def _apart(one: str, first: str | None, other: str, second: str | None) -> None:
+    if first is not None and second is not None:
+        raise InvalidValue(f"{one} and {other} do not go together", advice="leave one of them out")
+
+
+def _check_endpoint(spec: RentSpec) -> None:
+    url = None if spec.endpoint_url is None else server_url(spec.endpoint_url)
+    if spec.lab != LabSpec() and not (url and is_loopback(url)):
+        raise InvalidValue(
+            "the lab's options (time scale, style, noise …) do not go with real machines",
+            advice="leave them out, or use an emulated cloud: --endpoint-url https://127.0.0.2:PORT",
+        )

@@ -14,6 +14,7 @@ from tests.cloud.emulator.azure import cloud as azure_cloud
 from tests.cloud.emulator.azure import server as azure_emulator
 from tests.cloud.emulator.gcp import cloud as gcp_cloud
 from tests.cloud.emulator.gcp import server as gcp_emulator
+from tests.cloud.emulator.vsphere import cloud as vsphere_cloud
 from tests.cloud.rented import Aws
 from tests.cloud.rented_azure import Azure
 from tests.cloud.rented_gcp import Gcp
@@ -72,3 +73,20 @@ def azure(azure_server: Azure) -> Iterator[Azure]:
     azure_emulator.fresh(azure_server.cloud)
     yield azure_server
     azure_emulator.fresh(azure_server.cloud)
+
+
+@pytest.fixture(scope="module")
+def vsphere_server() -> Iterator[vsphere_cloud.Vsphere]:
+    state = Path(tempfile.mkdtemp(prefix="diskbench-test-vsphere-", dir="/var/tmp"))
+    try:
+        with vsphere_cloud.running(state) as cloud:
+            yield cloud
+    finally:
+        shutil.rmtree(state)
+
+
+@pytest.fixture
+def vsphere(vsphere_server: vsphere_cloud.Vsphere) -> Iterator[vsphere_cloud.Vsphere]:
+    vsphere_server.fresh()
+    yield vsphere_server
+    vsphere_server.fresh()

@@ -2,7 +2,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
-from tests.cloud.conftest import aws, aws_server, azure, azure_server, gcp, gcp_server
+from tests.cloud.conftest import (
+    aws,
+    aws_server,
+    azure,
+    azure_server,
+    gcp,
+    gcp_server,
+    vsphere,
+    vsphere_server,
+)
 from tests.rigs.flaky_proxy import FlakyProxy
 from tests.rigs.ssh_fixtures import QUICK, proxy, ssh_config, sshd
 
@@ -22,6 +31,8 @@ __all__ = [
     "proxy",
     "ssh_config",
     "sshd",
+    "vsphere",
+    "vsphere_server",
 ]
 
 

@@ -17,6 +17,7 @@ from tests.contract.rented import (
     claim,
     scope_of,
 )
+from tests.contract.vsphere_cloud import VsphereCloud
 
 from diskbench.errors import DiskbenchError, Interrupted, ReleaseFailed, UserError
 from diskbench.ports import Renter
@@ -24,7 +25,7 @@ from diskbench.ports import Renter
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=["fake", "lab", "aws", "azure", "gcp"])
+@pytest.fixture(params=["fake", "lab", "aws", "azure", "gcp", "vsphere"])
 def cloud(request, tmp_path, monkeypatch):
     if request.param == "fake":
         yield FakeCloud(tmp_path, monkeypatch)
@@ -37,6 +38,9 @@ def cloud(request, tmp_path, monkeypatch):
         return
     if request.param == "gcp":
         yield GcpCloud(request.getfixturevalue("gcp"), monkeypatch, tmp_path / "data")
+        return
+    if request.param == "vsphere":
+        yield VsphereCloud(request.getfixturevalue("vsphere"), monkeypatch, tmp_path / "data")
         return
     # On a disk, for direct I/O; where /tmp is a tmpfs, tmp_path would be none.
     with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:

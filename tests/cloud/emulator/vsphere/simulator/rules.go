@@ -1,0 +1,108 @@
+package main
+
+import (
+	"sync"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// keepRules has vSphere's rules kept that the simulator does not know: notes given to a clone are
+// the clone's, a thick disk needs its room, a disk hangs on a controller that is there, and unit 7 of
+// a SCSI controller is its own.
+func keepRules(ctx *simulator.Context) {
+	notes := &noteTaker{notes: map[string]string{}}
+	ctx.Map.AddHandler(notes)
+	ctx.Map.Handler = func(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+		vm, ok := ctx.Map.Get(method.This).(*simulator.VirtualMachine)
+		if !ok {
+			return nil, nil
+		}
+		switch body := method.Body.(type) {
+		case *types.CloneVM_Task:
+			notes.remember(body.Name, body.Spec.Config)
+		case *types.ReconfigVM_Task:
+			return nil, checkDisks(ctx, vm, body.Spec.DeviceChange)
+		}
+		return nil, nil
+	}
+}
+
+// noteTaker gives clones the notes they were made with, as soon as they are there.
+type noteTaker struct {
+	lock  sync.Mutex
+	notes map[string]string
+}
+
+// Reference, PutObject, UpdateObject and RemoveObject are simulator.RegisterObject.
+func (*noteTaker) Reference() types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "NoteTaker", Value: "note-taker"}
+}
+
+func (n *noteTaker) PutObject(_ *simulator.Context, object mo.Reference) {
+	if vm, ok := object.(*simulator.VirtualMachine); ok {
+		n.give(&vm.VirtualMachine)
+	}
+}
+
+func (n *noteTaker) UpdateObject(_ *simulator.Context, object mo.Reference, _ []types.PropertyChange) {
+	if vm, ok := object.(*mo.VirtualMachine); ok {
+		n.give(vm)
+	}
+}
+
+func (*noteTaker) RemoveObject(*simulator.Context, types.ManagedObjectReference) {}
+
+func (n *noteTaker) remember(name string, config *types.VirtualMachineConfigSpec) {
+	if config != nil {
+		n.lock.Lock()
+		defer n.lock.Unlock()
+		n.notes[name] = config.Annotation
+	}
+}
+
+func (n *noteTaker) give(vm *mo.VirtualMachine) {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	if vm.Config != nil && vm.Config.Annotation == "" {
+		vm.Config.Annotation = n.notes[vm.Name]
+		vm.Summary.Config.Annotation = n.notes[vm.Name]
+	}
+}
+
+func checkDisks(
+	ctx *simulator.Context, vm *simulator.VirtualMachine, changes []types.BaseVirtualDeviceConfigSpec,
+) types.BaseMethodFault {
+	controllers := map[int32]bool{}
+	for _, device := range vm.Config.Hardware.Device {
+		if _, ok := device.(types.BaseVirtualController); ok {
+			_, scsi := device.(types.BaseVirtualSCSIController)
+			controllers[device.GetVirtualDevice().Key] = scsi
+		}
+	}
+	for _, change := range changes {
+		spec := change.GetVirtualDeviceConfigSpec()
+		disk, ok := spec.Device.(*types.VirtualDisk)
+		if !ok || spec.Operation != types.VirtualDeviceConfigSpecOperationAdd {
+			continue
+		}
+		scsi, there := controllers[disk.ControllerKey]
+		if !there && disk.ControllerKey > 0 || scsi && disk.UnitNumber != nil && *disk.UnitNumber == 7 {
+			return &types.InvalidDeviceSpec{InvalidVmConfig: types.InvalidVmConfig{
+				Property: "virtualDeviceSpec.device.controllerKey",
+			}}
+		}
+		backing, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
+		if !ok || backing.Datastore == nil || backing.ThinProvisioned != nil && *backing.ThinProvisioned {
+			continue
+		}
+		on, ok := ctx.Map.Get(*backing.Datastore).(*simulator.Datastore)
+		if ok && disk.CapacityInKB*1024 > on.Summary.FreeSpace {
+			return &types.NoDiskSpace{
+				FileFault: types.FileFault{File: backing.FileName}, Datastore: on.Name,
+			}
+		}
+	}
+	return nil
+}

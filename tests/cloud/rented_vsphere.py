@@ -1,0 +1,45 @@
+"""What tests do with an emulated vSphere, by plain pyVmomi."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from tests.cloud.emulator.vsphere.cloud import Vsphere
+from tests.cloud.emulator.vsphere.listing import Machine, machines, operator
+
+
+def listed(vsphere: Vsphere) -> list[Machine]:
+    """Every machine but the template and the neighbour's."""
+    with operator(vsphere.endpoint, str(vsphere.simulator.ca_file)) as content:
+        return machines(content)
+
+
+def clone(vsphere: Vsphere, name: str, notes: str) -> None:
+    """Make a machine of the template, with these notes."""
+    from pyVmomi import vim
+
+    below = True
+    with operator(vsphere.endpoint, str(vsphere.simulator.ca_file)) as known:
+        found = {
+            kind: known.viewManager.CreateContainerView(known.rootFolder, [kind], below).view
+            for kind in (vim.VirtualMachine, vim.ResourcePool)
+        }
+        template = next(vm for vm in found[vim.VirtualMachine] if vm.name == "debian-12")
+        spec = vim.vm.CloneSpec(
+            location=vim.vm.RelocateSpec(pool=found[vim.ResourcePool][0]),
+            powerOn=False,
+            template=False,
+            config=vim.vm.ConfigSpec(annotation=notes),
+        )
+        done(template.CloneVM_Task(folder=template.parent, name=name, spec=spec))
+
+
+def done(task: Any) -> Any:
+    """What a task gives when it has ended well."""
+    deadline = time.monotonic() + 60
+    while task.info.state not in ("success", "error"):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert task.info.state == "success", task.info.error
+    return task.info.result

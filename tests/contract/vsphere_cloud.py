@@ -1,0 +1,50 @@
+"""vSphere for the contract: VMware's simulator, and powers over it."""
+
+from __future__ import annotations
+
+from tests.cloud.emulator.vsphere.cloud import Vsphere
+from tests.cloud.impatient_vsphere import QUICK
+from tests.cloud.rented_vsphere import clone, listed
+
+from diskbench.model.rental import RentSpec, VsphereSpec
+from diskbench.ports import Renter
+from diskbench.providers.vsphere.provider import VsphereProvider
+
+NVME = VsphereSpec(datastore="nvme")
+
+
+class VsphereCloud:
+    """The simulator by pyVmomi over HTTPS, the lab as its machines."""
+
+    wrong = (
+        RentSpec(),
+        RentSpec(size_gib=20),
+        RentSpec(vsphere=NVME),
+        RentSpec(size_gib=100_000, vsphere=NVME),
+        RentSpec(size_gib=20, iops=100, vsphere=NVME),
+        RentSpec(size_gib=20, disk="gp2", vsphere=NVME),
+        RentSpec(size_gib=20, count=2, vsphere=NVME),
+        RentSpec(size_gib=20, vsphere=VsphereSpec(datastore="nvme", storage_policy="gold")),
+        RentSpec(size_gib=20, vsphere=VsphereSpec(datastore="nvme", provisioning="thick")),
+        RentSpec(size_gib=20, vsphere=VsphereSpec(datastore="nvme", controller="ide")),
+        RentSpec(size_gib=20, vsphere=VsphereSpec(datastore="nvme", cluster="a", esxi_host="b")),
+        RentSpec(size_gib=20, endpoint_url="http://127.0.0.2:1", vsphere=NVME),
+    )
+
+    def __init__(self, vsphere: Vsphere, monkeypatch, home) -> None:
+        self.vsphere = vsphere
+        for name, value in vsphere.env.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("XDG_DATA_HOME", str(home))
+        self.provider: Renter = VsphereProvider(timing=QUICK)
+        trusted = VsphereSpec(datastore="nvme", ca_file=str(vsphere.simulator.ca_file))
+        self.spec = RentSpec(size_gib=1, endpoint_url=vsphere.endpoint, vsphere=trusted)
+
+    def count(self, lease_id: str) -> int:
+        return sum(
+            f"diskbench-lease: {lease_id}\n" in machine.notes + "\n"
+            for machine in listed(self.vsphere)
+        )
+
+    def add_leftover(self, lease_id: str) -> None:
+        clone(self.vsphere, f"leftover-{lease_id}", f"notes\ndiskbench-lease: {lease_id}")

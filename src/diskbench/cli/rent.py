@@ -128,8 +128,6 @@ _LAB_FIELDS = {
     "latency_jitter": "latency_jitter", "stall_every": "stall_every_s", "stall_for": "stall_for_s",
     "lab_seed": "seed",
 }  # fmt: skip
-_ACCOUNTS = {"profile_name": "aws", "subscription": "azure", "project": "gcp"}
-"""What is paid by goes by the cloud's own word; each belongs to one cloud."""
 
 
 def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
@@ -184,12 +182,14 @@ def _picked(options: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, 
 def account_of(provider: str, options: Mapping[str, Any]) -> str | None:
     """What is paid by, from the option that the provider calls it by. Raises InvalidValue for
     another cloud's."""
-    for name, cloud in _ACCOUNTS.items():
+    from diskbench.plan.rent_flags import ACCOUNTS, flag
+
+    for cloud, name in ACCOUNTS.items():
         value: str | None = options[name]
         if value is not None:
             if cloud != provider:
                 raise InvalidValue(
-                    f"--{name.replace('_', '-')} {value} does not go with --provider {provider}",
+                    f"{flag(name)} {value} does not go with --provider {provider}",
                     advice=f"it is {cloud}'s",
                 )
             return value

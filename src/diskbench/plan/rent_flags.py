@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 _FLAGS = {
     "size_gib": "--size",
     "throughput_mib_per_s": "--throughput",
-    "account": "--profile-name",
     "esxi_host": "--host",
     "memory_gib": "--memory",
     "style": "--lab-style",
@@ -23,6 +22,10 @@ _FLAGS = {
     "stall_for_s": "--stall-for",
     "latency_ms": "--latency",
 }
+
+
+ACCOUNTS = {"aws": "profile_name", "azure": "subscription", "gcp": "project"}
+"""Provider → the option that says who pays; each cloud has its own word for it."""
 
 
 def flag(field: str) -> str:
@@ -39,10 +42,12 @@ def typed(spec: RentSpec) -> Iterator[tuple[str, object]]:
             yield flag(name), value
 
 
-def words(spec: RentSpec) -> list[str]:
+def words(spec: RentSpec, provider: str) -> list[str]:
     """The flags as words of a command: `--disk gp2 --size 20 --spot`."""
     found: list[str] = []
-    for name, value in typed(spec):
+    if spec.account is not None:
+        found += [flag(ACCOUNTS.get(provider, "account")), spec.account]
+    for name, value in typed(spec.model_copy(update={"account": None})):
         if isinstance(value, bool):
             found.append(name)
         else:

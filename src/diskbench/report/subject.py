@@ -177,7 +177,11 @@ def _target_flags(plan: Plan) -> str:
     """Where the trial wrote to: the machine, the target, its filesystem and size."""
     spec, words = plan.cell.target, []
     if plan.rental is not None:
-        words = ["--provider", plan.cell.provider, *rent_words(plan.rental.spec)]
+        words = [
+            "--provider",
+            plan.cell.provider,
+            *rent_words(plan.rental.spec, plan.cell.provider),
+        ]
         words += ["--filesystem", spec.filesystem] if spec.filesystem is not None else []
         return shlex.join(words)
     if plan.cell.address:

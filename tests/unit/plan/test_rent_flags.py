@@ -27,16 +27,22 @@ SPECS = st.builds(
 
 def test_the_words_of_a_spec_are_what_a_person_would_type():
     spec = RentSpec(disk="gp2", size_gib=20, spot=True, account="work", lab=LabSpec(time_scale=60))
-    assert shlex.join(words(spec)) == (
-        "--disk gp2 --size 20 --spot --profile-name work --time-scale 60"
+    assert shlex.join(words(spec, "aws")) == (
+        "--profile-name work --disk gp2 --size 20 --spot --time-scale 60"
     )
     assert dict(typed(RentSpec())) == {}
 
 
-@given(SPECS)
-def test_every_word_is_a_flag_that_run_knows(spec):
+def test_who_pays_goes_by_the_clouds_own_word():
+    spec = RentSpec(disk="x", account="them")
+    assert words(spec, "azure")[:2] == ["--subscription", "them"]
+    assert words(spec, "gcp")[:2] == ["--project", "them"]
+
+
+@given(SPECS, st.sampled_from(["aws", "azure", "gcp"]))
+def test_every_word_is_a_flag_that_run_knows(spec, provider):
     known = _run_flags()
-    assert {word for word in words(spec) if word.startswith("--")} <= known
+    assert {word for word in words(spec, provider) if word.startswith("--")} <= known
 
 
 @cache

@@ -11,8 +11,8 @@ from tests.cloud.emulator.azure import bridge, images, machine_rules, schema, si
 from tests.cloud.emulator.azure.call import GROUP, Answer, Call, Refusal, Route, not_found
 from tests.cloud.emulator.azure.clock import now
 from tests.cloud.emulator.azure.disks import KIND as DISK
-from tests.cloud.emulator.azure.disks import made_disk
 from tests.cloud.emulator.azure.groups import check_tags, filtered, group_of
+from tests.cloud.emulator.azure.machine_disks import make_disks, own, size_of, wanted_disks
 from tests.cloud.emulator.azure.machine_parts import (
     data_disks,
     interfaces,
@@ -54,19 +54,6 @@ def check_idle(cloud: Cloud, vm: dict[str, Any]) -> None:
             "refer to https://aka.ms/activitylog to get more details on the conflicting requests.",
             status=409,
         )
-
-
-def size_of(vm: dict[str, Any]) -> sizes.Size:
-    """A machine's size."""
-    return sizes.size_of(vm["properties"]["hardwareProfile"]["vmSize"])
-
-
-def wanted_disks(vm: dict[str, Any]) -> dict[str, tuple[int, str]]:
-    """The data disks it is to have: id in lower case → LUN and caching."""
-    return {
-        one["managedDisk"]["id"].lower(): (one["lun"], one["caching"])
-        for one in vm["properties"]["storageProfile"]["dataDisks"]
-    }
 
 
 def _put(cloud: Cloud, call: Call) -> Answer:
@@ -127,8 +114,8 @@ def _create(cloud: Cloud, call: Call, vm: dict[str, Any], profile: dict[str, Any
     told = copy.deepcopy(vm)
 
     def begin() -> Future[Any]:
-        _make_disks(cloud, vm)
-        _own(cloud, vm)
+        make_disks(cloud, vm)
+        own(cloud, vm)
         return power_on(cloud, vm)
 
     def finish() -> None:
@@ -168,42 +155,6 @@ def _addresses(cloud: Cloud, vm: dict[str, Any]) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _make_disks(cloud: Cloud, vm: dict[str, Any]) -> None:
-    """The disks that come with the machine: its OS disk, and empty ones."""
-    storage = vm["properties"]["storageProfile"]
-    below = vm["id"].rsplit("/providers/", 1)[0] + f"/providers/{DISK}/"
-    more = {"tags": vm.get("tags"), "zones": vm.get("zones"), "managedBy": vm["id"]}
-    for one in (storage["osDisk"], *storage["dataDisks"]):
-        if "id" in one["managedDisk"]:
-            continue
-        one.setdefault("name", f"{vm['name']}_disk{one.get('lun', 0) + 2}_{uuid.uuid4().hex}")
-        reference = {"createOption": "FromImage" if one is storage["osDisk"] else "Empty"}
-        sku = one["managedDisk"]["storageAccountType"]
-        made = made_disk(
-            below + one["name"], vm["location"], sku, one["diskSizeGB"],
-            {"creationData": reference}, more,
-        )  # fmt: skip
-        if one is storage["osDisk"]:
-            made["properties"]["osType"] = one["osType"]
-        made["properties"]["diskState"] = "Attached"
-        cloud.save(made)
-        one["managedDisk"]["id"] = made["id"]
-
-
-def _own(cloud: Cloud, vm: dict[str, Any]) -> None:
-    """Disks know whose they are."""
-    wanted = wanted_disks(vm)
-    for disk in cloud.of(DISK):
-        if disk["id"].lower() in wanted:
-            disk["managedBy"] = vm["id"]
-            disk["properties"]["diskState"] = "Attached"
-        elif disk.get("managedBy", "").lower() == vm["id"].lower() and (
-            "osType" not in disk["properties"]
-        ):
-            disk.pop("managedBy")
-            disk["properties"]["diskState"] = "Unattached"
-
-
 def _patch(cloud: Cloud, call: Call) -> Answer:
     schema.check("compute", "VirtualMachineUpdate", call.body)
     return change(cloud, call, found(cloud, call), call.body or {})
@@ -226,7 +177,7 @@ def change(cloud: Cloud, call: Call, vm: dict[str, Any], body: dict[str, Any]) -
     disks = (given.get("storageProfile") or {}).get("dataDisks")
     if disks is not None:
         storage["dataDisks"] = data_disks(cloud, vm, size_of(vm), disks)
-        _make_disks(cloud, vm)
+        make_disks(cloud, vm)
     told = copy.deepcopy(vm)
     told["properties"]["provisioningState"] = "Updating"
     if disks is None and "tags" not in body:  # nothing changes: as recorded since 2021-07-01
@@ -247,7 +198,7 @@ def rearranged(cloud: Cloud, call: Call, vm: dict[str, Any]) -> Any:
         return machine.queue.submit(bridge.arrange, cloud, machine, wanted)
 
     def finish() -> Any:
-        _own(cloud, vm)
+        own(cloud, vm)
         vm["properties"]["provisioningState"] = "Succeeded"
         return copy.deepcopy(vm["properties"]["storageProfile"]) if call.method == "POST" else None
 

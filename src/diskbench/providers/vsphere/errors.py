@@ -88,7 +88,7 @@ def translate(error: Exception, action: str) -> DiskbenchError:
         return of_fault(error, action)
     if isinstance(error, ssl.SSLCertVerificationError):
         return HostUnavailable(
-            f"the certificate of the vSphere server cannot be trusted: {error.verify_message}",
+            f"the certificate of the vSphere server cannot be trusted: {error}",
             advice="give the certificates of its authority with --ca-file (vCenter offers them at "
             "https://SERVER/certs/download.zip)",
         )

@@ -111,13 +111,12 @@ def server_url(text: str) -> str:
     Raises InvalidValue; also for http, which would send the password in the clear.
     """
     url = text if "://" in text else f"https://{text}"
-    parts = urlsplit(url)
     try:
-        port = parts.port or 443
-    except ValueError:
-        port = 0
-    host = parts.hostname or ""
-    if parts.scheme != "https" or not re.fullmatch(r"[A-Za-z0-9.:_-]+", host) or not port:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or 443
+    except ValueError:  # a bracket or a port that is none
+        parts, host, port = urlsplit(""), "", 0
+    if parts.scheme != "https" or not re.fullmatch(r"[A-Za-z0-9.:_-]+", host):
         raise InvalidValue(
             f"{text!r} is no vSphere server", advice="it looks like https://vcenter.example"
         )

@@ -1,0 +1,70 @@
+"""Each fault of vSphere's is one of our errors, with what to do next."""
+
+import ssl
+
+import pytest
+from pyVmomi import vim, vmodl
+
+from diskbench.errors import (
+    AccessDenied,
+    HostUnavailable,
+    InvalidValue,
+    NoCapacity,
+    RentalFailed,
+)
+from diskbench.providers.vsphere.errors import (
+    LoggedOut,
+    Unanswered,
+    fault_name,
+    is_missing,
+    translate,
+    while_looking,
+)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "told"),
+    [
+        (vim.fault.NoPermission(privilegeId="VirtualMachine.Config.AddNewDisk"),
+         AccessDenied, "VirtualMachine.Config.AddNewDisk"),
+        (vim.fault.InvalidLogin(msg="Login failure"), AccessDenied, "Login failure"),
+        (vim.fault.NotAuthenticated(), LoggedOut, "session"),
+        (vim.fault.NoDiskSpace(datastore="nvme"), RentalFailed, "datastore nvme has no room"),
+        (vim.fault.InsufficientResourcesFault(), NoCapacity, "no room for the machine"),
+        (vim.fault.TaskInProgress(), Unanswered, "busy"),
+        (vim.fault.InvalidDeviceSpec(property="spec.controllerKey"), InvalidValue,
+         "spec.controllerKey"),
+        (vmodl.fault.InvalidArgument(invalidProperty="spec.memoryMB"), InvalidValue,
+         "spec.memoryMB"),
+        (vim.fault.VmConfigFault(msg="odd"), RentalFailed, "odd"),
+    ],
+    ids=lambda value: fault_name(value) if isinstance(value, vmodl.MethodFault) else "",
+)  # fmt: skip
+def test_a_fault_has_its_class_its_words_and_advice(fault, kind, told):
+    error = translate(fault, "VirtualMachine.Clone")
+    assert type(error) is kind
+    assert told in error.message
+    assert error.advice
+
+
+def test_a_thing_that_is_gone_is_known_through_our_error():
+    fault = vmodl.fault.ManagedObjectNotFound()
+    error = translate(fault, "Destroy")
+    error.__cause__ = fault
+    assert is_missing(error)
+
+
+def test_a_certificate_that_cannot_be_trusted_is_answered_with_how_it_could():
+    error = translate(ssl.SSLCertVerificationError(1, "self-signed"), "login")
+    assert type(error) is HostUnavailable
+    assert "--ca-file" in error.advice
+
+
+def test_silence_is_the_users_environment_while_nothing_is_made():
+    with pytest.raises(HostUnavailable), while_looking():
+        raise translate(ConnectionRefusedError("refused"), "login")
+
+
+def test_a_mistake_of_ours_is_not_blamed_on_vsphere():
+    with pytest.raises(KeyError):
+        translate(KeyError("ours"), "login")

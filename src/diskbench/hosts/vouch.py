@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import uuid
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ curl=$(command -v curl) || exit 0
 """The header is required, and proxies are refused (Azure Instance Metadata Service, "Security and
 authentication")."""
 
+_VSPHERE = "cat /sys/class/dmi/id/product_uuid"
+"""The machine's UUID, which vCenter gave it (`config.uuid`); root only."""
+
 
 def vouched(host: Host, cloud: CloudFacts, provider: str, instance_id: str | None) -> bool:
     """Whether the guest proves to be the machine `instance_id` of the cloud `provider`.
@@ -55,6 +59,9 @@ def vouched(host: Host, cloud: CloudFacts, provider: str, instance_id: str | Non
         return host.run(_GCP, timeout_s=_ASK_S).text.strip() == instance_id
     if provider == "azure":
         return host.run(_AZURE, timeout_s=_ASK_S).text.strip().lower() == instance_id.lower()
+    if provider == "vsphere":
+        told = host.run(_VSPHERE, timeout_s=_ASK_S, root=True).text
+        return _same_uuid(told, instance_id)
     if provider != "aws":
         return False
     answer = host.run(_AWS, timeout_s=_ASK_S)
@@ -62,3 +69,13 @@ def vouched(host: Host, cloud: CloudFacts, provider: str, instance_id: str | Non
         document = json.loads(answer.text)
         return isinstance(document, dict) and document.get("instanceId") == instance_id
     return False
+
+
+def _same_uuid(told: str, known: str) -> bool:
+    """Whether both are one UUID. Its first three fields stand the other way round where firmware
+    and whoever reads it take SMBIOS 2.6 (section 7.2.1) differently."""
+    try:
+        ours, theirs = uuid.UUID(known), uuid.UUID(told.strip())
+    except ValueError:
+        return False
+    return theirs.bytes in {ours.bytes, ours.bytes_le}

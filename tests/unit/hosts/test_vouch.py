@@ -119,3 +119,26 @@ def test_an_azure_guest_is_believed_by_the_id_of_its_machine(tmp_path, told, bel
 def test_a_google_guest_is_believed_by_the_id_of_its_instance(tmp_path, told, believed):
     google = CloudFacts(vendor="gcp", product="Google Compute Engine")
     assert vouched(Guest(tmp_path, told), google, "gcp", "123456") is believed
+
+
+class TestVsphere:
+    """A machine of vSphere's shows the UUID that vCenter gave it."""
+
+    machine = CloudFacts(vendor="vsphere", product="VMware7,1")
+    uuid = "421d0f2e-3c5b-7a69-8877-665544332211"
+
+    def shows(self, text):
+        class Firmware:
+            def run(self, _script, *, root, **_):
+                assert root, "nobody else may read it"
+                return Completed(0, f"{text}\n".encode(), b"")
+
+        return vouched(Firmware(), self.machine, "vsphere", self.uuid)
+
+    def test_its_uuid_is_believed_in_both_byte_orders(self):
+        assert self.shows(self.uuid.upper())
+        assert self.shows("2e0f1d42-5b3c-697a-8877-665544332211")
+
+    @pytest.mark.parametrize("text", ["421d0f2e-3c5b-7a69-8877-665544332212", "", "Not Specified"])
+    def test_another_one_is_not(self, text):
+        assert not self.shows(text)

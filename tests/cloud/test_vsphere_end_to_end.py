@@ -118,6 +118,13 @@ def test_a_place_and_a_kind_of_disk_can_be_chosen(run: Any, user: Cli, flags: st
     assert read_iops(document(user, run(*NVME, *flags.split()))) > 0
 
 
+def test_a_storage_policy_chooses_the_datastore(run: Any, user: Cli) -> None:
+    flags = ("--storage-policy", "VVol No Requirements Policy", "--size", "4")
+    done = run(*flags, "--iops-limit", "500")
+    assert "policy VVol No Requirements Policy on freenas" in done.stderr
+    document(user, done)
+
+
 def test_a_promise_of_the_owners_stands_above_the_result(run: Any, user: Cli) -> None:
     done = run(*NVME, "--iops-limit", "500", "--promise", "iops=500,mb_per_s=2")
     assert "promised: 500 IOPS, 2 MB/s, by --promise" in done.stdout

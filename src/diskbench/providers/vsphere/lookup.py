@@ -108,7 +108,7 @@ def _datastore(vsphere: Vsphere, root: Ref, typed: VsphereSpec) -> tuple[Item, P
         from diskbench.providers.vsphere.policy import find_policy, matching
 
         policy = find_policy(vsphere, typed.storage_policy)
-        ids = matching(vsphere, policy)
+        ids = matching(vsphere, policy, [item.id for item in found])
         fitting = [item for item in found if item.id in ids and _usable(item)]
         if not fitting:
             raise InvalidValue(

@@ -9,6 +9,8 @@ from diskbench.providers.vsphere.resolved import Policy
 from diskbench.providers.vsphere.sdk import sdk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from diskbench.providers.vsphere.edge import Vsphere
 
 
@@ -30,17 +32,19 @@ def find_policy(vsphere: Vsphere, name: str) -> Policy:
     raise UnknownName("storage policy", name, [str(one.name) for one in found])
 
 
-def matching(vsphere: Vsphere, policy: Policy) -> frozenset[str]:
-    """The ids of the datastores that the policy fits."""
+def matching(vsphere: Vsphere, policy: Policy, datastores: Iterable[str]) -> frozenset[str]:
+    """Those of the datastores, by id, that the policy fits."""
     content = _content(vsphere)
 
     def ask() -> list[Any]:
-        pbm = sdk("pbm")
+        placement = sdk("pbm").placement
+        profile = sdk("pbm").profile.ProfileId(uniqueId=policy.id)
+        hubs = [placement.PlacementHub(hubType="Datastore", hubId=one) for one in datastores]
+        solver = content.placementSolver
+        return list(solver.PbmCheckCompatibility(hubsToSearch=hubs, profile=profile) or ())
 
-        profile = pbm.profile.ProfileId(uniqueId=policy.id)
-        return list(content.placementSolver.PbmQueryMatchingHub(profile=profile) or ())
-
-    return frozenset(str(hub.hubId) for hub in vsphere.call("Pbm.QueryMatchingHub", ask))
+    found = vsphere.call("Pbm.CheckCompatibility", ask)
+    return frozenset(str(one.hub.hubId) for one in found if not one.error)
 
 
 def _manager(vsphere: Vsphere) -> Any:  # noqa: ANN401 - pyVmomi's
@@ -53,10 +57,10 @@ def _content(vsphere: Vsphere) -> Any:  # noqa: ANN401 - pyVmomi's
 
     ours = vsphere.instance._stub  # noqa: SLF001 - a session has no other handle in pyVmomi
     context = sdk("VmomiSupport").GetRequestContext()
-    context["vcSessionCookie"] = ours.cookie.split('"')[1]
+    context["vcSessionCookie"] = ours.cookie.partition(";")[0].partition("=")[2].strip('"')
     host, _, port = ours.host.rpartition(":")
     stub = sdk("SoapStubAdapter")(
-        host=host, port=int(port), path="/pbm/sdk", version="pbm.version.version1",
+        host=host, port=int(port), path="/pbm", version="pbm.version.version1",
         sslContext=ours.schemeArgs.get("context"),
     )  # fmt: skip
     instance = pbm.ServiceInstance("ServiceInstance", stub)

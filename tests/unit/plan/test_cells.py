@@ -70,3 +70,23 @@ def test_what_cannot_be_meant_is_refused(changes: dict[str, object]) -> None:
 def test_pairs_come_back_as_typed_and_sorted(pairs: dict[str, str]) -> None:
     typed = [f"{k}={v}" for k, v in pairs.items()]
     assert key_values("--label", typed) == tuple(sorted(pairs.items()))
+
+
+def test_a_promise_is_what_its_owner_expects() -> None:
+    (cell,) = cells(a_request(promise="iops=5000, mb_per_s=104.5"))
+    assert cell.promise is not None
+    assert cell.promise.words() == "5,000 IOPS, 104.5 MB/s, by --promise"
+    (cell,) = cells(a_request(promise="mb_per_s=1e3"))
+    assert cell.promise is not None
+    assert cell.promise.words() == "1,000 MB/s, by --promise"
+
+
+@pytest.mark.parametrize("text", ["", "5000", "iops=", "iops=0", "iops=nan", "iops=inf", "speed=1"])
+def test_a_promise_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InvalidValue, match="--promise"):
+        cells(a_request(promise=text))
+
+
+def test_a_promise_is_not_for_disks_of_a_catalogue() -> None:
+    with pytest.raises(InvalidValue, match="its catalogue promises"):
+        cells(a_request(provider="aws", promise="iops=5000"))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cloud.eager import GIVES_UP
 from tests.cloud.emulator import guests
 from tests.cloud.emulator.aws import server
 from tests.cloud.rented import REGION, Aws, state, until
@@ -18,7 +19,7 @@ from tests.rigs.cli import Cli, a_user, merged_rows
 
 pytestmark = pytest.mark.slow
 
-IMPATIENT = str(Path(__file__).with_name("impatient.py"))
+EAGER = str(Path(__file__).with_name("eager.py"))
 WRITE_THEN_READ = """[global]
 filename=data
 size=4m
@@ -46,7 +47,7 @@ def user(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         monkeypatch.delenv(name, raising=False)
     made = a_user(tmp_path)
     made.extra_env = aws.env
-    made.program = (IMPATIENT,)
+    made.program = (EAGER,)
     yield made
     assert aws.left() == []
 
@@ -211,21 +212,27 @@ def test_a_storm_of_throttling_is_sat_out(run: Any, user: Cli, aws: Aws) -> None
     assert len(aws.faults.calls("RunInstances")) == 4
 
 
-def test_a_volume_that_is_never_created_is_given_up(run: Any, aws: Aws) -> None:
+def test_a_volume_that_is_never_created_is_given_up(
+    run: Any, aws: Aws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(GIVES_UP, "volume_s=2")
     aws.faults.stuck_creating()
     done = run(*GP3)
     assert done.returncode == 1
     assert "creating" in done.stderr
-    assert "longer than 5 s" in done.stderr
+    assert "longer than 2 s" in done.stderr
 
 
-def test_a_machine_that_never_passes_its_checks_is_given_up(run: Any, aws: Aws) -> None:
+def test_a_machine_that_never_passes_its_checks_is_given_up(
+    run: Any, aws: Aws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(GIVES_UP, "checks_s=2")
     aws.faults.never_ready()
     done = run(*GP3)
     assert done.returncode == 1
     (made,) = aws.faults.calls("RunInstances")
     assert made.params["InstanceType"] in done.stderr
-    assert "longer than 5 s" in done.stderr
+    assert "longer than 2 s" in done.stderr
 
 
 def test_a_machine_that_somebody_terminates_while_fio_runs(run: Any, aws: Aws) -> None:

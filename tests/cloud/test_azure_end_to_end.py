@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cloud.eager import GIVES_UP
 from tests.cloud.emulator import guests
 from tests.cloud.emulator.azure import power, server
 from tests.cloud.emulator.azure.faults import DISK, MACHINE
@@ -20,7 +21,7 @@ from tests.rigs.cli import Cli, a_user, merged_rows
 
 pytestmark = pytest.mark.slow
 
-IMPATIENT = str(Path(__file__).with_name("impatient_azure.py"))
+EAGER = str(Path(__file__).with_name("eager.py"))
 WRITE_AND_READ = """[global]
 filename=data
 size=4m
@@ -49,7 +50,7 @@ def user(azure: Azure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
         monkeypatch.delenv(name, raising=False)
     made = a_user(tmp_path)
     made.extra_env = azure.env
-    made.program = (IMPATIENT,)
+    made.program = (EAGER,)
     yield made
     assert azure.left() == []
 
@@ -226,18 +227,24 @@ def test_answers_that_are_lost_make_nothing_twice(run: Any, user: Cli, azure: Az
     assert len({one.path for one in azure.faults.calls(DISK)}) == 1
 
 
-def test_a_disk_that_is_never_made_is_given_up(run: Any, azure: Azure) -> None:
+def test_a_disk_that_is_never_made_is_given_up(
+    run: Any, azure: Azure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(GIVES_UP, "disk_s=2")
     azure.faults.stuck(DISK)
     done = run(*STANDARD)
     assert done.returncode == 1
-    assert "longer than 5 s" in done.stderr
+    assert "longer than 2 s" in done.stderr
 
 
-def test_a_machine_that_answers_nobody_is_given_up(run: Any, azure: Azure) -> None:
+def test_a_machine_that_answers_nobody_is_given_up(
+    run: Any, azure: Azure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(GIVES_UP, "ssh_s=2")
     azure.faults.never_ready()
     done = run(*STANDARD)
     assert done.returncode == 1
-    assert "longer than 5 s" in done.stderr
+    assert "longer than 2 s" in done.stderr
 
 
 def test_a_permission_that_is_missing_is_named(run: Any, azure: Azure) -> None:

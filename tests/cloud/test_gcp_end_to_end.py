@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cloud.eager import GIVES_UP
 from tests.cloud.emulator import guests
 from tests.cloud.emulator.gcp import server
 from tests.cloud.rented_gcp import PROJECT, REGION, Gcp, delete, until
@@ -18,7 +19,7 @@ from tests.rigs.cli import Cli, a_user, merged_rows
 
 pytestmark = pytest.mark.slow
 
-IMPATIENT = str(Path(__file__).with_name("impatient_gcp.py"))
+EAGER = str(Path(__file__).with_name("eager.py"))
 WRITE_THEN_READ = """[global]
 filename=data
 size=4m
@@ -45,7 +46,7 @@ def user(gcp: Gcp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         monkeypatch.delenv(name, raising=False)
     made = a_user(tmp_path)
     made.extra_env = gcp.env
-    made.program = (IMPATIENT,)
+    made.program = (EAGER,)
     yield made
     assert gcp.left() == []
 
@@ -223,14 +224,20 @@ def test_an_answer_that_is_lost_is_asked_for_again_and_nothing_is_made_twice(
     assert first.body == second.body
 
 
-def test_a_disk_that_is_never_ready_is_given_up(run: Any, gcp: Gcp) -> None:
+def test_a_disk_that_is_never_ready_is_given_up(
+    run: Any, gcp: Gcp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(GIVES_UP, "disk_s=2")
     gcp.faults.stuck("disks.insert")
     done = run(*PD_SSD)
     assert done.returncode == 1
-    assert "longer than 5 s" in done.stderr
+    assert "longer than 2 s" in done.stderr
 
 
-def test_a_machine_that_never_answers_is_given_up(run: Any, gcp: Gcp) -> None:
+def test_a_machine_that_never_answers_is_given_up(
+    run: Any, gcp: Gcp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(GIVES_UP, "ssh_s=2")
     gcp.faults.never_up = True
     done = run(*PD_SSD)
     assert done.returncode == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cloud.eager import GIVES_UP
 from tests.cloud.emulator import guests
 from tests.cloud.emulator.vsphere.cloud import Vsphere
 from tests.cloud.emulator.vsphere.datastores import SPEEDS
@@ -21,7 +22,7 @@ from diskbench.units import GIB
 
 pytestmark = pytest.mark.slow
 
-IMPATIENT = str(Path(__file__).with_name("impatient_vsphere.py"))
+EAGER = str(Path(__file__).with_name("eager.py"))
 WRITE_THEN_READ = """[global]
 filename=data
 size=4m
@@ -46,7 +47,7 @@ def user(vsphere: Vsphere, tmp_path: Path) -> Iterator[Cli]:
     """A user of the emulated vSphere, who must leave nothing in it."""
     made = a_user(tmp_path)
     made.extra_env = vsphere.env
-    made.program = (IMPATIENT,)
+    made.program = (EAGER,)
     yield made
     assert vsphere.left() == []
 
@@ -195,14 +196,20 @@ def test_a_busy_vsphere_is_asked_again(run: Any, user: Cli, vsphere: Vsphere) ->
     document(user, run(*NVME))
 
 
-def test_a_guest_without_vmware_tools_is_given_up(run: Any, vsphere: Vsphere) -> None:
+def test_a_guest_without_vmware_tools_is_given_up(
+    run: Any, vsphere: Vsphere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(GIVES_UP, "address_s=2")
     vsphere.tools = False
     done = run(*NVME)
     assert done.returncode == 1
     assert "VMware Tools" in done.stderr
 
 
-def test_a_disk_that_never_appears_is_given_up(run: Any, vsphere: Vsphere) -> None:
+def test_a_disk_that_never_appears_is_given_up(
+    run: Any, vsphere: Vsphere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(GIVES_UP, "appear_s=2")
     vsphere.slow_disks.clear()
     done = run(*NVME)
     vsphere.slow_disks.set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cloud.impatient_azure import QUICK
+from tests.cloud.eager import AZURE
 from tests.cloud.rented_azure import REGION, Azure
 
 from diskbench.model.rental import AzureSpec, RentSpec
@@ -35,7 +35,7 @@ class AzureCloud:
         for name, value in azure.env.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("XDG_DATA_HOME", str(home))
-        self.provider: Renter = AzureProvider(timing=QUICK)
+        self.provider: Renter = AzureProvider(timing=AZURE)
         self.spec = RentSpec(
             disk="Standard_LRS", size_gib=1, region=REGION, endpoint_url=azure.endpoint
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from tests.cloud.impatient_gcp import QUICK
+from tests.cloud.eager import GCP
 from tests.cloud.rented_gcp import ZONE, Gcp
 
 from diskbench.model.rental import RentSpec
@@ -33,7 +33,7 @@ class GcpCloud:
         for name, value in gcp.env.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("XDG_DATA_HOME", str(home))
-        self.provider: Renter = GCPProvider(timing=QUICK)
+        self.provider: Renter = GCPProvider(timing=GCP)
         self.spec = RentSpec(disk="pd-standard", size_gib=10, endpoint_url=gcp.endpoint)
 
     def count(self, lease_id: str) -> int:

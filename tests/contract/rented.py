@@ -161,7 +161,7 @@ class AwsCloud:
     )
 
     def __init__(self, aws, monkeypatch, home) -> None:
-        from tests.cloud.impatient import QUICK
+        from tests.cloud.eager import AWS
 
         from diskbench.providers.aws.provider import AWSProvider
 
@@ -171,7 +171,7 @@ class AwsCloud:
         monkeypatch.setenv("XDG_DATA_HOME", str(home))
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
             monkeypatch.delenv(name, raising=False)
-        self.provider: Renter = AWSProvider(timing=QUICK)
+        self.provider: Renter = AWSProvider(timing=AWS)
         self.spec = RentSpec(disk="gp2", size_gib=1, region=aws_region(), endpoint_url=aws.endpoint)
 
     def count(self, lease_id: str) -> int:

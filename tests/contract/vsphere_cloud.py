@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.cloud.emulator.vsphere.cloud import Vsphere
-from tests.cloud.impatient_vsphere import QUICK
+from tests.cloud.eager import VSPHERE
 from tests.cloud.rented_vsphere import clone, listed
 
 from diskbench.model.rental import RentSpec, VsphereSpec
@@ -36,7 +36,7 @@ class VsphereCloud:
         for name, value in vsphere.env.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("XDG_DATA_HOME", str(home))
-        self.provider: Renter = VsphereProvider(timing=QUICK)
+        self.provider: Renter = VsphereProvider(timing=VSPHERE)
         trusted = VsphereSpec(datastore="nvme", ca_file=str(vsphere.simulator.ca_file))
         self.spec = RentSpec(size_gib=1, endpoint_url=vsphere.endpoint, vsphere=trusted)
 

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from tests.cloud.impatient_gcp import QUICK
+from tests.cloud.eager import GCP
 
 from diskbench.errors import InvalidValue, RentalFailed
 from diskbench.providers.gcp.edge import Compute, open_compute
@@ -64,7 +64,7 @@ def wire() -> Iterator[Wire]:
 @pytest.fixture
 def compute(wire: Wire, monkeypatch) -> Compute:
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
-    return open_compute("my-project", wire.endpoint, QUICK)  # type: ignore[attr-defined]
+    return open_compute("my-project", wire.endpoint, GCP)  # type: ignore[attr-defined]
 
 
 def hasty(compute: Compute) -> Compute:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.cloud.impatient_gcp import QUICK
+from tests.cloud.eager import GCP
 from tests.cloud.rented_gcp import PROJECT, Gcp
 
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, UnknownName, UserError
@@ -30,7 +30,7 @@ def look(gcp: Gcp, monkeypatch):
         spec = RentSpec.model_validate(told)
         target = TargetSpec(kind="device", path="")
         cell = Cell(provider="gcp", target=target, rent=spec, profile="quick")
-        return GCPProvider(QUICK).resolve(cell)
+        return GCPProvider(GCP).resolve(cell)
 
     return resolve
 

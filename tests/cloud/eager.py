@@ -1,0 +1,69 @@
+"""diskbench as ever, but that it asks a cloud often: `python eager.py run --provider aws …`.
+
+It waits as long as users' does, so that a busy machine fails no test. A test in which something
+never comes says after how many seconds to give up: DISKBENCH_TEST_GIVES_UP="volume_s=3 ssh_s=5".
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from diskbench.cli.main import main
+from diskbench.providers.aws.timing import AwsTiming
+from diskbench.providers.azure.timing import AzureTiming
+from diskbench.providers.gcp.timing import GceTiming
+from diskbench.providers.vsphere.timing import VsphereTiming
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    Timing = TypeVar("Timing", bound=DataclassInstance)
+
+GIVES_UP = "DISKBENCH_TEST_GIVES_UP"
+
+
+def eager(timing: Timing, **limits: float) -> Timing:
+    """`timing` with short breaks between questions, and these limits."""
+    return dataclasses.replace(
+        timing,
+        first_poll_s=0.03,
+        max_poll_s=0.4,
+        first_retry_s=0.05,
+        max_retry_s=0.5,
+        nap_s=0.05,
+        **limits,
+    )
+
+
+AWS = eager(AwsTiming())
+AZURE = eager(AzureTiming())
+GCP = eager(GceTiming())
+VSPHERE = eager(VsphereTiming(), disk_s_per_gib=0)
+
+
+def _install() -> None:
+    from diskbench.providers.aws import provider as aws
+    from diskbench.providers.azure import provider as azure
+    from diskbench.providers.gcp import provider as gcp
+    from diskbench.providers.vsphere import provider as vsphere
+
+    asked = dict(pair.split("=") for pair in os.environ.get(GIVES_UP, "").split())
+    limits = {name: float(value) for name, value in asked.items()}
+    for module, name, timing in (
+        (aws, "AWSProvider", AWS),
+        (azure, "AzureProvider", AZURE),
+        (gcp, "GCPProvider", GCP),
+        (vsphere, "VsphereProvider", VSPHERE),
+    ):
+        known = {field.name for field in dataclasses.fields(timing)}
+        own = {limit: value for limit, value in limits.items() if limit in known}
+        made = partial(getattr(module, name), timing=dataclasses.replace(timing, **own))
+        setattr(module, name, made)
+
+
+if __name__ == "__main__":
+    _install()
+    main()

@@ -32,7 +32,11 @@ Disk = Annotated[
 ]
 Iops = Annotated[int | None, _rent("IOPS to provision, where the type sells them.")]
 Throughput = Annotated[
-    float | None, _rent("MiB/s to provision, where the type sells them.", metavar="MIB_PER_S")
+    float | None,
+    _rent(
+        "MiB/s to provision, where the type sells them; on Azure MB/s (10^6 bytes), as it sells.",
+        metavar="RATE",
+    ),
 ]
 Count = Annotated[int, _rent("Equal disks to attach.")]
 Stripe = Annotated[bool, _rent("Measure the disks as one RAID 0.", "--stripe")]

@@ -63,7 +63,8 @@ class RentSpec(Frozen):
     """What to rent, as typed: nothing in it was looked up. None leaves a choice to the provider.
 
     `disk` is the cloud's own name of a disk type, or `root` and `instance-store` for disks that
-    come with the machine. `count` equal disks are attached; `stripe` makes one RAID 0 of them.
+    come with the machine. `throughput_mib_per_s` is in the unit that the cloud sells, MB/s on Azure
+    (DiskSpec). `count` equal disks are attached; `stripe` makes one RAID 0 of them.
     `account` names what is paid by: an AWS profile, an Azure subscription, a Google project; never
     a secret.
     """

@@ -36,8 +36,9 @@ CACHES: dict[str, Caching] = {"none": "None", "readonly": "ReadOnly", "readwrite
 
 class Wanted(Frozen):
     """The disk that is asked for. `size_gib` is None where it is not chosen: the machine's own, or
-    an OS disk as large as its image. `mb_per_s` are 10^6 bytes, as Azure counts. `caching` is that
-    of the disk that is measured; a local disk's cannot be chosen."""
+    an OS disk as large as its image. `mb_per_s` are 10^6 bytes ("MBps means millions of bytes per
+    second": azure-mgmt-compute 39.0.0, Disk). `caching` is that of the disk that is measured; a
+    local disk's cannot be chosen."""
 
     kind: Kind
     type: str

@@ -11,7 +11,13 @@ from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Found, Rental, Scope
 from diskbench.providers.lab import machines
 from diskbench.providers.lab.names import Style
-from diskbench.providers.lab.request import CUSTOM, LabRequest, cloud_of, disk_limits
+from diskbench.providers.lab.request import (
+    CUSTOM,
+    LabRequest,
+    cloud_of,
+    disk_limits,
+    throughput_unit,
+)
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
@@ -46,12 +52,12 @@ class LabProvider:
         request = _request(spec)
         assert request.disk is not None
         disk = request.disk
+        words = _disk_words(request.style, disk) + _late_words(request)
         return Rental(
             scope=_SCOPE,
             spec=spec,
             cloud=cloud_of(request.style),
-            offer=f"a lab host on this machine with {_disk_words(disk)}{_late_words(request)} "
-            f"({request.style})",
+            offer=f"a lab host on this machine with {words} ({request.style})",
             promise=promise(disk_limits(request.style, disk), request.time_scale),
             disk=disk,
             cores=os.cpu_count(),
@@ -163,10 +169,11 @@ def _style(typed: str | None, disk_type: str) -> Style:
     )
 
 
-def _disk_words(disk: DiskSpec) -> str:
+def _disk_words(style: Style, disk: DiskSpec) -> str:
     words = f"{disk.type} of {disk.size_gib} GiB"
     words += f", {disk.iops:,} IOPS" if disk.iops else ""
-    words += f", {disk.throughput_mib_per_s:g} MiB/s" if disk.throughput_mib_per_s else ""
+    unit = throughput_unit(style, disk)
+    words += f", {disk.throughput_mib_per_s:g} {unit}" if disk.throughput_mib_per_s else ""
     return words
 
 

@@ -89,6 +89,17 @@ def cloud_of(style: Style) -> str | None:
     return _CLOUDS.get(style)
 
 
+def throughput_unit(style: Style, disk: DiskSpec) -> str:
+    """What the disk's throughput is counted in: as its cloud does, MiB/s for a `custom` one."""
+    from diskbench.catalog.entry import catalogue
+
+    cloud = _CLOUDS.get(style)
+    if cloud is None or disk.type == CUSTOM:
+        return "MiB/s"
+    sold = catalogue(cloud).disks[disk.type].throughput
+    return (sold.unit if sold else None) or "MiB/s"
+
+
 def disk_limits(style: Style, disk: DiskSpec) -> DiskLimits:
     """What the disk may do by the catalogue of the style's cloud, or by the figures given for a
     `custom` one. Raises UnknownName or InvalidValue."""

@@ -12,9 +12,15 @@ from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.disk import DiskSpec
 from diskbench.providers.lab.address import candidates, claim, give_up
 from diskbench.providers.lab.groups import find_groups
-from diskbench.providers.lab.names import MAX_DISKS, disk_names, made_up_volume
+from diskbench.providers.lab.names import MAX_DISKS, Style, disk_names, made_up_volume
 from diskbench.providers.lab.places import Place, locked
-from diskbench.providers.lab.request import CUSTOM, check_lease_id, check_volume, disk_limits
+from diskbench.providers.lab.request import (
+    CUSTOM,
+    check_lease_id,
+    check_volume,
+    disk_limits,
+    throughput_unit,
+)
 
 LEASES = st.from_regex(r"[a-z0-9]{1,26}", fullmatch=True)
 
@@ -74,6 +80,14 @@ def test_a_custom_disk_has_the_limits_it_is_given() -> None:
     (pool,) = disk_limits("vsphere", disk).pools
     assert pool.iops is not None
     assert pool.iops.baseline == 5
+
+
+@pytest.mark.parametrize(
+    ("style", "disk", "unit"),
+    [("azure", "PremiumV2_LRS", "MB/s"), ("aws-nvme", "gp3", "MiB/s"), ("azure", CUSTOM, "MiB/s")],
+)
+def test_throughput_is_told_in_the_unit_it_is_sold_in(style: Style, disk: str, unit: str) -> None:
+    assert throughput_unit(style, DiskSpec(type=disk, size_gib=100)) == unit
 
 
 def test_a_style_without_a_catalogue_says_what_to_do() -> None:

@@ -44,7 +44,7 @@ def test_links_to_files_lead_somewhere(page):
 def command_lines() -> list[str]:
     found = []
     for page in PAGES:
-        for line in page.read_text().splitlines():
+        for line in page.read_text().replace("\\\n", " ").splitlines():  # continued ones whole
             text = line.strip()
             if line.startswith("    ") and text.startswith("diskbench "):
                 found.append(text)

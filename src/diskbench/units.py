@@ -15,6 +15,8 @@ TIB = 2**40
 NS_PER_S = 1_000_000_000
 
 _SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)(b?)$", re.IGNORECASE)
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h|d)?$")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 
@@ -31,6 +33,14 @@ def parse_size_bytes(text: str) -> int:
         )
     number, prefix, _, _ = found.groups()
     return int(float(number) * 1024 ** _POWER[prefix.lower()])
+
+
+def parse_duration_s(text: str) -> float:
+    """Seconds of `90`, `90s`, `5m`, `24h` or `1d`. Raises InvalidValue for anything else."""
+    found = _DURATION.match(text.strip())
+    if not found:
+        raise InvalidValue(f"{text!r} is no duration", advice="write seconds, or 90s, 5m, 24h, 1d")
+    return float(found.group(1)) * _SECONDS[found.group(2) or "s"]
 
 
 def format_bytes(count: float) -> str:

@@ -15,7 +15,13 @@ from diskbench.fio.options import parse_version
 from diskbench.fio.profiles import Parameter, Profile, Value
 from diskbench.model.base import Frozen
 from diskbench.model.spec import TargetKind
-from diskbench.units import MIB, format_bytes, format_duration_s, parse_size_bytes
+from diskbench.units import (
+    MIB,
+    format_bytes,
+    format_duration_s,
+    parse_duration_s,
+    parse_size_bytes,
+)
 
 ASYNC_ENGINES: Final = ("libaio", "io_uring", "posixaio", "psync")
 """Engines for a queue deeper than one, best first; the last is always there and has depth one."""
@@ -33,8 +39,6 @@ OFFLOAD_WORKS: Final = (3, 42)
 2026-02-05: start_worker() overwrote a flag of the new thread)."""
 
 _SAFE = re.compile(r"^[A-Za-z0-9 _.,:%+/=-]*\Z")
-_DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h|d)?$")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
@@ -105,14 +109,6 @@ def read_value(parameter: Parameter, text: str) -> Value:
     if isinstance(value, int | float) and not isinstance(value, bool):
         _check_range(parameter, value, what)
     return value
-
-
-def parse_duration_s(text: str) -> float:
-    """Seconds of `90`, `90s`, `5m`, `24h` or `1d`. Raises InvalidValue for anything else."""
-    found = _DURATION.match(text.strip())
-    if not found:
-        raise InvalidValue(f"{text!r} is no duration", advice="write seconds, or 90s, 5m, 24h, 1d")
-    return float(found.group(1)) * _SECONDS[found.group(2) or "s"]
 
 
 def _typed(parameter: Parameter, text: str, what: str) -> Value:

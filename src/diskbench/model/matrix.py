@@ -1,0 +1,288 @@
+"""A matrix: axes of cells, as a file says them, and the cells they make.
+
+The form is that of a matrix of GitHub Actions: the product of the axes, without what `exclude`
+matches, with what `include` adds. A value of an axis is one value of the field that the axis is
+named after, or a mapping of several fields that go together.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, Strict, model_validator
+
+from diskbench.errors import InvalidValue
+from diskbench.model.base import Frozen
+from diskbench.model.promise import Promise
+from diskbench.model.spec import Cell
+from diskbench.units import parse_duration_s
+
+Order = Literal["random", "listed"]
+
+MAPPING_FIELDS = frozenset({"parameters", "labels", "promise"})
+"""Fields whose value is itself a mapping; those of several places are merged key by key."""
+
+
+def _seconds(value: object) -> object:
+    """Seconds as a number, or with s, m, h or d."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_duration_s(value)
+    except InvalidValue as error:
+        raise ValueError(f"{error.message}; {error.advice}") from error
+
+
+def _text(value: object) -> object:
+    """Azure's zones are numbers, which YAML reads as such."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Number = Annotated[float, Strict()]
+Whole = Annotated[int, Strict()]
+Flag = Annotated[bool, Strict()]
+Zone = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | int)]
+Seconds = Annotated[Number, BeforeValidator(_seconds, json_schema_input_type=str | float)]
+Parameter = Annotated[bool, Strict()] | Annotated[int, Strict()] | Annotated[float, Strict()] | str
+
+
+class CellFields(Frozen):
+    """Fields of a cell: each is the flag of `diskbench run` with that name."""
+
+    provider: str | None = Field(None, description="Where the machine comes from: aws, ssh, …")
+    region: str | None = Field(None, description="Region of the cloud, as us-east-1.")
+    zone: Zone | None = Field(None, description="The only zone to rent in.")
+    zones: tuple[Zone, ...] | None = Field(
+        None, min_length=1, description="Zones that may be tried, in this order."
+    )
+    instance_type: str | None = Field(
+        None, description="VM size; without one the cheapest that does not limit the disk."
+    )
+    disk: str | None = Field(
+        None, description="The cloud's disk type, as gp2, Premium_LRS, pd-ssd, root, root:gp2."
+    )
+    size: Number | None = Field(
+        None, gt=0, description="GiB (2^30) of the disk to rent, or of the target to use."
+    )
+    iops: Whole | None = Field(None, ge=1, description="IOPS to provision.")
+    throughput: Number | None = Field(
+        None, gt=0, description="MiB/s to provision; on Azure MB/s, as it sells them."
+    )
+    count: Whole | None = Field(None, ge=1, description="Equal disks to attach.")
+    stripe: Flag | None = Field(None, description="Measure the disks as one RAID 0.")
+    cache: str | None = Field(
+        None, description="Azure's host caching of the disk: none, readonly or readwrite."
+    )
+    performance_tier: str | None = Field(
+        None, description="Azure: a tier above the size's own, as P30."
+    )
+    bursting: Flag | None = Field(None, description="Azure: bursting on demand.")
+
+    profile: str | None = Field(None, description="A profile's name, or the path of a .fio file.")
+    parameters: dict[str, Parameter] | None = Field(
+        None, description="Parameters of the profile, as --set of `run`."
+    )
+    runs: Whole | None = Field(
+        None, ge=1, description="Consecutive fio runs on the same machine and disk."
+    )
+    replicates: Whole | None = Field(
+        None, ge=1, description="Independent trials, each on a new machine with a new disk."
+    )
+    labels: dict[str, Parameter] | None = Field(None, description="Labels kept with the rows.")
+    promise: Promise | None = Field(
+        None, description="What you expect of a disk that no catalogue knows (vsphere, ssh, local)."
+    )
+    route: str | None = Field(
+        None, description="Only workers that listen to PROVIDER/ROUTE measure it, as of a site."
+    )
+
+    host: str | None = Field(
+        None, description="USER@HOST[:PORT] to measure over SSH; on vSphere an ESXi host."
+    )
+    path: str | None = Field(None, description="Directory to measure in (ssh, local).")
+    device: str | None = Field(None, description="Block device whose data are destroyed.")
+    destroy_data: str | None = Field(
+        None, description="The device's identity, as `diskbench devices` prints it."
+    )
+    filesystem: str | None = Field(None, description="Made on the device first: none, ext4 or xfs.")
+
+    image: str | None = Field(None, description="Image id (default: a current Linux).")
+    subnet: str | None = Field(None, description="Subnet id.")
+    security_group: str | None = Field(None, description="Security group id.")
+    placement: str | None = Field(None, description="Placement group.")
+    spot: Flag | None = Field(None, description="Rent spare capacity, cheaper and revocable.")
+    ssh_cidr: str | None = Field(None, description="Who may reach SSH.")
+    endpoint_url: str | None = Field(None, description="Another API endpoint, as of an emulator.")
+    profile_name: str | None = Field(None, description="AWS: named credentials.")
+    subscription: str | None = Field(None, description="Azure: subscription id.")
+    project: str | None = Field(None, description="Google Cloud: project.")
+
+    datastore: str | None = Field(None, description="vSphere: datastore that the disk is made on.")
+    storage_policy: str | None = Field(
+        None, description="vSphere: storage policy, in place of a datastore."
+    )
+    provisioning: str | None = Field(
+        None, description="vSphere: thin, lazy-zeroed or eager-zeroed."
+    )
+    controller: str | None = Field(None, description="vSphere: pvscsi, nvme or lsi.")
+    vcpus: Whole | None = Field(None, ge=1, description="vSphere: virtual CPUs of the machine.")
+    memory: Number | None = Field(None, gt=0, description="vSphere: GiB of the machine's memory.")
+    template: str | None = Field(None, description="vSphere: template to clone.")
+    network: str | None = Field(None, description="vSphere: network of the machine.")
+    datacenter: str | None = Field(None, description="vSphere: datacenter.")
+    cluster: str | None = Field(None, description="vSphere: cluster to run in.")
+    folder: str | None = Field(None, description="vSphere: folder of the machine.")
+    resource_pool: str | None = Field(None, description="vSphere: resource pool.")
+    iops_limit: Whole | None = Field(None, ge=16, description="vSphere: limit of the disk.")
+    ca_file: str | None = Field(None, description="vSphere: certificates to trust the server by.")
+    insecure: Flag | None = Field(
+        None, description="vSphere: do not verify the server's certificate (dangerous)."
+    )
+
+    time_scale: Number | None = Field(
+        None, ge=1, description="Lab: divide the capacity of burst buckets by this."
+    )
+    lab_style: str | None = Field(None, description="Lab: whose device names, as aws-nvme.")
+    lab_user: str | None = Field(None, description="Lab: the host's user.")
+    vm_iops: Number | None = Field(None, gt=0, description="Lab: cap on all disks together.")
+    vm_throughput: Number | None = Field(None, gt=0, description="Lab: cap, in MiB/s.")
+    noise: Number | None = Field(None, ge=0, le=1, description="Lab: deviation of the limits.")
+    stall_every: Number | None = Field(None, ge=0, description="Lab: mean seconds between stalls.")
+    stall_for: Number | None = Field(None, ge=0, description="Lab: seconds that a stall lasts.")
+    latency: Number | None = Field(None, ge=0, description="Lab: median ms of a request.")
+    latency_jitter: Number | None = Field(
+        None, ge=0, le=2, description="Lab: sigma of the latency's lognormal distribution."
+    )
+    lab_seed: Whole | None = Field(None, description="Lab: seed of noise, stalls and latency.")
+
+    def given(self) -> dict[str, Any]:
+        """The fields that are given, in the order of this class."""
+        return {name: value for name, value in self if value is not None}
+
+
+class Limits(Frozen):
+    """How much may happen at once, and how much may be spent. Times are in seconds, or with
+    s, m, h or d behind them."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    max_parallel: Whole = Field(4, ge=1, description="Cells that run at once, in all.")
+    per: dict[str, Annotated[Whole, Field(ge=1)]] = Field(
+        default_factory=dict,
+        description="Cells that run at once in a provider or a region: {aws: 4, aws/us-east-1: 2}.",
+    )
+    calls_per_minute: dict[str, Annotated[Whole, Field(ge=1)]] = Field(
+        default_factory=dict,
+        description="Cells that begin in a minute, by provider or region, against API throttling.",
+    )
+    budget_usd: Number | None = Field(
+        None, alias="budget", gt=0, description="US dollars that the matrix may cost in all."
+    )
+    deadline_s: Seconds | None = Field(
+        None, alias="deadline", gt=0, description="No cell begins that cannot end so long after."
+    )
+    max_cell_s: Seconds | None = Field(
+        None, alias="max_cell_time", gt=0, description="The longest that one cell may take."
+    )
+    assume_price_usd_per_hour: Number | None = Field(
+        None,
+        alias="assume_price",
+        gt=0,
+        description="US dollars an hour for a cell whose price is not known.",
+    )
+    attempts: Whole = Field(
+        3, ge=1, description="How often a cell is tried that finds no capacity, or is throttled."
+    )
+
+
+class Matrix(Frozen):
+    """A matrix of disk measurements: the product of its axes, each cell a run of diskbench."""
+
+    name: str = Field(
+        pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$",
+        description="Short name: lower-case letters, digits, dots and dashes.",
+    )
+    title: str = Field("", description="What the matrix is for, in one line.")
+    defaults: CellFields = Field(
+        CellFields(),
+        description="Fields of every cell, unless an axis or `include` says otherwise.",
+    )
+    axes: dict[str, tuple[CellFields, ...]] = Field(
+        default_factory=dict,
+        description="The product of these is measured. A value is one of the field that the axis "
+        "is named after, or a mapping of fields that go together.",
+    )
+    include: tuple[CellFields, ...] = Field(
+        (),
+        description="Extends the combinations whose axes it does not contradict; where there is "
+        "none, it is a cell of its own.",
+    )
+    exclude: tuple[CellFields, ...] = Field(
+        (), description="Combinations in which all these fields are so are left out."
+    )
+    labels: dict[str, Parameter] = Field(
+        default_factory=dict, description="Labels kept with every row."
+    )
+    limits: Limits = Field(Limits(), description="How much at once, and for how much.")
+    order: Order = Field(
+        "random",
+        description="random: round by round, each cell once a round, in a seeded random order; "
+        "listed: as the file says.",
+    )
+    seed: Whole | None = Field(
+        None, ge=0, description="Seed of the random order; a new one is drawn without it."
+    )
+    reuse_host: Flag = Field(
+        default=False,
+        description="Cells of one provider, region and instance type share one VM.",
+    )
+    route: str | None = Field(
+        None, description="As the field of a cell, for all that do not name their own."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _values_are_fields(cls, data: object) -> object:
+        """Turn each value of an axis into the fields that it sets."""
+        if not isinstance(data, dict) or not isinstance(data.get("axes"), dict):
+            return data
+        axes = {
+            name: [_as_fields(name, value) for value in values]
+            if isinstance(values, list | tuple)
+            else values
+            for name, values in data["axes"].items()
+        }
+        return {**data, "axes": axes}
+
+
+def _as_fields(axis: str, value: object) -> object:
+    several = isinstance(value, dict) and (axis not in MAPPING_FIELDS or axis in value)
+    return value if several or isinstance(value, CellFields) else {axis: value}
+
+
+class MatrixCell(Frozen):
+    """One cell of a matrix, in its place.
+
+    `key` is a readable name, unique within the matrix and the same each time that it is expanded;
+    `block` is the key without the replicate: what is compared. `zones` may be tried, in order; none
+    leaves it to the provider. `route` is what workers listen to, `partition` what limits count by.
+    """
+
+    position: int = Field(ge=0)
+    key: str
+    block: str
+    cell: Cell
+    zones: tuple[str, ...] = ()
+    route: str
+    partition: str
+
+
+class Campaign(Frozen):
+    """A matrix that runs: its cells in the order in which they begin."""
+
+    campaign_id: str
+    name: str
+    matrix: Matrix
+    cells: tuple[MatrixCell, ...]
+    seed: int
+    order: Order

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diskbench.errors import InvalidValue
+from diskbench.plan.rent_options import account_of as account_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -110,30 +110,6 @@ LatencyJitter = Annotated[
 LabSeed = Annotated[int, _lab("Seed of noise, stalls and latency.")]
 
 
-_RENT_FIELDS = {
-    "disk": "disk", "iops": "iops", "throughput": "throughput_mib_per_s", "count": "count",
-    "stripe": "stripe", "region": "region", "zone": "zone", "instance_type": "instance_type",
-    "image": "image", "subnet": "subnet", "security_group": "security_group",
-    "placement": "placement", "spot": "spot", "ssh_cidr": "ssh_cidr",
-    "endpoint_url": "endpoint_url",
-}  # fmt: skip
-"""Options of `run` and the fields of RentSpec that they fill."""
-_AZURE_FIELDS = {"cache": "cache", "performance_tier": "performance_tier", "bursting": "bursting"}
-_VSPHERE_FIELDS = {
-    "datastore": "datastore", "storage_policy": "storage_policy", "provisioning": "provisioning",
-    "controller": "controller", "vcpus": "vcpus", "memory": "memory_gib", "template": "template",
-    "network": "network", "datacenter": "datacenter", "cluster": "cluster", "folder": "folder",
-    "resource_pool": "resource_pool", "iops_limit": "iops_limit", "ca_file": "ca_file",
-    "insecure": "insecure",
-}  # fmt: skip
-_LAB_FIELDS = {
-    "lab_style": "style", "lab_user": "user", "time_scale": "time_scale", "vm_iops": "vm_iops",
-    "vm_throughput": "vm_throughput_mib_per_s", "noise": "noise", "latency": "latency_ms",
-    "latency_jitter": "latency_jitter", "stall_every": "stall_every_s", "stall_for": "stall_for_s",
-    "lab_seed": "seed",
-}  # fmt: skip
-
-
 def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
     """What is to be rented; None for a provider that measures machines that are there.
 
@@ -141,71 +117,6 @@ def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
     to the provider, or a value out of its range.
     """
     from diskbench.engine.draft import renter_named
-    from diskbench.plan.rent_flags import typed
+    from diskbench.plan.rent_options import rent_spec as asked
 
-    spec = _spec(provider, options)
-    if renter_named(provider) is not None:
-        return spec.model_copy(update={"size_gib": _whole(options["size"])})
-    for name, value in typed(spec):
-        raise InvalidValue(
-            f"{name} {value} does not go with --provider {provider}, which rents nothing",
-            advice="name a provider that does: diskbench providers",
-        )
-    return None
-
-
-def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
-    from pydantic import ValidationError
-
-    from diskbench.model.rental import AzureSpec, LabSpec, RentSpec, VsphereSpec
-    from diskbench.plan.rent_flags import flag
-
-    vsphere = _picked(options, _VSPHERE_FIELDS)
-    if provider == "vsphere" and options["host"]:
-        vsphere["esxi_host"] = options["host"][0]
-    try:
-        return RentSpec(
-            **_picked(options, _RENT_FIELDS),
-            account=account_of(provider, options),
-            azure=AzureSpec(**_picked(options, _AZURE_FIELDS)),
-            vsphere=VsphereSpec(**vsphere),
-            lab=LabSpec(**_picked(options, _LAB_FIELDS)),
-        )
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InvalidValue(
-            f"{flag(str(first['loc'][-1]))} {first['input']}: {first['msg']}",
-            advice="see diskbench run --help",
-        ) from error
-
-
-def _picked(options: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
-    return {field: options[name] for name, field in fields.items()}
-
-
-def account_of(provider: str, options: Mapping[str, Any]) -> str | None:
-    """What is paid by, from the option that the provider calls it by. Raises InvalidValue for
-    another cloud's."""
-    from diskbench.plan.rent_flags import ACCOUNTS, flag
-
-    for cloud, name in ACCOUNTS.items():
-        value: str | None = options[name]
-        if value is not None:
-            if cloud != provider:
-                raise InvalidValue(
-                    f"{flag(name)} {value} does not go with --provider {provider}",
-                    advice=f"it is {cloud}'s",
-                )
-            return value
-    return None
-
-
-def _whole(size_gib: float | None) -> int | None:
-    """The size of a disk; clouds sell whole GiB."""
-    if size_gib is None:
-        return None
-    if size_gib < 1 or size_gib != int(size_gib):
-        raise InvalidValue(
-            f"--size {size_gib:g}: a disk is rented in whole GiB", advice="give 1 or more"
-        )
-    return int(size_gib)
+    return asked(provider, options, rents=renter_named(provider) is not None)

@@ -209,6 +209,16 @@ class Renter(Provider, Protocol):
 
 
 @runtime_checkable
+class Regional(Protocol):
+    """A renter whose leases are listed region by region, so that one which does not answer hides
+    none of the others."""
+
+    def regions(self, scope: Scope) -> Sequence[str]:
+        """Every region in which `scope` may have something; raises UserError."""
+        ...
+
+
+@runtime_checkable
 class HoldsCredit(Protocol):
     """A renter whose disks' burst credit can be held while they are filled (the lab)."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
-from diskbench.cli.foreground import print_error
 from diskbench.cli.rent import (
     CaFile,
     EndpointUrl,
@@ -21,7 +20,8 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.engine.sweep import Swept
+    from diskbench.model.outcome import Problem
+    from diskbench.model.swept import SweepDocument, Swept, Unlisted
 
 
 def gc(
@@ -30,6 +30,9 @@ def gc(
         typer.Argument(help="Leases, trials or runs to give back now, expired or not."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    output: Annotated[
+        Literal["text", "json"], typer.Option("--output", help="What to print on stdout.")
+    ] = "text",
     provider: Annotated[
         str | None,
         typer.Option(help="Also list what this provider has of anybody's, and take the expired."),
@@ -49,16 +52,21 @@ def gc(
 
     from diskbench.cli.foreground import leave
     from diskbench.engine.session import open_session
-    from diskbench.engine.sweep import sweep, sweep_provider
+    from diskbench.engine.strays import sweep_provider
+    from diskbench.engine.sweep import open_leases_named, sweep
     from diskbench.engine.takeover import abandoned_plans
     from diskbench.model.rental import Scope
     from diskbench.settings import load_settings
 
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
     session = open_session(settings.database_url.get_secret_value(), settings.evidence_url)
-    swept = sweep(session, ids or [], dry_run=dry_run)
     accounts = {"profile_name": profile_name, "subscription": subscription, "project": project}
-    if provider is not None:
+    named = list(ids or [])
+    ours = open_leases_named(session.database, named) if provider is not None else named
+    swept = sweep(session, ours, dry_run=dry_run) if ours or not named else []
+    unlisted: list[Unlisted] = []
+    theirs = [name for name in named if name not in ours]
+    if provider is not None and (theirs or not named):
         scope = Scope(
             provider=provider,
             account=account_of(provider, accounts),
@@ -67,10 +75,10 @@ def gc(
             ca_file=ca_file,
             insecure=insecure,
         )
-        swept += sweep_provider(session, scope, dry_run=dry_run)
-    print_swept(swept, stream=sys.stdout, dry_run=dry_run)
-    if not swept:
-        print("nothing to give back", file=sys.stderr)
+        found, unlisted = sweep_provider(session, scope, theirs, dry_run=dry_run)
+        told = {one.lease_id for one in swept if one.outcome != "gave-back"}
+        swept += [one for one in found if one.lease_id not in told]
+    _print(_document(swept, unlisted, dry_run=dry_run), output)
     waiting = [plan.trial_id for plan in abandoned_plans(session.database, None)]
     if waiting and not dry_run:
         print(
@@ -78,24 +86,72 @@ def gc(
             f"\n  diskbench gc {' '.join(waiting)}",
             file=sys.stderr,
         )
-    leave(session, sweep_code(swept))
+    leave(session, 3 if unlisted else sweep_code(swept))
 
 
-def print_swept(swept: Sequence[Swept], *, stream: TextIO, dry_run: bool = False) -> None:
-    """One line a lease: what was given back, where, and why."""
+def print_swept(swept: Sequence[Swept], *, stream: TextIO) -> None:
+    """What became of each lease: what it held, where, why, and what it cost; errors on stderr."""
     for item in swept:
-        verb = _verb(failed=item.error is not None, dry_run=dry_run)
-        print(f"{verb} {', '.join(item.paths)} on {item.where}: {item.reason}", file=stream)
-        if item.error:
-            print_error(item.error)
+        verb = item.outcome.replace("-", " ")
+        print(f"{verb} {', '.join(item.resources)} on {item.where}: {item.reason}", file=stream)
+        if item.outcome != "kept" and (cost := _cost(item)):
+            print(f"  {cost}", file=stream)
+        if item.problem:
+            _print_problem(item.problem)
 
 
 def sweep_code(swept: Sequence[Swept]) -> int:
     """3 when something could not be given back, else 0."""
-    return 3 if any(item.error for item in swept) else 0
+    return 3 if any(item.problem for item in swept) else 0
 
 
-def _verb(*, failed: bool, dry_run: bool) -> str:
-    if dry_run:
-        return "would give back"
-    return "could not give back" if failed else "gave back"
+def _cost(item: Swept) -> str:
+    """What a lease cost, for a person; "" where it cost nothing."""
+    if item.cost is None:
+        return "cost unknown: its lease is not in this database"
+    hours = f"in {item.cost.hours:,.1f} h since {item.cost.since[:16].replace('T', ' ')} UTC"
+    if item.cost.usd is None:
+        return f"cost unknown: no price is known, {hours}"
+    if item.cost.usd == 0:
+        return ""
+    return f"cost at most ${item.cost.usd:,.2f} {hours}, at ${item.cost.hourly_usd:,.4f} an hour"
+
+
+def _document(
+    swept: Sequence[Swept], unlisted: Sequence[Unlisted], *, dry_run: bool
+) -> SweepDocument:
+    from diskbench.model.swept import SweepDocument
+
+    gone = [one for one in swept if one.outcome != "kept"]
+    known = [one.cost.usd for one in gone if one.cost and one.cost.usd is not None]
+    return SweepDocument(
+        dry_run=dry_run,
+        leases=tuple(swept),
+        unlisted=tuple(unlisted),
+        usd=sum(known),
+        unpriced=len(gone) - len(known),
+    )
+
+
+def _print(document: SweepDocument, output: str) -> None:
+    import sys
+
+    if output == "json":
+        print(document.model_dump_json(indent=2))
+    else:
+        print_swept(document.leases, stream=sys.stdout)
+        if sum(one.outcome != "kept" for one in document.leases) > 1:
+            unpriced = f", and {document.unpriced} without a price" if document.unpriced else ""
+            print(f"in all at most ${document.usd:,.2f}{unpriced}")
+    for place in document.unlisted:
+        print(f"not looked through: {place.where}", file=sys.stderr)
+        _print_problem(place.problem)
+    if all(one.outcome == "kept" for one in document.leases) and not document.unlisted:
+        print("nothing to give back", file=sys.stderr)
+
+
+def _print_problem(problem: Problem) -> None:
+    import sys
+
+    advice = f"\n  {problem.advice}" if problem.advice else ""
+    print(f"error: {problem.message}{advice}", file=sys.stderr)

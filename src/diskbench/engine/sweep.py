@@ -1,35 +1,31 @@
-"""`diskbench gc`: give back what was left, found by lease."""
+"""`diskbench gc`: give back what was left, found by the leases of the database.
+
+What a provider lists whatever the database knows is in strays.py.
+"""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from diskbench.engine.executor import abandoned
 from diskbench.engine.lease import left_behind, release, where
-from diskbench.errors import InvalidValue, ReleaseFailed, UnknownName
+from diskbench.engine.several import all_of
+from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
+from diskbench.model.outcome import problem_of
+from diskbench.model.rental import Scope
+from diskbench.model.swept import LeaseCost, Swept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlalchemy.engine import Engine
+
     from diskbench.engine.session import Session
-    from diskbench.model.rental import Found, Scope
     from diskbench.model.spec import Plan
-    from diskbench.ports import Renter
+    from diskbench.model.swept import Outcome
     from diskbench.store.leases import Lease
-
-
-@dataclass(frozen=True)
-class Swept:
-    """One lease that `gc` looked at: what it holds, why it goes, and why it could not."""
-
-    lease_id: str
-    where: str
-    paths: tuple[str, ...]
-    reason: str
-    error: ReleaseFailed | None = None
 
 
 def sweep(session: Session, ids: Sequence[str], *, dry_run: bool) -> list[Swept]:
@@ -38,108 +34,161 @@ def sweep(session: Session, ids: Sequence[str], *, dry_run: bool) -> list[Swept]
     A lease has outlived its use when it expired, or when its trial is finished. A named lease is
     released whatever its age, but never while a live process works under it (InvalidValue).
     """
-    from diskbench.store.claims import list_claims, list_executors
+    from diskbench.store.claims import list_claims
     from diskbench.store.leases import list_leases
-    from diskbench.store.rows import load_plan
 
-    claims = list_claims(session.database)
-    orphaned = {c.trial_id for c in abandoned(claims, list_executors(session.database))}
-    unfinished = {c.trial_id for c in claims}
-    swept = []
+    busy = trials_at_work(session.database)
+    unfinished = {c.trial_id for c in list_claims(session.database)}
+    due = []
     for lease in _chosen(list_leases(session.database, state="open"), ids):
-        if lease.lease_id in unfinished - orphaned:
+        if lease.lease_id in busy:
             if ids:
-                raise InvalidValue(
-                    f"lease {lease.lease_id} is in use by a live process",
-                    advice=f"stop it first: diskbench cancel {lease.lease_id}",
-                )
+                raise in_use(lease.lease_id)
             continue
         reason = _reason(lease, finished=lease.lease_id not in unfinished, named=bool(ids))
         if reason:
-            plan = load_plan(session.database, lease.lease_id)
-            swept.append(_release(session, plan, reason, dry_run=dry_run))
-    return swept
+            due.append((lease, reason))
+    return all_of(lambda one: _swept(session, *one, dry_run=dry_run), due)
 
 
-def sweep_provider(session: Session, scope: Scope, *, dry_run: bool) -> list[Swept]:
-    """Release whatever a provider lists that has expired, whoever made it and whatever the database
-    knows of it; what a live process of ours works with stays. One failure stops none.
+def open_leases_named(database: Engine, names: Sequence[str]) -> list[str]:
+    """Those of `names` that name an open lease of the database."""
+    from diskbench.store.leases import list_leases
 
-    Raises UserError when the provider cannot be asked.
-    """
-    from diskbench.engine.draft import renter_named
+    leases = list_leases(database, state="open")
+    return [name for name in names if any(_is_named(lease, name) for lease in leases)]
+
+
+def trials_at_work(database: Engine) -> set[str]:
+    """The trials that a live process works on."""
     from diskbench.store.claims import list_claims, list_executors
 
-    renter = renter_named(scope.provider)
-    if renter is None:
-        raise InvalidValue(
-            f"--provider {scope.provider} rents nothing that could be left",
-            advice="without --provider, gc takes away what runs left on their hosts",
-        )
-    claims = list_claims(session.database)
-    orphaned = {c.trial_id for c in abandoned(claims, list_executors(session.database))}
-    busy = {c.trial_id for c in claims} - orphaned
-    swept = []
-    for found in renter.found(scope):
-        expired = found.expires_at is not None and found.expires_at < time.time()
-        if not expired or found.lease_id in busy:
-            continue
-        swept.append(_release_found(session, renter, found, dry_run=dry_run))
-    return swept
+    claims = list_claims(database)
+    orphaned = {c.trial_id for c in abandoned(claims, list_executors(database))}
+    return {c.trial_id for c in claims} - orphaned
 
 
-def _release_found(session: Session, renter: Renter, found: Found, *, dry_run: bool) -> Swept:
-    from diskbench.store.leases import release_lease
+def in_use(lease_id: str) -> InvalidValue:
+    """Why a lease that was named stays."""
+    return InvalidValue(
+        f"lease {lease_id} is in use by a live process",
+        advice=f"stop it first: diskbench cancel {lease_id}",
+    )
 
-    error = None
-    if not dry_run:
-        try:
-            renter.release(found.lease_id, found.scope)
-            release_lease(session.database, found.lease_id)
-        except ReleaseFailed as failed:
-            error = failed
-    place = " ".join(word for word in (found.scope.provider, found.scope.region) if word)
-    return Swept(found.lease_id, place, found.resources, "it expired", error)
+
+def cost_of_lease(lease: Lease, now: datetime) -> LeaseCost:
+    """What a lease cost until `now`, by the price that its row was written with."""
+    hours = max(0.0, (now - datetime.fromisoformat(lease.created_at)).total_seconds() / 3600)
+    hourly = lease.hourly_usd
+    return LeaseCost(
+        since=lease.created_at,
+        hours=hours,
+        hourly_usd=hourly,
+        usd=None if hourly is None else hours * hourly,
+    )
+
+
+def expires_at(lease: Lease) -> float | None:
+    """When a lease's row says that it expires, in Unix seconds."""
+    text = lease.expires_at
+    return datetime.fromisoformat(text).timestamp() if text else None
 
 
 def _chosen(leases: Sequence[Lease], ids: Sequence[str]) -> list[Lease]:
     if not ids:
         return list(leases)
-    chosen = []
+    chosen: dict[str, Lease] = {}
     for name in ids:
-        found = [
-            lease
-            for lease in leases
-            if any(i.startswith(name.lower()) for i in (lease.lease_id, *lease.run_ids))
-        ]
+        found = [lease for lease in leases if _is_named(lease, name)]
         if not found:
             raise UnknownName("open lease", name, [lease.lease_id for lease in leases])
-        chosen += found
-    return chosen
+        chosen |= {lease.lease_id: lease for lease in found}
+    return list(chosen.values())
+
+
+def _is_named(lease: Lease, name: str) -> bool:
+    return any(i.startswith(name.lower()) for i in (lease.lease_id, *lease.run_ids))
 
 
 def _reason(lease: Lease, *, finished: bool, named: bool) -> str | None:
     if finished:
         return "its trial is finished"
-    if lease.expires_at and datetime.fromisoformat(lease.expires_at) < datetime.now(UTC):
+    until = expires_at(lease)
+    if until is not None and until < time.time():
         return f"it expired at {lease.expires_at}"
     return "it was named" if named else None
 
 
-def _release(session: Session, plan: Plan, reason: str, *, dry_run: bool) -> Swept:
-    error = None
+def _swept(session: Session, lease: Lease, reason: str, *, dry_run: bool) -> Swept:
+    from diskbench.store.rows import find_plan
+
+    plan = find_plan(session.database, lease.lease_id)
+    problem = None
     if not dry_run:
         try:
-            release(session, plan)
-            _end_unfinished(session, plan)
-        except ReleaseFailed as failed:
-            error = failed
-        finally:
-            session.disconnect(plan)
-    return Swept(plan.trial_id, where(plan), left_behind(plan), reason, error)
+            _give_back(session, lease, plan)
+        except DiskbenchError as error:
+            from diskbench.store.leases import note_lease_error
+
+            problem = problem_of(error)
+            note_lease_error(session.database, lease.lease_id, error.message)
+    rented = plan is None or plan.rental is not None
+    cost = cost_of_lease(lease, datetime.now(UTC))
+    return Swept(
+        lease_id=lease.lease_id,
+        where=where(plan) if plan else place(lease.provider, lease.region),
+        provider=lease.provider,
+        region=lease.region,
+        resources=left_behind(plan) if plan else (f"diskbench-{lease.lease_id}",),
+        expires_at=expires_at(lease),
+        reason=reason,
+        outcome=outcome(dry_run=dry_run, failed=problem is not None),
+        # What was put on a machine of the user's own costs nothing by the hour.
+        cost=cost if rented else cost.model_copy(update={"hourly_usd": 0.0, "usd": 0.0}),
+        problem=problem,
+    )
 
 
-def _end_unfinished(session: Session, plan: Plan) -> None:
+def place(provider: str, region: str | None) -> str:
+    """A provider's region, for a person."""
+    return " ".join(word for word in (provider, region) if word)
+
+
+def outcome(*, dry_run: bool, failed: bool) -> Outcome:
+    """What became of a lease that was to go."""
+    if dry_run:
+        return "would-give-back"
+    return "could-not-give-back" if failed else "gave-back"
+
+
+def _give_back(session: Session, lease: Lease, plan: Plan | None) -> None:
+    if plan is None:  # its process died between writing the lease and writing the plan
+        _release_unplanned(session, lease)
+        return
+    try:
+        release(session, plan)
+        end_unfinished(session, plan)
+    finally:
+        session.disconnect(plan)
+
+
+def _release_unplanned(session: Session, lease: Lease) -> None:
+    from diskbench.engine.draft import renter_named
+    from diskbench.store.leases import release_lease
+
+    renter = renter_named(lease.provider)
+    if renter is not None:
+        scope = Scope(
+            provider=lease.provider,
+            account=lease.account,
+            region=lease.region,
+            endpoint=lease.endpoint,
+        )
+        renter.release(lease.lease_id, scope)
+    release_lease(session.database, lease.lease_id)
+
+
+def end_unfinished(session: Session, plan: Plan) -> None:
     """A run whose lease is gone cannot go on: it ends, with its reason."""
     from diskbench.model.outcome import Problem
     from diskbench.store.claims import list_claims

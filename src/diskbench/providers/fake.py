@@ -144,11 +144,12 @@ class FakeProvider:
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""
         leases: dict[str, list[str]] = {}
-        expires: dict[str, float] = {}
+        expires: dict[str, float | None] = {}
         for path, tags in _resources():
             lease_id = str(tags.get("diskbench-lease"))
             leases.setdefault(lease_id, []).append(path.name)
-            expires[lease_id] = float(tags.get("diskbench-expires", 0))
+            until = tags.get("diskbench-expires")
+            expires[lease_id] = None if until is None else float(until)
         return [
             Found(lease_id=name, scope=scope, expires_at=expires[name], resources=tuple(names))
             for name, names in sorted(leases.items())

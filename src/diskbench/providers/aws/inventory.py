@@ -19,10 +19,13 @@ ENDING = frozenset({"shutting-down", "terminated"})
 
 @dataclass(frozen=True)
 class Inventory:
-    """Instances (ended ones too, as long as EC2 lists them), volumes, groups and key pairs."""
+    """Instances (ended ones too, as long as EC2 lists them), volumes, interfaces that no machine
+    will take along, addresses (diskbench makes none), groups and key pairs."""
 
     instances: tuple[Item, ...]
     volumes: tuple[Item, ...]
+    interfaces: tuple[Item, ...]
+    addresses: tuple[Item, ...]
     groups: tuple[Item, ...]
     keys: tuple[Item, ...]
 
@@ -33,6 +36,10 @@ class Inventory:
                 yield f"instance {item['InstanceId']}", item
         for item in self.volumes:
             yield f"volume {item['VolumeId']}", item
+        for item in self.interfaces:
+            yield f"network-interface {item['NetworkInterfaceId']}", item
+        for item in self.addresses:
+            yield f"address {item['AllocationId']}", item
         for item in self.groups:
             yield f"security-group {item['GroupId']}", item
         for item in self.keys:
@@ -65,6 +72,12 @@ def inventory(ec2: Edge, lease_id: str | None = None) -> Inventory:
             for item in ec2.listed("describe_volumes", "Volumes", request)
             if item["State"] not in {"deleting", "deleted"}
         ),
+        interfaces=tuple(
+            item
+            for item in ec2.listed("describe_network_interfaces", "NetworkInterfaces", request)
+            if item["Status"] == "available"
+        ),
+        addresses=tuple(ec2.call("describe_addresses", request)["Addresses"]),
         groups=tuple(ec2.listed("describe_security_groups", "SecurityGroups", request)),
         keys=tuple(ec2.listed("describe_key_pairs", "KeyPairs", request)),
     )
@@ -72,7 +85,8 @@ def inventory(ec2: Edge, lease_id: str | None = None) -> Inventory:
 
 def tag(item: Item, key: str) -> str | None:
     """The value of one tag."""
-    return next((t["Value"] for t in item.get("Tags", []) if t["Key"] == key), None)
+    carried = item.get("Tags") or item.get("TagSet", [])  # interfaces have a word of their own
+    return next((t["Value"] for t in carried if t["Key"] == key), None)
 
 
 def lease_of(item: Item) -> str | None:

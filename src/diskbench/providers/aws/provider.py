@@ -97,6 +97,13 @@ class AWSProvider:
         with while_looking():
             return found(scope, self.timing.looking())
 
+    def regions(self, scope: Scope) -> Sequence[str]:
+        """See ports.Regional.regions."""
+        from diskbench.providers.aws.sweep import regions_of
+
+        with while_looking():
+            return regions_of(scope, self.timing.looking())
+
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. What AWS does not answer is no reason to give up a machine."""
         with contextlib.suppress(DiskbenchError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, ReleaseFailed
+from diskbench.errors import DiskbenchError, InvalidValue, ReleaseFailed
 from diskbench.model.rental import Found
 from diskbench.providers.aws.edge import open_scope
 from diskbench.providers.aws.inventory import expiry_of, inventory, lease_of
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 8
 _ANY_REGION = "us-east-1"
-"""Where the regions are asked for when none is known; every account has it enabled."""
+"""Where the regions are asked for when none is known; every account of the public cloud has it."""
 
 
 def found(scope: Scope, timing: AwsTiming) -> Sequence[Found]:
     """See ports.Renter.found; without a region all that are enabled are looked through."""
-    regions = _regions(scope, timing)
+    regions = regions_of(scope, timing)
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
         listed = pool.map(lambda region: _in_region(scope, region, timing), regions)
         return [lease for leases in listed for lease in leases]
@@ -34,7 +34,7 @@ def release_everywhere(lease_id: str, scope: Scope, timing: AwsTiming) -> None:
     """Give back a lease in its region, or in all when it names none. Raises ReleaseFailed once."""
     failures: list[ReleaseFailed] = []
     try:
-        for region in _regions(scope, timing):
+        for region in regions_of(scope, timing):
             aws = open_scope(scope, timing, region)
             try:
                 release(aws.edge("ec2", timing), lease_id, timing)
@@ -51,11 +51,16 @@ def release_everywhere(lease_id: str, scope: Scope, timing: AwsTiming) -> None:
         ) from failures[0]
 
 
-def _regions(scope: Scope, timing: AwsTiming) -> tuple[str, ...]:
+def regions_of(scope: Scope, timing: AwsTiming) -> tuple[str, ...]:
+    """The region of the scope, else all that its account has enabled. Raises our errors."""
     if scope.region is not None:
         return (scope.region,)
-    ec2 = open_scope(scope, timing, _ANY_REGION).edge("ec2", timing)
-    return tuple(sorted(r["RegionName"] for r in ec2.call("describe_regions")["Regions"]))
+    try:
+        aws = open_scope(scope, timing)  # in China or GovCloud nobody is known in us-east-1
+    except InvalidValue:
+        aws = open_scope(scope, timing, _ANY_REGION)
+    listed = aws.edge("ec2", timing).call("describe_regions")["Regions"]
+    return tuple(sorted(region["RegionName"] for region in listed))
 
 
 def _in_region(scope: Scope, region: str, timing: AwsTiming) -> list[Found]:

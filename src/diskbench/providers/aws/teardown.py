@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from diskbench.providers.aws.inventory import Inventory
     from diskbench.providers.aws.timing import AwsTiming
 
-_LATER = frozenset({"DependencyViolation", "VolumeInUse", "IncorrectState", "InvalidGroup.InUse"})
+_LATER = frozenset(
+    {
+        "DependencyViolation", "VolumeInUse", "IncorrectState", "InvalidGroup.InUse",
+        "InvalidNetworkInterface.InUse", "InvalidIPAddress.InUse",
+    }
+)  # fmt: skip
 """What EC2 says while something that was let go of still hangs on it."""
 _ROUNDS = 3
 """How often the listing is worked off: an `acquire` under way may add to it meanwhile."""
@@ -53,7 +58,7 @@ def release(ec2: Edge, lease_id: str, timing: AwsTiming) -> None:
         failures = _Failures()
         _instances(ec2, found, timing, failures)
         _volumes(ec2, found, timing, failures)
-        _groups(ec2, found, timing, failures)
+        _network(ec2, found, timing, failures)
         _keys(ec2, found, failures)
         if failures.reasons:
             break
@@ -114,7 +119,16 @@ def _volumes(ec2: Edge, found: Inventory, timing: AwsTiming, failures: _Failures
         _delete(ec2, "delete_volume", request, f"volume {volume['VolumeId']}", timing, failures)
 
 
-def _groups(ec2: Edge, found: Inventory, timing: AwsTiming, failures: _Failures) -> None:
+def _network(ec2: Edge, found: Inventory, timing: AwsTiming, failures: _Failures) -> None:
+    """Addresses before the interfaces that they are on, those before the groups that they are in."""
+    for address in found.addresses:
+        request = {"AllocationId": address["AllocationId"]}
+        what = f"address {address['AllocationId']}"
+        _delete(ec2, "release_address", request, what, timing, failures)
+    for interface in found.interfaces:
+        request = {"NetworkInterfaceId": interface["NetworkInterfaceId"]}
+        what = f"network-interface {interface['NetworkInterfaceId']}"
+        _delete(ec2, "delete_network_interface", request, what, timing, failures)
     for group in found.groups:
         request = {"GroupId": group["GroupId"]}
         what = f"security-group {group['GroupId']}"

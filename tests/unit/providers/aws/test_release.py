@@ -252,3 +252,40 @@ def test_what_aws_does_not_answer_gives_no_machine_up(cloud: Cloud) -> None:
     cloud.acquire()
     cloud.wire.always("DescribeInstances", refusal("ExpiredToken", "expired"))
     assert cloud.provider.gone(CLAIM.lease_id, scope(cloud)) is None
+
+
+def test_interfaces_and_addresses_that_no_machine_takes_along_go_too(cloud: Cloud) -> None:
+    cloud.acquire()
+    ec2 = cloud.client()
+    subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
+    made = ec2.create_network_interface(
+        SubnetId=subnet, TagSpecifications=tagged("network-interface")
+    )
+    interface = made["NetworkInterface"]["NetworkInterfaceId"]
+    address = ec2.allocate_address(Domain="vpc", TagSpecifications=tagged("elastic-ip"))
+    (found,) = cloud.provider.found(scope(cloud))
+    assert f"network-interface {interface}" in found.resources
+    assert f"address {address['AllocationId']}" in found.resources
+    release(cloud)
+    assert cloud.provider.found(scope(cloud)) == []
+    assert ec2.describe_addresses()["Addresses"] == []
+    left = ec2.describe_network_interfaces()["NetworkInterfaces"]
+    assert interface not in {one["NetworkInterfaceId"] for one in left}
+
+
+def test_a_user_of_another_partition_asks_for_the_regions_where_he_is(
+    cloud: Cloud, monkeypatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    asked: list[str] = []
+
+    def where(self, _operation, _request=None):
+        asked.append(self.session.region)
+        return {"Regions": [{"RegionName": "eu-west-1"}]}
+
+    monkeypatch.setattr("diskbench.providers.aws.edge.Edge.call", where)
+    anywhere = scope(cloud, region=None, account=None)
+    assert cloud.provider.regions(anywhere) == ("eu-west-1",)
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    assert cloud.provider.regions(anywhere) == ("eu-west-1",)
+    assert asked == ["eu-west-1", "us-east-1"]

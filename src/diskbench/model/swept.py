@@ -1,0 +1,64 @@
+"""What `diskbench gc` found, took away and could not: what it prints as JSON."""
+
+from typing import Literal
+
+from diskbench.model.base import Frozen
+from diskbench.model.outcome import Problem
+
+Outcome = Literal["would-give-back", "gave-back", "could-not-give-back", "kept"]
+
+
+class LeaseCost(Frozen):
+    """What a lease cost from its beginning until it was looked at.
+
+    At most: what ended by itself before then was paid for no longer. `usd` and `hourly_usd` are
+    None where no price is known, all of it where nobody knows when it began.
+    """
+
+    since: str
+    """When the lease began: UTC, ISO 8601."""
+    hours: float
+    hourly_usd: float | None = None
+    usd: float | None = None
+
+
+class Swept(Frozen):
+    """One lease that was looked at.
+
+    `where` names the host or the provider and region; `resources` are paths, or `kind id` texts.
+    `expires_at` is Unix seconds. `problem` says why it could not be given back.
+    """
+
+    lease_id: str
+    where: str
+    provider: str
+    region: str | None = None
+    resources: tuple[str, ...]
+    expires_at: float | None = None
+    reason: str
+    outcome: Outcome
+    cost: LeaseCost | None = None
+    problem: Problem | None = None
+
+
+class Unlisted(Frozen):
+    """A place of which nobody knows whether anything was left there, and why."""
+
+    where: str
+    provider: str
+    region: str | None = None
+    problem: Problem
+
+
+class SweepDocument(Frozen):
+    """What `diskbench gc --output json` prints. Within a format number fields are only added.
+
+    `usd` is the sum of the known costs of all but what was kept; `unpriced` counts the others.
+    """
+
+    format: Literal[1] = 1
+    dry_run: bool
+    leases: tuple[Swept, ...]
+    unlisted: tuple[Unlisted, ...] = ()
+    usd: float
+    unpriced: int

@@ -1,0 +1,163 @@
+"""Axes to combinations of fields, as a matrix of GitHub Actions makes them: pure.
+
+The product of the axes is taken, what `exclude` matches is left out, then each entry of `include`
+extends the combinations whose axes it does not contradict, or is one of its own where there are
+none. Each field remembers where in the file it was given, so that a mistake can be shown there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import InvalidValue
+from diskbench.model.matrix import MAPPING_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.model.matrix import CellFields, Matrix
+
+Place = tuple[str | int, ...]
+"""Where something stands in a file: `("axes", "disk", 1, "size")`."""
+
+MAX_COMBINATIONS = 10_000
+"""More than anybody pays for, and few enough to be planned at once; our choice."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Fields that go together, and the place of each; `own` are those of its axes (of `include`
+    for one that is its own), which `include` may not change."""
+
+    fields: Mapping[str, Any]
+    places: Mapping[str, Place]
+    own: Mapping[str, Any]
+    at: Place
+    """Where to point at when no single field is to blame."""
+
+
+def combinations(matrix: Matrix) -> tuple[Combination, ...]:
+    """All combinations in the order of the file. Raises InvalidValue for axes that set the same
+    field, and for more than MAX_COMBINATIONS."""
+    for first, second, field, _ in overlaps(matrix):
+        raise InvalidValue(
+            f"the axes {first!r} and {second!r} both set {field!r}",
+            advice="let one axis set it, with a mapping of the fields that go together",
+        )
+    kept = [one for one in _product(matrix) if not _excluded(matrix, one)]
+    extended, alone = _included(matrix, kept)
+    found = [_over_defaults(matrix, one) for one in (*extended, *alone)]
+    return tuple(found)
+
+
+def overlaps(matrix: Matrix) -> Iterator[tuple[str, str, str, Place]]:
+    """`(axis, other axis, field, place)` of each field that two axes set."""
+    seen: dict[str, str] = {}
+    for axis, values in matrix.axes.items():
+        named: dict[str, Place] = {}
+        for index, value in enumerate(values):
+            for field, content in value.given().items():
+                place: Place = ("axes", axis, index, field)
+                if field in MAPPING_FIELDS:
+                    named.update({f"{field}.{key}": (*place, key) for key in dict(content)})
+                else:
+                    named.setdefault(field, place)
+        for field, place in named.items():
+            if field in seen:
+                yield seen[field], axis, field, place
+            seen.setdefault(field, axis)
+
+
+def idle_excludes(matrix: Matrix) -> Iterator[int]:
+    """Entries of `exclude` that match no combination."""
+    product = list(_product(matrix))
+    for index, entry in enumerate(matrix.exclude):
+        if not any(_matches(entry, _effective(matrix, one)) for one in product):
+            yield index
+
+
+def _product(matrix: Matrix) -> Iterator[Combination]:
+    if not matrix.axes and matrix.include:
+        return
+    count = math.prod(len(values) for values in matrix.axes.values())
+    if count > MAX_COMBINATIONS:
+        raise InvalidValue(
+            f"the axes make {count:,} combinations", advice=f"at most {MAX_COMBINATIONS:,} are run"
+        )
+    axes = [
+        [(axis, index, value.given()) for index, value in enumerate(values)]
+        for axis, values in matrix.axes.items()
+    ]
+    for chosen in itertools.product(*axes):
+        fields: dict[str, Any] = {}
+        places: dict[str, Place] = {}
+        at: Place = ("defaults",)
+        for axis, index, given in chosen:
+            at = ("axes", axis, index)
+            places |= {name: (*at, name) for name in given}
+            fields = merged(fields, given)
+        yield Combination(fields, places, fields, at)
+
+
+def _included(
+    matrix: Matrix, originals: list[Combination]
+) -> tuple[list[Combination], list[Combination]]:
+    """The originals with what was added to them, and the entries that are of their own."""
+    extended, alone = list(originals), list[Combination]()
+    for index, entry in enumerate(matrix.include):
+        given = entry.given()
+        at: Place = ("include", index)
+        places = {name: (*at, name) for name in given}
+        fitting = [n for n, one in enumerate(originals) if not _contradicts(given, one.own)]
+        for n in fitting:
+            old = extended[n]
+            extended[n] = Combination(
+                merged(old.fields, given),
+                {**old.places, **{k: v for k, v in places.items() if k not in old.own}},
+                old.own,
+                old.at,
+            )
+        if not fitting:
+            alone.append(Combination(given, places, given, at))
+    return extended, alone
+
+
+def _contradicts(given: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+    return any(name in own and own[name] != value for name, value in given.items())
+
+
+def _over_defaults(matrix: Matrix, one: Combination) -> Combination:
+    places = {name: ("defaults", name) for name in matrix.defaults.given()}
+    return Combination(_effective(matrix, one), {**places, **one.places}, one.own, one.at)
+
+
+def _effective(matrix: Matrix, one: Combination) -> dict[str, Any]:
+    return merged(matrix.defaults.given(), one.fields)
+
+
+def _excluded(matrix: Matrix, one: Combination) -> bool:
+    fields = _effective(matrix, one)
+    return any(_matches(entry, fields) for entry in matrix.exclude)
+
+
+def _matches(entry: CellFields, fields: Mapping[str, Any]) -> bool:
+    """Whether a combination has all fields of an entry; of a mapping, the keys that it names."""
+    given = entry.given()
+    return bool(given) and all(
+        all(dict(fields.get(name) or {}).get(key) == want for key, want in dict(value).items())
+        if name in MAPPING_FIELDS
+        else fields.get(name) == value
+        for name, value in given.items()
+    )
+
+
+def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`under` with `over` on top; mappings are merged key by key."""
+    found = {**under, **over}
+    for name in MAPPING_FIELDS & under.keys() & over.keys() - {"promise"}:
+        found[name] = {**under[name], **over[name]}
+    return found

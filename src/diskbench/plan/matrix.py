@@ -1,0 +1,243 @@
+"""From a matrix to its cells: pure. Each is the cell that `run` with the same flags makes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import InvalidValue
+from diskbench.model.matrix import MatrixCell
+from diskbench.plan.cells import Request, cells
+from diskbench.plan.combinations import combinations
+from diskbench.plan.order import ordered
+from diskbench.plan.rent_options import rent_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from diskbench.model.matrix import Matrix
+    from diskbench.model.spec import Cell
+    from diskbench.plan.combinations import Combination
+
+MAX_CELLS = 100_000
+"""Replicates included; our choice."""
+DEFAULT_PROFILE = "default"
+"""The profile of `run` where none is named."""
+
+_NAMED = frozenset({
+    "provider", "region", "instance_type", "host", "disk", "datastore", "storage_policy", "path",
+    "device", "size", "iops", "throughput", "count", "cache", "profile", "parameters", "runs",
+    "filesystem", "replicates",
+})  # fmt: skip
+"""Fields that have a place of their own in a key."""
+_UNNAMED = frozenset({
+    "zones", "labels", "promise", "route", "destroy_data", "subnet", "security_group", "ssh_cidr",
+    "endpoint_url", "profile_name", "subscription", "project", "template", "network", "datacenter",
+    "cluster", "folder", "resource_pool", "ca_file", "insecure", "stripe", "lab_user",
+})  # fmt: skip
+"""Fields that say how a machine is reached or paid: they stand in no key."""
+
+
+def rents_by_name(provider: str) -> bool:
+    """Whether a provider of this package makes machines."""
+    return provider not in {"local", "ssh"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """What is compared with other blocks: a combination as cells, one a replicate. `name` is
+    readable; blocks that differ in what no name tells have the same one."""
+
+    combination: Combination
+    cells: tuple[Cell, ...]
+    name: str
+    zones: tuple[str, ...]
+    route: str
+    partition: str
+
+    @property
+    def identity(self) -> object:
+        """Equal for blocks that measure the same."""
+        return self.cells[0], self.zones, self.route
+
+
+def expand(
+    matrix: Matrix, *, seed: int, rents: Callable[[str], bool] = rents_by_name
+) -> tuple[MatrixCell, ...]:
+    """All cells in the order in which they begin.
+
+    Raises InvalidValue or UnknownName for what no flags of `run` can mean, and for a cell that is
+    there twice. Whether a provider has such a disk is for the provider to say.
+    """
+    blocks = [block(one, matrix, rents=rents) for one in combinations(matrix)]
+    for first, second in duplicates(blocks):
+        raise InvalidValue(
+            f"{first.name} is there twice ({_place(first)} and {_place(second)})",
+            advice="use `replicates` to repeat a cell, or leave one of them out",
+        )
+    if sum(len(one.cells) for one in blocks) > MAX_CELLS:
+        raise InvalidValue(f"more than {MAX_CELLS:,} cells", advice="use fewer replicates")
+    return ordered(_matrix_cells(blocks), matrix.order, seed)
+
+
+def block(
+    combination: Combination, matrix: Matrix, *, rents: Callable[[str], bool] = rents_by_name
+) -> Block:
+    """The cells of a combination. Raises UserError as `run` with the same flags does."""
+    fields = dict(combination.fields)
+    provider = fields.get("provider")
+    if provider is None:
+        raise InvalidValue("no provider is named", advice="add `provider: aws`, or another")
+    zones = _zones(fields)
+    made = cells(_request(fields, zones, matrix.labels, rents=rents(provider)))
+    route = fields.get("route") or matrix.route
+    return Block(
+        combination=combination,
+        cells=made,
+        name=_name(fields),
+        zones=zones,
+        route=f"{provider}/{route}" if route else provider,
+        partition=_partition(fields),
+    )
+
+
+def duplicates(blocks: Iterable[Block]) -> Iterable[tuple[Block, Block]]:
+    """Pairs of blocks that measure the same."""
+    seen: dict[object, Block] = {}
+    for one in blocks:
+        if one.identity in seen:
+            yield seen[one.identity], one
+        seen.setdefault(one.identity, one)
+
+
+def _matrix_cells(blocks: Iterable[Block]) -> list[MatrixCell]:
+    blocks = list(blocks)
+    often = Counter(one.name for one in blocks)
+    found: list[MatrixCell] = []
+    for one in blocks:
+        name = one.name if often[one.name] == 1 else f"{one.name}~{_digest(one)}"
+        for cell in one.cells:
+            found.append(
+                MatrixCell(
+                    position=len(found),
+                    key=f"{name}#{cell.replicate}",
+                    block=name,
+                    cell=cell,
+                    zones=one.zones,
+                    route=one.route,
+                    partition=one.partition,
+                )
+            )
+    return found
+
+
+def _request(
+    fields: Mapping[str, Any],
+    zones: tuple[str, ...],
+    labels: Mapping[str, Any],
+    *,
+    rents: bool,
+) -> Request:
+    provider, host = fields["provider"], fields.get("host")
+    options = {**fields, "host": [host] if host else None, "zone": zones[0] if zones else None}
+    rent = rent_spec(provider, options, rents=rents)
+    path = fields.get("path")
+    if path is not None and not rent and not path.startswith("/"):
+        raise InvalidValue(
+            f"path {path!r} is relative, and a cell may run in any directory",
+            advice="give an absolute one",
+        )
+    promise = fields.get("promise")
+    return Request(
+        provider=provider,
+        profile=fields.get("profile") or DEFAULT_PROFILE,
+        hosts=() if host is None or (rent and rent.vsphere.esxi_host) else (host,),
+        path=path,
+        device=fields.get("device"),
+        destroy_data=fields.get("destroy_data"),
+        size_gib=None if rent else fields.get("size"),
+        filesystem=fields.get("filesystem"),
+        rent=rent,
+        parameters=_pairs(fields.get("parameters") or {}),
+        labels=_pairs({**labels, **(fields.get("labels") or {})}),
+        runs=fields.get("runs") or 1,
+        replicates=fields.get("replicates") or 1,
+        promise=",".join(_pairs(promise.model_dump(exclude_none=True))) if promise else None,
+    )
+
+
+def _pairs(values: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(f"{key}={_text(value)}" for key, value in values.items())
+
+
+def _text(value: object) -> str:
+    """A value as it would be typed."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def _zones(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    zone, zones = fields.get("zone"), fields.get("zones")
+    if zone is not None and zones is not None:
+        raise InvalidValue(
+            f"both zone {zone} and zones {', '.join(zones)} are given", advice="leave one out"
+        )
+    if zones is not None and len(set(zones)) < len(zones):
+        raise InvalidValue(f"zones {', '.join(zones)} name one twice", advice="name each once")
+    return zones or ((zone,) if zone is not None else ())
+
+
+def _partition(fields: Mapping[str, Any]) -> str:
+    """What limits count by: the provider and its region; for machines that are there, the machine,
+    since it measures one thing at a time."""
+    provider = fields["provider"]
+    zone = fields.get("zone") or next(iter(fields.get("zones") or ()), None)
+    place = fields.get("region")
+    if place is None and zone is not None:
+        place = {"aws": zone[:-1], "gcp": zone.rpartition("-")[0]}.get(provider)
+    if provider == "vsphere":
+        place = fields.get("datacenter")
+    if provider == "ssh":
+        place = fields.get("host")
+    return f"{provider}/{place}" if place else provider
+
+
+def _name(fields: Mapping[str, Any]) -> str:
+    """`aws/us-east-1/m5.large/gp2-20GiB/default`: what is not given is left out."""
+    parts = [fields.get(n) for n in ("provider", "region", "instance_type", "host")]
+    return "/".join(str(part) for part in (*parts, _disk_name(fields), _load_name(fields)) if part)
+
+
+def _disk_name(fields: Mapping[str, Any]) -> str:
+    kinds = ("disk", "datastore", "storage_policy", "path", "device")
+    words = [str(fields[n]).strip("/").replace("/", "-") for n in kinds if n in fields]
+    for name, unit in (("size", "GiB"), ("iops", "iops"), ("throughput", "MBps")):
+        if name in fields:
+            words.append(f"{fields[name]:g}{unit}")
+    words += [f"x{fields['count']}"] if fields.get("count", 1) > 1 else []
+    words += [fields["cache"]] if "cache" in fields else []
+    other = [
+        f"{name}={_text(value)}" for name, value in fields.items() if name not in _NAMED | _UNNAMED
+    ]
+    return ",".join(["-".join(words), *sorted(other)])
+
+
+def _load_name(fields: Mapping[str, Any]) -> str:
+    profile = PurePosixPath(fields.get("profile") or DEFAULT_PROFILE).name
+    words = [profile.removesuffix(".j2").removesuffix(".fio")]
+    words += [f"runs={fields['runs']}"] if fields.get("runs", 1) > 1 else []
+    words += [fields["filesystem"]] if "filesystem" in fields else []
+    return ",".join([*words, *sorted(_pairs(fields.get("parameters") or {}))])
+
+
+def _digest(one: Block) -> str:
+    told = f"{one.cells[0].model_dump_json()}{one.zones}{one.route}"
+    return hashlib.sha256(told.encode()).hexdigest()[:6]
+
+
+def _place(one: Block) -> str:
+    return ".".join(str(part) for part in one.combination.at)

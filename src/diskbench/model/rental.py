@@ -103,13 +103,27 @@ class Scope(Frozen):
     insecure: bool = False
 
 
+class PricePart(Frozen):
+    """What an hour of one part of a rental costs: the machine, a disk, an address.
+
+    `hourly_usd` is None where no price is known. At least `minimum_s` seconds are billed. `source`
+    says where the price was read, and when.
+    """
+
+    name: str
+    hourly_usd: float | None
+    minimum_s: float = 0.0
+    source: str = ""
+
+
 class Rental(Frozen):
     """What will be rented: a RentSpec resolved by read-only calls, before anything costs money.
 
     `zones` are tried in order. `offer` says in one line what will be rented, `promise` what its
     disk promises. `cores` and `memory_bytes` are the machine's, for planning before it exists.
-    `hourly_usd` is None where no price is known. `details` is the provider's own, JSON only, and
-    all that `acquire` needs beside the rest. It names no secret.
+    `prices` are those of its parts, and `hourly_usd` their sum, None unless all are known; what
+    transactions cost comes on top (catalog/cost.py). `details` is the provider's own, JSON only,
+    and all that `acquire` needs beside the rest. It names no secret.
     """
 
     scope: Scope
@@ -125,6 +139,7 @@ class Rental(Frozen):
     cores: int | None = None
     memory_bytes: int | None = None
     hourly_usd: float | None = None
+    prices: tuple[PricePart, ...] = ()
     warnings: tuple[str, ...] = ()
     details: dict[str, Any] = Field(default_factory=dict)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.instances import instances
+from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_usd
 from diskbench.catalog.promise import promise
+from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.aws.choice import candidates, needs, too_small
 from diskbench.providers.aws.edge import account_name
@@ -14,7 +16,7 @@ from diskbench.providers.aws.wanted import ROOT_TYPE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.rental import PricePart, RentSpec
     from diskbench.providers.aws.resolved import Resolved
 
 
@@ -22,6 +24,7 @@ def rental(spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
     """The rental of what was looked up; `endpoint` is that of an emulator."""
     wanted, machine = details.wanted, details.machine
     limits = wanted.limits(details.size_gib)
+    prices = tuple(_prices(details))
     return Rental(
         scope=Scope(
             provider="aws",
@@ -38,7 +41,8 @@ def rental(spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
         disk=wanted.spec(details.size_gib),
         cores=machine.vcpus,
         memory_bytes=machine.memory_bytes,
-        hourly_usd=_hourly_usd(details),
+        hourly_usd=sum_usd(prices),
+        prices=prices,
         warnings=tuple(_warnings(spec, details)),
         details=details.model_dump(mode="json"),
     )
@@ -63,23 +67,18 @@ def _words(spec: RentSpec, details: Resolved) -> str:
     return f"{spot}{details.machine.type} in {zones[0]}{other} with {what}; {details.image.name}"
 
 
-def _hourly_usd(details: Resolved) -> float | None:
-    """Machine, its root disk and the disks; None unless all of it is known."""
-    book, region, wanted = instances("aws"), details.region, details.wanted
-    parts = [book.instance_hourly_usd(details.machine.type, region)]
+def _prices(details: Resolved) -> Iterator[PricePart]:
+    """Machine, its root disk, the disks, and the address that SSH comes in by."""
+    region, wanted = details.region, details.wanted
+    yield machine_part("aws", details.machine.type, region)
     if wanted.kind != "root":
-        parts.append(book.volume_hourly_usd(ROOT_TYPE, details.image.root_gib, region))
+        root = DiskSpec(type=ROOT_TYPE, size_gib=details.image.root_gib)
+        yield disk_part("aws", root, region, what="root disk")
     if wanted.kind != "instance-store":
-        one = book.volume_hourly_usd(
-            wanted.type,
-            details.size_gib,
-            region,
-            iops=wanted.iops,
-            mib_per_s=wanted.throughput_mib_per_s,
-        )
-        parts.append(one * wanted.count if one is not None else None)
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
+        what = "root disk" if wanted.kind == "root" else "disk"
+        yield disk_part("aws", wanted.spec(details.size_gib), region, what=what)
+    # A subnet of the user's own may give an address or not: it is paid for as if it did.
+    yield address_part("aws", region)
 
 
 def _warnings(spec: RentSpec, details: Resolved) -> Iterator[str]:

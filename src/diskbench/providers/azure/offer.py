@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.azure_sizes import azure_sizes
-from diskbench.catalog.lookup import limits
+from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_usd
 from diskbench.catalog.promise import promise
-from diskbench.model.rental import Rental, Scope
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import PricePart, Rental, Scope
 from diskbench.providers.azure.choice import candidates, needs, too_small
 from diskbench.providers.azure.resolved import DEFAULT_OS_GIB
 
@@ -23,6 +24,7 @@ def rental(spec: RentSpec, details: Resolved, azure: Azure) -> Rental:
     """The rental of what was looked up."""
     wanted, machine = details.wanted, details.machine
     found = wanted.limits(details.size_gib)
+    prices = tuple(_prices(details))
     return Rental(
         scope=Scope(
             provider="azure",
@@ -40,7 +42,8 @@ def rental(spec: RentSpec, details: Resolved, azure: Azure) -> Rental:
         disk=wanted.spec(details.size_gib),
         cores=machine.vcpus,
         memory_bytes=machine.memory_bytes,
-        hourly_usd=_hourly_usd(details),
+        hourly_usd=sum_usd(prices),
+        prices=prices,
         warnings=tuple(_warnings(spec, details)),
         details=details.model_dump(mode="json"),
     )
@@ -73,28 +76,22 @@ def _words(spec: RentSpec, details: Resolved) -> str:
     return f"{spot}{details.machine.size} in {where} with {what}; {details.image.name}"
 
 
-def _hourly_usd(details: Resolved) -> float | None:
-    """Machine, its OS disk and the disks; None unless all of it is known."""
-    book, region, wanted = azure_sizes(), details.region, details.wanted
-    parts = [book.size_hourly_usd(details.machine.size, region)]
+def _prices(details: Resolved) -> Iterator[PricePart]:
+    """Machine, its OS disk, the disks, and the address that SSH comes in by."""
+    region, wanted = details.region, details.wanted
+    yield machine_part("azure", details.machine.size, region)
     if wanted.kind != "root":
-        os_gib = details.image.os_gib or DEFAULT_OS_GIB
-        tier = limits("azure", details.os_type, os_gib).tier
-        parts.append(book.disk_hourly_usd(details.os_type, tier, os_gib, region))
+        os_disk = DiskSpec(type=details.os_type, size_gib=details.image.os_gib or DEFAULT_OS_GIB)
+        yield disk_part("azure", os_disk, region, what="OS disk")
     if wanted.kind != "local":
-        found = wanted.limits(details.size_gib)
-        one = book.disk_hourly_usd(
-            wanted.type,
-            found.tier if found else None,
-            details.size_gib,
-            region,
-            iops=wanted.iops,
-            mb_per_s=wanted.mb_per_s,
-        )
-        # Bursting on demand costs by the hour and by what it bursts; neither price is known.
-        parts.append(None if one is None or wanted.bursting else one * wanted.count)
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
+        what = "OS disk" if wanted.kind == "root" else "disk"
+        spec = wanted.spec(details.size_gib)
+        yield disk_part("azure", spec, region, what=what, tier=wanted.tier)
+    if wanted.bursting:
+        # It costs by the hour and by what it bursts; neither price is known.
+        yield PricePart(name="bursting on demand", hourly_usd=None)
+    if details.subnet is None:
+        yield address_part("azure", region)
 
 
 def _warnings(spec: RentSpec, details: Resolved) -> Iterator[str]:

@@ -1,12 +1,14 @@
-"""What was resolved, told to a person: pure. No prices of machines are known, so none is shown."""
+"""What was resolved, told to a person and priced: pure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.gce_machines import machine_book
+from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_usd
 from diskbench.catalog.promise import promise
-from diskbench.model.rental import Rental, Scope
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import PricePart, Rental, Scope
 from diskbench.providers.gcp.choice import shares_limit, too_small
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ def rental(spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
     """The rental of what was looked up; `endpoint` is one that was typed."""
     wanted, machine = details.wanted, details.machine
     limits = wanted.limits(details.size_gib)
+    prices = tuple(_prices(details))
     return Rental(
         scope=Scope(provider="gcp", account=details.project, endpoint=endpoint),
         spec=spec,
@@ -31,6 +34,8 @@ def rental(spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
         disk=wanted.spec(details.size_gib),
         cores=machine.vcpus,
         memory_bytes=machine.memory_bytes,
+        hourly_usd=sum_usd(prices),
+        prices=prices,
         warnings=tuple(_warnings(spec, details)),
         details=details.model_dump(mode="json"),
     )
@@ -54,6 +59,22 @@ def _words(spec: RentSpec, details: Resolved) -> str:
     first, *more = details.zones
     other = f" (else {', '.join(more)})" if more else ""
     return f"{spot}{details.machine.type} in {first}{other} with {what}; {details.image.name}"
+
+
+def _prices(details: Resolved) -> Iterator[PricePart]:
+    """Machine, its root disk, the disks, and the address that SSH comes in by."""
+    region, wanted = details.region, details.wanted
+    yield machine_part("gcp", details.machine.type, region)
+    if wanted.kind != "root" and details.boot_type:
+        boot = DiskSpec(type=details.boot_type, size_gib=details.image.root_gib)
+        yield disk_part("gcp", boot, region, what="root disk")
+    elif wanted.kind != "root":
+        yield PricePart(name="root disk of a type that Google chooses", hourly_usd=None)
+    # Local disks that are part of a machine type are paid for with it.
+    if not (wanted.kind == "local-ssd" and details.machine.bundled_ssds):
+        what = "root disk" if wanted.kind == "root" else "disk"
+        yield disk_part("gcp", wanted.spec(details.size_gib), region, what=what)
+    yield address_part("gcp", region)
 
 
 def _warnings(spec: RentSpec, details: Resolved) -> Iterator[str]:

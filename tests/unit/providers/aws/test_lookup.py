@@ -36,9 +36,13 @@ def test_the_default_is_a_whole_rental(cloud: Cloud) -> None:
     assert rental.offer.startswith("c6in.large in us-east-1a (else us-east-1b, us-east-1c")
     assert "gp2 of 20 GiB; al2023-ami" in rental.offer
     assert rental.warnings == ()
-    # machine, root disk of the image (15 GiB of gp3), and 20 GiB of gp2
+    # machine, root disk of the image (15 GiB of gp3), 20 GiB of gp2, and a public address
     month = 15 * 0.08 + 20 * 0.1
-    assert rental.hourly_usd == pytest.approx(0.1134 + month / 730)
+    assert rental.hourly_usd == pytest.approx(0.1134 + month / 730 + 0.005)
+    assert [part.name for part in rental.prices] == [
+        "machine c6in.large", "root disk gp3 of 15 GiB", "disk gp2 of 20 GiB", "public address",
+    ]  # fmt: skip
+    assert all(part.source for part in rental.prices)
 
 
 def test_resolving_changes_nothing_and_crosses_a_step(cloud: Cloud) -> None:

@@ -54,7 +54,9 @@ def test_everything_is_known_before_anything_is_rented(look, gcp: Gcp) -> None:
     assert "6,600 IOPS" in rental.promise
     assert "n2-standard-8 in us-central1-a (else us-central1-b" in rental.offer
     assert rental.warnings == ()
-    assert rental.hourly_usd is None
+    # machine, root disk (10 GiB of pd-balanced), 20 GiB of pd-ssd, and a public address
+    month = 10 * 0.1 + 20 * 0.17
+    assert rental.hourly_usd == pytest.approx(0.388472 + month / 730 + 0.005)
     assert {one.method.rpartition(".")[2] for one in gcp.faults.asked} <= {
         "get", "list", "aggregatedList", "getFromFamily",
     }  # fmt: skip

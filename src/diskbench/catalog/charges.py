@@ -1,0 +1,143 @@
+"""What clouds charge beside hours: transactions of a disk, a public address, a least time.
+
+Requests become transactions by
+
+    units(request) = ceil(request / unit), at most `most_units`; 1 where there is no unit
+    transactions   = Σ requests × units(request), at most `hourly_cap` × hours begun × disks
+
+and cost `usd` for each `per` of them; a bill may round up to whole `per`s.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from importlib import resources
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from diskbench.catalog.entry import Figure, Source
+from diskbench.errors import InvalidValue
+from diskbench.model.base import Frozen
+from diskbench.units import KIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_FILE = "charges.yaml"
+_HOUR_S = 3600
+
+
+class Work(Frozen):
+    """Requests of one size in one time; `request_bytes` is their mean size."""
+
+    requests: float = Field(ge=0)
+    request_bytes: float = Field(ge=0)
+    seconds: float = Field(ge=0)
+
+
+class Counting(Figure):
+    """How requests become transactions. `unit_kib` None: each is one, whatever its size."""
+
+    unit_kib: int | None = None
+    most_units: int | None = None
+    hourly_cap: int | None = None
+
+    def units(self, request_bytes: float) -> int:
+        """How many transactions one request is."""
+        if self.unit_kib is None:
+            return 1
+        found = max(1, math.ceil(request_bytes / (self.unit_kib * KIB)))
+        return found if self.most_units is None else min(found, self.most_units)
+
+    def count(self, work: Iterable[Work], *, disks: int = 1) -> float:
+        """The transactions that are billed for work on `disks` equal disks, one after another."""
+        done = list(work)
+        found = sum(one.requests * self.units(one.request_bytes) for one in done)
+        if self.hourly_cap is None:
+            return found
+        hours = math.ceil(sum(one.seconds for one in done) / _HOUR_S)
+        return min(found, float(self.hourly_cap * max(hours, 1) * disks))
+
+
+class Transactions(Figure):
+    """The charge of a disk type: `usd` for each `per` transactions; `tiers` are counted in ways of
+    their own."""
+
+    usd: float
+    per: int = Field(ge=1)
+    counting: Counting | None = None
+    tiers: dict[str, Counting] = Field(default_factory=dict)
+
+    def counted_as(self, tier: str | None) -> Counting:
+        """How a disk of a tier is counted."""
+        return self.tiers.get(tier or "") or self.counting or Counting(source=self.source)
+
+    def cost_usd(self, transactions: float) -> float:
+        """What so many transactions cost."""
+        return transactions / self.per * self.usd
+
+
+class Address(Figure):
+    """What an hour of a public address costs while a machine uses it."""
+
+    usd_per_hour: float
+
+
+class Minimum(Figure):
+    """The least time that is billed, in seconds."""
+
+    value: float
+
+
+class CloudCharges(Frozen):
+    """One cloud's charges; prices are those of `region`."""
+
+    region: str
+    address: Address | None = None
+    machine_minimum: Minimum | None = None
+    disk_minimum: Minimum | None = None
+    transactions: dict[str, Transactions] = Field(default_factory=dict)
+
+    def figures(self) -> Iterator[Figure]:
+        """Everything with a figure in it."""
+        yield from (f for f in (self.address, self.machine_minimum, self.disk_minimum) if f)
+        for one in self.transactions.values():
+            yield from (one, *([one.counting] if one.counting else []), *one.tiers.values())
+
+
+class ChargeBook(Frozen):
+    """The file of charges."""
+
+    format: Literal[1]
+    sources: dict[str, Source]
+    clouds: dict[str, CloudCharges]
+
+    @model_validator(mode="after")
+    def _every_source_is_listed(self) -> ChargeBook:
+        named = {figure.source for cloud in self.clouds.values() for figure in cloud.figures()}
+        missing = named - set(self.sources)
+        if missing:
+            raise ValueError(f"not in the list of sources: {', '.join(sorted(missing))}")
+        return self
+
+
+@functools.cache
+def charge_book() -> ChargeBook:
+    """The shipped file."""
+    text = (resources.files(__package__) / "data" / _FILE).read_text(encoding="utf-8")
+    return parse_charges(text, where=_FILE)
+
+
+def parse_charges(text: str, *, where: str) -> ChargeBook:
+    """Charges from YAML. Raises InvalidValue naming `where` and every fault."""
+    import yaml
+
+    try:
+        return ChargeBook.model_validate(yaml.safe_load(text))
+    except (yaml.YAMLError, ValidationError) as error:
+        raise InvalidValue(
+            f"{where} is no list of charges: {error}",
+            advice="each mapping with a figure needs a `source` that `sources` lists",
+        ) from error

@@ -1,0 +1,195 @@
+"""What a trial costs, before and after, and what a disk costs a month.
+
+    total = Σ hourly_usd × seconds / 3600 + fixed_usd + transactions_usd
+    fixed_usd = Σ hourly_usd × max(0, minimum_s - seconds) / 3600
+
+over the parts of a rental: machine, root disk, disks, public address. `fixed_usd` is what the least
+billed time adds (an hour of a disk on Azure). Transactions are counted as catalog/transactions.py
+says. What the system on a root disk does by itself, and traffic, are not counted.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from diskbench.catalog.charges import Work
+from diskbench.catalog.prices import disk_hourly_usd, sum_usd
+from diskbench.catalog.transactions import charge_of, done_work
+from diskbench.model.base import Frozen
+from diskbench.model.rental import PricePart
+from diskbench.model.spec import EMULATED_PROVIDERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import Rental
+    from diskbench.model.result import Measurement
+
+HOUR_S = 3600
+MONTH_HOURS = 730.0
+"""A month of 365 days / 12: the month that infracost's golden files price (2024-07-01)."""
+
+
+class CellCost(Frozen):
+    """What one trial costs, in US dollars.
+
+    `hourly_usd` and `total_usd` are None unless every price is known; `unknown` names the parts
+    whose price is not, and `known_usd` is the sum of what is. `fixed_usd` is what the least billed
+    time adds, `transactions_usd` what so many `transactions` cost. `source` is where prices stand.
+    """
+
+    seconds: float
+    hourly_usd: float | None
+    fixed_usd: float = 0.0
+    transactions: float = 0.0
+    transactions_usd: float = 0.0
+    known_usd: float = 0.0
+    total_usd: float | None
+    unknown: tuple[str, ...] = ()
+    source: str = ""
+
+    def total_or(self, assume_price_usd_per_hour: float | None) -> float | None:
+        """The total; with an unknown price what so many dollars an hour make, but never less than
+        what is known. None where nothing is assumed either."""
+        if not self.unknown or assume_price_usd_per_hour is None:
+            return self.total_usd
+        return max(self.known_usd, assume_price_usd_per_hour * self.seconds / HOUR_S)
+
+
+class MonthCost(Frozen):
+    """What one disk costs in a month; None where a price is not known."""
+
+    storage_usd: float | None
+    transactions: float
+    transactions_usd: float | None
+
+    @property
+    def total_usd(self) -> float | None:
+        """Both together."""
+        if self.storage_usd is None or self.transactions_usd is None:
+            return None
+        return self.storage_usd + self.transactions_usd
+
+
+class LeaseLike(Protocol):
+    """What is read of a lease (store.leases.Lease). Times are UTC, ISO 8601; `released_at` is None
+    while it is open, `hourly_usd` where no price is known."""
+
+    @property
+    def lease_id(self) -> str: ...  # noqa: D102 - told above
+
+    @property
+    def hourly_usd(self) -> float | None: ...  # noqa: D102
+
+    @property
+    def created_at(self) -> str: ...  # noqa: D102
+
+    @property
+    def released_at(self) -> str | None: ...  # noqa: D102
+
+
+def cost_of(rental: Rental | None, seconds: float, work: Sequence[Work] = ()) -> CellCost:
+    """What a rental costs for `seconds` and the `work` on its disks; nothing where none is rented,
+    and in the lab and the fake cloud."""
+    if rental is None or rental.scope.provider in EMULATED_PROVIDERS:
+        return CellCost(seconds=seconds, hourly_usd=0.0, total_usd=0.0)
+    parts = rental.prices or (PricePart(name="machine and disks", hourly_usd=rental.hourly_usd),)
+    known = [(part.hourly_usd, part.minimum_s) for part in parts if part.hourly_usd is not None]
+    by_the_hour = sum(usd for usd, _ in known) * seconds / HOUR_S
+    fixed = sum(usd * max(0.0, least - seconds) for usd, least in known) / HOUR_S
+    unknown = [part.name for part in parts if part.hourly_usd is None]
+    sources = [part.source for part in parts]
+    transactions, usd = 0.0, 0.0
+    disk, scope = rental.disk, rental.scope
+    charge = charge_of(rental.cloud or scope.provider, disk, scope.region) if disk else None
+    if disk is not None and charge is not None:
+        transactions = charge.counting.count(work, disks=disk.count)
+        sources.append(charge.source)
+        if charge.price is None:
+            unknown.append(f"transactions of {disk.type}")
+        else:
+            usd = charge.price.cost_usd(transactions)
+    total = by_the_hour + fixed + usd
+    return CellCost(
+        seconds=seconds,
+        hourly_usd=sum_usd(parts),
+        fixed_usd=fixed,
+        transactions=transactions,
+        transactions_usd=usd,
+        known_usd=total,
+        total_usd=None if unknown else total,
+        unknown=tuple(unknown),
+        source="; ".join(dict.fromkeys(one for one in sources if one)),
+    )
+
+
+def cost_of_lease(
+    lease: LeaseLike, rows: Iterable[Measurement], rental: Rental | None, *, now: datetime
+) -> CellCost:
+    """What a lease has cost: its age in hours, to its release or to `now`, and what was done.
+
+    `rows` are those of its runs. Without `rental` only the lease's hourly price is known of it.
+    """
+    seconds = age_s(lease, now)
+    if rental is not None:
+        return cost_of(rental, seconds, done_work(rows))
+    usd = None if lease.hourly_usd is None else lease.hourly_usd * seconds / HOUR_S
+    return CellCost(
+        seconds=seconds,
+        hourly_usd=lease.hourly_usd,
+        known_usd=usd or 0.0,
+        total_usd=usd,
+        unknown=() if usd is not None else ("machine and disks",),
+    )
+
+
+def spent_usd(
+    leases: Iterable[LeaseLike],
+    now: datetime,
+    *,
+    transactions_usd: Mapping[str, float] | None = None,
+    assume_price_usd_per_hour: float | None = None,
+) -> float:
+    """What open and released leases have cost so far: hourly price × age, and by lease id what
+    transactions cost. A lease without a price costs what is assumed, else nothing (`unpriced`)."""
+    done, total = transactions_usd or {}, 0.0
+    for lease in leases:
+        hourly = lease.hourly_usd
+        if hourly is None:
+            hourly = assume_price_usd_per_hour or 0.0
+        total += hourly * age_s(lease, now) / HOUR_S + done.get(lease.lease_id, 0.0)
+    return total
+
+
+def unpriced(leases: Iterable[LeaseLike]) -> tuple[str, ...]:
+    """The ids of the leases of which no price is known."""
+    return tuple(lease.lease_id for lease in leases if lease.hourly_usd is None)
+
+
+def age_s(lease: LeaseLike, now: datetime) -> float:
+    """How long a lease has been paid for, in seconds; never less than nothing."""
+    end = datetime.fromisoformat(lease.released_at) if lease.released_at else now
+    return max(0.0, (end - datetime.fromisoformat(lease.created_at)).total_seconds())
+
+
+def monthly(
+    cloud: str, disk: DiskSpec, region: str, work: Sequence[Work], *, hours: float = MONTH_HOURS
+) -> MonthCost:
+    """What one disk costs in a month of so many hours with the work that is done in it.
+
+    At full load: `monthly(…, [expected_work(cloud, disk, [4096], hours * 3600)])`.
+    """
+    hourly = disk_hourly_usd(cloud, disk, region)
+    charge = charge_of(cloud, disk, region)
+    count = charge.counting.count(work) if charge else 0.0
+    if charge is None:
+        usd: float | None = 0.0
+    else:
+        usd = charge.price.cost_usd(count) if charge.price else None
+    return MonthCost(
+        storage_usd=None if hourly is None else hourly * hours,
+        transactions=count,
+        transactions_usd=usd,
+    )

@@ -1,0 +1,81 @@
+"""What Google Cloud's machines and disks cost."""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+from typing import Literal
+
+from pydantic import ValidationError, model_validator
+
+from diskbench.catalog.entry import Figure, Source
+from diskbench.catalog.instances import Month, VolumePrice
+from diskbench.errors import InvalidValue
+from diskbench.model.base import Frozen
+
+_FILE = "gcp_prices.yaml"
+
+
+class MachinePrices(Figure):
+    """US dollars an hour of each machine type, on demand, with the local disks that it has."""
+
+    usd_per_hour: dict[str, float]
+
+
+class PriceBook(Frozen):
+    """The file of prices; they are those of `region`."""
+
+    format: Literal[1]
+    cloud: Literal["gcp"]
+    region: str
+    sources: dict[str, Source]
+    month_hours: Month
+    disks: dict[str, VolumePrice]
+    machines: MachinePrices
+
+    @model_validator(mode="after")
+    def _every_source_is_listed(self) -> PriceBook:
+        named = {f.source for f in (*self.disks.values(), self.month_hours, self.machines)}
+        missing = named - set(self.sources)
+        if missing:
+            raise ValueError(f"not in the list of sources: {', '.join(sorted(missing))}")
+        return self
+
+    def machine_hourly_usd(self, machine_type: str, region: str) -> float | None:
+        """The price of a machine; None where it is not known."""
+        return self.machines.usd_per_hour.get(machine_type) if region == self.region else None
+
+    def disk_hourly_usd(
+        self,
+        disk_type: str,
+        size_gib: float,
+        region: str,
+        *,
+        iops: float | None = None,
+        mib_per_s: float | None = None,
+    ) -> float | None:
+        """The price of one disk, IOPS and throughput as provisioned; None where it is not known."""
+        price = self.disks.get(disk_type)
+        if price is None or region != self.region:
+            return None
+        return price.month_usd(size_gib, iops or 0.0, mib_per_s or 0.0) / self.month_hours.value
+
+
+@functools.cache
+def price_book() -> PriceBook:
+    """The shipped file."""
+    text = (resources.files(__package__) / "data" / _FILE).read_text(encoding="utf-8")
+    return parse_prices(text, where=_FILE)
+
+
+def parse_prices(text: str, *, where: str) -> PriceBook:
+    """Prices from YAML. Raises InvalidValue naming `where` and every fault."""
+    import yaml
+
+    try:
+        return PriceBook.model_validate(yaml.safe_load(text))
+    except (yaml.YAMLError, ValidationError) as error:
+        raise InvalidValue(
+            f"{where} is no list of prices: {error}",
+            advice="each mapping with a figure needs a `source` that `sources` lists",
+        ) from error

@@ -1,0 +1,124 @@
+"""How many transactions a disk is charged for: expected before a run, and counted after it.
+
+Before a run they are those of a disk that is busy all the time and keeps its promise,
+
+    requests = min(iops / c_iops, bytes_per_s / c_bytes) × seconds × disks
+
+with c the cost of one request (catalog/bucket.py) and the burst rate where there is one; afterwards
+those of the rows. A disk that is faster than its promise makes more than expected; requests that
+the guest answers from its memory, or merges, are counted though the cloud never saw them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.bucket import charge
+from diskbench.catalog.charges import Work, charge_book
+from diskbench.catalog.lookup import limits
+from diskbench.errors import UserError
+from diskbench.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from diskbench.catalog.charges import Counting, Transactions
+    from diskbench.catalog.lookup import DiskLimits, Pool
+    from diskbench.model.disk import DiskSpec
+    from diskbench.model.result import Measurement
+
+
+@dataclass(frozen=True)
+class Charge:
+    """How the transactions of a disk are counted and priced; `price` is None where no price is
+    known in its region."""
+
+    counting: Counting
+    price: Transactions | None
+    source: str
+
+
+def charge_of(cloud: str, disk: DiskSpec, region: str | None) -> Charge | None:
+    """The charge of a disk; None where its transactions cost nothing."""
+    book = charge_book()
+    ours = book.clouds.get(cloud)
+    found = ours.transactions.get(disk.type) if ours else None
+    if ours is None or found is None:
+        return None
+    limited = disk_limits(cloud, disk)
+    source = book.sources[found.source]
+    return Charge(
+        counting=found.counted_as(limited.tier if limited else None),
+        price=found if region == ours.region else None,
+        source=f"{source.title} ({source.as_of or 'undated'})",
+    )
+
+
+def expected_work(
+    cloud: str,
+    disk: DiskSpec,
+    request_sizes: Iterable[int],
+    seconds: float,
+    requests_per_s: float | None = None,
+) -> Work:
+    """The dearest work that `disk.count` disks can do in a time with requests of one of the sizes,
+    and at most `requests_per_s` of them; none where a disk's limits are not known."""
+    found = disk_limits(cloud, disk)
+    charged = charge_of(cloud, disk, None)
+    works = [
+        Work(
+            requests=min(rate * disk.count, requests_per_s or float("inf")) * seconds,
+            request_bytes=size,
+            seconds=seconds,
+        )
+        for size in request_sizes
+        if found is not None and (rate := _most_per_s(found, size)) is not None
+    ]
+    units = charged.counting.units if charged else (lambda _: 1)
+    return max(
+        works,
+        key=lambda work: work.requests * units(work.request_bytes),
+        default=Work(requests=0, request_bytes=0, seconds=seconds),
+    )
+
+
+def done_work(rows: Iterable[Measurement]) -> tuple[Work, ...]:
+    """What the jobs of measured steps did, one after another; calls of fsync are no transactions.
+
+    The time of a step is told once, by its longest row, so that hours are not counted twice.
+    """
+    of_jobs = [row for row in rows if row.scope == "job" and row.direction != "sync" and row.ios]
+    works: list[Work] = []
+    told: dict[tuple[str, int, int | None], float] = {}
+    for row in sorted(of_jobs, key=lambda one: -one.runtime_ns):
+        step = (row.run_id, row.step_index, row.round)
+        seconds = 0.0 if step in told else row.runtime_ns / NS_PER_S
+        told[step] = seconds
+        works.append(Work(requests=row.ios, request_bytes=row.bytes / row.ios, seconds=seconds))
+    return tuple(works)
+
+
+def disk_limits(cloud: str, disk: DiskSpec) -> DiskLimits | None:
+    """What the catalogue promises for one disk of a spec; None for a disk that it does not know."""
+    try:
+        return limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+    except UserError:
+        return None
+
+
+def _most_per_s(found: DiskLimits, request_bytes: int) -> float | None:
+    rates = [
+        rate for pool in found.pools if (rate := _of_pool(pool, found, request_bytes)) is not None
+    ]
+    return max(rates, default=None)
+
+
+def _of_pool(pool: Pool, found: DiskLimits, request_bytes: int) -> float | None:
+    operations, size = charge(found, request_bytes)
+    sides = []
+    if pool.iops is not None:
+        sides.append(pool.iops.ceiling / operations)
+    if pool.bytes_per_s is not None and size:
+        sides.append(pool.bytes_per_s.ceiling / size)
+    return min(sides, default=None)

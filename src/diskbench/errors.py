@@ -10,6 +10,7 @@
     - StoreUnavailable           the database or the evidence store cannot be used
     - AccessDenied               credentials absent, expired, or not permitted to do it
     - QuotaExceeded              the account may not rent so much
+    - CostRefused                it would cost more than was allowed, or nobody knows how much
   - MeasurementFailed            exit 1: it ran, and did not end well; evidence is kept
     - FioFailed                  fio ended with an error
     - FioOutputUnreadable        fio's output names no usable result
@@ -87,6 +88,10 @@ class AccessDenied(UserError):
 
 class QuotaExceeded(UserError):
     """The account's quota is used up; names it and where to raise it."""
+
+
+class CostRefused(UserError):
+    """It would cost more than was allowed, or the price is not known; nothing was rented."""
 
 
 class MeasurementFailed(DiskbenchError):

@@ -75,6 +75,13 @@ def format_latency_ns(ns: float | None) -> str:
     raise AssertionError("unreachable: seconds take all")
 
 
+def format_usd(usd: float) -> str:
+    """A sum of US dollars, smaller ones in hundredths of a cent: `$1,425.60`, `$0.0123`, `$0`."""
+    if abs(usd) >= 1:
+        return f"${usd:,.2f}"
+    return f"${usd:.4f}" if usd else "$0"
+
+
 def format_duration_s(seconds: float) -> str:
     """A duration for a person: `45 s`, `12 min 30 s`, `3 h 05 min`, `2 d 4 h`."""
     whole = round(seconds)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, ReleaseFailed
+from diskbench.plan.duration import longest_s
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
@@ -25,19 +26,10 @@ GRACE = timedelta(hours=1)
 
 
 def expiry(plan: Plan) -> str:
-    """When a lease that begins, or goes on, now runs out: UTC, ISO 8601."""
+    """When a lease that begins, or goes on, now runs out: UTC, ISO 8601. A rented machine that
+    switched itself off before a loop's last round would take the result along."""
     end = datetime.now(UTC) + timedelta(seconds=2 * longest_s(plan)) + GRACE
     return end.isoformat(timespec="microseconds")
-
-
-def longest_s(plan: Plan) -> float:
-    """How long the plan's steps may take, in seconds: a loop may go on to its last round, and a
-    rented machine that switched itself off before would take the result along."""
-    if plan.loop is None:
-        return plan.expected_s
-    steps = plan.steps[: plan.loop.first], plan.steps[plan.loop.first :]
-    once, repeated = (sum(step.expected_s for step in part) for part in steps)
-    return (once + repeated * plan.loop.max_rounds) * len(plan.run_ids)
 
 
 def release(session: Session, plan: Plan) -> None:

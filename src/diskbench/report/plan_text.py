@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
+from diskbench.report.cost_text import price_lines
 from diskbench.report.subject import disk_words, machine, target
 from diskbench.units import format_bytes, format_duration_s
 
@@ -18,8 +19,6 @@ _MOST_STEPS = 16
 _NAMES = frozenset(
     {"", "machine", "target", "rent", "promised", "price", "space", "time", "run", "runs", "note"}
 )
-_RENTING_H = 0.1
-"""Hours that a machine is rented beside measuring: to come up and to go; our estimate."""
 _TEXT_AT = 11
 """Where the text of a named line begins."""
 
@@ -105,7 +104,7 @@ def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:
     pairs = [("rent", rental.offer)]
     if rental.promise:
         pairs.append(("promised", rental.promise))
-    pairs.append(("price", _price(rental.hourly_usd, plan.expected_s)))
+    pairs += zip(("price", ""), price_lines(plan), strict=False)
     how = "a file on it" if spec.kind == "directory" else "the whole new disk"
     made = f", new {spec.filesystem}" if spec.filesystem != "none" else ""
     pairs.append(("target", f"{how}{made}; all of it is given back at the end"))
@@ -114,15 +113,6 @@ def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:
     pairs.append(("runs" if len(runs) > 1 else "run", ", ".join(runs)))
     pairs += [("note", note) for note in plan.notes]
     return pairs
-
-
-def _price(hourly_usd: float | None, expected_s: float) -> str:
-    if hourly_usd is None:
-        return "not known"
-    if hourly_usd == 0:
-        return "nothing"
-    about = hourly_usd * (expected_s / 3600 + _RENTING_H)
-    return f"${hourly_usd:.4f} an hour, about ${max(about, 0.01):.2f} for this"
 
 
 def _space(plan: Plan) -> str:

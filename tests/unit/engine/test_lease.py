@@ -3,8 +3,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.rigs.plans import make_plan, make_step
 
-from diskbench.engine.lease import expiry, longest_s
+from diskbench.engine.lease import expiry
 from diskbench.model.spec import Loop
+from diskbench.plan.duration import longest_s
 
 STEPS = tuple(
     make_step(index, name).model_copy(update={"expected_s": seconds})

@@ -1,0 +1,68 @@
+"""What a plan will cost: its rental for as long as it takes, and the transactions of its steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.charges import Work
+from diskbench.catalog.cost import CellCost, cost_of
+from diskbench.catalog.transactions import charge_of, expected_work
+from diskbench.fio.estimate import METADATA_ENGINES, count
+from diskbench.fio.jobfile import jobs, parse
+from diskbench.fio.numbers import blocks_of
+from diskbench.plan.duration import repetitions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.fio.jobfile import Job
+    from diskbench.model.spec import Plan
+
+RENTING_S = 360.0
+"""Seconds that a machine is rented beside measuring: to come up and to go; our estimate."""
+_FIO_BLOCK_BYTES = 4096
+"""fio's default block size (HOWTO, "blocksize")."""
+
+
+def cost_of_plan(plan: Plan, *, longest: bool = False) -> CellCost:
+    """What a trial costs if its steps take as long as expected, all its runs together; `longest`:
+    with loops that go on to their last round. Nothing where nothing is rented."""
+    seconds = sum(step.expected_s * times for step, times in repetitions(plan, longest=longest))
+    work = _work(plan, longest=longest)
+    return cost_of(plan.rental, RENTING_S + seconds if plan.rental else seconds, work)
+
+
+def _work(plan: Plan, *, longest: bool) -> Sequence[Work]:
+    """The most that the steps can do in their time on a disk that is charged for it."""
+    rental = plan.rental
+    if rental is None or rental.disk is None:
+        return ()
+    cloud = rental.cloud or rental.scope.provider
+    if charge_of(cloud, rental.disk, rental.scope.region) is None:
+        return ()
+    found = []
+    for step, times in repetitions(plan, longest=longest):
+        of_step = jobs(parse(step.job).sections)
+        sizes = sorted({size for job in of_step for size in request_sizes(job)})
+        rate = _asked_per_s(of_step)
+        found.append(expected_work(cloud, rental.disk, sizes, step.expected_s * times, rate))
+    return found
+
+
+def request_sizes(job: Job) -> tuple[int, ...]:
+    """The sizes in bytes of a job's requests; none where it only touches names of files."""
+    engine = (job.get("ioengine") or "").lower()
+    if engine == "null" or engine in METADATA_ENGINES:
+        return ()
+    sizes = [
+        size
+        for name in ("bs", "bsrange", "bssplit")
+        for size in blocks_of(name, job.get(name) or "") or ()
+    ]
+    return tuple(sizes) or (_FIO_BLOCK_BYTES,)
+
+
+def _asked_per_s(of_step: Sequence[Job]) -> float | None:
+    """The rate that the jobs of a step are held to together; None where one of them is not."""
+    rates = [count(job, "rate_iops", 0) * count(job, "numjobs") for job in of_step]
+    return float(sum(rates)) if rates and all(rates) else None

@@ -1,0 +1,22 @@
+"""How often each step of a plan runs, and how long that takes: pure."""
+
+from collections.abc import Iterator
+
+from diskbench.model.spec import Plan, Step
+
+
+def repetitions(plan: Plan, *, longest: bool) -> Iterator[tuple[Step, int]]:
+    """Each step, and how often it runs in all runs together: those of a loop for the fewest rounds
+    it has, or with `longest` for the most."""
+    runs = len(plan.run_ids)
+    loop = plan.loop
+    for position, step in enumerate(plan.steps):
+        if loop is None or position < loop.first:
+            yield step, runs
+        else:
+            yield step, runs * (loop.max_rounds if longest else loop.min_rounds)
+
+
+def longest_s(plan: Plan) -> float:
+    """How long the plan's steps may take, in seconds: a loop may go on to its last round."""
+    return sum(step.expected_s * times for step, times in repetitions(plan, longest=True))

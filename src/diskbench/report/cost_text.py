@@ -1,0 +1,81 @@
+"""What a trial will cost, and what it has cost, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.cost import HOUR_S, MONTH_HOURS, monthly
+from diskbench.catalog.transactions import expected_work
+from diskbench.plan.cost import cost_of_plan
+from diskbench.units import format_duration_s, format_usd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.catalog.cost import CellCost
+    from diskbench.model.spec import Plan
+
+_LEAST_USD = 0.01
+"""Less is told as a cent: an estimate is not that good."""
+
+
+def price_lines(plan: Plan) -> Iterator[str]:
+    """What a plan's rental costs: an hour of it, and about this trial; then what a month of its
+    disk would, where transactions are paid for."""
+    cost, longest = cost_of_plan(plan), cost_of_plan(plan, longest=True)
+    if cost.unknown:
+        known = f"; the rest is about {_about(cost.known_usd)}" if cost.known_usd else ""
+        yield f"not known of {', '.join(cost.unknown)}{known}"
+        return
+    if not longest.total_usd:
+        yield "nothing"
+        return
+    assert cost.total_usd is not None
+    about = f"${cost.hourly_usd:.4f} an hour, about {_about(cost.total_usd)} for this"
+    if longest.total_usd > cost.total_usd:
+        about += f" and at most {_about(longest.total_usd)}"
+    if cost.transactions_usd:
+        about += f", {format_usd(cost.transactions_usd)} of it for transactions"
+    yield about
+    if cost.transactions_usd:
+        yield from _month_lines(plan)
+
+
+def cost_line(cost: CellCost, *, emulated: bool, ended: bool) -> str:
+    """What a lease has cost: `$0.0123 (12 min at $0.0612/h)`; an emulated one cost nobody anything.
+
+    Transactions are told with their number. `ended` is False while the lease is open.
+    """
+    if cost.unknown:
+        known = f", the rest {format_usd(cost.known_usd)}" if cost.known_usd else ""
+        return f"not known of {', '.join(cost.unknown)}{known}"
+    if not cost.total_usd:
+        return "nothing"
+    hourly = f"{format_duration_s(cost.seconds)} at {format_usd(cost.hourly_usd or 0)}/h"
+    if cost.fixed_usd:
+        hourly += f", {format_usd(cost.fixed_usd)} for the least time that is billed"
+    if cost.transactions_usd:
+        hourly += f", {format_usd(cost.transactions_usd)} for {cost.transactions:,.0f} transactions"
+    so_far = "" if ended else " so far"
+    paid = "; emulated: nothing was paid" if emulated else ""
+    return f"{format_usd(cost.total_usd)}{so_far} ({hourly}){paid}"
+
+
+def _month_lines(plan: Plan) -> Iterator[str]:
+    rental = plan.rental
+    if rental is None or rental.disk is None or rental.scope.region is None:
+        return
+    cloud, region = rental.cloud or rental.scope.provider, rental.scope.region
+    one = rental.disk.model_copy(update={"count": 1})
+    busy = expected_work(cloud, one, [4096], MONTH_HOURS * HOUR_S)
+    month = monthly(cloud, one, region, [busy])
+    if month.total_usd is None or not month.transactions_usd:
+        return
+    yield (
+        f"such a disk, kept and busy for a month, costs {format_usd(month.total_usd)}, "
+        f"{format_usd(month.transactions_usd)} of it for transactions"
+    )
+
+
+def _about(usd: float) -> str:
+    return f"${max(usd, _LEAST_USD):,.2f}"

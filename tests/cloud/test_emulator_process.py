@@ -96,10 +96,38 @@ machine = {
 }
 compute.virtual_machines.begin_create_or_update("g", "m", there | {"properties": machine}).result()
 """
+VSPHERE = """
+import os, ssl, time
+from urllib.parse import urlsplit
+from pyVim.connect import SmartConnect
+from pyVmomi import vim
+server = urlsplit(os.environ["ENDPOINT"])
+trust = ssl.create_default_context(cafile=os.environ["CA"])
+who = {"user": os.environ["VSPHERE_USER"], "pwd": os.environ["VSPHERE_PASSWORD"]}
+known = SmartConnect(host=server.hostname, port=server.port, sslContext=trust, **who).content
+def first(kind, name):
+    below = known.viewManager.CreateContainerView(known.rootFolder, [kind], True)
+    return next(one for one in below.view if one.name == name)
+def finish(task):
+    while task.info.state not in ("success", "error"):
+        time.sleep(0.1)
+    return task.info.result
+template = first(vim.VirtualMachine, os.environ["IMAGE"])
+pool = first(vim.ResourcePool, "Resources")
+data = vim.option.OptionValue(key="guestinfo.userdata", value="#!/bin/sh")
+config = vim.vm.ConfigSpec(extraConfig=[data])
+where = vim.vm.RelocateSpec(pool=pool)
+spec = vim.vm.CloneSpec(location=where, powerOn=False, template=False, config=config)
+machine = finish(template.CloneVM_Task(folder=template.parent, name="m", spec=spec))
+finish(machine.PowerOnVM_Task())
+while not machine.guest.ipAddress:
+    time.sleep(0.1)
+"""
 RENTING = {
     "aws": (AWS, UBUNTU),
     "azure": (AZURE, json.dumps(AZURES_UBUNTU)),
     "gcp": (GCP, GOOGLES_UBUNTU),
+    "vsphere": (VSPHERE, "debian-12"),
 }
 
 
@@ -107,6 +135,7 @@ def rent(told: dict[str, Any], cloud: str = "aws") -> None:
     """A running machine, by the environment that the emulator told."""
     script, image = RENTING[cloud]
     env = os.environ | told["env"] | {"ENDPOINT": told["endpoint"], "IMAGE": image}
+    env["CA"] = told.get("ca_file", "")
     subprocess.run([sys.executable, "-c", script], env=env, check=True)
 
 

@@ -55,6 +55,14 @@ Spot = Annotated[bool, _rent("Rent spare capacity, cheaper and revocable.", "--s
 SshCidr = Annotated[
     str | None, _rent("Who may reach SSH (default: this machine's address).", metavar="CIDR")
 ]
+MaxCost = Annotated[
+    float | None,
+    _rent("Refuse before renting when all of it may cost more.", metavar="USD"),
+]
+AssumePrice = Annotated[
+    float | None,
+    _rent("What an hour costs where no price is known (with --max-cost).", metavar="USD_PER_HOUR"),
+]
 ProfileName = Annotated[str | None, _rent("Named credentials of the cloud's SDK (AWS profile).")]
 EndpointUrl = Annotated[str | None, _rent("Another API endpoint, as of an emulator.")]
 

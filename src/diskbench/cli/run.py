@@ -92,6 +92,8 @@ def run(
     placement: flags.Placement = None,
     spot: flags.Spot = False,
     ssh_cidr: flags.SshCidr = None,
+    max_cost: flags.MaxCost = None,
+    assume_price: flags.AssumePrice = None,
     profile_name: flags.ProfileName = None,
     endpoint_url: flags.EndpointUrl = None,
     subscription: flags.Subscription = None,
@@ -132,10 +134,12 @@ def run(
     from diskbench.cli.foreground import Show
     from diskbench.cli.start import Stores, start
     from diskbench.plan.cells import Request
+    from diskbench.plan.cost_limit import cost_limit
 
     typed = dict(locals())  # first, while it holds the options and nothing else
     provider = provider or ("ssh" if host else "local")
     rent = flags.rent_spec(provider, typed)
+    limit = cost_limit(provider, max_cost, assume_price, rents=rent is not None)
     request = Request(
         provider=provider,
         profile=profile,
@@ -158,6 +162,7 @@ def run(
         Stores(database_url, evidence_url),
         install_fio=install_fio,
         detach=detach,
+        limit=limit,
     )
 
 

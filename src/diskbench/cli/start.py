@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
     from diskbench.model.spec import Cell, Plan
     from diskbench.plan.cells import Request
+    from diskbench.plan.cost_limit import CostLimit
 
 INTERRUPTED = 130
 _NEEDED_NEXT = (
@@ -43,7 +44,13 @@ class Stores:
 
 
 def start(
-    request: Request, show: Show, stores: Stores, *, install_fio: bool, detach: bool
+    request: Request,
+    show: Show,
+    stores: Stores,
+    *,
+    install_fio: bool,
+    detach: bool,
+    limit: CostLimit,
 ) -> NoReturn:
     """Everything `diskbench run` does; ends the process with its exit code."""
     from diskbench.engine.notes import database_path, evidence_path, with_notes
@@ -80,6 +87,8 @@ def start(
         from diskbench.report.plan_text import print_plan
 
         print_plan(prepared.plans, stream=sys.stderr)
+    if limit.usd is not None:
+        hold_to(limit, prepared.plans, session)
     if detach:
         save_all(session, prepared, owner=None)
         go_on_in_background(prepared.plans, session, settings.evidence_url)
@@ -116,6 +125,21 @@ def look(
     with timing.span("look up"):
         plans, refused = drafts(renter, cells, profile)
     return lambda: Prepared(plans=plans, refused=refused)
+
+
+def hold_to(limit: CostLimit, plans: Sequence[Plan], session: Session) -> None:
+    """End the process where the plans, with loops to their last round, may cost more than allowed;
+    nothing is saved or rented then."""
+    from diskbench.errors import CostRefused
+    from diskbench.plan.cost import cost_of_plan
+    from diskbench.plan.cost_limit import check_cost
+
+    costs = [cost_of_plan(plan, longest=True) for plan in plans]
+    try:
+        check_cost(costs, limit.usd, limit.assume_price_usd_per_hour)
+    except CostRefused as error:
+        print_error(error)
+        leave(session, error.exit_code)
 
 
 def warm_up() -> None:

@@ -3,15 +3,47 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.errors import CostRefused
+from diskbench.errors import CostRefused, InvalidValue
 from diskbench.units import format_usd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.catalog.cost import CellCost
+
+
+@dataclass(frozen=True)
+class CostLimit:
+    """The most that a command may cost, and what an hour costs where no price is known."""
+
+    usd: float | None = None
+    assume_price_usd_per_hour: float | None = None
+
+
+def cost_limit(
+    provider: str, max_cost: float | None, assume_price: float | None, *, rents: bool
+) -> CostLimit:
+    """The limit as typed. Raises InvalidValue for what is no sum of money, and for a limit that
+    means nothing: where nothing is rented, nothing is paid."""
+    for name, value in (("--max-cost", max_cost), ("--assume-price", assume_price)):
+        if value is None:
+            continue
+        if not 0 <= value < math.inf:
+            raise InvalidValue(f"{name} {value:g} is no price", advice="give US dollars, 0 or more")
+        if not rents:
+            raise InvalidValue(
+                f"{name} {value:g} does not go with --provider {provider}, which rents nothing",
+                advice="leave it out: to measure a machine that is there costs nothing",
+            )
+    if assume_price is not None and max_cost is None:
+        raise InvalidValue(
+            f"--assume-price {assume_price:g} changes nothing without --max-cost",
+            advice="add --max-cost USD",
+        )
+    return CostLimit(max_cost, assume_price)
 
 
 def check_cost(

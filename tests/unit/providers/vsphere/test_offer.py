@@ -1,0 +1,72 @@
+"""What would be made, told in a line, and what a person should know before it is."""
+
+from typing import Any
+
+import pytest
+from tests.unit.providers.vsphere.made import resolved, wanted
+
+from diskbench.model.promise import Promise
+from diskbench.model.rental import RentSpec
+from diskbench.providers.vsphere.edge import Server
+from diskbench.providers.vsphere.offer import rental
+from diskbench.providers.vsphere.resolved import Policy, Resolved, Template
+
+SERVER = Server("https://vcenter.example:443", "/etc/ca.pem")
+
+
+def offered(details: Resolved, server: Server = SERVER, promise: Promise | None = None) -> Any:
+    return rental(RentSpec(size_gib=20), details, server, "uuid-of-vcenter", promise)
+
+
+def test_the_offer_names_machine_disk_and_place() -> None:
+    found = offered(resolved(wanted=wanted(iops_limit=3000)))
+    assert found.offer == (
+        "4 vCPUs, 8 GiB on esx-1 with 20 GiB eager-zeroed on nvme (VMFS) by pvscsi, "
+        "limited to 3,000 IOPS; debian-12"
+    )
+    assert (found.disk.type, found.disk.size_gib, found.cores) == ("nvme", 20, 4)
+
+
+def test_a_policy_is_named_in_place_of_how_the_disk_is_made() -> None:
+    details = resolved(
+        wanted=wanted(provisioning=None, count=2), policy=Policy(id="1", name="gold")
+    )
+    assert "2 × 20 GiB policy gold on nvme (VMFS) by pvscsi, striped" in offered(details).offer
+
+
+def test_the_lease_is_found_again_at_this_installation_only() -> None:
+    scope = offered(resolved()).scope
+    assert (scope.endpoint, scope.account) == ("https://vcenter.example:443", "uuid-of-vcenter")
+    assert (scope.ca_file, scope.insecure) == ("/etc/ca.pem", False)
+
+
+def test_vsphere_promises_nothing_and_the_owner_may() -> None:
+    assert offered(resolved()).promise.startswith("none")
+    assert "5,000 IOPS" in offered(resolved(), promise=Promise(iops=5000)).promise
+
+
+@pytest.mark.parametrize(
+    ("details", "server", "told"),
+    [
+        (resolved(), Server("https://v:443", insecure=True), "not verified"),
+        (resolved(facts={"other_machines_on": 3}), SERVER, "3 other machines on nvme are on"),
+        (resolved(wanted=wanted(provisioning="thin")), SERVER, "slower at the first write"),
+        (resolved(free_bytes=30 * 2**30), SERVER, "more than half of what is free"),
+        (
+            resolved(
+                wanted=wanted(controller="nvme"),
+                template=Template(id="vm-1", name="old", hardware="vmx-11"),
+            ),
+            SERVER,
+            "virtual hardware 11 of old has no NVMe controller",
+        ),
+    ],
+)
+def test_what_may_spoil_the_result_is_said_before(
+    details: Resolved, server: Server, told: str
+) -> None:
+    assert told in " ".join(offered(details, server).warnings)
+
+
+def test_an_ordinary_rental_warns_of_nothing() -> None:
+    assert offered(resolved()).warnings == ()

@@ -1,0 +1,165 @@
+"""What vSphere is asked for: each request is a file, of the types that pyVmomi knows."""
+
+import base64
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyVmomi import vim
+from pyVmomi.VmomiJSONEncoder import VmomiJSONEncoder
+from tests.unit.providers.vsphere.made import resolved, wanted
+
+from diskbench.errors import InvalidValue
+from diskbench.model.rental import Claim
+from diskbench.providers.vsphere import requests
+from diskbench.providers.vsphere.resolved import Network, Policy, Template
+from diskbench.units import GIB
+
+GOLDEN = Path(__file__).parent / "golden"
+CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.4, owner="me@here", version="0.1.0")
+USER_DATA = "#cloud-config\n"
+DATASTORE = vim.Datastore("datastore-15")
+REFS = {
+    "pool": vim.ResourcePool("resgroup-9"),
+    "host": vim.HostSystem("host-22"),
+    "datastore": DATASTORE,
+}
+GOLD = Policy(id="aa6d5a82-1c88-45da-85d3-3d74b91a5bad", name="gold")
+SWITCH = Network(
+    id="dvportgroup-13",
+    name="bench",
+    kind="DistributedVirtualPortgroup",
+    switch="50 2c",
+    portgroup="dvp-13",
+)
+PLAIN = Network(id="network-7", name="VM Network", kind="Network")
+LIMITED = resolved(
+    wanted=wanted(provisioning="thin", controller="nvme", iops_limit=500, count=2), policy=GOLD
+)
+OWN_DISK = vim.vm.device.VirtualDisk(key=2000, controllerKey=1000, unitNumber=0, capacityInKB=2**21)
+
+
+def card() -> Any:
+    """The template's network card."""
+    return vim.vm.device.VirtualVmxnet3(key=4000, controllerKey=100)
+
+
+CASES = {
+    "clone": requests.clone(CLAIM, resolved(), USER_DATA, "", REFS),
+    "clone_everything": requests.clone(
+        CLAIM, LIMITED.model_copy(update={"network": SWITCH, "host": None}),
+        USER_DATA, "noise=0.1", {**REFS, "host": None, "card": card()},
+    ),
+    "clone_plain_network": requests.clone(
+        CLAIM, resolved(network=PLAIN), USER_DATA, "",
+        {**REFS, "card": card(), "network": vim.Network("network-7")},
+    ),
+    "add_disk": requests.add_disks(resolved(), 1001, DATASTORE, [OWN_DISK]),
+    "add_disks_everything": requests.add_disks(LIMITED, 31000, DATASTORE, [OWN_DISK]),
+}  # fmt: skip
+
+
+def as_text(request: Any) -> str:
+    """The members that are sent: those that are set."""
+    members = json.loads(json.dumps(request, cls=VmomiJSONEncoder))
+    return json.dumps(_set(members), indent=2, sort_keys=True) + "\n"
+
+
+def _set(found: Any) -> Any:
+    if isinstance(found, list):
+        return [_set(one) for one in found]
+    if isinstance(found, dict):
+        return {key: _set(one) for key, one in found.items() if one not in (None, [])}
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_request_is_as_it_was(name: str) -> None:
+    text = as_text(CASES[name])
+    file = GOLDEN / f"{name}.json"
+    if os.environ.get("DISKBENCH_WRITE_GOLDEN"):
+        file.write_text(text)
+    assert file.read_text() == text
+
+
+def test_every_golden_file_has_a_request() -> None:
+    assert {file.stem for file in GOLDEN.glob("*.json")} == set(CASES)
+
+
+def test_the_lease_is_in_the_call_that_makes_the_machine() -> None:
+    assert "diskbench-lease: 01jlease\ndiskbench-expires: 1800000000\n" in (
+        CASES["clone"].config.annotation
+    )
+
+
+def test_user_data_reach_cloud_init_in_base64() -> None:
+    options = {one.key: one.value for one in CASES["clone"].config.extraConfig}
+    assert base64.b64decode(options["guestinfo.userdata"]).decode() == USER_DATA
+    assert options["guestinfo.userdata.encoding"] == "base64"
+    assert options["disk.EnableUUID"] == "TRUE"
+
+
+def test_only_an_emulated_machine_is_told_of_the_lab() -> None:
+    told = [
+        {one.key: one.value for one in CASES[name].config.extraConfig}
+        for name in ("clone", "clone_everything")
+    ]
+    assert [one.get("diskbench-lab") for one in told] == [None, "noise=0.1"]
+
+
+@pytest.mark.parametrize(
+    ("provisioning", "thin", "scrubbed"),
+    [("thin", True, False), ("lazy-zeroed", False, False), ("eager-zeroed", False, True)],
+)
+def test_provisioning_is_two_words_of_the_backing(
+    provisioning: str, thin: bool, scrubbed: bool
+) -> None:
+    details = resolved(wanted=wanted(provisioning=provisioning))
+    (change,) = requests.add_disks(details, 1001, DATASTORE, []).deviceChange
+    backing = change.device.backing
+    assert (backing.thinProvisioned, backing.eagerlyScrub) == (thin, scrubbed)
+    assert change.device.capacityInBytes == 20 * GIB
+
+
+def test_a_policy_says_itself_how_the_disk_is_made() -> None:
+    details = resolved(wanted=wanted(provisioning=None), policy=GOLD)
+    (change,) = requests.add_disks(details, 1001, DATASTORE, []).deviceChange
+    assert change.device.backing.thinProvisioned is None
+    assert change.profile[0].profileId == GOLD.id
+
+
+def test_a_limit_is_on_every_disk_of_the_machine() -> None:
+    changes = CASES["add_disks_everything"].deviceChange
+    assert [one.operation for one in changes] == ["add", "add", "edit"]
+    assert {one.device.storageIOAllocation.limit for one in changes} == {500}
+
+
+@pytest.mark.parametrize(
+    ("controller", "template", "bus"),
+    [
+        ("pvscsi", {"buses": (0, 1)}, 2),
+        ("lsi", {"buses": (1,)}, 0),
+        ("nvme", {"buses": (0, 1, 2, 3)}, 0),
+        ("nvme", {"nvme_buses": (0,)}, 1),
+    ],
+)
+def test_the_controller_of_our_own_is_beside_the_templates(
+    controller: str, template: dict[str, Any], bus: int
+) -> None:
+    own = Template(id="vm-70", name="debian-12", **template)
+    assert requests.bus_number(resolved(wanted=wanted(controller=controller), template=own)) == bus
+
+
+def test_a_template_full_of_controllers_is_refused() -> None:
+    full = Template(id="vm-70", name="debian-12", buses=(0, 1, 2, 3))
+    with pytest.raises(InvalidValue, match="none is left"):
+        requests.bus_number(resolved(template=full))
+
+
+def test_our_controller_is_known_by_kind_and_bus() -> None:
+    device, details = vim.vm.device, resolved()  # the template has bus 0
+    assert requests.is_ours(device.ParaVirtualSCSIController(busNumber=1), details)
+    assert not requests.is_ours(device.ParaVirtualSCSIController(busNumber=0), details)
+    assert not requests.is_ours(device.VirtualLsiLogicSASController(busNumber=1), details)

@@ -5,6 +5,7 @@
     - UnknownName                a profile, provider, parameter, column … that does not exist
     - InvalidValue               a value out of its range or of the wrong form
     - ProfileError               a profile that does not parse, render or pass fio's own check
+    - MatrixError                a matrix file with mistakes, each with its line
     - TargetRefused              a path or device that must not, or cannot, be written to
     - HostUnavailable            a host that cannot be reached, trusted or used
     - StoreUnavailable           the database or the evidence store cannot be used
@@ -68,6 +69,10 @@ class InvalidValue(UserError):
 
 class ProfileError(UserError):
     """A profile that does not parse, render, or pass fio's own check."""
+
+
+class MatrixError(UserError):
+    """A matrix file with mistakes; names all of them, each with its line."""
 
 
 class TargetRefused(UserError):

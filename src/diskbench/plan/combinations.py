@@ -31,13 +31,18 @@ MAX_COMBINATIONS = 10_000
 @dataclass(frozen=True)
 class Combination:
     """Fields that go together, and the place of each; `own` are those of its axes (of `include`
-    for one that is its own), which `include` may not change."""
+    for one that is its own), which `include` may not change. `parts` are the values of axes and
+    the entries of `include` that it is made of."""
 
     fields: Mapping[str, Any]
     places: Mapping[str, Place]
     own: Mapping[str, Any]
-    at: Place
-    """Where to point at when no single field is to blame."""
+    parts: tuple[Place, ...]
+
+    @property
+    def at(self) -> Place:
+        """Where to point at when no single field is to blame."""
+        return self.parts[-1] if self.parts else ("defaults",)
 
 
 def combinations(matrix: Matrix) -> tuple[Combination, ...]:
@@ -50,8 +55,7 @@ def combinations(matrix: Matrix) -> tuple[Combination, ...]:
         )
     kept = [one for one in _product(matrix) if not _excluded(matrix, one)]
     extended, alone = _included(matrix, kept)
-    found = [_over_defaults(matrix, one) for one in (*extended, *alone)]
-    return tuple(found)
+    return tuple(_over_defaults(matrix, one) for one in (*extended, *alone))
 
 
 def overlaps(matrix: Matrix) -> Iterator[tuple[str, str, str, Place]]:
@@ -74,10 +78,15 @@ def overlaps(matrix: Matrix) -> Iterator[tuple[str, str, str, Place]]:
 
 def idle_excludes(matrix: Matrix) -> Iterator[int]:
     """Entries of `exclude` that match no combination."""
-    product = list(_product(matrix))
+    found = products(matrix)
     for index, entry in enumerate(matrix.exclude):
-        if not any(_matches(entry, _effective(matrix, one)) for one in product):
+        if not any(_matches(entry, fields) for fields in found):
             yield index
+
+
+def products(matrix: Matrix) -> list[dict[str, Any]]:
+    """The fields of each combination of the axes, over the defaults, before `exclude`."""
+    return [_effective(matrix, one) for one in _product(matrix)]
 
 
 def _product(matrix: Matrix) -> Iterator[Combination]:
@@ -95,12 +104,11 @@ def _product(matrix: Matrix) -> Iterator[Combination]:
     for chosen in itertools.product(*axes):
         fields: dict[str, Any] = {}
         places: dict[str, Place] = {}
-        at: Place = ("defaults",)
         for axis, index, given in chosen:
-            at = ("axes", axis, index)
-            places |= {name: (*at, name) for name in given}
+            places |= {name: ("axes", axis, index, name) for name in given}
             fields = merged(fields, given)
-        yield Combination(fields, places, fields, at)
+        parts = tuple(("axes", axis, index) for axis, index, _ in chosen)
+        yield Combination(fields, places, fields, parts)
 
 
 def _included(
@@ -112,17 +120,21 @@ def _included(
         given = entry.given()
         at: Place = ("include", index)
         places = {name: (*at, name) for name in given}
-        fitting = [n for n, one in enumerate(originals) if not _contradicts(given, one.own)]
+        fitting = [
+            n
+            for n, one in enumerate(originals)
+            if not _contradicts(given, one.own) and not _moves(matrix, given, one)
+        ]
         for n in fitting:
             old = extended[n]
             extended[n] = Combination(
                 merged(old.fields, given),
                 {**old.places, **{k: v for k, v in places.items() if k not in old.own}},
                 old.own,
-                old.at,
+                (*old.parts, at),
             )
         if not fitting:
-            alone.append(Combination(given, places, given, at))
+            alone.append(Combination(given, places, given, (at,)))
     return extended, alone
 
 
@@ -130,9 +142,15 @@ def _contradicts(given: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
     return any(name in own and own[name] != value for name, value in given.items())
 
 
+def _moves(matrix: Matrix, given: Mapping[str, Any], one: Combination) -> bool:
+    """Whether an entry names another provider: then it is no extension, whatever the axes are."""
+    here = _effective(matrix, one).get("provider")
+    return bool(given.get("provider", here) != here)
+
+
 def _over_defaults(matrix: Matrix, one: Combination) -> Combination:
     places = {name: ("defaults", name) for name in matrix.defaults.given()}
-    return Combination(_effective(matrix, one), {**places, **one.places}, one.own, one.at)
+    return Combination(_effective(matrix, one), {**places, **one.places}, one.own, one.parts)
 
 
 def _effective(matrix: Matrix, one: Combination) -> dict[str, Any]:

@@ -1,0 +1,241 @@
+"""The form of a matrix file: every key and value that is wrong, told with its line: pure.
+
+What is wrong is told, then what was probably meant takes its place (`sise` is `size`, `20g` is 20)
+or it is taken out, and the rest is read: so that one mistake hides no other.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from diskbench.model.matrix import CellFields, Limits, Matrix
+from diskbench.model.promise import Promise
+from diskbench.plan.yaml_lines import Document, Mistake, read_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
+
+    from diskbench.plan.combinations import Place
+
+_MAX_PASSES = 20
+_KINDS = {
+    "string": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "tuple": "a list",
+    "list": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+}
+_NAME = "unnamed"
+_LEADING_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A file as far as it could be read, with what was probably meant in place of what is wrong.
+    `wrong` are the places of what was taken out; `matrix` is None where nothing could be read."""
+
+    document: Document
+    matrix: Matrix | None
+    mistakes: tuple[Mistake, ...]
+    wrong: frozenset[Place]
+
+
+def read_form(text: str) -> Form:
+    """The matrix in `text`, with everything that is wrong with its form."""
+    document = read_yaml(text)
+    mistakes = list(document.mistakes)
+    data = document.data
+    if not isinstance(data, dict):
+        if not mistakes:
+            mistakes.append(Mistake(1, f"a matrix is a mapping, not {_shown(data)}", "see `name:`"))
+        return Form(document, None, tuple(mistakes), frozenset())
+    data = copy.deepcopy(data)
+    wrong = set(document.dropped)
+    for _ in range(_MAX_PASSES):
+        try:
+            matrix = Matrix.model_validate(data)
+        except ValidationError as error:
+            for place, (mistake, meant) in _told(error.errors(include_url=False), document).items():
+                mistakes.append(mistake)
+                if not _mend(data, place, meant, document):
+                    wrong.add(place)
+                    _take_out(data, place)
+            continue
+        return Form(document, matrix, tuple(mistakes), frozenset(wrong))
+    return Form(document, None, tuple(mistakes), frozenset(wrong))
+
+
+def near(value: str, known: Iterable[str]) -> str:
+    """`did you mean 'region'?`, or "" where nothing is near."""
+    found = difflib.get_close_matches(value, list(known), n=2)
+    return f"did you mean {' or '.join(repr(one) for one in found)}?" if found else ""
+
+
+def nearest(value: str, known: Iterable[str]) -> str | None:
+    """The name that was probably meant; None where nothing is near."""
+    return next(iter(difflib.get_close_matches(value, list(known), n=1)), None)
+
+
+@dataclass(frozen=True)
+class _Meant:
+    """What was probably meant: a key in place of the one that is there, or a value."""
+
+    key: str | None = None
+    value: object = None
+
+
+def _told(
+    errors: Iterable[ErrorDetails], document: Document
+) -> dict[Place, tuple[Mistake, _Meant]]:
+    """Each error once, by the place that it is about."""
+    found: dict[Place, tuple[Mistake, _Meant]] = {}
+    for error in errors:
+        place = _place(error, document)
+        if place not in found:
+            message, advice, meant = _words(error, place)
+            found[place] = Mistake(document.line_of(place), message, advice), meant
+    return found
+
+
+def _place(error: ErrorDetails, document: Document) -> Place:
+    """The place in the file: a value of an axis that is no mapping stands where its field would,
+    and the kinds that a value was tried as are no places."""
+    place: Place = tuple(error["loc"])
+    if error["type"] == "missing":
+        return place
+    known = document.known(place)
+    is_scalar = place[:1] == ("axes",) and len(known) == 3 and len(place) == 4
+    if is_scalar and error["type"] == "extra_forbidden" and place[3] == place[1]:
+        return known[:2]
+    return known
+
+
+def _words(error: ErrorDetails, place: Place) -> tuple[str, str, _Meant]:
+    """What is wrong, what would be right, and what was probably meant."""
+    kind, value = error["type"], error["input"]
+    what, nothing = shown_place(place), _Meant()
+    name, _, rest = kind.partition("_")
+    if kind == "missing":
+        return f"{what} is missing", f"add `{place[-1]}:`", nothing
+    if kind == "extra_forbidden":
+        return _unknown(place)
+    if kind == "literal_error":
+        known = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
+        told = f"{what}: {_shown(value)} is none of {', '.join(known)}"
+        return told, near(str(value), known), _Meant(value=nearest(str(value), known))
+    if kind == "value_error":
+        message, _, advice = str(error["msg"]).removeprefix("Value error, ").partition("; ")
+        return f"{what}: {message}", advice, nothing
+    if rest in {"type", "from_float", "parsing"} and name in _KINDS:
+        of_several = any(part in {"parameters", "labels"} for part in place[-2:])
+        wanted = "text, a number, or true or false" if of_several else _KINDS[name]
+        number = None if of_several else _number_in(value, name)
+        hint = "" if number is None else f"did you mean {number:g}?"
+        return f"{what}: {_shown(value)} is not {wanted}", hint, _Meant(value=number)
+    if kind == "string_pattern_mismatch":
+        allowed = "use lower-case letters, digits, dots and dashes"
+        return f"{what}: {_shown(value)} is no name", allowed, nothing
+    bound = str(error["msg"]).removeprefix("Input should be ")
+    bound = bound.replace("greater than or equal to", "at least")
+    return f"{what}: {_shown(value)} is out of range", f"it must be {bound}", nothing
+
+
+def _unknown(place: Place) -> tuple[str, str, _Meant]:
+    key = str(place[-1])
+    if place[:1] == ("axes",) and len(place) == 2:
+        known = list(CellFields.model_fields)
+        advice = near(key, known) or "name it after one, or give mappings of fields as its values"
+        meant = _Meant(key=nearest(key, known))
+        return f"the axis {key!r} is named after no field", advice, meant
+    known = _keys(place[:-1])
+    where = shown_place(place[:-1])
+    few = f"known: {', '.join(known)}" if len(known) <= 12 else "known: diskbench matrix schema"
+    told = f"unknown key {key!r}" + (f" in {where}" if where else "")
+    return told, near(key, known) or few, _Meant(key=nearest(key, known))
+
+
+def _keys(place: Place) -> list[str]:
+    """The keys that are known in a mapping at `place`."""
+    model: type[BaseModel]
+    if not place:
+        model = Matrix
+    elif place == ("limits",):
+        model = Limits
+    elif place[-1] == "promise":
+        model = Promise
+    else:
+        model = CellFields
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _number_in(value: object, name: str) -> float | None:
+    """The number that somebody who wrote `20g` or `3.0` may have meant."""
+    if name not in {"int", "float"} or isinstance(value, bool):
+        return None
+    found = _LEADING_NUMBER.match(str(value).strip())
+    if not found:
+        return None
+    return round(float(found[0])) if name == "int" else float(found[0])
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value)
+
+
+def shown_place(place: Place) -> str:
+    """`axes.disk[1].size`."""
+    text = ""
+    for part in place:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.removeprefix(".")
+
+
+def _mend(data: dict[str, Any], place: Place, meant: _Meant, document: Document) -> bool:
+    """Put what was meant in the place of what is wrong; False where that is not known."""
+    holder = _holder(data, place)
+    if meant.key is not None and isinstance(holder, dict) and meant.key not in holder:
+        holder[meant.key] = holder.pop(place[-1])
+        for old, line in list(document.lines.items()):
+            if old[: len(place)] == place:
+                document.lines[*place[:-1], meant.key, *old[len(place) :]] = line
+        return True
+    if meant.value is not None:
+        holder[place[-1]] = meant.value
+        return True
+    return False
+
+
+def _take_out(data: dict[str, Any], place: Place) -> None:
+    """Take a place out of the data, or put in its stead what is right but says nothing."""
+    if place in {(), ("name",)}:
+        data["name"] = _NAME
+        return
+    holder = _holder(data, place)
+    if isinstance(holder, list):
+        holder[int(place[-1])] = {}
+    elif isinstance(holder, dict):
+        holder.pop(place[-1], None)
+
+
+def _holder(data: Any, place: Place) -> Any:  # noqa: ANN401 - whatever YAML holds
+    for part in place[:-1]:
+        data = data[part]
+    return data

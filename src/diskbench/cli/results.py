@@ -122,9 +122,10 @@ def show(
     if output == "json":
         _print_document(runs, steps)
     else:
-        from diskbench.cli.results_show import print_runs
+        from diskbench.cli.results_show import cost_words, print_runs
 
-        print_runs(runs, steps, find_plan(engine, run["trial_id"]))
+        plan = find_plan(engine, run["trial_id"])
+        print_runs(runs, steps, plan, cost=cost_words(engine, plan))
 
 
 @app.command()

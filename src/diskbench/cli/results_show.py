@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
 
@@ -14,10 +16,13 @@ def print_runs(
     runs: Sequence[Mapping[str, Any]],
     steps: Mapping[str, Sequence[StepResult]],
     plan: Plan | None,
+    *,
+    cost: str = "",
 ) -> None:
-    """Runs of one trial, in order: their table and warnings, how each ended, where its evidence is.
+    """Runs of one trial, in order: their table and warnings, how each ended, where its evidence is,
+    and what the trial cost.
 
-    `plan` is None for imported runs.
+    `plan` is None for imported runs; `cost` is "" where nothing was rented.
     """
     from rich.console import Console
     from rich.text import Text
@@ -44,6 +49,27 @@ def print_runs(
             console.print(Text(f"  {run['advice']}"))
         place = Text(f"  evidence: {run['evidence_url']}/runs/{run['run_id']}/", "dim")
         console.print(place, no_wrap=True, overflow="ignore", crop=False)
+    if cost:
+        console.print(Text(f"cost  {cost}"))
+
+
+def cost_words(database: Engine, plan: Plan | None) -> str:
+    """What the lease of a trial has cost, with all its runs; "" where nothing was rented, or where
+    its lease is not known (a database made again from evidence has none)."""
+    from datetime import UTC, datetime
+
+    from diskbench.catalog.cost import cost_of_lease
+    from diskbench.report.cost_text import cost_line
+    from diskbench.store.leases import load_lease
+    from diskbench.store.rows import load_results
+
+    lease = load_lease(database, plan.trial_id) if plan and plan.rental else None
+    if plan is None or lease is None:
+        return ""
+    steps = load_results(database, *plan.run_ids)
+    rows = [row for found in steps.values() for step in found for row in step.measurements]
+    cost = cost_of_lease(lease, rows, plan.rental, now=datetime.now(UTC))
+    return cost_line(cost, emulated=plan.emulated, ended=lease.released_at is not None)
 
 
 def print_timing(

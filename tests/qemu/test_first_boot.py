@@ -195,9 +195,9 @@ def test_a_plugged_disk_is_measured_under_a_unit_of_systemds(
 def test_at_the_end_of_its_lease_the_guest_goes_off_and_whenever_it_is_started_again(
     guest: Guest,
 ) -> None:
+    asked = time.monotonic()
     now = float(guest.root("date +%s"))
     guest.root(extend_timer(now + 5))
-    asked = time.monotonic()
     shutdown = guest.machine.qmp.wait("SHUTDOWN", 120)
     assert shutdown["data"] == {"guest": True, "reason": "guest-shutdown"}
     assert time.monotonic() - asked > 3

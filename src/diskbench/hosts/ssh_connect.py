@@ -58,6 +58,8 @@ def open_transport(address: str, limits: Limits, config: str | None = None) -> p
             options = transport.get_security_options()
             options.key_types = key_order(known, tuple(options.key_types))
             transport.start_client(timeout=limits.banner_s)
+            if transport.is_active() and not transport.initial_kex_done:  # paramiko says nothing
+                raise TimeoutError(f"no SSH handshake within {limits.banner_s:g} s")
             key = transport.get_remote_server_key()
         verify(route, known, key.get_name(), key.asbytes())
         with _translated(route):

@@ -35,8 +35,8 @@ def configure(sshd, tmp_path, monkeypatch):
     return write
 
 
-def hello(address="box"):
-    host = SshHost(address, limits=QUICK)
+def hello(address="box", limits=None):
+    host = SshHost(address, limits=limits)
     try:
         return host.run("echo hello").text.strip()
     finally:
@@ -45,7 +45,7 @@ def hello(address="box"):
 
 def refused(address="box"):
     with pytest.raises(HostUnavailable) as caught:
-        hello(address)
+        hello(address, QUICK)
     return str(caught.value)
 
 

@@ -85,6 +85,11 @@ class Vsphere:
     watch: RentWatch | None = None
 
     @property
+    def stub(self) -> Any:  # noqa: ANN401 - as Ref
+        """What carries the calls, and holds the connections."""
+        return self.instance._stub  # noqa: SLF001 - a session has no other handle in pyVmomi
+
+    @property
     def content(self) -> Any:  # noqa: ANN401 - as Ref
         """The service's content: its managers and root folder."""
         return self.instance.content
@@ -232,7 +237,7 @@ def reference(vsphere: Vsphere, kind: str, name: str) -> Ref:
     """The managed object of a kind with an id; no call is made."""
     vim = sdk("vim")
 
-    made: Ref = getattr(vim, kind)(name, vsphere.instance._stub)  # noqa: SLF001 - as above
+    made: Ref = getattr(vim, kind)(name, vsphere.stub)
     return made
 
 
@@ -288,6 +293,8 @@ def session(
         # The session ends by itself; whatever went wrong in the block is what matters.
         with contextlib.suppress(Exception):
             disconnect(vsphere.instance)
+        # To log out leaves the connections open.
+        vsphere.stub.DropConnections()
 
 
 def _connect(server: Server, credentials: tuple[str, str], trust: ssl.SSLContext) -> Any:  # noqa: ANN401 - as Ref

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import UnknownName
@@ -9,23 +10,22 @@ from diskbench.providers.vsphere.resolved import Policy
 from diskbench.providers.vsphere.sdk import sdk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from diskbench.providers.vsphere.edge import Vsphere
 
 
 def find_policy(vsphere: Vsphere, name: str) -> Policy:
     """The policy of that name. Raises UnknownName."""
-    manager = _manager(vsphere)
+    with _service(vsphere) as content:
+        manager = content.profileManager
 
-    def ask() -> list[Any]:
-        pbm = sdk("pbm")
+        def ask() -> list[Any]:
+            kind = sdk("pbm").profile.ResourceType(resourceType="STORAGE")
+            ids = manager.PbmQueryProfile(resourceType=kind, profileCategory="REQUIREMENT")
+            return list(manager.PbmRetrieveContent(profileIds=ids)) if ids else []
 
-        kind = pbm.profile.ResourceType(resourceType="STORAGE")
-        ids = manager.PbmQueryProfile(resourceType=kind, profileCategory="REQUIREMENT")
-        return list(manager.PbmRetrieveContent(profileIds=ids)) if ids else []
-
-    found = vsphere.call("Pbm.QueryProfile", ask)
+        found = vsphere.call("Pbm.QueryProfile", ask)
     for one in found:
         if one.name == name:
             return Policy(id=str(one.profileId.uniqueId), name=name)
@@ -34,28 +34,22 @@ def find_policy(vsphere: Vsphere, name: str) -> Policy:
 
 def matching(vsphere: Vsphere, policy: Policy, datastores: Iterable[str]) -> frozenset[str]:
     """Those of the datastores, by id, that the policy fits."""
-    content = _content(vsphere)
-
-    def ask() -> list[Any]:
-        placement = sdk("pbm").placement
-        profile = sdk("pbm").profile.ProfileId(uniqueId=policy.id)
-        hubs = [placement.PlacementHub(hubType="Datastore", hubId=one) for one in datastores]
+    placement = sdk("pbm").placement
+    profile = sdk("pbm").profile.ProfileId(uniqueId=policy.id)
+    hubs = [placement.PlacementHub(hubType="Datastore", hubId=one) for one in datastores]
+    with _service(vsphere) as content:
         solver = content.placementSolver
-        return list(solver.PbmCheckCompatibility(hubsToSearch=hubs, profile=profile) or ())
-
-    found = vsphere.call("Pbm.CheckCompatibility", ask)
+        found = vsphere.call(
+            "Pbm.CheckCompatibility",
+            lambda: solver.PbmCheckCompatibility(hubsToSearch=hubs, profile=profile) or (),
+        )
     return frozenset(str(one.hub.hubId) for one in found if not one.error)
 
 
-def _manager(vsphere: Vsphere) -> Any:  # noqa: ANN401 - pyVmomi's
-    return _content(vsphere).profileManager
-
-
-def _content(vsphere: Vsphere) -> Any:  # noqa: ANN401 - pyVmomi's
+@contextlib.contextmanager
+def _service(vsphere: Vsphere) -> Iterator[Any]:
     """The content of the policy service, by the session of vCenter's."""
-    pbm = sdk("pbm")
-
-    ours = vsphere.instance._stub  # noqa: SLF001 - a session has no other handle in pyVmomi
+    ours = vsphere.stub
     context = sdk("VmomiSupport").GetRequestContext()
     context["vcSessionCookie"] = ours.cookie.partition(";")[0].partition("=")[2].strip('"')
     host, _, port = ours.host.rpartition(":")
@@ -63,5 +57,8 @@ def _content(vsphere: Vsphere) -> Any:  # noqa: ANN401 - pyVmomi's
         host=host, port=int(port), path="/pbm", version="pbm.version.version1",
         sslContext=ours.schemeArgs.get("context"),
     )  # fmt: skip
-    instance = pbm.ServiceInstance("ServiceInstance", stub)
-    return vsphere.call("Pbm.RetrieveServiceContent", instance.RetrieveContent)
+    instance = sdk("pbm").ServiceInstance("ServiceInstance", stub)
+    try:
+        yield vsphere.call("Pbm.RetrieveServiceContent", instance.RetrieveContent)
+    finally:
+        stub.DropConnections()

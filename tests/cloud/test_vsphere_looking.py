@@ -1,0 +1,140 @@
+"""What `--provider vsphere` finds out before anything is made, of VMware's simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cloud.eager import VSPHERE
+from tests.cloud.emulator.vsphere.cloud import Vsphere
+
+from diskbench.errors import InvalidValue, UnknownName, UserError
+from diskbench.model.rental import Rental, RentSpec, VsphereSpec
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.providers.vsphere.edge import Server, session
+from diskbench.providers.vsphere.policy import find_policy, matching
+from diskbench.providers.vsphere.provider import VsphereProvider
+from diskbench.providers.vsphere.resolved import Resolved
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def look(vsphere: Vsphere, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The rental of a disk of 20 GiB with these of vSphere's flags."""
+    for name, value in vsphere.env.items():
+        monkeypatch.setenv(name, value)
+
+    def resolve(size_gib: int = 20, **flags: Any) -> Rental:
+        typed = {"ca_file": str(vsphere.simulator.ca_file), "datastore": "nvme", **flags}
+        spec = RentSpec(size_gib=size_gib, vsphere=VsphereSpec(**typed))
+        target = TargetSpec(kind="device", path="")
+        cell = Cell(provider="vsphere", target=target, rent=spec, profile="quick")
+        return VsphereProvider(timing=VSPHERE).resolve(cell)
+
+    yield resolve
+    assert vsphere.rented() == []
+
+
+def connections(vsphere: Vsphere) -> int:
+    """How many of this process's sockets lead to the simulator now."""
+    port = f"{int(vsphere.endpoint.rpartition(':')[2]):04X}"
+    mine = {link for fd in Path("/proc/self/fd").iterdir() if (link := _target(fd))}
+    rows = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[2].endswith(f":{port}") and f"socket:[{row[9]}]" in mine for row in rows)
+
+
+def _target(fd: Path) -> str | None:
+    try:
+        return str(fd.readlink())
+    except OSError:  # that of the listing itself
+        return None
+
+
+def details(rental: Rental) -> Resolved:
+    return Resolved.model_validate(rental.details)
+
+
+def test_what_is_alone_of_its_kind_need_not_be_named(look: Any) -> None:
+    found = details(look())
+    assert (found.datacenter.name, found.compute.name, found.pool.name) == (
+        "DC0", "DC0_C0", "Resources",
+    )  # fmt: skip
+    assert (found.template.name, found.network, found.emulated) == ("debian-12", None, True)
+    assert found.template.buses == (0,)
+
+
+@pytest.mark.usefixtures("look")
+def test_a_session_that_ended_holds_no_connection(vsphere: Vsphere) -> None:
+    server = Server(vsphere.endpoint, str(vsphere.simulator.ca_file))
+    with session(server, VSPHERE) as kept:
+        policy = find_policy(kept, "VVol No Requirements Policy")
+        assert matching(kept, policy, ["datastore-1"])
+        assert connections(vsphere) == 1
+    assert kept is not None  # and with it whatever it holds
+    assert connections(vsphere) == 0
+
+
+@pytest.mark.parametrize(
+    ("datastore", "model", "transports", "paths"),
+    [
+        ("nvme", "Samsung SSD 960", [], 1),  # the simulator's API is older than PCIe in it
+        ("sata", "Crucial_CT1024M5", ["SerialAttached"], 1),
+        ("freenas", "iSCSI Disk", ["InternetScsi"], 1),
+        ("san", "COMSTAR", ["InternetScsi"], 2),
+    ],
+)
+def test_a_datastore_is_known_by_what_stands_behind_it(
+    look: Any, datastore: str, model: str, transports: list[str], paths: int
+) -> None:
+    facts = details(look(datastore=datastore)).facts
+    assert (facts["kind"], facts["file_system"]) == ("VMFS", "VMFS 6.82")
+    (device,) = facts["devices"]
+    assert (device["model"], device["paths"], device["active_paths"]) == (model, paths, paths)
+    assert device["transports"] == transports
+
+
+def test_a_datastore_over_nfs_names_its_filer(look: Any) -> None:
+    facts = details(look(datastore="nfs")).facts
+    assert (facts["kind"], facts["remote"]) == ("NFS", "filer.example:/export/nfs")
+    assert facts["devices"] == []
+
+
+def test_a_distributed_network_is_known_by_its_port_group(look: Any) -> None:
+    network = details(look(network="DC0_DVPG0")).network
+    assert network is not None
+    assert network.kind == "DistributedVirtualPortgroup"
+    assert network.portgroup
+    assert network.switch
+
+
+def test_a_host_can_be_named_in_place_of_its_cluster(look: Any) -> None:
+    found = details(look(esxi_host="DC0_C0_H1"))
+    assert found.host is not None
+    assert (found.host.name, found.compute.name) == ("DC0_C0_H1", "DC0_C0")
+
+
+@pytest.mark.parametrize(
+    ("flags", "kind", "told"),
+    [
+        ({"datastore": "nvmee"}, UnknownName, "nvme"),
+        ({"datacenter": "DC1"}, UnknownName, "DC0"),
+        ({"cluster": "C9"}, UnknownName, "DC0_C0"),
+        ({"esxi_host": "H9"}, UnknownName, "DC0_C0_H0"),
+        ({"resource_pool": "Fast"}, UnknownName, "Resources"),
+        ({"folder": "bench"}, UnknownName, "folder"),
+        ({"network": "LAN"}, UnknownName, "VM Network"),
+        ({"template": "debian-13"}, UnknownName, "debian-12"),
+        ({"template": "neighbour"}, InvalidValue, "is a machine, not a template"),
+        ({"storage_policy": "gold", "datastore": None}, UnknownName, "No Requirements"),
+        ({"size_gib": 5000}, InvalidValue, "4 TiB free"),
+        ({"ca_file": "/etc/hostname"}, UserError, "--ca-file /etc/hostname"),
+    ],
+)
+def test_what_is_not_there_is_answered_with_what_is(
+    look: Any, flags: dict[str, Any], kind: type[UserError], told: str
+) -> None:
+    with pytest.raises(kind) as refused:
+        look(**flags)
+    assert told in f"{refused.value.message} {refused.value.advice}"

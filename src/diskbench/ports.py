@@ -219,6 +219,16 @@ class Regional(Protocol):
 
 
 @runtime_checkable
+class Foresees(Protocol):
+    """A renter that can say without a call what it would probably rent."""
+
+    def foresee(self, cell: Cell) -> Rental:
+        """What `resolve` is expected to answer, by the catalogue alone: None for a machine, a
+        price or an image that it does not know. Raises UserError as `check` does."""
+        ...
+
+
+@runtime_checkable
 class HoldsCredit(Protocol):
     """A renter whose disks' burst credit can be held while they are filled (the lab)."""
 

@@ -84,6 +84,10 @@ class FakeProvider:
             hourly_usd=0.0,
         )
 
+    def foresee(self, cell: Cell) -> Rental:
+        """See ports.Foresees. There is nothing to ask."""
+        return self.resolve(cell)
+
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
         for position, zone in enumerate(rental.zones):

@@ -58,6 +58,14 @@ class AWSProvider:
             details = look_up(aws, spec, asked, self.timing.looking(), self.ask_caller)
         return rental(spec, details, aws.emulated_endpoint())
 
+    def foresee(self, cell: Cell) -> Rental:
+        """See ports.Foresees."""
+        from diskbench.providers.aws.foresee import foresee
+
+        asked = wanted(cell.rent)
+        assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
+        return foresee(cell.rent, asked)
+
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
         from diskbench.providers.aws.handover import hand_over

@@ -56,6 +56,14 @@ class AzureProvider:
             details = look_up(azure, spec, asked, self.timing.looking(), self.ask_caller)
         return rental(spec, details, azure)
 
+    def foresee(self, cell: Cell) -> Rental:
+        """See ports.Foresees."""
+        from diskbench.providers.azure.foresee import foresee
+
+        asked = wanted(cell.rent)
+        assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
+        return foresee(cell.rent, asked)
+
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
         from diskbench.providers.azure.edge import open_scope

@@ -57,6 +57,14 @@ class GCPProvider:
             details = look_up(compute, spec, asked, self.ask_caller)
         return rental(spec, details, compute.login.endpoint)
 
+    def foresee(self, cell: Cell) -> Rental:
+        """See ports.Foresees."""
+        from diskbench.providers.gcp.foresee import foresee
+
+        asked = wanted(cell.rent)
+        assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
+        return foresee(cell.rent, asked)
+
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
         from diskbench.providers.gcp.handover import hand_over

@@ -66,6 +66,10 @@ class LabProvider:
             details=request.model_dump(mode="json", exclude={"expires_at"}),
         )
 
+    def foresee(self, cell: Cell) -> Rental:
+        """See ports.Foresees. There is nothing to ask."""
+        return self.resolve(cell)
+
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
         if watch.stopping():

@@ -54,6 +54,14 @@ class VsphereProvider:
             installation = str(vsphere.content.about.instanceUuid)
         return rental(spec, details, server, installation, cell.promise)
 
+    def foresee(self, cell: Cell) -> Rental:
+        """See ports.Foresees."""
+        from diskbench.providers.vsphere.foresee import foresee
+
+        asked = wanted(cell.rent)
+        assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
+        return foresee(cell.rent, asked, cell.promise)
+
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
         from diskbench.providers.vsphere.handover import hand_over

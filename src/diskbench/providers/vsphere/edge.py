@@ -293,8 +293,6 @@ def session(
         # The session ends by itself; whatever went wrong in the block is what matters.
         with contextlib.suppress(Exception):
             disconnect(vsphere.instance)
-        # To log out leaves the connections open.
-        vsphere.stub.DropConnections()
 
 
 def _connect(server: Server, credentials: tuple[str, str], trust: ssl.SSLContext) -> Any:  # noqa: ANN401 - as Ref

@@ -32,6 +32,8 @@ def refused(user: Cli, *args: str) -> str:
         (["--profile", "quick", "--replicates", "2"], ["--replicates", "--runs"]),
         (["--profile", "/no/such.fio"], ["/no/such.fio"]),
         (["--profile", "quick", "--filesystem", "xfs"], ["--filesystem xfs"]),
+        (["--profile", "quick", "--max-cost", "1"], ["--max-cost 1", "rents nothing"]),
+        (["--provider", "fake", "--disk", "plain", "--assume-price", "1"], ["--max-cost USD"]),
     ],
 )
 def test_flags_that_cannot_be_meant(

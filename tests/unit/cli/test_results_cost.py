@@ -1,0 +1,80 @@
+"""What `results show` tells of the money that a trial cost."""
+
+import re
+
+import pytest
+from tests.rigs.measured import measure
+from tests.rigs.plans import RUN_IDS, TRIAL_ID, make_plan, run_fio
+
+from diskbench.catalog.prices import disk_part, machine_part
+from diskbench.cli import main
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.store.database import open_database
+from diskbench.store.evidence import open_evidence
+from diskbench.store.finish import finish_run
+from diskbench.store.leases import Lease, create_lease, release_lease
+from diskbench.store.rows import save_plan
+
+DISK = DiskSpec(type="standard", size_gib=20)
+RENTAL = Rental(
+    scope=Scope(provider="aws", region="us-east-1"),
+    spec=RentSpec(),
+    offer="m5.large in us-east-1a with standard of 20 GiB",
+    disk=DISK,
+    hourly_usd=0.1,
+    prices=(machine_part("aws", "m5.large", "us-east-1"), disk_part("aws", DISK, "us-east-1")),
+)
+
+
+@pytest.fixture
+def database(tmp_path, monkeypatch):
+    """A database in which one run of a rented disk was measured."""
+    url = f"sqlite:///{tmp_path}/rows.db"
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", url)
+    found = open_database(url)
+    evidence = open_evidence((tmp_path / "evidence").as_uri())
+    plan = make_plan(RUN_IDS[:1], rental=RENTAL)
+    steps = [(step, run_fio(tmp_path / str(step.index), step)) for step in plan.steps]
+    save_plan(found, plan, evidence.url)
+    measure(found, evidence, plan, 0, steps)
+    finish_run(found, evidence, plan, 0, "done", None)
+    yield found
+    found.dispose()
+
+
+def rent(database, *, given_back: bool) -> None:
+    lease = Lease(lease_id=TRIAL_ID, provider="aws", created_at="2026-11-21T10:00:00+00:00")
+    create_lease(database, lease)
+    if given_back:
+        release_lease(database, TRIAL_ID)
+
+
+def shown_cost(capfd) -> str | None:
+    assert main.run(["results", "show", "last"]) == 0
+    found = re.search(r"^cost  (.*)$", capfd.readouterr().out, re.MULTILINE)
+    return found[1] if found else None
+
+
+def test_a_trial_that_was_given_back_says_what_it_cost(database, capfd):
+    rent(database, given_back=True)
+    told = shown_cost(capfd)
+    # 64 writes and 64 reads of 4 KiB: the two steps of the plan
+    assert told is not None
+    assert re.fullmatch(
+        r"\$[\d.,]+ \(.* at \$0\.0974/h, \$0\.0000 for 128 transactions\); "
+        "emulated: nothing was paid",
+        told,
+    ), told
+
+
+def test_one_that_is_still_rented_says_so_far(database, capfd):
+    rent(database, given_back=False)
+    told = shown_cost(capfd)
+    assert told is not None
+    assert " so far (" in told
+
+
+def test_without_a_lease_nothing_is_said(database, capfd):  # noqa: ARG001 - it is shown
+    assert shown_cost(capfd) is None

@@ -58,6 +58,15 @@ class CellCost(Frozen):
         return max(self.known_usd, assume_price_usd_per_hour * self.seconds / HOUR_S)
 
 
+class TrialCost(CellCost):
+    """What a trial has cost so far, or in all once it `ended`; an `emulated` one cost nobody
+    anything, and this is what a real one would have."""
+
+    trial_id: str
+    emulated: bool
+    ended: bool
+
+
 class MonthCost(Frozen):
     """What one disk costs in a month; None where a price is not known."""
 

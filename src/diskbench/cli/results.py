@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.catalog.cost import TrialCost
     from diskbench.model.result import StepResult
     from diskbench.store.manifest import Manifest
     from diskbench.store.query import Filter
@@ -116,16 +117,16 @@ def show(
 
         sys.stdout.write(csv_text(find_measurements(engine, these), measurement_fields()))
         return
+    from diskbench.cli.results_show import print_runs, trial_cost
     from diskbench.store.rows import find_plan, load_results
 
     steps = load_results(engine, *(one["run_id"] for one in runs))
+    plan = find_plan(engine, run["trial_id"])
+    cost = trial_cost(engine, plan)
     if output == "json":
-        _print_document(runs, steps)
+        _print_document(runs, steps, [] if cost is None else [cost])
     else:
-        from diskbench.cli.results_show import cost_words, print_runs
-
-        plan = find_plan(engine, run["trial_id"])
-        print_runs(runs, steps, plan, cost=cost_words(engine, plan))
+        print_runs(runs, steps, plan, cost=cost)
 
 
 @app.command()
@@ -269,12 +270,14 @@ def _exported(engine: Engine, kind: str, filters: Sequence[Filter], named: Seque
 
 
 def _print_document(
-    runs: Sequence[dict[str, Any]], steps: Mapping[str, Sequence[StepResult]] | None = None
+    runs: Sequence[dict[str, Any]],
+    steps: Mapping[str, Sequence[StepResult]] | None = None,
+    costs: Sequence[TrialCost] | None = None,
 ) -> None:
     from diskbench.store.document import results_document
     from diskbench.store.export import json_text
 
-    print(json_text(results_document(runs, steps)))
+    print(json_text(results_document(runs, steps, costs)))
 
 
 def _print_runs(runs: Sequence[dict[str, Any]]) -> None:

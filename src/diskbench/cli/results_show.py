@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
+    from diskbench.catalog.cost import TrialCost
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
 
@@ -17,17 +18,18 @@ def print_runs(
     steps: Mapping[str, Sequence[StepResult]],
     plan: Plan | None,
     *,
-    cost: str = "",
+    cost: TrialCost | None = None,
 ) -> None:
     """Runs of one trial, in order: their table and warnings, how each ended, where its evidence is,
     and what the trial cost.
 
-    `plan` is None for imported runs; `cost` is "" where nothing was rented.
+    `plan` is None for imported runs; `cost` None where nothing was rented.
     """
     from rich.console import Console
     from rich.text import Text
 
     from diskbench.fio.warnings import run_warnings
+    from diskbench.report.cost_text import cost_line
     from diskbench.report.run_list import local_time
     from diskbench.report.subject import subject_of_runs
     from diskbench.report.tables import print_result
@@ -49,27 +51,31 @@ def print_runs(
             console.print(Text(f"  {run['advice']}"))
         place = Text(f"  evidence: {run['evidence_url']}/runs/{run['run_id']}/", "dim")
         console.print(place, no_wrap=True, overflow="ignore", crop=False)
-    if cost:
-        console.print(Text(f"cost  {cost}"))
+    if cost is not None:
+        console.print(Text(f"cost  {cost_line(cost)}"))
 
 
-def cost_words(database: Engine, plan: Plan | None) -> str:
-    """What the lease of a trial has cost, with all its runs; "" where nothing was rented, or where
-    its lease is not known (a database made again from evidence has none)."""
+def trial_cost(database: Engine, plan: Plan | None) -> TrialCost | None:
+    """What the lease of a trial has cost, with all its runs; None where nothing was rented, or
+    where its lease is not known (a database made again from evidence has none)."""
     from datetime import UTC, datetime
 
-    from diskbench.catalog.cost import cost_of_lease
-    from diskbench.report.cost_text import cost_line
+    from diskbench.catalog.cost import TrialCost, cost_of_lease
     from diskbench.store.leases import load_lease
     from diskbench.store.rows import load_results
 
     lease = load_lease(database, plan.trial_id) if plan and plan.rental else None
     if plan is None or lease is None:
-        return ""
+        return None
     steps = load_results(database, *plan.run_ids)
     rows = [row for found in steps.values() for step in found for row in step.measurements]
     cost = cost_of_lease(lease, rows, plan.rental, now=datetime.now(UTC))
-    return cost_line(cost, emulated=plan.emulated, ended=lease.released_at is not None)
+    return TrialCost(
+        **cost.model_dump(),
+        trial_id=plan.trial_id,
+        emulated=plan.emulated,
+        ended=lease.released_at is not None,
+    )
 
 
 def print_timing(

@@ -12,7 +12,7 @@ from diskbench.units import format_duration_s, format_usd
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from diskbench.catalog.cost import CellCost
+    from diskbench.catalog.cost import TrialCost
     from diskbench.model.spec import Plan
 
 _LEAST_USD = 0.01
@@ -41,11 +41,8 @@ def price_lines(plan: Plan) -> Iterator[str]:
         yield from _month_lines(plan)
 
 
-def cost_line(cost: CellCost, *, emulated: bool, ended: bool) -> str:
-    """What a lease has cost: `$0.0123 (12 min at $0.0612/h)`; an emulated one cost nobody anything.
-
-    Transactions are told with their number. `ended` is False while the lease is open.
-    """
+def cost_line(cost: TrialCost) -> str:
+    """What a trial has cost: `$0.0123 (12 min at $0.0612/h)`, transactions with their number."""
     if cost.unknown:
         known = f", the rest {format_usd(cost.known_usd)}" if cost.known_usd else ""
         return f"not known of {', '.join(cost.unknown)}{known}"
@@ -56,8 +53,8 @@ def cost_line(cost: CellCost, *, emulated: bool, ended: bool) -> str:
         hourly += f", {format_usd(cost.fixed_usd)} for the least time that is billed"
     if cost.transactions_usd:
         hourly += f", {format_usd(cost.transactions_usd)} for {cost.transactions:,.0f} transactions"
-    so_far = "" if ended else " so far"
-    paid = "; emulated: nothing was paid" if emulated else ""
+    so_far = "" if cost.ended else " so far"
+    paid = "; emulated: nothing was paid" if cost.emulated else ""
     return f"{format_usd(cost.total_usd)}{so_far} ({hourly}){paid}"
 
 

@@ -2,8 +2,9 @@
 
     {"format": 1, "runs": [{…a run…, "steps": [{…, "measurements": […], "warnings": […]}]}]}
 
-Within a format number fields are only ever added. `steps` is there where a command shows them.
-Names end in their unit: `_bytes`, `_bytes_per_s`, `_ns`, `_s`; times are ISO 8601 in UTC.
+Within a format number fields are only ever added. `steps` is there where a command shows them, and
+`costs`, one for each trial that rented something. Names end in their unit: `_bytes`,
+`_bytes_per_s`, `_ns`, `_s`, `_usd`; times are ISO 8601 in UTC.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from diskbench.store import schema
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
+    from diskbench.catalog.cost import TrialCost
     from diskbench.model.result import StepResult
 
 FORMAT = 1
@@ -26,23 +28,30 @@ _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", objec
 def results_document(
     runs: Sequence[Mapping[str, Any]],
     steps: Mapping[str, Sequence[StepResult]] | None = None,
+    costs: Sequence[TrialCost] | None = None,
 ) -> dict[str, Any]:
-    """The document of `runs` (rows), with the steps of each by its id where they are given."""
+    """The document of `runs` (rows), with the steps of each by its id, and what their trials cost,
+    where they are given."""
     found: list[dict[str, Any]] = []
     for run in runs:
         one = dict(run)
         if steps is not None:
             one["steps"] = [step.model_dump(mode="json") for step in steps[run["run_id"]]]
         found.append(one)
-    return {"format": FORMAT, "runs": found}
+    document: dict[str, Any] = {"format": FORMAT, "runs": found}
+    if costs is not None:
+        document["costs"] = [cost.model_dump(mode="json") for cost in costs]
+    return document
 
 
 def results_schema() -> dict[str, Any]:
     """The JSON schema of the document."""
+    from diskbench.catalog.cost import TrialCost
     from diskbench.model.result import RunState, StepResult
 
     step = StepResult.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions = step.pop("$defs", {})
+    definitions["TrialCost"] = TrialCost.model_json_schema(mode="serialization")
     columns = schema.run.c
     run = {
         "type": "object",
@@ -61,6 +70,7 @@ def results_schema() -> dict[str, Any]:
         "properties": {
             "format": {"const": FORMAT},
             "runs": {"type": "array", "items": {"$ref": "#/$defs/Run"}},
+            "costs": {"type": "array", "items": {"$ref": "#/$defs/TrialCost"}},
         },
         "required": ["format", "runs"],
         "$defs": {"Run": run, "StepResult": step} | _open(definitions),

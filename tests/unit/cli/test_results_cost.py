@@ -1,7 +1,9 @@
 """What `results show` tells of the money that a trial cost."""
 
+import json
 import re
 
+import jsonschema
 import pytest
 from tests.rigs.measured import measure
 from tests.rigs.plans import RUN_IDS, TRIAL_ID, make_plan, run_fio
@@ -11,6 +13,7 @@ from diskbench.cli import main
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.store.database import open_database
+from diskbench.store.document import results_schema
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, release_lease
@@ -78,3 +81,14 @@ def test_one_that_is_still_rented_says_so_far(database, capfd):
 
 def test_without_a_lease_nothing_is_said(database, capfd):  # noqa: ARG001 - it is shown
     assert shown_cost(capfd) is None
+
+
+def test_programs_read_it_in_the_document(database, capfd):
+    rent(database, given_back=True)
+    assert main.run(["results", "show", "last", "--output", "json"]) == 0
+    document = json.loads(capfd.readouterr().out)
+    jsonschema.validate(document, results_schema())
+    (cost,) = document["costs"]
+    assert (cost["trial_id"], cost["ended"], cost["emulated"]) == (TRIAL_ID, True, True)
+    assert cost["transactions"] == 128
+    assert cost["total_usd"] == cost["known_usd"] > 0

@@ -1,6 +1,6 @@
 from tests.unit.plan.test_cost import HDD, job, rented
 
-from diskbench.catalog.cost import CellCost
+from diskbench.catalog.cost import TrialCost
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import PricePart
 from diskbench.model.spec import Loop
@@ -8,11 +8,12 @@ from diskbench.report.cost_text import cost_line, price_lines
 from diskbench.report.plan_text import render_plan
 
 
-def cost(**more: object) -> CellCost:
+def cost(**more: object) -> TrialCost:
     values: dict[str, object] = {
         "seconds": 720, "hourly_usd": 0.0612, "known_usd": 0.01224, "total_usd": 0.01224,
+        "trial_id": "t", "emulated": False, "ended": True,
     }  # fmt: skip
-    return CellCost.model_validate(values | more)
+    return TrialCost.model_validate(values | more)
 
 
 def without_price(**more: object):
@@ -58,21 +59,21 @@ def test_a_lab_host_costs_nothing():
 
 
 def test_what_a_lease_has_cost_is_one_line():
-    assert cost_line(cost(), emulated=False, ended=True) == "$0.0122 (12 min at $0.0612/h)"
-    assert cost_line(cost(), emulated=False, ended=False) == "$0.0122 so far (12 min at $0.0612/h)"
+    assert cost_line(cost()) == "$0.0122 (12 min at $0.0612/h)"
+    assert cost_line(cost(ended=False)) == "$0.0122 so far (12 min at $0.0612/h)"
     more = cost(total_usd=1.5, fixed_usd=0.4, transactions_usd=1.0, transactions=20_000_000)
-    assert cost_line(more, emulated=False, ended=True) == (
+    assert cost_line(more) == (
         "$1.50 (12 min at $0.0612/h, $0.4000 for the least time that is billed, "
         "$1.00 for 20,000,000 transactions)"
     )
 
 
 def test_an_emulated_lease_cost_nobody_anything():
-    assert cost_line(cost(), emulated=True, ended=True).endswith("; emulated: nothing was paid")
-    free = cost(hourly_usd=0, known_usd=0, total_usd=0)
-    assert cost_line(free, emulated=True, ended=True) == "nothing"
+    assert cost_line(cost(emulated=True)).endswith("; emulated: nothing was paid")
+    free = cost(emulated=True, hourly_usd=0, known_usd=0, total_usd=0)
+    assert cost_line(free) == "nothing"
 
 
 def test_a_lease_without_a_price_says_of_what():
     dark = cost(hourly_usd=None, total_usd=None, unknown=("machine x",))
-    assert cost_line(dark, emulated=False, ended=True) == "not known of machine x, the rest $0.0122"
+    assert cost_line(dark) == "not known of machine x, the rest $0.0122"

@@ -152,6 +152,8 @@ def warm_up() -> None:
 
 def save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:
     """Save every plan and keep its host connected."""
+    from diskbench.engine.save import save
+
     for plan in prepared.plans:
         save(session, plan, owner=owner)
         if plan.trial_id in prepared.hosts:
@@ -164,35 +166,6 @@ def report_refused(prepared: Prepared) -> int:
         several = len(prepared.refused) + len(prepared.plans) > 1
         print_error(error, prefix=f"{cell.address}: " if several and cell.address else "")
     return worst([error.exit_code for _, error in prepared.refused])
-
-
-def save(session: Session, plan: Plan, *, owner: str | None) -> None:
-    """Write the lease, then the rows of a trial, before anything is made on its host."""
-    from diskbench.engine.lease import expiry
-    from diskbench.store.archive import write_plan
-    from diskbench.store.leases import Lease, create_lease
-    from diskbench.store.rows import save_plan
-
-    scope = plan.rental.scope if plan.rental else None
-    with session.timing.span("save plan", plan.trial_id):
-        create_lease(
-            session.database,
-            Lease(
-                lease_id=plan.trial_id,
-                provider=plan.cell.provider,
-                account=scope.account if scope else None,
-                region=scope.region if scope else None,
-                endpoint=scope.endpoint if scope else None,
-                address=plan.cell.address,
-                target=plan.target.model_dump(mode="json"),
-                run_ids=plan.run_ids,
-                expires_at=expiry(plan),
-                hourly_usd=plan.rental.hourly_usd if plan.rental else None,
-            ),
-        )
-        save_plan(session.database, plan, session.evidence.url, owner=owner)
-        if not plan.is_draft:
-            write_plan(session.evidence, plan)
 
 
 def go_on_in_background(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:

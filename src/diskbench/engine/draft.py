@@ -39,8 +39,7 @@ def drafts(
     Raises UserError for what is wrong with all of them. Rents nothing.
     """
     for cell in cells:
-        renter.check(cell)
-        check_profile_suits(profile, cell)
+        check_rentable(renter, cell, profile)
     campaign_id = new_id()
 
     def resolved(cell: Cell) -> Plan | DiskbenchError:
@@ -64,6 +63,12 @@ def drafts(
     return plans, refused
 
 
+def check_rentable(renter: Renter, cell: Cell, profile: Profile) -> None:
+    """Raise UserError for what can be known to be wrong without a call."""
+    renter.check(cell)
+    check_profile_suits(profile, cell)
+
+
 def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str) -> Plan:
     """The plan of `cell` on the machine that `rental` describes, under new ids."""
     names = Names(
@@ -71,6 +76,11 @@ def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str) -> Pla
         trial_id=new_id(),
         run_ids=tuple(new_id() for _ in range(cell.runs)),
     )
+    return draft_of(cell, profile, rental, names)
+
+
+def draft_of(cell: Cell, profile: Profile, rental: Rental, names: Names) -> Plan:
+    """The plan of `cell` on the machine that `rental` describes, under the ids `names`."""
     plan = make_plan(cell, profile, assumed_facts(rental), names, version=__version__)
     plan = plan.model_copy(update={"rental": rental})
     notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))

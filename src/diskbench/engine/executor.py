@@ -53,9 +53,14 @@ def is_alive(executor: Executor, *, hostname: str, now: datetime) -> bool:
 
 def abandoned(claims: Sequence[Claim], executors: Sequence[Executor]) -> list[Claim]:
     """The unfinished trials whose process is dead or unknown, oldest first."""
+    alive = living(executors)
+    return [claim for claim in claims if claim.owner not in alive]
+
+
+def living(executors: Sequence[Executor]) -> set[str]:
+    """The ids of the processes that are alive, as far as can be known from here."""
     hostname, now = socket.gethostname(), datetime.now(UTC)
-    living = {e.executor_id for e in executors if is_alive(e, hostname=hostname, now=now)}
-    return [claim for claim in claims if claim.owner not in living]
+    return {e.executor_id for e in executors if is_alive(e, hostname=hostname, now=now)}
 
 
 def process_started(pid: int) -> str | None:

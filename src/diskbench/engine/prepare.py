@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -71,15 +71,13 @@ class Preparation:
             run_ids=tuple(new_id() for _ in range(cell.runs)),
         )
         with self._timing.span("connect and look", names.trial_id):
-            host = host_at(cell.address or "")
-            try:
-                found: Probed = probe(host, cell, install_fio=self._install_fio)
-                plan = make_plan(cell, self._profile, found.facts, names, version=__version__)
-                self._check_parses(host, plan)
-            except BaseException:
-                host.close()
-                raise
-        return plan, host
+            return look_at(
+                cell,
+                self._profile,
+                names,
+                install_fio=self._install_fio,
+                parses=self._check_parses,
+            )
 
     def _check_parses(self, host: Host, plan: Plan) -> None:
         """Have fio parse the steps, once for all hosts whose fio would be given the same."""
@@ -94,6 +92,27 @@ class Preparation:
             first.set_result(False)  # the others ask their own fio, and say their own words
             raise
         first.set_result(True)
+
+
+def look_at(
+    cell: Cell,
+    profile: Profile,
+    names: Names,
+    *,
+    install_fio: bool,
+    parses: Callable[[Host, Plan], None] = check_parses,
+) -> tuple[Plan, Host]:
+    """The plan of `cell` on the machine that is there, and the machine, connected. Raises UserError
+    for what keeps it from being measured."""
+    host = host_at(cell.address or "")
+    try:
+        found: Probed = probe(host, cell, install_fio=install_fio)
+        plan = make_plan(cell, profile, found.facts, names, version=__version__)
+        parses(host, plan)
+    except BaseException:
+        host.close()
+        raise
+    return plan, host
 
 
 def _jobs_without_paths(plan: Plan) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ def _rent_or_end(
     try:
         return rent(session, plan, onlooker)
     except Exception as error:  # noqa: BLE001 - whatever it is, what was rented must go back
-        return _end(session, plan, error)
+        return give_up(session, plan, error)
 
 
 def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
@@ -193,7 +193,7 @@ def _claim(session: Session, plan: Plan) -> Claim:
     )
 
 
-def _end(session: Session, plan: Plan, error: Exception) -> TrialReport:
+def give_up(session: Session, plan: Plan, error: Exception) -> TrialReport:
     """End a trial whose machine could not be had: its runs' rows, and what was rented for it."""
     from diskbench.store.archive import write_plan
     from diskbench.store.finish import finish_run
@@ -263,8 +263,6 @@ class Onlooker:
 
     def secret(self) -> SecretBytes:
         """See ports.RentWatch.secret."""
-        from platformdirs import user_data_path
+        from diskbench.providers.keys import own_secret
 
-        from diskbench.providers.keys import load_secret
-
-        return load_secret(user_data_path("diskbench") / "secret")
+        return own_secret()

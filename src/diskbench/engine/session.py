@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.engine.executor import enrol, retire
@@ -15,6 +16,7 @@ from diskbench.providers.registry import provider as provider_named
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
+    from diskbench.model.disk import SshAccess
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore, Host, Provider
 
@@ -54,7 +56,7 @@ class Session:
         with self._lock:
             host = self._hosts.get(plan.trial_id)
             if host is None:
-                access = plan.acquired.ssh if plan.acquired else None
+                access = _access(plan)
                 host = host_at(plan.address or "", access.config if access else None)
                 self._hosts[plan.trial_id] = host
             return host
@@ -80,6 +82,26 @@ class Session:
         """Say that this process is gone and let go of the database."""
         retire(self.database, self.executor_id)
         self.database.dispose()
+
+
+def _access(plan: Plan) -> SshAccess | None:
+    """How the plan's machine is reached. A trial that another machine's process began has its key
+    made again here, from the secret that workers share."""
+    access = plan.acquired.ssh if plan.acquired else None
+    if access is None or plan.acquired is None or Path(access.config).exists():
+        return access
+    from diskbench.providers.keys import lease_keys, own_secret, write_access
+    from diskbench.providers.places import lease_directory
+
+    keys = lease_keys(own_secret(), plan.trial_id)
+    return write_access(
+        plan.trial_id,
+        keys,
+        lease_directory(plan.trial_id),
+        address=plan.acquired.address,
+        user=access.user,
+        port=access.port,
+    )
 
 
 def open_session(database_url: str, evidence_url: str, *, timing: Timing | None = None) -> Session:

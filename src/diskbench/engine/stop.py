@@ -7,9 +7,10 @@ from collections.abc import Iterable
 class Stop:
     """One event a trial; any thread may set or wait for it."""
 
-    def __init__(self, trial_ids: Iterable[str]) -> None:
+    def __init__(self, trial_ids: Iterable[str] = ()) -> None:
         self._events = {trial_id: threading.Event() for trial_id in trial_ids}
         self._all = threading.Event()
+        self._lock = threading.Lock()
 
     @property
     def all_asked(self) -> bool:
@@ -18,14 +19,25 @@ class Stop:
 
     def ask_all(self) -> None:
         """Ask every trial to stop."""
-        self._all.set()
-        for event in self._events.values():
-            event.set()
+        with self._lock:
+            self._all.set()
+            for event in self._events.values():
+                event.set()
 
     def ask(self, trial_id: str) -> None:
         """Ask one trial to stop; the others go on."""
-        self._events[trial_id].set()
+        self.of(trial_id).set()
 
     def of(self, trial_id: str) -> threading.Event:
-        """The event that is set when this trial should stop."""
-        return self._events[trial_id]
+        """The event that is set when this trial should stop; a worker's trials come one by one."""
+        with self._lock:
+            if trial_id not in self._events:
+                self._events[trial_id] = threading.Event()
+                if self._all.is_set():
+                    self._events[trial_id].set()
+            return self._events[trial_id]
+
+    def forget(self, trial_id: str) -> None:
+        """The trial is over."""
+        with self._lock:
+            self._events.pop(trial_id, None)

@@ -66,6 +66,16 @@ def claim(session: Session, plan: Plan) -> bool:
     return won
 
 
+def claim_with_cell(session: Session, trial_id: str) -> None:
+    """The trial goes with its cell, which this process has just won; it may have no rows yet."""
+    from diskbench.store.claims import list_claims
+    from diskbench.store.rows import find_plan
+
+    plan = find_plan(session.database, trial_id)
+    if plan is not None and any(c.trial_id == trial_id for c in list_claims(session.database)):
+        claim(session, plan)
+
+
 def _unfinished(plans: dict[str, Plan], name: str) -> Plan:
     found = [
         plan

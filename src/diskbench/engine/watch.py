@@ -6,6 +6,8 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     import sqlalchemy as sa
 
     from diskbench.engine.stop import Stop
@@ -36,19 +38,41 @@ class Watcher(Protocol):
         ...
 
 
+class Silent:
+    """A watcher that passes on notes and shows nothing."""
+
+    def __init__(self, note: Callable[[str, str], None]) -> None:
+        self._note = note
+
+    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
+        """See Watcher."""
+
+    def tick(self, trial_id: str, tick: Tick) -> None:
+        """See Watcher."""
+
+    def step_finished(self, trial_id: str, result: StepResult) -> None:
+        """See Watcher."""
+
+    def note(self, trial_id: str, text: str) -> None:
+        """Pass on."""
+        self._note(trial_id, text)
+
+
 class RowWatcher:
     """Passes everything on, keeps each trial's last progress in its row, and asks it to stop when
     somebody asked by `diskbench cancel`."""
 
-    def __init__(self, database: sa.Engine, plans: list[Plan], inner: Watcher, stop: Stop) -> None:
+    def __init__(
+        self, database: sa.Engine, plans: Sequence[Plan], inner: Watcher, stop: Stop
+    ) -> None:
         self._database, self._inner, self._stop = database, inner, stop
-        self._plans = {plan.trial_id: plan for plan in plans}
+        self._run_ids = {plan.trial_id: plan.run_ids for plan in plans}
         self._current: dict[str, tuple[str, Step]] = {}
         self._written: dict[str, float] = {}
 
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         """Pass on, and write the step's row at once."""
-        self._current[trial_id] = (self._plans[trial_id].run_ids[run_index], step)
+        self._current[trial_id] = (self._runs(trial_id)[run_index], step)
         self._write(trial_id, None)
         self._inner.step_started(trial_id, run_index, step)
 
@@ -66,6 +90,14 @@ class RowWatcher:
         """Pass on; a host that is away gives no ticks, but its trial may be cancelled."""
         self._inner.note(trial_id, text)
         self._obey(trial_id)
+
+    def _runs(self, trial_id: str) -> tuple[str, ...]:
+        """A worker's trials come one by one: their runs are looked up."""
+        from diskbench.store.rows import load_plan
+
+        if trial_id not in self._run_ids:
+            self._run_ids[trial_id] = load_plan(self._database, trial_id).run_ids
+        return self._run_ids[trial_id]
 
     def _write(self, trial_id: str, tick: Tick | None) -> None:
         from diskbench.store.claims import save_progress

@@ -121,6 +121,19 @@ def load_progress(database: Engine, run_id: str) -> dict[str, Any] | None:
     return dict(row) if row else None
 
 
+def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The last known progress of the newest run of each trial that has any."""
+    progress, run = schema.progress, schema.run
+    query = (
+        sa.select(run.c.trial_id, progress)
+        .join(run, run.c.run_id == progress.c.run_id)
+        .where(run.c.trial_id.in_(trial_ids))
+        .order_by(progress.c.updated_at)
+    )
+    with transaction(database) as connection:
+        return {row["trial_id"]: dict(row) for row in connection.execute(query).mappings()}
+
+
 def register_executor(
     database: Engine, executor_id: str, *, hostname: str, pid: int, process_started: str
 ) -> None:

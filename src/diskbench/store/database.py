@@ -39,14 +39,14 @@ def open_database(url: str) -> Engine:
     Raises StoreUnavailable, naming the URL without its password and the cause, when the database
     cannot be reached or written, is none, or has a newer schema.
     """
-    parsed = _parse(url)
+    parsed = parse_url(url)
     _make_file(parsed)
-    engine = sa.create_engine(parsed, **_options(parsed))
+    engine = sa.create_engine(parsed, **engine_options(parsed))
     if parsed.get_backend_name() == "sqlite":
         sa.event.listen(engine, "connect", _sqlite_pragmas)
     try:
         with as_unavailable(engine, before_work=True):
-            if _revision(engine) != HEAD:
+            if revision_of(engine) != HEAD:
                 _bring_up_to_date(engine)
     except BaseException:
         engine.dispose()
@@ -77,7 +77,8 @@ def shown_url(engine: Engine) -> str:
     return printable(engine.url.render_as_string(hide_password=True))
 
 
-def _parse(url: str) -> sa.URL:
+def parse_url(url: str) -> sa.URL:
+    """The URL with the driver that is used. Raises StoreUnavailable for one that cannot be."""
     try:
         parsed = sa.make_url(url)
         backend = parsed.get_backend_name()
@@ -96,7 +97,8 @@ def _parse(url: str) -> sa.URL:
 _URL_FORMS = "write sqlite:////absolute/path.db or postgresql://user@host/name"
 
 
-def _options(url: sa.URL) -> dict[str, Any]:
+def engine_options(url: sa.URL) -> dict[str, Any]:
+    """What every engine on `url` is made with."""
     if url.get_backend_name() == "sqlite":
         return {"connect_args": {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False}}
     return {
@@ -164,7 +166,7 @@ def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
             return
 
 
-def _revision(engine: Engine) -> str | None:
+def revision_of(engine: Engine) -> str | None:
     """The schema revision found, None where there is no schema of ours."""
     with engine.connect() as connection:
         return _revision_on(connection)

@@ -16,6 +16,7 @@ from diskbench.store import schema
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
+    from pydantic import BaseModel
 
     from diskbench.catalog.cost import TrialCost
     from diskbench.model.result import StepResult
@@ -75,6 +76,14 @@ def results_schema() -> dict[str, Any]:
         "required": ["format", "runs"],
         "$defs": {"Run": run, "StepResult": step} | _open(definitions),
     }
+
+
+def model_schema(model: type[BaseModel], name: str) -> dict[str, Any]:
+    """The JSON schema of a document that is a model, open for fields that are added later."""
+    found = model.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
+    definitions = _open(found.pop("$defs", {}))
+    (opened,) = _open({name: found}).values()
+    return {"$schema": _DIALECT, **opened, "title": f"diskbench {name}", "$defs": definitions}
 
 
 def _column(column: sa.Column[Any]) -> dict[str, Any]:

@@ -93,3 +93,16 @@ def _update(database: Engine, lease_id: str, **values: object) -> None:
             .where(lease.c.lease_id == lease_id, lease.c.state == "open")
             .values(**values)
         )
+
+
+def leases_of_campaign(database: Engine, campaign_id: str) -> list[Lease]:
+    """The leases of all trials of a campaign, released ones included."""
+    lease, trial = schema.lease, schema.trial
+    query = (
+        sa.select(lease)
+        .join(trial, trial.c.trial_id == lease.c.lease_id)
+        .where(trial.c.campaign_id == campaign_id)
+    )
+    with transaction(database) as connection:
+        rows = [dict(row) for row in connection.execute(query).mappings()]
+    return [Lease.model_validate(row) for row in rows]

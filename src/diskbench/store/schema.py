@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 PREFIX = "diskbench_"
 VERSION_TABLE = f"{PREFIX}alembic_version"
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """Every schema revision this program knows, oldest first; the last is the one it uses."""
 HEAD = REVISIONS[-1]
 
@@ -253,6 +253,65 @@ timing = sa.Table(
     sa.Column("seconds", _Real, nullable=False),
 )
 
+matrix = sa.Table(
+    f"{PREFIX}matrix",
+    metadata,
+    sa.Column(
+        "campaign_id",
+        sa.Text,
+        sa.ForeignKey(campaign.c.campaign_id, ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    _text("name", null=False),
+    _text("state", null=False),
+    _text("queue"),
+    _text("owner"),
+    sa.Column("limits", _JSON, nullable=False),
+    sa.Column("spec", _JSON, nullable=False),
+    sa.Column("seed", _Count),
+    _text("order", null=False),
+    _text("schedule"),
+    _text("scheduled_for"),
+    _text("created_at", null=False),
+    _text("finished_at"),
+    sa.Index(None, "state"),
+)
+
+cell = sa.Table(
+    f"{PREFIX}cell",
+    metadata,
+    sa.Column(
+        "campaign_id",
+        sa.Text,
+        sa.ForeignKey(matrix.c.campaign_id, ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+    _text("key", null=False),
+    _text("block", null=False),
+    _text("route", null=False),
+    _text("partition", null=False),
+    sa.Column("cell", _JSON, nullable=False),
+    sa.Column("zones", _JSON, nullable=False),
+    _text("state", null=False),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    _text("not_before"),
+    _text("trial_id"),
+    _text("owner"),
+    _text("note"),
+    _text("error_kind"),
+    _text("error"),
+    _text("advice"),
+    sa.Column("expected_s", _Real),
+    sa.Column("hourly_usd", _Real),
+    sa.Column("cost_usd", _Real),
+    _text("queued_at"),
+    _text("started_at"),
+    _text("finished_at"),
+    sa.Index(None, "state"),
+    sa.Index(None, "trial_id"),
+)
+
 RESULT_TABLES = (campaign, trial, run, step, measurement, warning)
 """What follows from the evidence, in the order of their foreign keys."""
-RUNTIME_TABLES = (claim, progress, lease, executor, timing)
+RUNTIME_TABLES = (claim, progress, lease, executor, timing, matrix, cell)

@@ -15,7 +15,7 @@ from diskbench.engine.durable.serializer import JsonSerializer
 from diskbench.engine.durable.workflow import APPLICATION_VERSION, bind, trial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import sqlalchemy as sa
 
@@ -39,8 +39,11 @@ def launch(
     load_plan: Callable[[str], Plan],
     *,
     takes_over: bool = False,
+    listens: Sequence[str] = (),
+    schedules_every_s: float = _RARELY_S,
 ) -> None:
-    """Start DBOS on our own database engine. `takes_over` listens to this process's own queue."""
+    """Start DBOS on our own database engine. `takes_over` listens to this process's own queue,
+    `listens` names further ones, which may be registered later."""
     bind(stations, load_plan)
     DBOS(
         config={
@@ -52,14 +55,34 @@ def launch(
             "serializer": JsonSerializer(),
             "use_listen_notify": False,
             "notification_listener_polling_interval_sec": _RARELY_S,
-            "scheduler_polling_interval_sec": _RARELY_S,
+            "scheduler_polling_interval_sec": schedules_every_s,
             "log_level": "CRITICAL",
         }
     )
-    DBOS.listen_queues([own_queue(executor_id)] if takes_over else [])
+    DBOS.listen_queues([*([own_queue(executor_id)] if takes_over else []), *listens])
     DBOS.launch()
     if takes_over:
         DBOS.register_queue(own_queue(executor_id), polling_interval_sec=_TAKEOVER_POLL_S)
+
+
+def register(
+    queue: str,
+    *,
+    at_once: int | None,
+    per_partition: int,
+    per_minute: int | None = None,
+    poll_s: float = 1.0,
+) -> None:
+    """Make a queue of cells known: how many this process runs at once, how many of a partition run
+    anywhere, and how many of a partition may begin in a minute. The last word counts."""
+    DBOS.register_queue(
+        queue,
+        worker_concurrency=max(at_once, 1) if at_once else None,
+        partition_concurrency=per_partition,
+        partition_limiter={"limit": per_minute, "period": 60.0} if per_minute else None,
+        polling_interval_sec=poll_s,
+        on_conflict="always_update",
+    )
 
 
 def start(trial_id: str) -> Callable[[], dict[str, Any]]:
@@ -75,6 +98,16 @@ def take_over(trial_id: str, executor_id: str) -> Callable[[], dict[str, Any]]:
         return start(trial_id)  # killed between its row and its workflow: nothing ran yet
     handle = DBOS.resume_workflow(trial_id, queue_name=own_queue(executor_id))
     return lambda: handle.get_result(polling_interval_sec=_TAKEOVER_POLL_S)
+
+
+def is_registered(queue: str) -> bool:
+    """Whether a queue is known."""
+    return DBOS.retrieve_queue(queue) is not None
+
+
+def move_here(trial_id: str, executor_id: str) -> None:
+    """Go on in this process with a cell whose process is dead; the caller has won its row."""
+    DBOS.resume_workflow(trial_id, queue_name=own_queue(executor_id))
 
 
 def stop() -> None:

@@ -76,8 +76,16 @@ class _Checkpointed:
         _finish_run(plan.trial_id, end.model_dump(mode="json"), prepared.model_dump(mode="json"))
 
 
+CHECKPOINTED: Stations = _Checkpointed()
+
+
+def load_plan(trial_id: str) -> Plan:
+    """The plan of a trial, by what this process was bound to."""
+    _, load = _bound()
+    return load(trial_id)
+
+
 @DBOS.workflow(name="trial")
 def trial(trial_id: str) -> dict[str, Any]:
     """Run one trial to its end; its plan is an immutable row, so a replay reads the same one."""
-    _, load_plan = _bound()
-    return run_trial(load_plan(trial_id), _Checkpointed()).model_dump(mode="json")
+    return run_trial(load_plan(trial_id), CHECKPOINTED).model_dump(mode="json")

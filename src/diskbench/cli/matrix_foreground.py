@@ -1,0 +1,191 @@
+"""What the commands of a running matrix share: drive it in this process, and show it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.engine.matrix_file import MatrixFile
+    from diskbench.engine.session import Session
+    from diskbench.model.standing import MatrixStanding
+    from diskbench.store.campaigns import CampaignRow
+
+Output = Literal["table", "json"]
+_ROWS = 20
+"""Cells in the live table; our choice: it should stay on the screen."""
+
+
+def opened(database_url: str | None, evidence_url: str | None) -> Session:
+    """The stores as settings and flags name them."""
+    from diskbench.engine.session import open_session
+    from diskbench.settings import load_settings
+
+    settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
+    return open_session(settings.database_url.get_secret_value(), settings.evidence_url)
+
+
+def with_money(file: MatrixFile, budget: float | None, assume_price: float | None) -> MatrixFile:
+    """The matrix with the limits that were typed. Raises InvalidValue for what is no money."""
+    import dataclasses
+
+    from diskbench.errors import InvalidValue
+
+    typed = {"budget_usd": budget, "assume_price_usd_per_hour": assume_price}
+    change = {name: value for name, value in typed.items() if value is not None}
+    for name, value in change.items():
+        if not 0 < value < float("inf"):
+            flag = "--budget" if name == "budget_usd" else "--assume-price"
+            raise InvalidValue(f"{flag} {value:g} is no sum", advice="give US dollars, more than 0")
+    limits = file.matrix.limits.model_copy(update=change)
+    return dataclasses.replace(file, matrix=file.matrix.model_copy(update={"limits": limits}))
+
+
+def foreground(session: Session, campaign: CampaignRow, output: Output, *, quiet: bool) -> int:
+    """Run a matrix in this process to its end, or until it is told to stop; the exit code."""
+    from diskbench.engine.campaign import claim_foreground
+    from diskbench.engine.interrupt import interruptible
+    from diskbench.engine.standing import standing
+    from diskbench.engine.worker import TICK_S, Worker
+    from diskbench.store.campaigns import find_campaign
+
+    name = campaign.campaign_id
+    claim_foreground(session, campaign)
+    assert campaign.queue is not None
+    worker = Worker(session, serves=(campaign.queue,), own=name)
+    told = sys.stderr.isatty() and not quiet
+
+    def stopping() -> None:
+        print("stopping in order; press Ctrl-C again to leave at once", file=sys.stderr)
+
+    def left() -> str:
+        return f"go on: diskbench matrix resume {name}\n  give back: diskbench gc"
+
+    def seen() -> MatrixStanding:
+        return standing(session.database, find_campaign(session.database, name))
+
+    def goes_on() -> bool:
+        worker.wake.wait(TICK_S)
+        worker.wake.clear()
+        worker.admits = not worker.stop.all_asked
+        open_ones = worker.tick()
+        if open_ones is None:
+            return True
+        if worker.stop.all_asked and not worker.holds_any():
+            return False
+        return bool(open_ones)
+
+    with interruptible(worker.stop, stopping, left):
+        worker.launch([campaign.queue])
+        worker.wake.set()
+        shown_while(seen, goes_on, quiet=not told, lines=not quiet)
+        worker.sweep()
+    last = seen()
+    if not (told and output == "table"):
+        print_standing(last, output)
+    return exit_code(session, last, stopped=worker.stop.all_asked)
+
+
+def exit_code(session: Session, last: MatrixStanding, *, stopped: bool) -> int:
+    """0 every cell measured · 1 not every cell · 3 something is not given back · 130 stopped."""
+    from diskbench.store.leases import leases_of_campaign
+
+    left = [
+        lease.lease_id
+        for lease in leases_of_campaign(session.database, last.campaign_id)
+        if lease.state == "open"
+    ]
+    if left and last.state == "done":
+        print(
+            f"error: not given back: {', '.join(left)}\n  try: diskbench gc {' '.join(left)}",
+            file=sys.stderr,
+        )
+        return 3
+    if stopped and last.state != "done":
+        print(f"go on with: diskbench matrix resume {last.campaign_id}", file=sys.stderr)
+        return 130
+    bad = {state for state in last.counts if state in ("failed", "refused", "cancelled")}
+    return 1 if bad else 0
+
+
+def shown_while(
+    seen: Callable[[], MatrixStanding],
+    goes_on: Callable[[], bool],
+    *,
+    quiet: bool,
+    lines: bool = True,
+) -> None:
+    """Show the matrix for as long as `goes_on` says so: a live table on a terminal, else a line
+    for every change of a cell's state."""
+    if quiet:
+        _in_lines(seen, goes_on, lines=lines)
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    from diskbench.report.matrix_table import matrix_table
+
+    console = Console(stderr=True)
+    with Live(matrix_table(seen(), rows=_ROWS), console=console, auto_refresh=False) as live:
+        while goes_on():
+            live.update(matrix_table(seen(), rows=_ROWS), refresh=True)
+        live.update(matrix_table(seen()), refresh=True)
+
+
+def _in_lines(
+    seen: Callable[[], MatrixStanding], goes_on: Callable[[], bool], *, lines: bool
+) -> None:
+    told: dict[int, str] = {}
+    again = True
+    while again:
+        again = goes_on()
+        if not lines:
+            continue
+        for one in seen().cells:
+            row = one.row
+            if told.get(row.position, "waiting") != row.state:
+                why = f": {row.error}" if row.error and row.state != "done" else ""
+                print(f"{row.key}: {row.state}{why}", file=sys.stderr, flush=True)
+            told[row.position] = row.state
+
+
+def print_standing(last: MatrixStanding, output: Output) -> None:
+    """The matrix on stdout, as a table or as one document."""
+    if output == "json":
+        print(last.model_dump_json(indent=2))
+        return
+    from rich.console import Console
+
+    from diskbench.report.matrix_table import matrix_table
+
+    Console().print(matrix_table(last))
+
+
+def in_background(session: Session, campaign: CampaignRow) -> None:
+    """Hand the matrix to a process of its own that outlives this terminal; print its id."""
+    from platformdirs import user_log_path
+
+    from diskbench.cli.start import session_environment
+
+    log = Path(user_log_path("diskbench", ensure_exists=True)) / f"{campaign.campaign_id}.log"
+    command = [sys.executable, "-m", "diskbench", "matrix", "resume", campaign.campaign_id]
+    with log.open("ab") as sink:
+        subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
+            env=session_environment(session, session.evidence.url),
+        )
+    print(campaign.campaign_id)
+    print(
+        f"going on in the background, telling {log}\n"
+        f"  see:  diskbench matrix status --watch {campaign.campaign_id}\n"
+        f"  stop: diskbench matrix cancel {campaign.campaign_id}",
+        file=sys.stderr,
+    )

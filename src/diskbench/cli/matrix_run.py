@@ -1,0 +1,178 @@
+"""`diskbench matrix run|status|cancel|resume|retry`: a matrix at work."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Annotated
+
+import typer
+
+from diskbench.cli.matrix_foreground import (
+    Output,
+    foreground,
+    in_background,
+    opened,
+    print_standing,
+    shown_while,
+    with_money,
+)
+from diskbench.cli.panels import PanelledCommand
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+
+Which = Annotated[str | None, typer.Argument(help="The matrix's name or id (default: the newest).")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No live table.")]
+
+
+def run(
+    matrix: Annotated[str, typer.Argument(help="A matrix file, or the name of a shipped one.")],
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Go on in the background; print the matrix's id.")
+    ] = False,
+    queue: Annotated[
+        bool, typer.Option("--queue", help="Leave the cells to workers ('diskbench worker').")
+    ] = False,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Leave out cells that cannot be measured.")
+    ] = False,
+    budget: Annotated[
+        float | None, typer.Option(help="US dollars that it may cost, in place of the file's.")
+    ] = None,
+    assume_price: Annotated[
+        float | None, typer.Option(help="US dollars an hour where no price is known.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the random order.")] = None,
+    output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
+    quiet: Quiet = False,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Measure every cell of a matrix; Ctrl-C stops in order, 'matrix resume' goes on."""
+    from diskbench.cli.foreground import leave
+    from diskbench.engine.campaign import begin_campaign, check_outlook, check_prices
+    from diskbench.engine.matrix_outlook import look_ahead
+    from diskbench.engine.matrix_file import load_matrix, seed_of
+
+    file = with_money(load_matrix(matrix), budget, assume_price)
+    seen = look_ahead(file, seed=seed_of(file.matrix, seed), offline=False)
+    (check_prices if keep_going else check_outlook)(seen)
+    session = opened(database_url, evidence_url)
+    campaign = begin_campaign(session.database, file, seen, own_queue=not queue)
+    if queue:
+        print(campaign.campaign_id)
+        print(
+            f"{len(seen.cells)} cells wait for workers; see: diskbench matrix status "
+            f"{campaign.campaign_id}",
+            file=sys.stderr,
+        )
+        leave(session, 0)
+    if detach:
+        in_background(session, campaign)
+        leave(session, 0)
+    leave(session, foreground(session, campaign, output, quiet=quiet))
+
+
+def resume(
+    matrix: Which = None,
+    output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
+    quiet: Quiet = False,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Go on with a matrix whose process is gone; finished cells are not measured again."""
+    from diskbench.cli.foreground import leave
+    from diskbench.store.campaigns import find_campaign
+
+    session = opened(database_url, evidence_url)
+    campaign = find_campaign(session.database, matrix)
+    leave(session, foreground(session, campaign, output, quiet=quiet))
+
+
+def status(
+    matrix: Which = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Until it is over.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="A line for every matrix.")] = False,
+    output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Where every cell of a matrix stands, what was spent, and when it should end."""
+    from diskbench.engine.standing import standing
+    from diskbench.report.matrix_table import matrix_line
+    from diskbench.settings import load_settings
+    from diskbench.store.campaigns import find_campaign, list_campaigns
+    from diskbench.store.database import open_database
+
+    settings = load_settings({"database_url": database_url}).settings
+    database = open_database(settings.database_url.get_secret_value())
+    if every:
+        for one in list_campaigns(database):
+            seen = standing(database, one)
+            print(f"{one.campaign_id}  {one.name}  {matrix_line(seen)}")
+        return
+    campaign = find_campaign(database, matrix)
+    if watch:
+        pause = threading.Event()
+        shown_while(
+            lambda: standing(database, find_campaign(database, campaign.campaign_id)),
+            lambda: (
+                not pause.wait(1.0)
+                and find_campaign(database, campaign.campaign_id).state != "done"
+            ),
+            quiet=False,
+        )
+    print_standing(standing(database, find_campaign(database, campaign.campaign_id)), output)
+
+
+def cancel(matrix: Which = None, database_url: DatabaseUrl = None) -> None:
+    """Stop every cell of a matrix, give everything back, and let none begin."""
+    from diskbench.engine.campaign import cancel_campaign, runs_now
+    from diskbench.settings import load_settings
+    from diskbench.store.campaigns import find_campaign
+    from diskbench.store.database import open_database
+
+    settings = load_settings({"database_url": database_url}).settings
+    database = open_database(settings.database_url.get_secret_value())
+    campaign = find_campaign(database, matrix)
+    cancel_campaign(database, campaign)
+    print(f"{campaign.campaign_id} was asked to stop", file=sys.stderr)
+    if campaign.queue is not None and not runs_now(database, campaign):
+        print(
+            "no process works on it now: 'diskbench matrix resume "
+            f"{campaign.campaign_id}' ends its cells and gives back what they hold",
+            file=sys.stderr,
+        )
+
+
+def retry(
+    matrix: Which = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Every cell without a result.")] = False,
+    output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
+    quiet: Quiet = False,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Measure the cells again that failed, were refused or cancelled."""
+    from diskbench.cli.foreground import leave
+    from diskbench.engine.campaign import retry_cells
+    from diskbench.errors import InvalidValue
+    from diskbench.store.campaigns import find_campaign
+
+    if not failed:
+        raise InvalidValue("nothing was chosen", advice="add --failed")
+    session = opened(database_url, evidence_url)
+    campaign = find_campaign(session.database, matrix)
+    count = retry_cells(session.database, campaign)
+    if not count:
+        print("every cell has its result", file=sys.stderr)
+        leave(session, 0)
+    print(f"{count} cells get their turn again", file=sys.stderr)
+    campaign = find_campaign(session.database, campaign.campaign_id)
+    if campaign.queue is None:
+        leave(session, 0)
+    leave(session, foreground(session, campaign, output, quiet=quiet))
+
+
+def mount(app: typer.Typer) -> None:
+    """Add the commands to `diskbench matrix`."""
+    for command in (run, status, cancel, resume, retry):
+        app.command(cls=PanelledCommand)(command)

@@ -1,0 +1,214 @@
+"""What each station of a matrix's cell does to the world; every one may be done twice."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diskbench.engine.held import Patience
+from diskbench.engine.lease import release
+from diskbench.engine.rent import Onlooker, give_up, rent
+from diskbench.errors import DiskbenchError, Interrupted, ReleaseFailed
+from diskbench.model.campaign import LIVE
+from diskbench.model.outcome import Outcome, Problem, problem_of
+from diskbench.plan.settle import after, zone_of
+
+if TYPE_CHECKING:
+    from diskbench.engine.execute import TrialReport
+    from diskbench.engine.session import Session
+    from diskbench.engine.stop import Stop
+    from diskbench.model.campaign import CellRow
+    from diskbench.model.outcome import TrialEnd
+    from diskbench.model.spec import Plan
+
+
+STOPPED = Problem(kind="Interrupted", message="stopped by the user")
+
+
+@dataclass
+class LiveCells:
+    """The stations of cells in this process. `note` is told `(trial_id, text)`, `over` that
+    a cell is settled, so that the next one may begin."""
+
+    session: Session
+    stop: Stop
+    note: Callable[[str, str], None]
+    over: Callable[[str], None]
+    too_long: dict[str, Problem] = field(default_factory=dict)
+    """Trials that were stopped because they took too long, and the words for it."""
+
+    def open(self, trial_id: str) -> Outcome:
+        """Plan the trial, and write lease and rows, by this process's name."""
+        return self._patience.through(trial_id, lambda: self._open(trial_id), _failed)
+
+    def rent(self, trial_id: str) -> Outcome:
+        """Acquire the machine; what cannot be had is given back at once."""
+        return self._patience.through(trial_id, lambda: self._rent(trial_id), _failed)
+
+    def settle(
+        self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
+    ) -> None:
+        """Give back, and write into the cell's row how it ended or when it is tried again."""
+        self._patience.through(
+            trial_id,
+            lambda: self._settle(trial_id, end, problem, rented=rented),
+            lambda fault: self.note(trial_id, fault.message),
+        )
+        self.stop.forget(trial_id)
+        self.over(trial_id)
+
+    def _open(self, trial_id: str) -> Outcome:
+        from diskbench.store.campaigns import cell_of_trial, claim_cell, update_cell
+        from diskbench.store.clock import now
+        from diskbench.store.rows import find_plan
+
+        database, me = self.session.database, self.session.executor_id
+        row = cell_of_trial(database, trial_id)
+        if row is None or not claim_cell(database, trial_id, owner=me, previous=row.owner):
+            return _failed(Problem(kind="Cancelled", message="it was taken out of its matrix"))
+        if self.stop.of(trial_id).is_set():
+            return Outcome(state="stopped", problem=STOPPED)
+        plan = find_plan(database, trial_id)
+        if plan is None:
+            try:
+                plan = self._planned(row)
+            except DiskbenchError as error:
+                return _failed(problem_of(error))
+        update_cell(
+            database,
+            trial_id,
+            states={"queued", "renting"},
+            state="renting" if plan.is_draft else "measuring",
+            started_at=row.started_at or now(),
+            expected_s=plan.expected_s,
+            hourly_usd=plan.rental.hourly_usd if plan.rental else None,
+        )
+        return Outcome(state="done")
+
+    def _rent(self, trial_id: str) -> Outcome:
+        from diskbench.store.campaigns import update_cell
+        from diskbench.store.rows import load_plan
+
+        plan = load_plan(self.session.database, trial_id)
+        if not plan.is_draft:
+            return Outcome(state="done")
+        if self.stop.of(trial_id).is_set():
+            report = give_up(self.session, plan, Interrupted("stopped by the user"))
+            return Outcome(state="stopped", problem=_problem_of(report))
+        onlooker = Onlooker(self.session, trial_id, self.stop, self._noted)
+        try:
+            plan = rent(self.session, plan, onlooker)
+        except Exception as error:  # noqa: BLE001 - whatever it is, what was rented must go back
+            report = give_up(self.session, plan, error)
+            stopped = isinstance(error, Interrupted)
+            return Outcome(state="stopped" if stopped else "failed", problem=_problem_of(report))
+        update_cell(self.session.database, trial_id, states=LIVE, state="measuring", note=None)
+        return Outcome(state="done")
+
+    def _settle(
+        self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
+    ) -> None:
+        from diskbench.engine.spend import spent_on
+        from diskbench.store.campaigns import cell_of_trial, find_campaign, update_cell
+        from diskbench.store.clock import now
+        from diskbench.store.rows import find_plan
+
+        database = self.session.database
+        row = cell_of_trial(database, trial_id)
+        if row is None or row.state not in LIVE:
+            return
+        plan = find_plan(database, trial_id)
+        note = self._given_back(plan) if plan is not None else None
+        campaign = find_campaign(database, row.campaign_id)
+        cancelling = campaign.state == "cancelling"
+        problem = self.too_long.pop(trial_id, problem)
+        moment = now()
+        values = after(row, campaign.limits, end, problem, cancelling=cancelling, now=moment)
+        over = values["state"] != "waiting"
+        spent = spent_on(database, trial_id) if rented else 0.0
+        update_cell(
+            database,
+            trial_id,
+            states=LIVE,
+            **values,
+            note=note,
+            owner=None,
+            cost_usd=spent if over else row.cost_usd,
+            finished_at=moment if over else None,
+        )
+
+    def _planned(self, row: CellRow) -> Plan:
+        """The cell's plan with its rows written; a draft where a machine is rented."""
+        from diskbench.engine.draft import check_rentable, draft_of, renter_named
+        from diskbench.engine.prepare import look_at
+        from diskbench.engine.save import save
+        from diskbench.fio.profiles import find_profile
+        from diskbench.plan.trial import Names
+
+        assert row.trial_id is not None
+        cell = row.cell
+        zone = zone_of(row)
+        if zone is not None and cell.rent is not None:
+            rent_there = cell.rent.model_copy(update={"zone": zone})
+            cell = cell.model_copy(update={"rent": rent_there})
+        profile = find_profile(cell.profile)
+        names = Names(row.campaign_id, row.trial_id, run_ids(row.trial_id, cell.runs))
+        renter = renter_named(cell.provider)
+        if renter is None:
+            plan, host = look_at(cell, profile, names, install_fio=False)
+            self.session.adopt(plan.trial_id, host)
+        else:
+            check_rentable(renter, cell, profile)
+            plan = draft_of(cell, profile, renter.resolve(cell), names)
+        save(self.session, plan, owner=self.session.executor_id)
+        return plan
+
+    def _given_back(self, plan: Plan) -> str | None:
+        """Release; why it could not be, which leaves it to the next sweep."""
+        from diskbench.engine.execute import keep_timing
+        from diskbench.store.leases import load_lease, note_lease_error
+
+        lease = load_lease(self.session.database, plan.trial_id)
+        try:
+            if lease is None or lease.state == "open":
+                with self.session.timing.span("release", plan.trial_id):
+                    release(self.session, plan)
+        except ReleaseFailed as error:
+            note_lease_error(self.session.database, plan.trial_id, error.message)
+            return error.message
+        finally:
+            self.session.disconnect(plan)
+            keep_timing(self.session, plan)
+        return None
+
+    def _noted(self, trial_id: str, text: str) -> None:
+        from diskbench.store.campaigns import update_cell
+
+        update_cell(self.session.database, trial_id, states=LIVE, note=text)
+        self.note(trial_id, text)
+
+    @property
+    def _patience(self) -> Patience:
+        return Patience(self.stop, self.note)
+
+
+def run_ids(trial_id: str, count: int) -> tuple[str, ...]:
+    """The ids of a trial's runs: the same in every process that opens it, in the order of the runs,
+    and of the trial's own time (a ULID is 48 bits of time and 80 of chance)."""
+    from ulid import ULID
+
+    time_of = ULID.from_str(trial_id.upper()).bytes[:6]
+    chance = int.from_bytes(hashlib.sha256(trial_id.encode()).digest()[:9], "big") << 8
+    return tuple(
+        str(ULID(time_of + (chance + n).to_bytes(10, "big"))).lower() for n in range(count)
+    )
+
+
+def _problem_of(report: TrialReport) -> Problem | None:
+    return report.end.runs[0].problem if report.end else None
+
+
+def _failed(problem: Problem) -> Outcome:
+    return Outcome(state="failed", problem=problem)

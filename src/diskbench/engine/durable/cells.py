@@ -1,0 +1,112 @@
+"""A cell of a matrix as a durable workflow: queued, taken by one worker, and gone on with by
+another when that one dies. Its id is the trial's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
+
+from diskbench.engine.cell_run import CellStations, run_cell
+from diskbench.engine.durable.workflow import CHECKPOINTED, load_plan
+from diskbench.model.outcome import Outcome, Problem, TrialEnd
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_stations: CellStations | None = None
+
+
+def bind_cells(stations: CellStations) -> None:
+    """Give this process's cells their adapters; called once, before launch."""
+    global _stations
+    _stations = stations
+
+
+def _bound() -> CellStations:
+    if _stations is None:
+        raise RuntimeError("bind_cells() was not called before the workflow ran")
+    return _stations
+
+
+@DBOS.step(name="open_cell")
+def _open(trial_id: str) -> dict[str, Any]:
+    return _bound().open(trial_id).model_dump(mode="json")
+
+
+@DBOS.step(name="rent_cell")
+def _rent(trial_id: str) -> dict[str, Any]:
+    return _bound().rent(trial_id).model_dump(mode="json")
+
+
+@DBOS.step(name="settle_cell")
+def _settle(
+    trial_id: str, end: dict[str, Any] | None, problem: dict[str, Any] | None, rented: bool
+) -> None:
+    _bound().settle(
+        trial_id,
+        TrialEnd.model_validate(end) if end else None,
+        Problem.model_validate(problem) if problem else None,
+        rented=rented,
+    )
+
+
+class _Durable:
+    """The stations of a cell, each behind its checkpoint; only JSON goes in and out."""
+
+    def open(self, trial_id: str) -> Outcome:
+        return Outcome.model_validate(_open(trial_id))
+
+    def rent(self, trial_id: str) -> Outcome:
+        return Outcome.model_validate(_rent(trial_id))
+
+    def settle(
+        self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
+    ) -> None:
+        _settle(
+            trial_id,
+            end.model_dump(mode="json") if end else None,
+            problem.model_dump(mode="json") if problem else None,
+            rented,
+        )
+
+
+@DBOS.workflow(name="cell")
+def cell(trial_id: str) -> None:
+    """Rent, measure, give back and settle one cell."""
+    run_cell(trial_id, _Durable(), CHECKPOINTED, load_plan)
+
+
+def enqueue(trial_id: str, *, queue: str, partition: str, priority: int) -> None:
+    """Put a cell into a queue; twice is as once."""
+    registered = DBOS.retrieve_queue(queue)
+    if registered is None:
+        raise RuntimeError(f"queue {queue} was not registered before a cell was put into it")
+    options = SetEnqueueOptions(queue_partition_key=partition, priority=priority + 1)
+    with SetWorkflowID(trial_id), options:
+        registered.enqueue(cell, trial_id)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the workflow of a cell stands: its state, the queue it is in, and who runs it."""
+
+    state: str
+    queue: str | None
+    executor: str | None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it ended without having settled its cell."""
+        return self.state in ("ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
+
+
+def known(trial_ids: Sequence[str]) -> dict[str, Standing]:
+    """Where each of these cells stands that has a workflow."""
+    if not trial_ids:
+        return {}
+    found = DBOS.list_workflows(workflow_ids=list(trial_ids), load_input=False, load_output=False)
+    return {
+        one.workflow_id: Standing(str(one.status), one.queue_name, one.executor_id) for one in found
+    }

@@ -1,0 +1,114 @@
+"""Giving cells their turn: what the limits allow goes into the queues, once, whoever asks.
+
+Any process may feed a matrix, and as often as it likes: the decision is made under a lock, and a
+cell that was decided for but not yet queued, because its process died in between, is queued by the
+next one.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from diskbench.engine.session import new_id
+from diskbench.engine.spend import spent_by
+from diskbench.model.campaign import LIVE
+from diskbench.plan.admit import Moment, admit
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from diskbench.model.campaign import CellRow
+    from diskbench.model.outcome import Problem
+    from diskbench.store.campaigns import CampaignRow, Locked
+
+
+def feed(database: sa.Engine, campaign: CampaignRow, *, admits: bool = True) -> CampaignRow:
+    """Let cells begin that may, refuse those that never may, and end a matrix whose cells all
+    ended. `admits` False begins none: the process is about to end.
+
+    Returns the matrix as it stands then.
+    """
+    from diskbench.store.campaigns import locked
+    from diskbench.store.clock import now
+
+    with locked(database, campaign.campaign_id) as held:
+        campaign = held.campaign
+        if campaign.state == "done":
+            return campaign
+    # What was spent is read outside of the lock: it only grows, and the next turn sees it.
+    over, live = spent_by(
+        database,
+        campaign.campaign_id,
+        _cells(database, campaign.campaign_id),
+        campaign.limits.assume_price_usd_per_hour,
+    )
+    with locked(database, campaign.campaign_id) as held:
+        cells = [_at_least(cell, live) for cell in held.cells()]
+        if admits:
+            moment = Moment(
+                now=now(),
+                elapsed_s=_since(held.campaign.created_at),
+                spent_usd=over,
+                cancelling=held.campaign.state == "cancelling",
+            )
+            decision = admit(cells, held.campaign.limits, moment)
+            for position in decision.begin:
+                _begin(held, next(cell for cell in cells if cell.position == position))
+            for position, problem in decision.refuse:
+                _refuse(held, position, problem)
+        left = held.cells()
+        if all(cell.finished_at is not None for cell in left):
+            held.set_state("done")
+        return held.campaign
+
+
+def queue_of(campaign: CampaignRow, cell: CellRow) -> str:
+    """Where a cell is put: the matrix's own queue, or that of its route."""
+    return campaign.queue or cell.route
+
+
+def _begin(held: Locked, cell: CellRow) -> None:
+    from diskbench.store.clock import now
+
+    held.set_cell(
+        cell.position,
+        state="queued",
+        attempt=cell.attempt + 1,
+        trial_id=new_id(),
+        owner=None,
+        not_before=None,
+        note=None,
+        queued_at=now(),
+    )
+
+
+def _refuse(held: Locked, position: int, problem: Problem) -> None:
+    from diskbench.store.clock import now
+
+    held.set_cell(
+        position,
+        state="cancelled" if problem.kind == "Cancelled" else "refused",
+        error_kind=problem.kind,
+        error=problem.message,
+        advice=problem.advice or None,
+        finished_at=now(),
+    )
+
+
+def _at_least(cell: CellRow, live: dict[str, float]) -> CellRow:
+    """The cell with what it really costs where that is more than was expected."""
+    so_far = live.get(cell.trial_id or "", 0.0)
+    if cell.state in LIVE and so_far > (cell.cost_usd or 0.0):
+        return cell.model_copy(update={"cost_usd": so_far})
+    return cell
+
+
+def _cells(database: sa.Engine, campaign_id: str) -> list[CellRow]:
+    from diskbench.store.campaigns import load_cells
+
+    return load_cells(database, campaign_id)
+
+
+def _since(created_at: str) -> float:
+    return (datetime.now(UTC) - datetime.fromisoformat(created_at)).total_seconds()

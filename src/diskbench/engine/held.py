@@ -1,0 +1,114 @@
+"""A worker that cannot go on waits and tries again, where a foreground run would be suspended.
+
+A database that restarts, an evidence store that is full, a host that is away: none of them ends a
+cell. A fault that waiting does not mend does, with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from diskbench.errors import (
+    ConnectionLost,
+    DiskbenchError,
+    HostUnavailable,
+    StoreUnavailable,
+)
+from diskbench.model.outcome import Outcome, Problem, problem_of
+
+if TYPE_CHECKING:
+    from diskbench.engine.stations import LiveStations
+    from diskbench.engine.stop import Stop
+    from diskbench.model.outcome import RunEnd
+    from diskbench.model.spec import Plan, Step
+
+T = TypeVar("T")
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 60.0
+HOST_AWAY_S = 1800.0
+"""How long a host may be away, beyond what each station waits by itself; our choice."""
+_STORES = (StoreUnavailable,)
+_HOSTS = (ConnectionLost, HostUnavailable)
+
+
+class Held(Exception):  # noqa: N818 - no error of its own: it carries one
+    """A station could not go on: `error` is why."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def hold(_trial_id: str, error: BaseException) -> None:
+    """What a worker's stations do instead of suspending the trial."""
+    raise Held(error)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How a worker waits: told through `note`, and over at once when `stop` is asked."""
+
+    stop: Stop
+    note: Callable[[str, str], None]
+
+    def through(self, trial_id: str, work: Callable[[], T], otherwise: Callable[[Problem], T]) -> T:
+        """What `work` returns in the end; `otherwise` makes the answer where it never will."""
+        wait, away = FIRST_WAIT_S, 0.0
+        while True:
+            try:
+                return work()
+            except Exception as raised:  # noqa: BLE001 - looked at closely
+                error = raised.error if isinstance(raised, Held) else raised
+            if not isinstance(error, _STORES) and (
+                not isinstance(error, _HOSTS) or away >= HOST_AWAY_S
+            ):
+                return otherwise(_problem(error))
+            self.note(trial_id, f"waits {wait:.0f} s: {_first_line(error)}")
+            self.stop.of(trial_id).wait(wait)
+            if isinstance(error, _HOSTS):
+                away += wait
+                if self.stop.of(trial_id).is_set():
+                    return otherwise(_problem(error))
+            wait = min(2 * wait, LONGEST_WAIT_S)
+
+
+@dataclass(frozen=True)
+class PatientStations:
+    """A trial's stations in a worker."""
+
+    inner: LiveStations
+    patience: Patience
+
+    def prepare(self, plan: Plan) -> Outcome:
+        """See engine.trial.Stations."""
+        return self.patience.through(plan.trial_id, lambda: self.inner.prepare(plan), _failed)
+
+    def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
+        """See engine.trial.Stations."""
+        return self.patience.through(
+            plan.trial_id, lambda: self.inner.measure(plan, run_index, step), _failed
+        )
+
+    def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
+        """See engine.trial.Stations."""
+        self.patience.through(
+            plan.trial_id,
+            lambda: self.inner.finish_run(plan, end, prepared),
+            lambda problem: self.patience.note(plan.trial_id, problem.message),
+        )
+
+
+def _failed(problem: Problem) -> Outcome:
+    return Outcome(state="failed", problem=problem)
+
+
+def _problem(error: BaseException) -> Problem:
+    if isinstance(error, DiskbenchError):
+        return problem_of(error)
+    return Problem(kind=type(error).__name__, message=f"a fault in diskbench: {error!r}")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,49 @@
+"""What trials and matrices have cost so far, by their leases."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.cost import cost_of_lease, spent_usd
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import sqlalchemy as sa
+
+    from diskbench.model.campaign import CellRow
+
+
+def spent_on(database: sa.Engine, trial_id: str) -> float:
+    """What one trial has cost, transactions included, in US dollars: what is known of it."""
+    from diskbench.store.leases import load_lease
+    from diskbench.store.rows import find_plan, load_results
+
+    lease, plan = load_lease(database, trial_id), find_plan(database, trial_id)
+    if lease is None or plan is None or plan.rental is None:
+        return 0.0
+    done = load_results(database, *plan.run_ids)
+    rows = [row for run in done.values() for step in run for row in step.measurements]
+    return cost_of_lease(lease, rows, plan.rental, now=datetime.now(UTC)).known_usd
+
+
+def spent_by(
+    database: sa.Engine, campaign_id: str, cells: Sequence[CellRow], assumed: float | None
+) -> tuple[float, dict[str, float]]:
+    """What a matrix has cost beside the attempts that are still under way, and what each of those,
+    by trial, has cost so far. An hour without a known price costs what is `assumed`."""
+    from diskbench.store.leases import leases_of_campaign
+
+    newest = {cell.trial_id: cell for cell in cells if cell.trial_id is not None}
+    now, over, live = datetime.now(UTC), 0.0, {}
+    for lease in leases_of_campaign(database, campaign_id):
+        usd = spent_usd([lease], now, assume_price_usd_per_hour=assumed)
+        cell = newest.get(lease.lease_id)
+        if cell is None:
+            over += usd
+        elif cell.finished_at is None:
+            live[lease.lease_id] = usd
+        else:
+            over += max(usd, cell.cost_usd or 0.0)
+    return over, live

@@ -1,0 +1,87 @@
+"""How far a matrix is, read from the rows that its workers write."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from diskbench.engine.spend import spent_by
+from diskbench.model.campaign import LIVE
+from diskbench.model.standing import CellStanding, MatrixStanding
+from diskbench.plan.makespan import Task, makespan_s
+from diskbench.units import format_duration_s, format_iops
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from diskbench.model.campaign import CellRow
+    from diskbench.store.campaigns import CampaignRow
+
+
+def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
+    """The matrix and its cells as they stand now."""
+    from diskbench.store.campaigns import load_cells
+    from diskbench.store.claims import progress_of_trials
+
+    cells = load_cells(database, campaign.campaign_id)
+    assumed = campaign.limits.assume_price_usd_per_hour
+    over, live = spent_by(database, campaign.campaign_id, cells, assumed)
+    running = [cell.trial_id for cell in cells if cell.state in LIVE and cell.trial_id]
+    progress = progress_of_trials(database, running)
+    return MatrixStanding(
+        campaign_id=campaign.campaign_id,
+        name=campaign.name,
+        state=campaign.state,
+        created_at=campaign.created_at,
+        finished_at=campaign.finished_at,
+        budget_usd=campaign.limits.budget_usd,
+        max_parallel=campaign.limits.max_parallel,
+        counts=dict(Counter(cell.state for cell in cells)),
+        spent_usd=over + sum(live.values()),
+        unpriced=sum(cell.hourly_usd is None and cell.started_at is not None for cell in cells),
+        expected_end=_expected_end(campaign, cells),
+        cells=tuple(
+            CellStanding(
+                row=cell,
+                doing=_doing(cell, progress.get(cell.trial_id or "")),
+                spent_usd=live.get(cell.trial_id or "", cell.cost_usd or 0.0)
+                if cell.started_at
+                else 0.0,
+            )
+            for cell in cells
+        ),
+    )
+
+
+def _expected_end(campaign: CampaignRow, cells: list[CellRow]) -> str | None:
+    """When the last cell should end, if each takes what is expected from where it stands."""
+    now = datetime.now(UTC)
+    left = []
+    for cell in cells:
+        if cell.finished_at is not None:
+            continue
+        if cell.expected_s is None:
+            return None
+        gone = 0.0
+        if cell.state in LIVE and cell.started_at is not None:
+            gone = (now - datetime.fromisoformat(cell.started_at)).total_seconds()
+        seconds = max(cell.expected_s - gone, 1.0)
+        left.append((cell.state not in LIVE, Task(cell.cell.provider, cell.partition, seconds)))
+    if not left:
+        return None
+    ordered = [task for _, task in sorted(left, key=lambda one: one[0])]
+    end = now + timedelta(seconds=makespan_s(ordered, campaign.limits))
+    return end.isoformat(timespec="seconds")
+
+
+def _doing(cell: CellRow, progress: dict[str, Any] | None) -> str:
+    if cell.state not in LIVE:
+        return cell.error or ""
+    if progress is None:
+        return cell.note or ""
+    step, tick = str(progress["step"]), progress["tick"]
+    if not tick:
+        return step
+    rate = tick["read_iops"] + tick["write_iops"]
+    return f"{step} at {format_duration_s(tick['elapsed_s'])}: {format_iops(rate)} IOPS"

@@ -1,0 +1,59 @@
+"""A matrix that runs: where each of its cells stands."""
+
+from typing import Literal
+
+from diskbench.model.base import Frozen
+from diskbench.model.outcome import Problem
+from diskbench.model.spec import Cell
+
+CellState = Literal[
+    "waiting", "queued", "renting", "measuring", "done", "failed", "refused", "cancelled"
+]
+"""`waiting` for its turn, or for another try; `queued` for a worker; `renting` and `measuring` in a
+worker's hands; `refused` never began, because budget or deadline would have been passed."""
+
+LIVE: frozenset[CellState] = frozenset({"queued", "renting", "measuring"})
+"""The states of a cell that takes one of the places that may be taken at once."""
+FINAL: frozenset[CellState] = frozenset({"done", "failed", "refused", "cancelled"})
+
+CampaignState = Literal["running", "cancelling", "done"]
+
+
+class CellRow(Frozen):
+    """One cell of a matrix and where it stands.
+
+    `attempt` counts from 1 when the cell first gets its turn; every attempt is a trial of its own,
+    `trial_id` the newest. `not_before` is UTC. `owner` is the process that works on it. `cost_usd`
+    is what one attempt is expected to cost until it is over, then what it did cost.
+    """
+
+    campaign_id: str
+    position: int
+    key: str
+    block: str
+    route: str
+    partition: str
+    cell: Cell
+    zones: tuple[str, ...] = ()
+    state: CellState = "waiting"
+    attempt: int = 0
+    not_before: str | None = None
+    trial_id: str | None = None
+    owner: str | None = None
+    note: str | None = None
+    error_kind: str | None = None
+    error: str | None = None
+    advice: str | None = None
+    expected_s: float | None = None
+    hourly_usd: float | None = None
+    cost_usd: float | None = None
+    queued_at: str | None = None
+    started_at: str | None = None
+    finished_at: str | None = None
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why it failed, or did the last time."""
+        if self.error is None:
+            return None
+        return Problem(kind=self.error_kind or "", message=self.error, advice=self.advice or "")

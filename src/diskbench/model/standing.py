@@ -1,0 +1,32 @@
+"""How far a matrix is: what `diskbench matrix status` prints."""
+
+from typing import Literal
+
+from diskbench.model.base import Frozen
+from diskbench.model.campaign import CampaignState, CellRow, CellState
+
+
+class CellStanding(Frozen):
+    """One cell, and what its running step does now (`write at 12 s: 3,000 IOPS`)."""
+
+    row: CellRow
+    doing: str = ""
+    spent_usd: float = 0.0
+
+
+class MatrixStanding(Frozen):
+    """The whole. `expected_end` is UTC, None where nothing is left or nothing is known."""
+
+    format: Literal[1] = 1
+    campaign_id: str
+    name: str
+    state: CampaignState
+    created_at: str
+    finished_at: str | None = None
+    budget_usd: float | None = None
+    max_parallel: int
+    counts: dict[CellState, int]
+    spent_usd: float
+    unpriced: int = 0
+    expected_end: str | None = None
+    cells: tuple[CellStanding, ...] = ()

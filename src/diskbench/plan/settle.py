@@ -1,0 +1,66 @@
+"""What becomes of a cell after an attempt: done, failed, or its turn again later. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from diskbench.model.campaign import CellRow
+    from diskbench.model.matrix import Limits
+    from diskbench.model.outcome import Problem, TrialEnd
+
+TRIED_AGAIN = frozenset({"NoCapacity", "QuotaExceeded", "RentalFailed"})
+"""What may be different later: the provider has none of it now, or it never became ready."""
+FIRST_WAIT_S = 60.0
+LONGEST_WAIT_S = 3600.0
+"""Before the second attempt, doubled each time, up to the longest; our choice."""
+
+
+def after(
+    row: CellRow,
+    limits: Limits,
+    end: TrialEnd | None,
+    problem: Problem | None,
+    *,
+    cancelling: bool,
+    now: str,
+) -> dict[str, Any]:
+    """The columns that change. `end` is how its runs ended; None for a machine that was not had,
+    for the reason `problem`.
+
+    A cell that was stopped is cancelled with its matrix, else it keeps its turn: its process was
+    asked to end, not the cell.
+    """
+    states = {run.state for run in end.runs} if end else set()
+    if end and states == {"done"}:
+        return {"state": "done", **_told(None)}
+    if end and problem is None:
+        problem = next((run.problem for run in end.runs if run.problem is not None), None)
+    stopped = "interrupted" in states or (problem is not None and problem.kind == "Interrupted")
+    if stopped and cancelling:
+        return {"state": "cancelled", **_told(problem)}
+    if stopped:
+        again = {"state": "waiting", "attempt": row.attempt - 1, "not_before": None}
+        return {**again, **_told(None)}
+    tried_again = end is None and problem is not None and problem.kind in TRIED_AGAIN
+    if tried_again and row.attempt < limits.attempts and not cancelling:
+        wait_s = min(FIRST_WAIT_S * 2 ** (row.attempt - 1), LONGEST_WAIT_S)
+        moment = datetime.fromisoformat(now) + timedelta(seconds=wait_s)
+        later = moment.isoformat(timespec="microseconds")
+        return {"state": "waiting", "not_before": later, **_told(problem)}
+    return {"state": "failed", **_told(problem)}
+
+
+def zone_of(row: CellRow) -> str | None:
+    """Where this attempt looks: each attempt in the next of the zones that the matrix allows; None
+    leaves it to the provider, which tries all of the region's."""
+    return row.zones[(row.attempt - 1) % len(row.zones)] if row.zones else None
+
+
+def _told(problem: Problem | None) -> dict[str, Any]:
+    return {
+        "error_kind": problem.kind if problem else None,
+        "error": problem.message if problem else None,
+        "advice": (problem.advice or None) if problem else None,
+    }

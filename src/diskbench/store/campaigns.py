@@ -1,0 +1,235 @@
+"""Matrices that run, and where each of their cells stands."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.base import Frozen
+from diskbench.model.campaign import LIVE, CampaignState, CellRow
+from diskbench.model.matrix import Limits
+from diskbench.store import schema
+from diskbench.store.clock import now, ulid_time
+from diskbench.store.database import transaction
+from diskbench.store.upsert import insert_missing
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from sqlalchemy.engine import Connection, Engine
+
+    from diskbench.model.campaign import CellState
+
+
+class CampaignRow(Frozen):
+    """One matrix that was begun. `queue` is the only queue its cells go to; None: one per route,
+    which workers listen to. `owner` is the process in whose foreground it runs, `spec` the matrix
+    as it was read."""
+
+    campaign_id: str
+    name: str
+    state: CampaignState = "running"
+    queue: str | None = None
+    owner: str | None = None
+    limits: Limits
+    spec: dict[str, Any]
+    seed: int | None = None
+    order: str
+    schedule: str | None = None
+    scheduled_for: str | None = None
+    created_at: str = ""
+    finished_at: str | None = None
+
+
+def save_campaign(database: Engine, campaign: CampaignRow, cells: Sequence[CellRow]) -> None:
+    """A matrix and all its cells, before anything is rented; twice is as once."""
+    base = {
+        "campaign_id": campaign.campaign_id,
+        "created_at": ulid_time(campaign.campaign_id),
+    }
+    row = campaign.model_dump(mode="json") | {"created_at": campaign.created_at or now()}
+    with transaction(database) as connection:
+        insert_missing(connection, schema.campaign, [base])
+        insert_missing(connection, schema.matrix, [row])
+        insert_missing(connection, schema.cell, [cell.model_dump(mode="json") for cell in cells])
+
+
+def list_campaigns(
+    database: Engine, *, states: Collection[CampaignState] | None = None
+) -> list[CampaignRow]:
+    """All matrices, or those in `states`, oldest first."""
+    query = sa.select(schema.matrix).order_by(schema.matrix.c.campaign_id)
+    if states is not None:
+        query = query.where(schema.matrix.c.state.in_(sorted(states)))
+    with transaction(database) as connection:
+        return [_campaign(row) for row in connection.execute(query).mappings()]
+
+
+def find_campaign(database: Engine, name: str | None) -> CampaignRow:
+    """The matrix whose id begins with `name`, or the newest one that is named so; the newest of
+    all without a name. Raises UnknownName, or InvalidValue when several ids begin so."""
+    known = list_campaigns(database)
+    if name is None:
+        if known:
+            return known[-1]
+        raise UnknownName(
+            "matrix", "", (), advice="none was begun; start one with 'diskbench matrix run FILE'"
+        )
+    named = [one for one in known if one.name == name]
+    if named:
+        return named[-1]
+    found = [one for one in known if one.campaign_id.startswith(name.lower())]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidValue(f"{name!r} stands for {len(found)} matrices", advice="give more of it")
+    names = sorted({one.name for one in known} | {one.campaign_id for one in known})
+    raise UnknownName("matrix", name, names, advice="see 'diskbench matrix status --all'")
+
+
+def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
+    """The cells of a matrix, in order."""
+    cell = schema.cell
+    query = sa.select(cell).where(cell.c.campaign_id == campaign_id).order_by(cell.c.position)
+    with transaction(database) as connection:
+        return [_cell(row) for row in connection.execute(query).mappings()]
+
+
+def cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
+    """The cell whose newest attempt is `trial_id`; None for a trial of no matrix."""
+    query = sa.select(schema.cell).where(schema.cell.c.trial_id == trial_id)
+    with transaction(database) as connection:
+        row = connection.execute(query).mappings().one_or_none()
+    return _cell(row) if row else None
+
+
+def live_cells(database: Engine) -> list[CellRow]:
+    """The cells of all matrices that are queued or in a worker's hands."""
+    query = sa.select(schema.cell).where(schema.cell.c.state.in_(sorted(LIVE)))
+    with transaction(database) as connection:
+        return [_cell(row) for row in connection.execute(query).mappings()]
+
+
+def update_cell(
+    database: Engine,
+    trial_id: str,
+    *,
+    states: Collection[CellState] | None = None,
+    **values: object,
+) -> bool:
+    """Change the cell whose newest attempt is `trial_id`, if it is in one of `states`."""
+    cell = schema.cell
+    change = sa.update(cell).where(cell.c.trial_id == trial_id).values(**values)
+    if states is not None:
+        change = change.where(cell.c.state.in_(sorted(states)))
+    with transaction(database) as connection:
+        return connection.execute(change).rowcount == 1
+
+
+def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | None) -> bool:
+    """Make `owner` the one who works on a cell if `previous` is (compare and swap); True when it
+    is `owner` afterwards, also when it was before."""
+    cell = schema.cell
+    expected = cell.c.owner.is_(None) if previous is None else cell.c.owner == previous
+    with transaction(database) as connection:
+        swapped = connection.execute(
+            sa.update(cell)
+            .where(
+                cell.c.trial_id == trial_id,
+                cell.c.state.in_(sorted(LIVE)),
+                sa.or_(expected, cell.c.owner == owner),
+            )
+            .values(owner=owner)
+        )
+    return swapped.rowcount == 1
+
+
+def claim_campaign(database: Engine, campaign_id: str, *, owner: str, previous: str | None) -> bool:
+    """Make `owner` the process in whose foreground a matrix runs, if `previous` is (compare and
+    swap)."""
+    matrix = schema.matrix
+    expected = matrix.c.owner.is_(None) if previous is None else matrix.c.owner == previous
+    with transaction(database) as connection:
+        swapped = connection.execute(
+            sa.update(matrix)
+            .where(matrix.c.campaign_id == campaign_id, expected)
+            .values(owner=owner)
+        )
+    return swapped.rowcount == 1
+
+
+def set_campaign_state(database: Engine, campaign_id: str, state: CampaignState) -> None:
+    """Move a matrix to `state`; one that is done says since when."""
+    values: dict[str, Any] = {"state": state, "finished_at": now() if state == "done" else None}
+    with transaction(database) as connection:
+        connection.execute(
+            sa.update(schema.matrix)
+            .where(schema.matrix.c.campaign_id == campaign_id)
+            .values(**values)
+        )
+
+
+class Locked:
+    """A matrix that nobody else decides about while this is open."""
+
+    def __init__(self, connection: Connection, campaign: CampaignRow) -> None:
+        self._connection, self.campaign = connection, campaign
+
+    def cells(self) -> list[CellRow]:
+        """The cells, in order."""
+        cell = schema.cell
+        query = (
+            sa.select(cell)
+            .where(cell.c.campaign_id == self.campaign.campaign_id)
+            .order_by(cell.c.position)
+        )
+        return [_cell(row) for row in self._connection.execute(query).mappings()]
+
+    def set_cell(self, position: int, **values: object) -> None:
+        """Change one cell."""
+        cell = schema.cell
+        self._connection.execute(
+            sa.update(cell)
+            .where(cell.c.campaign_id == self.campaign.campaign_id, cell.c.position == position)
+            .values(**values)
+        )
+
+    def set_state(self, state: CampaignState) -> None:
+        """Move the matrix itself."""
+        matrix = schema.matrix
+        self._connection.execute(
+            sa.update(matrix)
+            .where(matrix.c.campaign_id == self.campaign.campaign_id)
+            .values(state=state, finished_at=now() if state == "done" else None)
+        )
+
+
+@contextmanager
+def locked(database: Engine, campaign_id: str) -> Iterator[Locked]:
+    """Decide about a matrix alone. The first thing done is a write, which locks the row on
+    PostgreSQL and the whole database on SQLite until the block ends."""
+    matrix = schema.matrix
+    mine = matrix.c.campaign_id == campaign_id
+    with transaction(database) as connection:
+        connection.execute(sa.update(matrix).where(mine).values(state=matrix.c.state))
+        row = connection.execute(sa.select(matrix).where(mine)).mappings().one()
+        yield Locked(connection, _campaign(row))
+
+
+def routes(database: Engine) -> set[str]:
+    """The routes of all cells that are not over."""
+    cell = schema.cell
+    query = sa.select(cell.c.route).distinct().where(cell.c.finished_at.is_(None))
+    with transaction(database) as connection:
+        return set(connection.execute(query).scalars())
+
+
+def _campaign(row: sa.RowMapping) -> CampaignRow:
+    return CampaignRow.model_validate(dict(row))
+
+
+def _cell(row: sa.RowMapping) -> CellRow:
+    return CellRow.model_validate(dict(row))

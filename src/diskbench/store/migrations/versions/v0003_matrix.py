@@ -1,0 +1,70 @@
+"""Matrices and their cells."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+
+
+def upgrade() -> None:
+    """From 0002 to 0003."""
+    op.create_table(
+        "diskbench_matrix",
+        sa.Column("campaign_id", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("queue", sa.Text()),
+        sa.Column("owner", sa.Text()),
+        sa.Column("limits", sa.JSON(), nullable=False),
+        sa.Column("spec", sa.JSON(), nullable=False),
+        sa.Column("seed", sa.BigInteger()),
+        sa.Column("order", sa.Text(), nullable=False),
+        sa.Column("schedule", sa.Text()),
+        sa.Column("scheduled_for", sa.Text()),
+        sa.Column("created_at", sa.Text(), nullable=False),
+        sa.Column("finished_at", sa.Text()),
+        sa.ForeignKeyConstraint(
+            ["campaign_id"],
+            ["diskbench_campaign.campaign_id"],
+            name="fk_diskbench_matrix_campaign_id",
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("campaign_id", name="pk_diskbench_matrix"),
+    )
+    op.create_index("ix_diskbench_matrix_state", "diskbench_matrix", ["state"])
+    op.create_table(
+        "diskbench_cell",
+        sa.Column("campaign_id", sa.Text(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("block", sa.Text(), nullable=False),
+        sa.Column("route", sa.Text(), nullable=False),
+        sa.Column("partition", sa.Text(), nullable=False),
+        sa.Column("cell", sa.JSON(), nullable=False),
+        sa.Column("zones", sa.JSON(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("attempt", sa.Integer(), nullable=False),
+        sa.Column("not_before", sa.Text()),
+        sa.Column("trial_id", sa.Text()),
+        sa.Column("owner", sa.Text()),
+        sa.Column("note", sa.Text()),
+        sa.Column("error_kind", sa.Text()),
+        sa.Column("error", sa.Text()),
+        sa.Column("advice", sa.Text()),
+        sa.Column("expected_s", sa.Double()),
+        sa.Column("hourly_usd", sa.Double()),
+        sa.Column("cost_usd", sa.Double()),
+        sa.Column("queued_at", sa.Text()),
+        sa.Column("started_at", sa.Text()),
+        sa.Column("finished_at", sa.Text()),
+        sa.ForeignKeyConstraint(
+            ["campaign_id"],
+            ["diskbench_matrix.campaign_id"],
+            name="fk_diskbench_cell_campaign_id",
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("campaign_id", "position", name="pk_diskbench_cell"),
+    )
+    op.create_index("ix_diskbench_cell_state", "diskbench_cell", ["state"])
+    op.create_index("ix_diskbench_cell_trial_id", "diskbench_cell", ["trial_id"])

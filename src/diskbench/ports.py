@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from pydantic import SecretBytes
 
 from diskbench.model.disk import Acquired, SshAccess
+from diskbench.model.finding import Finding, Quota
 from diskbench.model.rental import Claim, Found, Rental, Scope
 from diskbench.model.spec import Cell
 
@@ -215,6 +216,35 @@ class Regional(Protocol):
 
     def regions(self, scope: Scope) -> Sequence[str]:
         """Every region in which `scope` may have something; raises UserError."""
+        ...
+
+
+@runtime_checkable
+class Examinable(Protocol):
+    """A provider that can say beforehand whether renting from it would work."""
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:
+        """Who we are there, what we may do, and how far our clock is off, by calls that change
+        nothing. What goes wrong is a finding; nothing is raised."""
+        ...
+
+
+@runtime_checkable
+class Metered(Protocol):
+    """A provider whose accounts may have only so much at once."""
+
+    def quotas(self, scope: Scope) -> Sequence[Quota]:
+        """The quotas of `scope.region` that renting counts against, by calls that change nothing.
+        Raises UserError."""
+        ...
+
+
+@runtime_checkable
+class Governed(Protocol):
+    """A provider that must be allowed what it does, by a policy that somebody writes."""
+
+    def policy(self) -> str:
+        """The least that must be allowed, in the form that the cloud's own tools take."""
         ...
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-DOCUMENTS = ("results",)
+MODELS = {
+    "doctor": ("diskbench.model.finding", "DoctorDocument"),
+    "gc": ("diskbench.model.swept", "SweepDocument"),
+}
+"""Document → the model that it is made of."""
+DOCUMENTS = ("results", *MODELS)
 
 
 def schema(
@@ -16,8 +21,18 @@ def schema(
     import json
 
     from diskbench.errors import UnknownName
-    from diskbench.store.document import results_schema
 
     if document not in DOCUMENTS:
         raise UnknownName("document", document, DOCUMENTS)
-    print(json.dumps(results_schema(), indent=2))
+    print(json.dumps(_schema(document), indent=2))
+
+
+def _schema(document: str) -> dict[str, Any]:
+    import importlib
+
+    from diskbench.store.document import model_schema, results_schema
+
+    if document == "results":
+        return results_schema()
+    module, name = MODELS[document]
+    return model_schema(getattr(importlib.import_module(module), name), document)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,14 @@ from diskbench.providers.waits import nap
 
 if TYPE_CHECKING:
     import boto3
+    from botocore.loaders import Loader
+    from botocore.session import Session
 
     from diskbench.model.rental import Scope
     from diskbench.ports import RentWatch
 
+_PREFIXES = {"service-quotas": "servicequotas"}
+"""Services whose actions IAM does not name by the SDK's name of the service."""
 _ACCOUNT = re.compile(r"(?:(?P<profile>.+)@)?(?P<id>[0-9]{12})")
 
 
@@ -65,7 +70,7 @@ class Edge:
         from botocore.exceptions import BotoCoreError, ClientError
         from botocore.parsers import ResponseParserError
 
-        action = f"{self.service}:{_camel(operation)}"
+        action = f"{_PREFIXES.get(self.service, self.service)}:{_camel(operation)}"
         try:
             answer: dict[str, Any] = getattr(self.client, operation)(**request)
         except (ClientError, BotoCoreError, ResponseParserError) as error:
@@ -156,13 +161,32 @@ def open_aws(profile: str | None, region: str | None, endpoint: str | None) -> A
             advice="pip install 'diskbench[aws]'",
         ) from error
     try:
-        session = boto3.Session(profile_name=profile, region_name=region)
+        session = boto3.Session(
+            profile_name=profile, region_name=region, botocore_session=_core(_loader())
+        )
         known = session.region_name
     except BotoCoreError as error:
         raise translate(error, "sts:*", profile=profile) from error
     if not known:
         raise no_region()
     return Aws(session, profile, known, endpoint)
+
+
+@functools.cache
+def _loader() -> Loader:
+    """One reader of the SDK's service models: that of EC2 takes a third of a second, and `gc` asks
+    every region."""
+    from botocore.loaders import create_loader
+
+    return create_loader()
+
+
+def _core(loader: Loader) -> Session:
+    from botocore.session import Session
+
+    core = Session()
+    core.register_component("data_loader", loader)
+    return core
 
 
 def account_name(profile: str | None, account_id: str) -> str:

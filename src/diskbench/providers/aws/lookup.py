@@ -11,8 +11,7 @@ from diskbench.providers.aws.choice import candidates, needs
 from diskbench.providers.aws.images import find_image
 from diskbench.providers.aws.machine_type import check_support, find_machine
 from diskbench.providers.aws.resolved import Place, Resolved
-from diskbench.providers.caller import caller_cidr
-from diskbench.providers.networks import LOOPBACK, check_cidr, is_loopback
+from diskbench.providers.caller import caller_cidr, ssh_cidr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,7 +66,7 @@ def look_up(
         machine=machine,
         image=image,
         places=places,
-        ssh_cidr=_ssh_cidr(here, ask_caller),
+        ssh_cidr=ssh_cidr(spec, aws.emulated_endpoint(), ask_caller),
         emulated=aws.emulated_endpoint() is not None,
     )
 
@@ -203,19 +202,3 @@ def _check_group(here: Lookup, places: Sequence[Place]) -> None:
             f"--security-group {group} is in {vpc}, the subnet in {places[0].vpc}",
             advice="use a group and a --subnet of one VPC",
         )
-
-
-def _ssh_cidr(here: Lookup, ask_caller: Callable[[], str]) -> str | None:
-    """From where SSH is let in; None where a group of the user's decides that."""
-    if here.spec.security_group is not None:
-        return None
-    if here.spec.ssh_cidr is not None:
-        return check_cidr(here.spec.ssh_cidr)
-    emulated = here.aws.emulated_endpoint()
-    if emulated is None:
-        return check_cidr(ask_caller())
-    if is_loopback(emulated):
-        return LOOPBACK
-    raise InvalidValue(
-        f"from where SSH should be let in is not known at {emulated}", advice="add --ssh-cidr"
-    )

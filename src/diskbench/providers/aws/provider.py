@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from diskbench.model.disk import Acquired
+    from diskbench.model.finding import Finding, Quota
     from diskbench.model.rental import Claim, Found, Rental, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import RentWatch
@@ -104,6 +105,25 @@ class AWSProvider:
 
         with while_looking():
             return found(scope, self.timing.looking())
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:
+        """See ports.Examinable.examine."""
+        from diskbench.providers.aws.examine import examine
+
+        return examine(scope, self.timing.looking())
+
+    def quotas(self, scope: Scope) -> Sequence[Quota]:
+        """See ports.Metered.quotas."""
+        from diskbench.providers.aws.quotas import quotas
+
+        with while_looking():
+            return quotas(scope, self.timing.looking())
+
+    def policy(self) -> str:
+        """See ports.Governed.policy: a policy of IAM."""
+        from diskbench.providers.aws.policy import policy
+
+        return policy()
 
     def regions(self, scope: Scope) -> Sequence[str]:
         """See ports.Regional.regions."""

@@ -120,7 +120,7 @@ def _volumes(ec2: Edge, found: Inventory, timing: AwsTiming, failures: _Failures
 
 
 def _network(ec2: Edge, found: Inventory, timing: AwsTiming, failures: _Failures) -> None:
-    """Addresses before the interfaces that they are on, those before the groups that they are in."""
+    """Addresses before the interfaces that they are on, and those before their groups."""
     for address in found.addresses:
         request = {"AllocationId": address["AllocationId"]}
         what = f"address {address['AllocationId']}"

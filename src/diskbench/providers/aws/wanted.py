@@ -10,9 +10,9 @@ from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import LabSpec
+from diskbench.providers.asked import check_count, check_lab, check_ssh, whole_throughput
 from diskbench.providers.aws.edge import is_amazon
-from diskbench.providers.networks import check_cidr, is_loopback
+from diskbench.providers.networks import is_loopback
 
 if TYPE_CHECKING:
     from diskbench.catalog.lookup import DiskLimits
@@ -70,7 +70,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
             advice="add --disk TYPE --size GIB, as: --disk gp3 --size 100",
         )
     _check_form(spec)
-    _check_count(spec)
+    check_count(spec, MAX_COUNT)
     if spec.disk == INSTANCE_STORE:
         _come_with_machine(spec)
         return Wanted(kind="instance-store", type=INSTANCE_STORE, count=spec.count)
@@ -112,25 +112,13 @@ def _of(spec: RentSpec, kind: Kind, disk_type: str) -> Wanted:
         type=disk_type,
         size_gib=spec.size_gib,
         iops=spec.iops,
-        throughput_mib_per_s=spec.throughput_mib_per_s,
+        throughput_mib_per_s=whole_throughput(spec, "MiB/s"),
         count=spec.count,
     )
 
 
 def _volume_types() -> list[str]:
     return [name for name in disk_types("aws") if name != INSTANCE_STORE]
-
-
-def _check_count(spec: RentSpec) -> None:
-    if spec.count > 1 and not spec.stripe:
-        raise InvalidValue(
-            f"--count {spec.count} without --stripe: only one disk would be measured",
-            advice="add --stripe for one RAID 0 of them all, or leave --count out",
-        )
-    if spec.stripe and spec.count < 2:
-        raise InvalidValue("--stripe needs several disks", advice="add --count N, 2 or more")
-    if spec.count > MAX_COUNT:
-        raise InvalidValue(f"--count {spec.count} is too many", advice=f"at most {MAX_COUNT}")
 
 
 def _come_with_machine(spec: RentSpec) -> None:
@@ -167,13 +155,7 @@ def _check_form(spec: RentSpec) -> None:
             f"--zone {spec.zone} is not in --region {spec.region}",
             advice=f"use a zone of it, such as {spec.region}a",
         )
-    if spec.ssh_cidr is not None:
-        check_cidr(spec.ssh_cidr)
-    if spec.security_group is not None and spec.ssh_cidr is not None:
-        raise InvalidValue(
-            "--ssh-cidr does not go with --security-group: a group of yours is not changed",
-            advice="leave one of them out",
-        )
+    check_ssh(spec, "a group of yours is")
     _check_endpoint(spec)
 
 
@@ -189,8 +171,4 @@ def _check_endpoint(spec: RentSpec) -> None:
             advice="use https, or an emulator on this machine",
         )
     emulated = url is not None and is_loopback(url) and not is_amazon(url)
-    if spec.lab != LabSpec() and not emulated:
-        raise InvalidValue(
-            "the lab's options (time scale, style, noise …) do not go with real machines",
-            advice="leave them out, or use an emulated cloud: --endpoint-url http://127.0.0.1:PORT",
-        )
+    check_lab(spec, emulated=emulated, endpoint="http://127.0.0.1:PORT")

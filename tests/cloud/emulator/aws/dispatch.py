@@ -12,6 +12,7 @@ from unittest.mock import patch
 from moto.core.exceptions import ServiceException
 from tests.cloud.emulator.aws import (
     attachments,
+    dry_run,
     faults,
     groups,
     images,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from tests.cloud.emulator.aws.cloud import Cloud
 
 HOOKS: tuple[ModuleType, ...] = (
-    faults, service_model, tokens, images, launch_rules, groups, key_pairs, attachments,
+    faults, service_model, dry_run, tokens, images, launch_rules, groups, key_pairs, attachments,
     instances,
 )  # fmt: skip
 """In the order in which a request passes them."""

@@ -1,4 +1,4 @@
-"""The policy that the page shows allows what the program calls, and nothing more."""
+"""The policy allows what the program calls and nothing more, and the page shows it."""
 
 import json
 import re
@@ -7,9 +7,11 @@ from pathlib import Path
 import botocore.session
 
 import diskbench.providers.aws as package
+from diskbench.providers.aws import policy
 
 ROOT = Path(__file__).parents[4]
-SERVICES = ("ec2", "ssm", "sts")
+SERVICES = {"ec2": "ec2", "service-quotas": "servicequotas", "ssm": "ssm", "sts": "sts"}
+"""The SDK's name of a service, and IAM's."""
 BY_THE_WAY = {"ec2:CreateTags"}
 """Needed by the calls that make something with tags."""
 
@@ -20,23 +22,61 @@ def called() -> set[str]:
     words = set(re.findall(r"\b[a-z]+(?:_[a-z0-9]+)+\b", code))
     session = botocore.session.get_session()
     found = set()
-    for service in SERVICES:
+    for service, prefix in SERVICES.items():
         for operation in session.get_service_model(service).operation_names:
             word = re.sub(r"(?<!^)(?=[A-Z])", "_", operation).lower()
             quoted = f'"{word}"' in code or f".{word}(" in code
             if word in words and quoted:
-                found.add(f"{service}:{operation}")
+                found.add(f"{prefix}:{operation}")
     return found
 
 
+def statements() -> list[dict]:
+    return json.loads(policy.policy())["Statement"]
+
+
 def allowed() -> set[str]:
-    (text,) = re.findall(r"```json\n(.*?)```", (ROOT / "docs/aws.md").read_text(), re.DOTALL)
     actions: set[str] = set()
-    for statement in json.loads(text)["Statement"]:
+    for statement in statements():
         named = statement["Action"]
         actions.update([named] if isinstance(named, str) else named)
     return actions
 
 
 def test_the_policy_allows_what_is_called() -> None:
-    assert called() | BY_THE_WAY == allowed()
+    assert called() | BY_THE_WAY == allowed() == policy.actions()
+
+
+def test_the_page_shows_the_policy_as_it_is_printed() -> None:
+    (text,) = re.findall(r"```json\n(.*?)\n```", (ROOT / "docs/aws.md").read_text(), re.DOTALL)
+    assert text == policy.policy()
+
+
+def test_nothing_is_made_without_the_tag_nor_changed_that_lacks_it() -> None:
+    for statement in statements():
+        if statement["Sid"].startswith("Make"):
+            assert statement["Condition"] == {"Null": {"aws:RequestTag/diskbench-lease": "false"}}
+        if statement["Sid"].startswith("Change"):
+            assert statement["Condition"] == {"Null": {"aws:ResourceTag/diskbench-lease": "false"}}
+    words = ("Attach", "Authorize", "Delete", "Modify", "Release", "Terminate")
+    changing = {one for one in allowed() if one.partition(":")[2].startswith(words)}
+    assert changing == set(policy.CHANGE)
+
+
+def test_every_kind_that_is_made_is_tagged_in_the_call_that_makes_it() -> None:
+    """RunInstances names the kinds in its request; what it made untagged would be refused."""
+    from diskbench.model.rental import Claim
+    from diskbench.providers.aws.requests import Launch, run_instances
+
+    launch = Launch(
+        image="ami-1", instance_type="m5.large", subnet="s", group="g", user_data="",
+        root_device="/dev/sda1", root={}, spot=True,
+    )  # fmt: skip
+    claim = Claim(lease_id="one", expires_at=1.0, owner="me", version="0")
+    tagged = {one["ResourceType"] for one in run_instances(claim, launch)["TagSpecifications"]}
+    assert tagged == set(policy.MAKE["ec2:RunInstances"])
+
+
+def test_it_fits_into_a_managed_policy() -> None:
+    """IAM User Guide, "IAM and AWS STS quotas": 6,144 characters without white space."""
+    assert len(re.sub(r"\s", "", policy.policy())) < 6144

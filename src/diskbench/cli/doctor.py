@@ -1,0 +1,138 @@
+"""`diskbench doctor`: whether a run would work, before anything is rented."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from diskbench.cli.rent import (
+    CaFile,
+    EndpointUrl,
+    Insecure,
+    ProfileName,
+    Project,
+    Subscription,
+)
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from diskbench.model.finding import Finding, Need
+    from diskbench.model.rental import Scope
+
+
+def doctor(
+    provider: Annotated[
+        list[str] | None,
+        typer.Option(help="Examine this provider too: credentials, permissions, quota."),
+    ] = None,
+    region: Annotated[
+        str | None, typer.Option(help="Look there (default: the cloud's own configuration).")
+    ] = None,
+    matrix: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Hold quotas against this matrix.")
+    ] = None,
+    print_policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROVIDER", help="Print the least that the provider must allow, and end."
+        ),
+    ] = None,
+    output: Annotated[
+        Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
+    ] = "table",
+    profile_name: ProfileName = None,
+    subscription: Subscription = None,
+    project: Project = None,
+    endpoint_url: EndpointUrl = None,
+    ca_file: CaFile = None,
+    insecure: Insecure = False,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Examine this machine, the stores and providers; nothing is rented. Exit 2: a problem."""
+    if print_policy is not None:
+        print(policy_of(print_policy))
+        return
+    from diskbench.engine.doctor import examine_machine, examine_providers, examine_stores
+    from diskbench.engine.session import host_at
+    from diskbench.model.rental import Scope
+    from diskbench.settings import load_settings
+
+    settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
+    needs = None if matrix is None else _needs(matrix)
+    accounts = {"aws": profile_name, "azure": subscription, "gcp": project}
+    names = dict.fromkeys([*(provider or ()), *(need.provider for need in needs or ())])
+    scopes = [
+        Scope(
+            provider=name,
+            account=accounts.get(name),
+            region=region,
+            endpoint=endpoint_url,
+            ca_file=ca_file,
+            insecure=insecure,
+        )
+        for name in names
+    ]
+    _check_accounts(accounts, scopes)
+    findings = [
+        *examine_machine(host_at(""), list(names)),
+        *examine_stores(settings.database_url.get_secret_value(), settings.evidence_url),
+        *examine_providers(scopes, needs),
+    ]
+    _print(findings, output)
+
+
+def policy_of(name: str) -> str:
+    """The policy of a provider. Raises UnknownName for one that needs none."""
+    from diskbench.errors import UnknownName
+    from diskbench.ports import Governed
+    from diskbench.providers.registry import provider, provider_names
+
+    found: object = provider(name)
+    if isinstance(found, Governed):
+        return found.policy().rstrip("\n")
+    known = [one for one in provider_names() if isinstance(provider(one), Governed)]
+    raise UnknownName("provider with a policy", name, known)
+
+
+def _needs(file: Path) -> Sequence[Need]:
+    """What the matrix in `file` has at once."""
+    from diskbench.errors import InvalidValue
+
+    raise InvalidValue(
+        f"--matrix {file}: this diskbench reads no matrix files yet", advice="leave it out"
+    )
+
+
+def _check_accounts(accounts: Mapping[str, str | None], scopes: Sequence[Scope]) -> None:
+    from diskbench.errors import InvalidValue
+
+    flags = {"aws": "--profile-name", "azure": "--subscription", "gcp": "--project"}
+    asked = {scope.provider for scope in scopes}
+    for cloud, value in accounts.items():
+        if value is not None and cloud not in asked:
+            raise InvalidValue(
+                f"{flags[cloud]} {value}: {cloud} is not examined", advice=f"add --provider {cloud}"
+            )
+
+
+def _print(findings: Sequence[Finding], output: str) -> None:
+    import shutil
+    import sys
+
+    from diskbench.model.finding import DoctorDocument, worst_state
+    from diskbench.report.findings import finding_lines
+
+    state = worst_state(tuple(findings))
+    if output == "json":
+        document = DoctorDocument(state=state, findings=tuple(findings))
+        print(document.model_dump_json(indent=2))
+    else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+        sys.stdout.writelines(f"{line}\n" for line in finding_lines(findings, width=width))
+    if state == "problem":
+        raise typer.Exit(2)

@@ -1,0 +1,174 @@
+"""`diskbench doctor`: whether a run would work, found out without renting or changing anything."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from diskbench.engine.ntp import is_synchronised
+from diskbench.engine.quota import quota_findings
+from diskbench.engine.several import all_of
+from diskbench.errors import DiskbenchError
+from diskbench.model.finding import Finding, refusal
+from diskbench.units import GIB, format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.model.finding import FindingState, Need
+    from diskbench.model.rental import Scope
+    from diskbench.ports import EvidenceStore, Host
+
+HERE = "this machine"
+_NEED_FIO_HERE = frozenset({"local", "lab", "fake"})
+_LITTLE_BYTES = 2 * GIB
+"""Evidence of one long run with logs takes some hundred MiB; our choice."""
+_FIO = """\
+fio --version || exit 4
+cd / && fio --name=doctor --ioengine=null --size=64k --output-format=json >/dev/null
+"""
+
+
+def examine_machine(host: Host, providers: Sequence[str]) -> list[Finding]:
+    """Clock, fio and the SSH client of the machine that we run on."""
+    return [_clock(), _fio(host, providers), _ssh(host)]
+
+
+def examine_stores(database_url: str, evidence_url: str) -> list[Finding]:
+    """Database and evidence store; a probe is written to the latter and removed."""
+    return [_database(database_url), *_evidence(evidence_url)]
+
+
+def examine_providers(scopes: Sequence[Scope], needs: Sequence[Need] | None) -> list[Finding]:
+    """What each provider says; `needs` are those of a matrix, if there is one."""
+    return [
+        one
+        for found in all_of(lambda scope: examine_provider(scope, needs), scopes)
+        for one in found
+    ]
+
+
+def examine_provider(scope: Scope, needs: Sequence[Need] | None = None) -> list[Finding]:
+    """What one provider says."""
+    from diskbench.ports import Examinable, Metered
+    from diskbench.providers.registry import provider
+
+    one: object = provider(scope.provider)
+    if not isinstance(one, Examinable):
+        return [_told("account", scope.provider, "ok", "nothing to examine: it rents nothing")]
+    findings = list(one.examine(scope))
+    refused = any(f.check == "credentials" and f.state == "problem" for f in findings)
+    if isinstance(one, Metered) and not refused:
+        findings += quota_findings(one, scope, needs)
+    return findings
+
+
+def _clock() -> Finding:
+    kept = is_synchronised()
+    if kept:
+        return _told("clock", HERE, "ok", "synchronised")
+    if kept is None:
+        return _told("clock", HERE, "ok", "whether it is synchronised is not known here")
+    return _told(
+        "clock", HERE, "warning", "not synchronised (no NTP)",
+        "start timesyncd or chronyd: timedatectl set-ntp true",
+    )  # fmt: skip
+
+
+def _fio(host: Host, providers: Sequence[str]) -> Finding:
+    done = host.run(_FIO)
+    version = next(iter(done.text.split()), "fio")
+    if done.exit == 0:
+        return _told("fio", HERE, "ok", f"{version}, and it runs")
+    words = done.stderr.decode(errors="replace").strip().splitlines()
+    if done.exit != 4:
+        why = words[0] if words else f"it ends with {done.exit}"
+        return _told("fio", HERE, "problem", f"{version} does not run: {why}", "reinstall fio")
+    needed = not providers or not _NEED_FIO_HERE.isdisjoint(providers)
+    return _told(
+        "fio", HERE, "problem" if needed else "warning", "not installed",
+        "apt-get install fio (machines that are rented get their own)",
+    )  # fmt: skip
+
+
+def _ssh(host: Host) -> Finding:
+    done = host.run("ssh -V 2>&1")
+    if done.exit:
+        return _told("ssh", HERE, "problem", "no SSH client", "apt-get install openssh-client")
+    return _told("ssh", HERE, "ok", done.text.partition(",")[0].strip())
+
+
+def _database(url: str) -> Finding:
+    from diskbench.store.look import look
+    from diskbench.store.schema import HEAD
+
+    try:
+        found = look(url)
+    except DiskbenchError as error:
+        return refusal("database", HERE, error)
+    if not found.exists:
+        file = Path(urlsplit(found.url).path[1:])
+        blocked = _cannot_make(file)
+        if blocked:
+            return _told("database", HERE, "problem", f"{found.url}: {blocked}", _CHOOSE_DATABASE)
+        return _told("database", HERE, "ok", f"{found.url}: not there yet, the first run makes it")
+    if found.is_current:
+        return _told("database", HERE, "ok", f"{found.url}: reached, schema {HEAD}")
+    if found.revision is None:
+        return _told("database", HERE, "ok", f"{found.url}: reached, empty until the first run")
+    told = f"{found.url}: schema {found.revision}, the next run brings it to {HEAD}"
+    return _told("database", HERE, "ok", told)
+
+
+_CHOOSE_DATABASE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
+
+
+def _evidence(url: str) -> list[Finding]:
+    from diskbench.store.evidence import open_evidence
+
+    directory = Path(url2pathname(urlsplit(url).path)) if urlsplit(url).scheme == "file" else None
+    if directory is not None and not directory.exists():
+        blocked = _cannot_make(directory)
+        if blocked:
+            advice = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
+            return [_told("evidence", HERE, "problem", f"{directory}: {blocked}", advice)]
+        return [
+            _told("evidence", HERE, "ok", f"{directory}: not there yet, the first run makes it"),
+            *_room(_nearest(directory)),
+        ]
+    try:
+        store: EvidenceStore = open_evidence(url)
+        store.check_writable()
+    except DiskbenchError as error:
+        return [refusal("evidence", HERE, error)]
+    room = [] if directory is None else _room(directory)
+    return [_told("evidence", HERE, "ok", f"{store.url}: written to and read from"), *room]
+
+
+def _room(directory: Path) -> list[Finding]:
+    free = shutil.disk_usage(directory).free
+    if free >= _LITTLE_BYTES:
+        return []
+    told = f"{format_bytes(free)} free where evidence is kept"
+    return [_told("evidence", HERE, "warning", told, "free some space, or move it elsewhere")]
+
+
+def _nearest(path: Path) -> Path:
+    """The nearest directory above that is there."""
+    return next(one for one in path.absolute().parents if one.exists())
+
+
+def _cannot_make(path: Path) -> str:
+    """Why a file or directory could not be made there; "" when it could."""
+    above = _nearest(path)
+    if not above.is_dir():
+        return f"{above} is no directory"
+    return "" if os.access(above, os.W_OK | os.X_OK) else f"{above} may not be written to"
+
+
+def _told(check: str, where: str, state: FindingState, told: str, advice: str = "") -> Finding:
+    return Finding(check=check, where=where, state=state, told=told, advice=advice)

@@ -1,0 +1,73 @@
+"""An account's quotas against what a matrix has at once: pure but for the asking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError
+from diskbench.model.finding import Finding, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.model.finding import Need, Quota
+    from diskbench.model.rental import Scope
+    from diskbench.ports import Metered
+
+_RAISE = "have it raised (docs/doctor.md), or give back what is not needed (diskbench gc)"
+
+
+def quota_findings(provider: Metered, scope: Scope, needs: Sequence[Need] | None) -> list[Finding]:
+    """A finding for each quota, in the regions of the matrix, else in that of the scope."""
+    theirs = [one for one in needs or () if one.provider == scope.provider]
+    regions = sorted({one.region for one in theirs}) or [scope.region]
+    findings: list[Finding] = []
+    for region in regions:
+        here = scope.model_copy(update={"region": region})
+        try:
+            quotas = provider.quotas(here)
+        except DiskbenchError as error:
+            told = refusal("quota", _where(scope.provider, region), error)
+            # Who may not see quotas may rent all the same.
+            findings.append(told.model_copy(update={"state": "warning"}))
+            continue
+        findings += compared(scope.provider, quotas, None if needs is None else theirs)
+    return findings
+
+
+def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | None) -> list[Finding]:
+    """What each quota says about what is needed; without a matrix, whether there is any left."""
+    findings = []
+    for quota in quotas:
+        # A need without a family or type counts against each quota of its kind.
+        asked = sum(
+            one.amount
+            for one in needs or ()
+            if one.region == quota.region and one.kind == quota.kind and one.of in {"", quota.of}
+        )
+        left = quota.limit - (quota.used or 0)
+        told = f"{quota.name}: {left:,.0f} of {quota.limit:,.0f} left"
+        if quota.used is None:
+            told = f"{quota.name}: {quota.limit:,.0f}; how much is in use is not told"
+        where = _where(provider, quota.region)
+        if asked > left:
+            told += f", the matrix takes {asked:,.0f} at once"
+            advice = f"lower max_parallel, or {_RAISE}"
+            findings.append(_finding(where, "problem", told, advice))
+        elif asked:
+            findings.append(_finding(where, "ok", f"{told}, the matrix takes {asked:,.0f} at once"))
+        elif left <= 0 and needs is None:
+            findings.append(_finding(where, "warning", f"{told}: no more can be rented", _RAISE))
+        elif needs is None:
+            findings.append(_finding(where, "ok", told))
+    return findings
+
+
+def _finding(where: str, state: str, told: str, advice: str = "") -> Finding:
+    return Finding.model_validate(
+        {"check": "quota", "where": where, "state": state, "told": told, "advice": advice}
+    )
+
+
+def _where(provider: str, region: str | None) -> str:
+    return f"{provider} {region}" if region else provider

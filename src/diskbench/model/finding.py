@@ -1,0 +1,71 @@
+"""What `diskbench doctor` finds out."""
+
+from typing import Literal
+
+from diskbench.errors import DiskbenchError
+from diskbench.model.base import Frozen
+
+FindingState = Literal["ok", "warning", "problem"]
+
+
+class Finding(Frozen):
+    """One thing that was looked at: how it is, and what to do next where it is not well.
+
+    A `problem` stops a run, or what must hold after one; a `warning` may. `where` is
+    `this machine`, or a provider and the region looked at. `check` names the kind of thing:
+    credentials, permissions, quota, clock, fio, ssh, database, evidence …
+    """
+
+    check: str
+    where: str
+    state: FindingState
+    told: str
+    advice: str = ""
+
+
+class Quota(Frozen):
+    """How much of something an account may have at once in a region.
+
+    `kind` is ours (vcpus, spot-vcpus, disk-gib, addresses …), `of` a disk type or a machine
+    family where the cloud counts those apart, `name` the cloud's own word. `used` is None where
+    the cloud does not tell.
+    """
+
+    kind: str
+    of: str = ""
+    name: str
+    region: str
+    limit: float
+    used: float | None = None
+
+
+class Need(Frozen):
+    """What a matrix has at once at most, in the words of Quota."""
+
+    provider: str
+    region: str
+    kind: str
+    of: str = ""
+    amount: float
+
+
+class DoctorDocument(Frozen):
+    """What `diskbench doctor --output json` prints. Within a format number fields are only
+    added."""
+
+    format: Literal[1] = 1
+    state: FindingState
+    findings: tuple[Finding, ...]
+
+
+def worst_state(findings: tuple[Finding, ...]) -> FindingState:
+    """The state that stands for all; ok for none."""
+    states = {one.state for one in findings}
+    return "problem" if "problem" in states else "warning" if "warning" in states else "ok"
+
+
+def refusal(check: str, where: str, error: DiskbenchError) -> Finding:
+    """An error as the finding that it is."""
+    return Finding(
+        check=check, where=where, state="problem", told=error.message, advice=error.advice
+    )

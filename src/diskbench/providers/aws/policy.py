@@ -1,0 +1,120 @@
+"""What diskbench must be allowed on AWS: one list, from which the policy is made.
+
+Actions and which of them know the tags of what they change or make: Service Authorization
+Reference, "Actions, resources, and condition keys for Amazon EC2" (2026). A test holds the list to
+what the adapter calls.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from diskbench.providers.aws.requests import LEASE_TAG
+
+LOOK = (
+    "ec2:DescribeAddresses",
+    "ec2:DescribeAvailabilityZones",
+    "ec2:DescribeImages",
+    "ec2:DescribeInstanceStatus",
+    "ec2:DescribeInstanceTypeOfferings",
+    "ec2:DescribeInstanceTypes",
+    "ec2:DescribeInstances",
+    "ec2:DescribeKeyPairs",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeRegions",
+    "ec2:DescribeSecurityGroups",
+    "ec2:DescribeSubnets",
+    "ec2:DescribeVolumes",
+    "servicequotas:GetServiceQuota",
+    "ssm:GetParameter",
+    "sts:DecodeAuthorizationMessage",
+    "sts:GetCallerIdentity",
+)
+"""What only reads; EC2 has no conditions for it."""
+MAKE = {
+    "ec2:CreateSecurityGroup": ("security-group",),
+    "ec2:CreateVolume": ("volume",),
+    "ec2:ImportKeyPair": ("key-pair",),
+    "ec2:RunInstances": ("instance", "network-interface", "spot-instances-request", "volume"),
+}
+"""Action → the kinds of thing that it makes, all of them with the lease's tag in that call."""
+USED = {
+    "ec2:CreateSecurityGroup": ("vpc",),
+    "ec2:RunInstances": (
+        "image", "key-pair", "placement-group", "security-group", "snapshot", "subnet",
+    ),
+}  # fmt: skip
+"""Action → what it uses of what is there."""
+TAG = "ec2:CreateTags"
+"""Needed by the calls that make something with tags, and allowed to those alone."""
+CHANGE = (
+    "ec2:AttachVolume",
+    "ec2:AuthorizeSecurityGroupIngress",
+    "ec2:DeleteKeyPair",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DeleteSecurityGroup",
+    "ec2:DeleteVolume",
+    "ec2:ModifyInstanceAttribute",
+    "ec2:ReleaseAddress",
+    "ec2:TerminateInstances",
+)
+"""What changes or deletes, and is allowed for things that carry the lease's tag alone."""
+
+
+def actions() -> frozenset[str]:
+    """All that is allowed."""
+    return frozenset({*LOOK, *MAKE, TAG, *CHANGE})
+
+
+def policy() -> str:
+    """The policy, as IAM takes it."""
+    document = {
+        "Version": "2012-10-17",
+        "Statement": [
+            _statement("Look", LOOK),
+            *(
+                _statement(
+                    f"Make{_word(action)}",
+                    (action,),
+                    kinds,
+                    {"Null": {f"aws:RequestTag/{LEASE_TAG}": "false"}},
+                )
+                for action, kinds in MAKE.items()
+            ),
+            *(
+                _statement(f"Use{_word(action)}", (action,), kinds)
+                for action, kinds in USED.items()
+            ),
+            _statement(
+                "TagWhatIsMade",
+                (TAG,),
+                condition={"StringEquals": {"ec2:CreateAction": [_word(one) for one in MAKE]}},
+            ),
+            _statement(
+                "ChangeWhatCarriesTheTag",
+                CHANGE,
+                condition={"Null": {f"aws:ResourceTag/{LEASE_TAG}": "false"}},
+            ),
+        ],
+    }
+    return json.dumps(document, indent=2)
+
+
+def _statement(
+    sid: str,
+    allowed: tuple[str, ...],
+    kinds: tuple[str, ...] = (),
+    condition: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    return {
+        "Sid": sid,
+        "Effect": "Allow",
+        "Action": list(allowed) if len(allowed) > 1 else allowed[0],
+        "Resource": [f"arn:aws:ec2:*:*:{kind}/*" for kind in kinds] or "*",
+        **({"Condition": condition} if condition else {}),
+    }
+
+
+def _word(action: str) -> str:
+    return action.partition(":")[2]

@@ -1,0 +1,49 @@
+"""How far this machine's clock is from a cloud's."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from diskbench.model.finding import Finding
+
+if TYPE_CHECKING:
+    from diskbench.model.finding import FindingState
+
+WARN_S = 10.0
+"""Our choice: a Date header counts whole seconds, and an answer may take some."""
+REFUSED_S = 300.0
+"""AWS refuses signatures that are five minutes off (IAM User Guide, "Signature Version 4 request
+elements"); Google's tokens and Azure's are of that order."""
+_ADVICE = "set the clock: timedatectl set-ntp true (or start chronyd)"
+
+
+def skew(where: str, theirs: datetime | None, before: datetime, after: datetime) -> Finding:
+    """The finding for a cloud that said its time was `theirs` between our `before` and `after`."""
+    if theirs is None:
+        return _finding(where, "warning", "the cloud does not tell its time")
+    # Whole seconds are cut off, so the true one may be up to a second later.
+    early = (before - theirs).total_seconds() - 1
+    late = (theirs - after).total_seconds()
+    off = max(early, late, 0.0)
+    if off <= WARN_S:
+        return _finding(
+            where, "ok", "agrees with the cloud's" + (f" to {off:.0f} s" if off else "")
+        )
+    told = f"{off:,.0f} s {'ahead of' if early > late else 'behind'} the cloud's"
+    if off < REFUSED_S:
+        return _finding(where, "warning", told, _ADVICE)
+    return _finding(where, "problem", f"{told}: calls are refused as out of time", _ADVICE)
+
+
+def http_date(text: str | None) -> datetime | None:
+    """The time in a Date header; None where there is none."""
+    try:
+        return parsedate_to_datetime(text).astimezone(UTC) if text else None
+    except ValueError:
+        return None
+
+
+def _finding(where: str, state: FindingState, told: str, advice: str = "") -> Finding:
+    return Finding(check="clock", where=where, state=state, told=told, advice=advice)

@@ -1,0 +1,67 @@
+"""A database as it is, looked at without making or migrating anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from diskbench.errors import StoreUnavailable
+from diskbench.store.database import (
+    as_unavailable,
+    check_writable,
+    engine_options,
+    parse_url,
+    revision_of,
+    shown_url,
+)
+from diskbench.store.schema import HEAD, REVISIONS
+
+
+@dataclass(frozen=True)
+class Look:
+    """`revision` is that of our schema, None where there is none; `exists` says whether there is a
+    database at all: the first run makes a SQLite file."""
+
+    url: str
+    exists: bool
+    revision: str | None = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing has to be made or migrated."""
+        return self.revision == HEAD
+
+
+def look(url: str) -> Look:
+    """The database at `url`; a lock is taken for a moment to see whether it can be written to.
+
+    Raises StoreUnavailable when it cannot be reached or written, is none, or has a schema of a
+    newer diskbench.
+    """
+    parsed = parse_url(url)
+    engine = sa.create_engine(parsed, **engine_options(parsed))
+    try:
+        if (file := _file(parsed)) is not None and not file.exists():
+            return Look(shown_url(engine), exists=False)
+        with as_unavailable(engine, before_work=True):
+            revision = revision_of(engine)
+        if revision is not None:
+            if revision not in REVISIONS:
+                raise StoreUnavailable(
+                    f"its schema {revision} is newer than this diskbench, which knows "
+                    f"{REVISIONS[0]} to {HEAD}",
+                    advice="upgrade this diskbench, or use another database",
+                )
+            check_writable(engine)
+        return Look(shown_url(engine), exists=True, revision=revision)
+    finally:
+        engine.dispose()
+
+
+def _file(url: sa.URL) -> Path | None:
+    """The file of a plain SQLite URL."""
+    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
+        return None
+    return Path(url.database.removeprefix("file:") if "uri" in url.query else url.database)

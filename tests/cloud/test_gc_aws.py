@@ -1,0 +1,106 @@
+"""`diskbench gc --provider aws`, over all regions of the emulated AWS."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import jsonschema
+import pytest
+from tests.cloud.rented import Aws
+from tests.rigs.cli import Cli, a_user
+
+from diskbench.cli.schema import _schema
+
+pytestmark = pytest.mark.slow
+
+OLD, YOUNG = "01koldoldoldoldoldoldoldol", "01kyoungyoungyoungyoungyou"
+
+
+@pytest.fixture
+def user(aws: Aws, tmp_path) -> Cli:
+    made = a_user(tmp_path)
+    made.extra_env = aws.env
+    return made
+
+
+@pytest.fixture
+def gc(user: Cli, aws: Aws) -> Any:
+    """The command, and the document that it prints."""
+
+    def run(*flags: str) -> tuple[int, dict[str, Any], str]:
+        words = ("--provider", "aws", "--endpoint-url", aws.endpoint, "--output", "json")
+        done = user.run("gc", *words, *flags)
+        assert done.stdout, done.stderr
+        document = json.loads(done.stdout)
+        jsonschema.validate(document, _schema("gc"))
+        return done.returncode, document, done.stderr
+
+    return run
+
+
+def tagged(kind: str, lease: str, expires: float) -> list[dict[str, Any]]:
+    tags = {"diskbench-lease": lease, "diskbench-expires": f"{expires:.0f}"}
+    pairs = [{"Key": key, "Value": value} for key, value in tags.items()]
+    return [{"ResourceType": kind, "Tags": pairs}]
+
+
+def leave(aws: Aws, region: str, lease: str, expires: float) -> None:
+    """A volume, a key pair, a group and an address in a region."""
+    ec2 = aws.client(region=region)
+    ec2.create_volume(
+        AvailabilityZone=f"{region}a",
+        VolumeType="gp3",
+        Size=1,
+        TagSpecifications=tagged("volume", lease, expires),
+    )
+    ec2.create_key_pair(
+        KeyName=f"diskbench-{lease}-key", TagSpecifications=tagged("key-pair", lease, expires)
+    )
+    ec2.create_security_group(
+        GroupName=f"diskbench-{lease}-group",
+        Description="left",
+        TagSpecifications=tagged("security-group", lease, expires),
+    )
+    ec2.allocate_address(Domain="vpc", TagSpecifications=tagged("elastic-ip", lease, expires))
+
+
+def test_every_region_is_looked_through_and_what_fails_stops_no_other(aws: Aws, gc: Any) -> None:
+    """One story, because to look through every region of the emulator takes seconds."""
+    leave(aws, "us-east-1", OLD, 1.0)
+    leave(aws, "ap-southeast-2", OLD, 1.0)
+    leave(aws, "eu-central-1", YOUNG, time.time() + 3600)
+    code, dry, _ = gc("--dry-run")
+    assert code == 0
+    assert {(one["region"], one["outcome"]) for one in dry["leases"]} == {
+        ("us-east-1", "would-give-back"),
+        ("ap-southeast-2", "would-give-back"),
+        ("eu-central-1", "kept"),
+    }
+    kinds = sorted(name.partition(" ")[0] for name in dry["leases"][0]["resources"])
+    assert kinds == ["address", "key-pair", "security-group", "volume"]
+    assert (dry["usd"], dry["unpriced"]) == (0, 2), "a stranger's lease has no known price"
+
+    aws.faults.forbid("DeleteKeyPair", times=1)
+    aws.faults.refuse(
+        "DescribeAddresses", "UnauthorizedOperation", "a policy denies it", status=403
+    )
+    code, done, err = gc()
+    assert code == 3
+    (unlisted,) = done["unlisted"]
+    assert "a policy denies it" in unlisted["problem"]["message"]
+    assert f"not looked through: aws {unlisted['region']}" in err
+    (failed,) = [one for one in done["leases"] if one["problem"]]
+    assert failed["outcome"] == "could-not-give-back"
+    assert f"key-pair diskbench-{OLD}-key" in failed["problem"]["message"]
+    hidden = {"us-east-1", "ap-southeast-2"} & {unlisted["region"]}
+    assert {word.split()[0] for word in aws.left()} == {
+        "eu-central-1", failed["region"], *hidden,
+    }  # fmt: skip
+
+    code, named, _ = gc(YOUNG[:10], OLD[:10])
+    assert code == 0
+    assert {one["outcome"] for one in named["leases"]} == {"gave-back"}
+    assert aws.left() == []
+    assert aws.client(region="ap-southeast-2").describe_addresses()["Addresses"] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -70,6 +71,13 @@ def load_matrix(name_or_path: str) -> MatrixFile:
             advice="'diskbench matrix schema' prints what may stand there, for your editor",
         )
     return MatrixFile(_with_found_profiles(form.matrix, path.parent), shown, text)
+
+
+def seed_of(matrix: Matrix, typed: int | None = None) -> int:
+    """The seed of a run: as typed, else the file's, else a new one."""
+    if typed is not None:
+        return typed
+    return secrets.randbelow(2**32) if matrix.seed is None else matrix.seed
 
 
 def rents(name: str) -> bool:

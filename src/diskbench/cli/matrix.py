@@ -1,0 +1,125 @@
+"""`diskbench matrix`: many cells from one file. What is there, what may stand in it, what it does.
+
+Commands that run a matrix are added to `app` by modules of their own, at the end of this one.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from diskbench.cli.matrix_run import mount
+from diskbench.cli.panels import PanelledCommand
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = typer.Typer(help="Many cells from one file: plan and run regions, machines, disks, times.")
+
+FORMAT = 1
+"""Format number of the JSON document of `list`."""
+PROBLEM = 2
+"""Exit code of a plan with blocks that cannot be measured."""
+
+
+class Output(StrEnum):
+    """How a result is printed."""
+
+    table = "table"
+    json = "json"
+
+
+File = Annotated[
+    str,
+    typer.Argument(metavar="FILE|NAME", help="A file, or a name from `diskbench matrix list`."),
+]
+OutputOption = Annotated[Output, typer.Option("--output", help="table or json.")]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="Seed of the order (default: the file's, else a new one).")
+]
+
+
+@app.command("list")
+def list_matrices(output: OutputOption = Output.table) -> None:
+    """List the matrices that come with diskbench."""
+    from diskbench.engine.matrix_file import load_matrix, rents, shipped_matrices
+    from diskbench.plan.matrix import expand
+
+    rows = []
+    for name in shipped_matrices():
+        matrix = load_matrix(name).matrix
+        rows.append((name, matrix.title, len(expand(matrix, seed=0, rents=rents))))
+    if output is Output.json:
+        listed = [{"name": name, "title": title, "cells": n} for name, title, n in rows]
+        typer.echo(json.dumps({"format": FORMAT, "matrices": listed}, indent=2))
+        return
+    width = max(len(name) for name, _, _ in rows)
+    for name, title, count in rows:
+        typer.echo(f"{name:<{width}}  {count:>4} cells  {title}")
+
+
+@app.command()
+def show(file: File) -> None:
+    """Print a matrix file as it is: a start for one of your own."""
+    from diskbench.engine.matrix_file import load_matrix
+
+    typer.echo(load_matrix(file).text, nl=False)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of a matrix file, so that your editor completes it."""
+    from diskbench.plan.matrix_schema import matrix_schema
+
+    typer.echo(json.dumps(matrix_schema(_known()), indent=2))
+
+
+@app.command(cls=PanelledCommand)
+def plan(
+    file: File,
+    output: OutputOption = Output.table,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Ask no cloud: plan by the catalogue alone.")
+    ] = False,
+    seed: Seed = None,
+) -> None:
+    """Tell what a matrix will do: cells, order, time, cost, quota, credit. Rents nothing."""
+    from diskbench.engine.matrix_file import load_matrix, seed_of
+    from diskbench.engine.matrix_outlook import look_ahead
+
+    loaded = load_matrix(file)
+    outlook = look_ahead(loaded, seed=seed_of(loaded.matrix, seed), offline=offline)
+    if output is Output.json:
+        typer.echo(outlook.model_dump_json(indent=2))
+    else:
+        from diskbench.report.matrix_text import render_outlook
+
+        typer.echo(render_outlook(outlook), nl=False)
+    if any(one.problem is not None for one in outlook.blocks):
+        raise typer.Exit(PROBLEM)
+
+
+def _known() -> dict[str, Sequence[str]]:
+    """Values that an editor may propose."""
+    from diskbench.catalog.entry import CLOUDS
+    from diskbench.catalog.lookup import disk_types
+    from diskbench.fio.profiles import shipped_names
+    from diskbench.plan.cells import FILESYSTEMS
+    from diskbench.providers.registry import provider_names
+
+    sold = [name for cloud in CLOUDS for name in disk_types(cloud)]
+    return {
+        "provider": provider_names(),
+        "profile": shipped_names(),
+        "disk": list(dict.fromkeys([*sold, "root"])),
+        "filesystem": FILESYSTEMS,
+        "cache": ("none", "readonly", "readwrite"),
+        "provisioning": ("thin", "lazy-zeroed", "eager-zeroed"),
+        "controller": ("pvscsi", "nvme", "lsi"),
+    }
+
+
+mount(app)

@@ -1,0 +1,145 @@
+"""A matrix looked at before it runs: what would be rented, by asking or by the catalogue alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench import __version__
+from diskbench.catalog.transactions import disk_limits
+from diskbench.engine.draft import draft, renter_named
+from diskbench.engine.matrix_file import rents
+from diskbench.engine.session import new_id
+from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
+from diskbench.fio.profiles import find_profile
+from diskbench.model.facts import CpuFacts, HostFacts
+from diskbench.model.outcome import problem_of
+from diskbench.plan.cost import RENTING_S, cost_of_plan
+from diskbench.plan.credit import credit_of
+from diskbench.plan.matrix import expand
+from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, outlook
+from diskbench.plan.trial import Names, make_plan
+from diskbench.ports import Foresees
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from diskbench.engine.matrix_file import MatrixFile
+    from diskbench.model.matrix import MatrixCell
+    from diskbench.model.rental import Rental
+    from diskbench.model.spec import Cell, Plan
+
+AT_ONCE = 8
+_ASSUMED = HostFacts(cpu=CpuFacts(count=2), memory_bytes=8 * GIB, memory_available_bytes=8 * GIB)
+"""A machine that is there and was not looked at."""
+_MACHINES_OWN = frozenset({"instance-store", "temp-disk"})
+"""Disks that come with the machine and count against no quota of disks."""
+
+
+def look_ahead(file: MatrixFile, *, seed: int, offline: bool) -> MatrixOutlook:
+    """What the matrix will do. Rents nothing; `offline` makes no call either.
+
+    A block that cannot be planned is told with its problem; the others are planned.
+    """
+    cells = expand(file.matrix, seed=seed, rents=rents)
+    # Blocks are numbered as the file lists them, whatever the seed makes of their order.
+    listed = file.matrix.model_copy(update={"order": "listed"})
+    firsts = [one for one in expand(listed, seed=seed, rents=rents) if one.cell.replicate == 0]
+    counts = Counter(one.block for one in cells)
+    with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(firsts) or 1)) as pool:
+        looked = list(pool.map(lambda one: _look(one, offline=offline), firsts))
+    blocks = [
+        _block(number, first, counts[first.block], found)
+        for number, (first, found) in enumerate(zip(firsts, looked, strict=True), start=1)
+    ]
+    return outlook(file.matrix, file.source, seed, cells, blocks)
+
+
+@dataclass(frozen=True)
+class _Looked:
+    plan: Plan | None = None
+    asked: bool = False
+    notes: tuple[str, ...] = ()
+    problem: DiskbenchError | None = None
+
+
+def _look(one: MatrixCell, *, offline: bool) -> _Looked:
+    try:
+        if not rents(one.cell.provider):
+            return _Looked(_there(one.cell))
+        rental, asked, notes = _rental(one.cell, offline=offline)
+        plan = draft(one.cell, find_profile(one.cell.profile), rental, new_id())
+    except DiskbenchError as error:
+        return _Looked(problem=error)
+    return _Looked(plan, asked, notes)
+
+
+def _rental(cell: Cell, *, offline: bool) -> tuple[Rental, bool, tuple[str, ...]]:
+    """What would be rented, whether the provider was asked, and why not. Who may not ask is
+    answered by the catalogue."""
+    renter = renter_named(cell.provider)
+    assert renter is not None, "rents() said so"
+    if not offline:
+        try:
+            return renter.resolve(cell), True, ()
+        except AccessDenied as error:
+            if not isinstance(renter, Foresees):
+                raise
+            return renter.foresee(cell), False, (f"not asked: {error.message}",)
+    if isinstance(renter, Foresees):
+        return renter.foresee(cell), False, ()
+    raise InvalidValue(
+        f"--provider {cell.provider} tells nothing without being asked",
+        advice="leave --offline out",
+    )
+
+
+def _there(cell: Cell) -> Plan:
+    """The plan of a machine that is there, which is not looked at now."""
+    names = Names(new_id(), new_id(), tuple(new_id() for _ in range(cell.runs)))
+    return make_plan(cell, find_profile(cell.profile), _ASSUMED, names, version=__version__)
+
+
+def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> BlockOutlook:
+    base = BlockOutlook(
+        number=number,
+        block=first.block,
+        provider=first.cell.provider,
+        partition=first.partition,
+        route=first.route,
+        replicates=replicates,
+        runs=first.cell.runs,
+        asked=looked.asked,
+    )
+    plan = looked.plan
+    if plan is None:
+        assert looked.problem is not None
+        return base.model_copy(update={"problem": problem_of(looked.problem)})
+    found: dict[str, object] = {
+        "expected_s": plan.expected_s,
+        "trial_s": plan.expected_s + (RENTING_S if plan.rental else 0.0),
+        "cost": cost_of_plan(plan),
+        "notes": (*looked.notes, *plan.notes),
+    }
+    rental = plan.rental
+    if rental is not None:
+        found |= {
+            "region": rental.scope.region,
+            "offer": rental.offer,
+            "promise": rental.promise,
+            "instance_type": rental.instance_type,
+            "vcpus": rental.cores,
+            "spot": rental.spec.spot,
+        }
+    if rental is not None and rental.disk is not None:
+        cloud = rental.cloud or rental.scope.provider
+        limits = disk_limits(cloud, rental.disk)
+        scale = rental.spec.lab.time_scale
+        found |= {
+            "disk": rental.disk.type,
+            "disks": 0 if rental.disk.type in _MACHINES_OWN else rental.disk.count,
+            "disk_gib": rental.disk.size_gib,
+            "credit": credit_of(plan, limits, scale) if limits else None,
+        }
+    return base.model_copy(update=found)

@@ -1,0 +1,85 @@
+"""How long a matrix takes when so many cells may run at once, and what it has at once: pure."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict, deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from diskbench.model.matrix import Limits
+
+ONE_AT_A_TIME = frozenset({"local", "ssh"})
+"""Providers whose machines are there: each measures one thing at a time, whatever the limits."""
+_ALL = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A cell as far as time goes."""
+
+    provider: str
+    partition: str
+    seconds: float
+
+
+def starts(tasks: Sequence[Task], limits: Limits) -> tuple[float, ...]:
+    """When each task begins, in seconds from the first, if each takes as long as expected.
+
+    A place that is free goes to the first task in order that is let in: one that waits for its own
+    region's turn holds up no other.
+    """
+    waiting: dict[str, deque[int]] = defaultdict(deque)
+    for number, task in enumerate(tasks):
+        waiting[task.partition].append(number)
+    at = [0.0] * len(tasks)
+    taken = Counter[str]()
+    running: list[tuple[float, int]] = []
+    now, left = 0.0, len(tasks)
+    while left:
+        free = [queue[0] for queue in waiting.values() if _let_in(tasks[queue[0]], taken, limits)]
+        if free:
+            number = min(free)
+            task = tasks[number]
+            waiting[task.partition].popleft()
+            if not waiting[task.partition]:
+                del waiting[task.partition]
+            taken.update(_names(task))
+            heapq.heappush(running, (now + task.seconds, number))
+            at[number], left = now, left - 1
+            continue
+        now, number = heapq.heappop(running)
+        taken.subtract(_names(tasks[number]))
+    return tuple(at)
+
+
+def makespan_s(tasks: Sequence[Task], limits: Limits) -> float:
+    """Seconds from the first beginning to the last end; 0 for no tasks."""
+    ends = (start + t.seconds for start, t in zip(starts(tasks, limits), tasks, strict=True))
+    return max(ends, default=0.0)
+
+
+def at_once(partition: str, tasks: Iterable[Task], limits: Limits) -> int:
+    """The most tasks of a partition that can run at once."""
+    here = [task for task in tasks if task.partition == partition]
+    return min(len(here), *(limit_of(name, here[0], limits) for name in _names(here[0])))
+
+
+def limit_of(name: str, task: Task, limits: Limits) -> int:
+    """How many may run at once of what a name stands for."""
+    if name == _ALL:
+        return limits.max_parallel
+    if name == task.partition and task.provider in ONE_AT_A_TIME:
+        return 1
+    return limits.per.get(name, limits.max_parallel)
+
+
+def _let_in(task: Task, taken: Counter[str], limits: Limits) -> bool:
+    return all(taken[name] < limit_of(name, task, limits) for name in _names(task))
+
+
+def _names(task: Task) -> set[str]:
+    return {_ALL, task.provider, task.partition}

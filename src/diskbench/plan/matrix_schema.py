@@ -1,0 +1,65 @@
+"""The JSON schema of a matrix file, for editors: pure.
+
+It is pydantic's own of `Matrix`, with what the model cannot know (the names of providers, profiles
+and disks), and with axes as they are written rather than as they are kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
+_FIELDS = {"$ref": "#/$defs/CellFields"}
+
+
+def matrix_schema(known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The schema; `known` names values of fields that an editor should propose. Others stay
+    allowed: profiles may be paths, and a provider may know more than we do."""
+    schema = Matrix.model_json_schema()
+    fields = schema["$defs"]["CellFields"]["properties"]
+    for name, values in known.items():
+        fields[name] = {
+            "anyOf": [{"enum": list(values)}, {"type": "string"}],
+            "description": fields[name]["description"],
+        }
+    schema = _plain(schema)
+    fields = schema["$defs"]["CellFields"]["properties"]
+    axes = schema["properties"]["axes"]
+    schema["properties"]["axes"] = {
+        "type": "object",
+        "description": axes["description"],
+        "properties": {name: _axis(name, fields[name]) for name in CellFields.model_fields},
+        "additionalProperties": {"type": "array", "minItems": 1, "items": _FIELDS},
+    }
+    return {"$schema": SCHEMA_ID, **schema}
+
+
+def _axis(name: str, field: dict[str, Any]) -> dict[str, Any]:
+    about = f"Values of {name}, or mappings of fields that go together."
+    several = [_FIELDS, field] if name in MAPPING_FIELDS else [field, _FIELDS]
+    return {"type": "array", "minItems": 1, "items": {"anyOf": several}, "description": about}
+
+
+def _plain(node: Any) -> Any:  # noqa: ANN401 - JSON
+    """Without the null that stands for what is not given, and without titles that say nothing."""
+    if isinstance(node, list):
+        return [_plain(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    found = {
+        key: _plain(value)
+        for key, value in node.items()
+        if not (key == "title" and isinstance(value, str))
+        and not (key == "default" and value is None)
+    }
+    kinds = found.get("anyOf")
+    if isinstance(kinds, list) and {"type": "null"} in kinds:
+        kinds = [kind for kind in kinds if kind != {"type": "null"}]
+        del found["anyOf"]
+        found = {**kinds[0], **found} if len(kinds) == 1 else {**found, "anyOf": kinds}
+    return found

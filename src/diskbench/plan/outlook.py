@@ -1,0 +1,241 @@
+"""What a matrix will do before it does it: its document, and the sums in it. Pure.
+
+The document is what `diskbench matrix plan --output json` prints.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from diskbench.catalog.cost import CellCost
+from diskbench.model.base import Frozen
+from diskbench.model.finding import Need
+from diskbench.model.matrix import Limits, Order
+from diskbench.model.outcome import Problem
+from diskbench.plan.credit import Credit
+from diskbench.plan.makespan import Task, at_once, starts
+from diskbench.plan.order import rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from diskbench.model.matrix import Matrix, MatrixCell
+
+
+class BlockOutlook(Frozen):
+    """One block: what all its replicates have in common. `expected_s` is how long the steps of one
+    replicate take, `trial_s` that and renting. What is None is not known; with a `problem` it
+    cannot be measured. `asked` says whether the provider was, or the catalogue alone.
+    """
+
+    number: int
+    block: str
+    provider: str
+    region: str | None = None
+    partition: str
+    route: str
+    replicates: int
+    runs: int
+    asked: bool = False
+    offer: str = ""
+    promise: str = ""
+    instance_type: str | None = None
+    vcpus: int | None = None
+    disk: str | None = None
+    disks: int = 0
+    disk_gib: int = 0
+    spot: bool = False
+    expected_s: float = 0.0
+    trial_s: float = 0.0
+    cost: CellCost | None = None
+    credit: Credit | None = None
+    notes: tuple[str, ...] = ()
+    problem: Problem | None = None
+
+
+class CellOutlook(Frozen):
+    """One cell in its place: its round from 1 (0 where none are made), its block's number, and when
+    it is expected to begin and end, in seconds after the matrix does; None for one that cannot be
+    measured."""
+
+    position: int
+    round: int
+    key: str
+    block: int
+    starts_s: float | None
+    ends_s: float | None
+
+
+class Bill(Frozen):
+    """What the cells of a provider cost together, and all of them as `all`. `known_usd` is the sum
+    of what is known; `unknown` names the rest."""
+
+    provider: str
+    cells: int
+    known_usd: float
+    transactions_usd: float = 0.0
+    unknown: tuple[str, ...] = ()
+
+
+class MatrixOutlook(Frozen):
+    """The whole. `work_s` is how long its cells take one after the other, `makespan_s` with what
+    may run at once. `needs` is the most that is had at once, beside root disks."""
+
+    format: Literal[1] = 1
+    name: str
+    title: str
+    source: str
+    order: Order
+    seed: int
+    limits: Limits
+    reuse_host: bool
+    blocks: tuple[BlockOutlook, ...]
+    cells: tuple[CellOutlook, ...]
+    at_once: int
+    makespan_s: float
+    work_s: float
+    bills: tuple[Bill, ...]
+    total: Bill
+    needs: tuple[Need, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def outlook(
+    matrix: Matrix,
+    source: str,
+    seed: int,
+    cells: Sequence[MatrixCell],
+    blocks: Sequence[BlockOutlook],
+) -> MatrixOutlook:
+    """The document of a matrix whose blocks were looked at."""
+    of_block = {one.block: one for one in blocks}
+    planned = [cell for cell in cells if of_block[cell.block].problem is None]
+    tasks = [
+        Task(cell.cell.provider, cell.partition, of_block[cell.block].trial_s) for cell in planned
+    ]
+    begins = starts(tasks, matrix.limits)
+    times = {
+        cell.key: (begin, begin + task.seconds)
+        for cell, begin, task in zip(planned, begins, tasks, strict=True)
+    }
+    in_round = dict.fromkeys((one.key for one in cells), -1)
+    if matrix.order == "random":
+        in_round = rounds(cells, seed)
+    makespan = max((end for _, end in times.values()), default=0.0)
+    bills = _bills(blocks)
+    total = _sum("all", bills)
+    return MatrixOutlook(
+        name=matrix.name,
+        title=matrix.title,
+        source=source,
+        order=matrix.order,
+        seed=seed,
+        limits=matrix.limits,
+        reuse_host=matrix.reuse_host,
+        blocks=tuple(blocks),
+        cells=tuple(
+            CellOutlook(
+                position=one.position,
+                round=in_round[one.key] + 1,
+                key=one.key,
+                block=of_block[one.block].number,
+                starts_s=times.get(one.key, (None, None))[0],
+                ends_s=times.get(one.key, (None, None))[1],
+            )
+            for one in cells
+        ),
+        at_once=_most_at_once(times.values()),
+        makespan_s=makespan,
+        work_s=math.fsum(task.seconds for task in tasks),
+        bills=bills,
+        total=total,
+        needs=tuple(_needs(blocks, tasks, matrix.limits)),
+        warnings=tuple(_warnings(matrix.limits, makespan, total, blocks)),
+    )
+
+
+def _most_at_once(times: Iterable[tuple[float, float]]) -> int:
+    """The most cells that run at the same time; one that ends makes room for one that begins."""
+    changes = sorted(
+        change for begin, end in times if end > begin for change in ((begin, 1), (end, -1))
+    )
+    now = most = 0
+    for _, change in changes:
+        now += change
+        most = max(most, now)
+    return most
+
+
+def _bills(blocks: Sequence[BlockOutlook]) -> tuple[Bill, ...]:
+    providers = sorted({one.provider for one in blocks if one.cost is not None})
+    return tuple(
+        _sum(
+            provider,
+            [
+                Bill(
+                    provider=provider,
+                    cells=one.replicates,
+                    known_usd=one.cost.known_usd * one.replicates,
+                    transactions_usd=one.cost.transactions_usd * one.replicates,
+                    unknown=one.cost.unknown,
+                )
+                for one in blocks
+                if one.provider == provider and one.cost is not None
+            ],
+        )
+        for provider in providers
+    )
+
+
+def _sum(provider: str, bills: Sequence[Bill]) -> Bill:
+    return Bill(
+        provider=provider,
+        cells=sum(one.cells for one in bills),
+        known_usd=math.fsum(one.known_usd for one in bills),
+        transactions_usd=math.fsum(one.transactions_usd for one in bills),
+        unknown=tuple(dict.fromkeys(name for one in bills for name in one.unknown)),
+    )
+
+
+def _needs(blocks: Sequence[BlockOutlook], tasks: Sequence[Task], limits: Limits) -> Iterable[Need]:
+    """The most of each kind that so many cells at once can have: that of the largest ones."""
+    rented = [one for one in blocks if one.problem is None and one.offer]
+    for partition in dict.fromkeys(one.partition for one in rented):
+        here = [one for one in rented if one.partition == partition for _ in range(one.replicates)]
+        count = at_once(partition, tasks, limits)
+        kinds: dict[tuple[str, str], list[float]] = {}
+        for one in here:
+            spot = "spot-" if one.spot else ""
+            kinds.setdefault(("machines", ""), []).append(1)
+            if one.vcpus is not None:
+                kinds.setdefault((f"{spot}vcpus", ""), []).append(one.vcpus)
+            if one.disks:
+                kinds.setdefault(("disks", ""), []).append(one.disks)
+                kinds.setdefault(("disk-gib", one.disk or ""), []).append(one.disk_gib * one.disks)
+        for (kind, of), amounts in kinds.items():
+            yield Need(
+                provider=here[0].provider,
+                region=here[0].region or "",
+                kind=kind,
+                of=of,
+                amount=math.fsum(sorted(amounts, reverse=True)[:count]),
+            )
+
+
+def _warnings(
+    limits: Limits, makespan: float, total: Bill, blocks: Sequence[BlockOutlook]
+) -> Iterable[str]:
+    if limits.deadline_s is not None and makespan > limits.deadline_s:
+        yield "the deadline comes before the end: cells that are late will not begin"
+    if limits.budget_usd is not None and total.known_usd > limits.budget_usd:
+        yield "the budget does not cover all: cells that would pass it will not begin"
+    if limits.budget_usd is not None and total.unknown and not limits.assume_price_usd_per_hour:
+        yield "cells of unknown price are refused under a budget: give `assume_price`"
+    over = [
+        one.block
+        for one in blocks
+        if limits.max_cell_s is not None and one.trial_s > limits.max_cell_s
+    ]
+    if over:
+        yield f"{len(over)} of the blocks take longer than max_cell_time: {over[0]}"

@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "resume": "Go on with runs whose process died.",
     "cancel": "Ask a running trial to stop, collect and clean up.",
     "gc": "Give back what runs left behind.",
+    "doctor": "Whether a run would work: credentials, permissions, quota, clock, stores.",
     "profiles": "What can be measured: list, show, render, validate.",
     "devices": "The block devices of a machine, and their identities.",
     "results": "Read, export, import, rebuild and delete what was measured.",

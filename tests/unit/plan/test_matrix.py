@@ -1,0 +1,360 @@
+"""What axes, include and exclude make of each other, and that a cell is the cell of `run`."""
+
+import math
+from unittest.mock import patch
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.unit.plan.matrices import a_matrix
+
+from diskbench.cli import main
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.matrix import Campaign, Matrix
+from diskbench.plan import cells as cells_module
+from diskbench.plan.combinations import combinations, idle_excludes
+from diskbench.plan.matrix import expand
+
+
+def fields(matrix: Matrix) -> list[dict[str, object]]:
+    return [dict(one.fields) for one in combinations(matrix)]
+
+
+def keys(matrix: Matrix) -> list[str]:
+    return [one.key for one in expand(matrix, seed=1)]
+
+
+def test_the_product_of_the_axes_is_measured_in_the_order_of_the_file():
+    matrix = a_matrix(axes={"disk": ["a", "b"], "size": [1, 2]}, defaults={"provider": "lab"})
+    assert fields(matrix) == [
+        {"provider": "lab", "disk": disk, "size": size} for disk in "ab" for size in (1, 2)
+    ]
+
+
+def test_a_value_may_be_several_fields_that_go_together():
+    matrix = a_matrix(axes={"volume": [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]})
+    assert fields(matrix) == [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]
+
+
+def test_a_value_of_parameters_is_the_parameters():
+    matrix = a_matrix(
+        defaults={"parameters": {"size": "1g"}},
+        axes={"parameters": [{"runtime": 4}, {"parameters": {"size": "2g"}, "runs": 3}]},
+    )
+    assert fields(matrix) == [
+        {"parameters": {"size": "1g", "runtime": 4}},
+        {"parameters": {"size": "2g"}, "runs": 3},
+    ]
+
+
+def test_two_axes_may_not_set_the_same_field():
+    matrix = a_matrix(axes={"disk": ["a"], "volume": [{"disk": "b"}]})
+    with pytest.raises(InvalidValue, match="'disk' and 'volume' both set 'disk'"):
+        combinations(matrix)
+
+
+def test_two_axes_may_set_different_parameters():
+    matrix = a_matrix(axes={"a": [{"parameters": {"x": 1}}], "b": [{"parameters": {"y": 2}}]})
+    assert fields(matrix) == [{"parameters": {"x": 1, "y": 2}}]
+
+
+def test_exclude_leaves_out_what_has_all_of_its_fields():
+    matrix = a_matrix(
+        defaults={"provider": "lab"},
+        axes={"disk": ["a", "b"], "size": [1, 2]},
+        exclude=[{"disk": "a", "size": 2}, {"provider": "lab", "disk": "b"}],
+    )
+    assert fields(matrix) == [{"provider": "lab", "disk": "a", "size": 1}]
+
+
+def test_an_exclude_that_matches_nothing_is_found():
+    matrix = a_matrix(axes={"disk": ["a"]}, exclude=[{"disk": "a"}, {"disk": "c"}])
+    assert list(idle_excludes(matrix)) == [1]
+
+
+def test_include_does_what_the_manual_of_github_actions_says_of_its_example():
+    """Workflow syntax, "Example: Expanding configurations" (docs.github.com, 2026), with fields of
+    ours: fruit is disk, animal is region, colour is image, shape is zone."""
+    matrix = a_matrix(
+        axes={"disk": ["apple", "pear"], "region": ["cat", "dog"]},
+        include=[
+            {"image": "green"},
+            {"image": "pink", "region": "cat"},
+            {"disk": "apple", "zone": "circle"},
+            {"disk": "banana"},
+            {"disk": "banana", "region": "cat"},
+        ],
+    )
+    assert fields(matrix) == [
+        {"disk": "apple", "region": "cat", "image": "pink", "zone": "circle"},
+        {"disk": "apple", "region": "dog", "image": "green", "zone": "circle"},
+        {"disk": "pear", "region": "cat", "image": "pink"},
+        {"disk": "pear", "region": "dog", "image": "green"},
+        {"disk": "banana"},
+        {"disk": "banana", "region": "cat"},
+    ]
+
+
+def test_an_include_of_another_provider_is_a_cell_of_its_own():
+    matrix = a_matrix(
+        defaults={"provider": "aws"},
+        axes={"disk": ["gp2"]},
+        include=[{"provider": "ssh", "host": "me@there", "path": "/mnt"}],
+    )
+    assert [one["provider"] for one in fields(matrix)] == ["aws", "ssh"]
+
+
+def test_a_matrix_of_includes_alone_has_those():
+    assert len(fields(a_matrix(include=[{"disk": "a"}, {"disk": "b"}]))) == 2
+
+
+def test_each_field_knows_where_it_was_given():
+    matrix = a_matrix(
+        defaults={"provider": "aws", "runs": 2},
+        axes={"volume": [{"disk": "gp2"}]},
+        include=[{"runs": 3}],
+    )
+    (one,) = combinations(matrix)
+    assert one.places == {
+        "provider": ("defaults", "provider"),
+        "disk": ("axes", "volume", 0, "disk"),
+        "runs": ("include", 0, "runs"),
+    }
+    assert one.parts == (("axes", "volume", 0), ("include", 0))
+
+
+SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=4, unique=True)
+NAMES = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=True)
+
+
+@settings(deadline=None, max_examples=60)
+@given(NAMES, SIZES, st.data())
+def test_there_are_as_many_as_the_product_less_what_is_excluded_and_what_is_added(
+    disks, sizes, data
+):
+    product = [{"disk": d, "size": s} for d in disks for s in sizes]
+    excluded = data.draw(st.lists(st.sampled_from(product), unique_by=str, max_size=4))
+    added = data.draw(st.lists(st.sampled_from("uvwxyz"), unique=True, max_size=4))
+    matrix = a_matrix(
+        defaults={"provider": "lab"},
+        axes={"disk": disks, "size": sizes},
+        exclude=excluded,
+        include=[{"disk": d, "size": 1} for d in added],
+    )
+    assume(len(excluded) < len(product) or added)
+    made = expand(matrix, seed=0)
+    assert len(made) == math.prod([len(disks), len(sizes)]) - len(excluded) + len(added)
+    assert len({one.key for one in made}) == len({one.cell for one in made}) == len(made)
+
+
+def test_a_key_is_readable_and_a_block_is_it_without_the_replicate():
+    matrix = a_matrix(
+        defaults={"provider": "aws", "region": "us-east-1", "instance_type": "m5.large"},
+        axes={"disk": [{"disk": "gp2", "size": 20}]},
+        include=[{"replicates": 2}],
+    )
+    first, second = expand(matrix, seed=1)
+    assert first.key == "aws/us-east-1/m5.large/gp2-20GiB/default#0"
+    assert second.key.endswith("#1")
+    assert first.block == second.block == "aws/us-east-1/m5.large/gp2-20GiB/default"
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"provider": "ssh", "host": "me@a", "path": "/mnt/x"}, "ssh/me@a/mnt-x/default#0"),
+        ({"provider": "lab", "disk": "io1", "size": 8, "iops": 100}, "lab/io1-8GiB-100iops"),
+        ({"provider": "azure", "disk": "P", "size": 8, "cache": "none"}, "azure/P-8GiB-none/"),
+        ({"provider": "aws", "disk": "a", "count": 2, "stripe": True}, "aws/a-x2/default#0"),
+        ({"provider": "aws", "disk": "a", "zone": "us-east-1a"}, "aws/a,zone=us-east-1a/"),
+        ({"provider": "aws", "disk": "a", "profile": "/x/my.fio", "runs": 3}, "/my,runs=3#0"),
+        (
+            {"provider": "aws", "disk": "a", "parameters": {"b": True, "a": 1.5}},
+            "/default,a=1.5,b=true#0",
+        ),
+    ],
+)
+def test_what_is_measured_stands_in_the_key(given, key):
+    assert key in keys(a_matrix(defaults=given))[0]
+
+
+def test_cells_that_differ_in_what_no_key_tells_have_different_keys():
+    matrix = a_matrix(
+        defaults={"provider": "aws", "disk": "gp2"},
+        axes={"subnet": ["subnet-1", "subnet-2"]},
+    )
+    first, second = keys(matrix)
+    assert first != second
+    assert {first, second} == set(keys(matrix))
+
+
+def test_a_cell_that_is_there_twice_is_refused():
+    matrix = a_matrix(defaults={"provider": "lab"}, axes={"disk": ["a", "a"]})
+    with pytest.raises(InvalidValue, match=r"twice \(axes.disk.0 and axes.disk.1\)"):
+        expand(matrix, seed=1)
+
+
+def test_more_than_anybody_pays_for_is_refused_before_it_is_made():
+    matrix = a_matrix(axes={"size": list(range(1, 200)), "iops": list(range(1, 200))})
+    with pytest.raises(InvalidValue, match="39,601 combinations"):
+        combinations(matrix)
+
+
+@pytest.mark.parametrize(
+    ("given", "partition", "route"),
+    [
+        ({"provider": "aws", "region": "us-east-1"}, "aws/us-east-1", "aws"),
+        ({"provider": "aws", "zone": "us-east-1a"}, "aws/us-east-1", "aws"),
+        ({"provider": "gcp", "zones": ["us-central1-b"]}, "gcp/us-central1", "gcp"),
+        ({"provider": "lab", "route": "site-a"}, "lab", "lab/site-a"),
+        ({"provider": "vsphere", "datacenter": "dc", "route": "x"}, "vsphere/dc", "vsphere/x"),
+        ({"provider": "ssh", "host": "a", "path": "/m"}, "ssh/a", "ssh"),
+    ],
+)
+def test_limits_count_by_region_and_workers_listen_to_routes(given, partition, route):
+    (one,) = expand(a_matrix(defaults=given), seed=1)
+    assert (one.partition, one.route) == (partition, route)
+
+
+def test_the_route_of_the_matrix_is_that_of_cells_without_their_own():
+    matrix = a_matrix(
+        route="site-a", defaults={"provider": "lab"}, axes={"v": [{"disk": "a"}, {"route": "b"}]}
+    )
+    assert {one.route for one in expand(matrix, seed=1)} == {"lab/site-a", "lab/b"}
+
+
+def test_zones_are_kept_and_the_first_is_the_cells():
+    (one,) = expand(a_matrix(defaults={"provider": "aws", "zones": ["a1", "a2"]}), seed=1)
+    assert one.zones == ("a1", "a2")
+    assert one.cell.rent is not None
+    assert one.cell.rent.zone == "a1"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"disk": "gp2"},
+        {"provider": "aws", "zone": "a", "zones": ["b"]},
+        {"provider": "aws", "zones": ["b", "b"]},
+        {"provider": "aws", "size": 20.5},
+        {"provider": "aws", "project": "p"},
+        {"provider": "local", "path": "there"},
+        {"provider": "ssh", "host": "a", "path": "/x", "disk": "gp2"},
+        {"provider": "aws", "labels": {"a b": 1}},
+    ],
+)
+def test_what_cannot_be_meant_is_refused(given):
+    with pytest.raises(InvalidValue):
+        expand(a_matrix(defaults=given), seed=1)
+
+
+def test_labels_of_the_matrix_and_of_the_cell_are_kept_together():
+    matrix = a_matrix(
+        labels={"study": "s", "n": 1}, defaults={"provider": "lab", "labels": {"n": 2}}
+    )
+    (one,) = expand(matrix, seed=1)
+    assert dict(one.cell.labels) == {"study": "s", "n": "2"}
+
+
+def test_a_campaign_comes_back_from_json_as_it_was():
+    matrix = a_matrix(
+        defaults={"provider": "aws", "promise": None, "parameters": {"a": True, "b": 1, "c": 0.5}},
+        axes={"v": [{"disk": "gp2", "size": 20}], "zone": [1, "b"]},
+        limits={"budget": 3, "deadline": "2h", "max_cell_time": 90, "per": {"aws": 2}},
+    )
+    cells = expand(matrix, seed=3)
+    campaign = Campaign(
+        campaign_id="c", name=matrix.name, matrix=matrix, cells=cells, seed=3, order="random"
+    )
+    again = Campaign.model_validate_json(campaign.model_dump_json())
+    assert again == campaign
+    assert expand(again.matrix, seed=3) == cells
+    assert (matrix.limits.deadline_s, matrix.limits.budget_usd) == (7200, 3)
+
+
+def as_run_has_it(monkeypatch_target: list[object], words: list[str]) -> None:
+    """Type `diskbench run` and keep the request it makes instead of beginning it."""
+    with patch(
+        "diskbench.cli.start.start", lambda request, *_, **__: monkeypatch_target.append(request)
+    ):
+        assert main.run(["run", *words]) == 0
+
+
+FLAGS = {
+    "region": "us-east-1", "zone": "us-east-1a", "instance_type": "m5.large", "disk": "gp3",
+    "size": 20, "iops": 3000, "throughput": 250.5, "count": 2, "stripe": True, "image": "ami-1",
+    "subnet": "subnet-1", "security_group": "sg-1", "placement": "p", "spot": True,
+    "ssh_cidr": "10.0.0.0/8", "endpoint_url": "http://127.0.0.1:1", "profile_name": "me",
+    "filesystem": "xfs", "profile": "quick", "runs": 3, "time_scale": 60.0,
+    "lab_style": "aws-nvme", "lab_user": "u", "vm_iops": 10.0, "vm_throughput": 5.5, "noise": 0.1,
+    "stall_every": 1.0, "stall_for": 2.0, "latency": 0.5, "latency_jitter": 0.25, "lab_seed": 7,
+}  # fmt: skip
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.sets(st.sampled_from(sorted(FLAGS))), st.sampled_from([{}, {"runtime": 3, "size": "1g"}]))
+def test_a_cell_is_the_one_that_run_makes_of_the_same_flags(names, parameters):
+    chosen = {name: FLAGS[name] for name in names}
+    words = ["--provider", "aws"]
+    for name, value in chosen.items():
+        words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    for name, value in parameters.items():
+        words += ["--set", f"{name}={value}"]
+    asked: list[cells_module.Request] = []
+    as_run_has_it(asked, [*words, "--replicates", "2", "--label", "a=b"])
+    (request,) = asked
+    matrix = a_matrix(
+        order="listed",
+        defaults={"provider": "aws", "replicates": 2, "labels": {"a": "b"}, **chosen}
+        | ({"parameters": parameters} if parameters else {}),
+    )
+    assert [one.cell for one in expand(matrix, seed=1)] == list(cells_module.cells(request))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            {"provider": "azure", "disk": "P", "cache": "readonly", "performance_tier": "P30"},
+            "--provider azure --disk P --cache readonly --performance-tier P30",
+        ),
+        (
+            {"provider": "azure", "disk": "P", "bursting": True, "subscription": "s"},
+            "--provider azure --disk P --bursting --subscription s",
+        ),
+        ({"provider": "gcp", "disk": "p", "project": "x"}, "--provider gcp --disk p --project x"),
+        (
+            {"provider": "vsphere", "datastore": "d", "host": "esx", "memory": 8, "vcpus": 2,
+             "iops_limit": 100},
+            "--provider vsphere --datastore d --host esx --memory 8 --vcpus 2 --iops-limit 100",
+        ),
+        (
+            {"provider": "ssh", "host": "me@a:2", "path": "/mnt", "size": 0.5},
+            "--provider ssh --host me@a:2 --path /mnt --size 0.5",
+        ),
+        (
+            {"provider": "ssh", "host": "a", "device": "/dev/x", "destroy_data": "id"},
+            "--provider ssh --host a --device /dev/x --destroy-data id",
+        ),
+        ({"provider": "local", "path": "/mnt"}, "--provider local --path /mnt"),
+        (
+            {"provider": "vsphere", "insecure": True, "promise": {"iops": 100, "mb_per_s": 2.5}},
+            "--provider vsphere --insecure --promise iops=100,mb_per_s=2.5",
+        ),
+    ],
+)  # fmt: skip
+def test_so_are_those_of_other_providers(given, words):
+    asked: list[cells_module.Request] = []
+    as_run_has_it(asked, words.split())
+    (one,) = expand(a_matrix(defaults=given), seed=1)
+    assert [one.cell] == list(cells_module.cells(asked[0]))
+
+
+def test_a_name_is_none_of_any_shape():
+    with pytest.raises(ValueError, match="name"):
+        a_matrix(name="No Name")
+
+
+def test_a_filesystem_that_does_not_exist_is_refused():
+    with pytest.raises((InvalidValue, UnknownName), match="btrfs"):
+        expand(a_matrix(defaults={"provider": "lab", "filesystem": "btrfs"}), seed=1)

@@ -1,0 +1,123 @@
+"""Randomised multiple interleaved trials."""
+
+from collections import Counter, defaultdict
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.plan.matrices import a_matrix
+
+from diskbench.model.matrix import MatrixCell
+from diskbench.plan.matrix import expand
+from diskbench.plan.order import ordered, rounds
+
+PATIENT = settings(deadline=None, max_examples=40)
+SEEDS = st.integers(0, 2**40)
+REPLICATES = st.lists(st.integers(1, 8), min_size=1, max_size=8)
+
+
+def made_of(replicates: list[int], seed: int = 0, order: str = "random") -> tuple[MatrixCell, ...]:
+    """A matrix with a block of each number of replicates."""
+    values = [{"disk": f"d{n}", "replicates": count} for n, count in enumerate(replicates)]
+    matrix = a_matrix(defaults={"provider": "lab"}, axes={"v": values}, order=order)
+    return expand(matrix, seed=seed)
+
+
+@PATIENT
+@given(REPLICATES, SEEDS)
+def test_an_order_is_a_permutation(replicates, seed):
+    listed, shuffled = made_of(replicates, order="listed"), made_of(replicates, seed)
+    assert Counter(one.key for one in shuffled) == Counter(one.key for one in listed)
+    assert [one.position for one in shuffled] == list(range(len(listed)))
+
+
+@PATIENT
+@given(REPLICATES, SEEDS)
+def test_an_order_follows_from_its_seed_and_not_from_the_order_of_the_file(replicates, seed):
+    listed = made_of(replicates, order="listed")
+    backwards = list(reversed(listed))
+    assert ordered(backwards, "random", seed) == ordered(listed, "random", seed)
+
+
+@PATIENT
+@given(REPLICATES, SEEDS)
+def test_no_block_stands_twice_in_a_round_and_replicates_keep_their_order(replicates, seed):
+    cells = made_of(replicates, seed)
+    number = rounds(cells, seed)
+    assert set(number.values()) <= set(range(max(replicates)))
+    by_block = defaultdict(list)
+    for one in cells:
+        by_block[one.block].append((number[one.key], one.cell.replicate))
+    for block in by_block.values():
+        assert block == sorted(block)
+        assert len({round_ for round_, _ in block}) == len(block)
+        assert [replicate for _, replicate in block] == list(range(len(block)))
+
+
+@PATIENT
+@given(REPLICATES, SEEDS)
+def test_replicates_are_spread_evenly_over_the_rounds(replicates, seed):
+    cells = made_of(replicates, seed)
+    number = rounds(cells, seed)
+    of_block = defaultdict(list)
+    for one in cells:
+        of_block[one.block].append(number[one.key])
+    for found in of_block.values():
+        gap = max(replicates) / len(found)
+        for earlier, later in pairwise(found):
+            assert abs(later - earlier - gap) <= 1
+
+
+@PATIENT
+@given(st.integers(1, 8), st.integers(1, 8), SEEDS)
+def test_with_equal_replicates_every_round_has_every_block(blocks, replicates, seed):
+    cells = made_of([replicates] * blocks, seed)
+    for round_ in range(replicates):
+        here = cells[round_ * blocks : (round_ + 1) * blocks]
+        assert len({one.block for one in here}) == blocks
+        assert {one.cell.replicate for one in here} == {round_}
+
+
+def test_rounds_differ_in_their_order():
+    cells = made_of([6] * 12, seed=1)
+    orders = {tuple(one.block for one in cells[n * 12 : n * 12 + 12]) for n in range(6)}
+    assert len(orders) == 6
+
+
+def test_seeds_differ_in_their_order():
+    orders = {tuple(one.key for one in made_of([3] * 6, seed=seed)) for seed in range(20)}
+    assert len(orders) == 20
+
+
+def test_an_order_stays_the_same_for_ever():
+    """Recorded campaigns are repeated by their seed: this order may never change."""
+    assert [one.key for one in made_of([2, 2, 1], seed=42)] == RECORDED
+
+
+RECORDED = [
+    "lab/d1/default#0",
+    "lab/d0/default#0",
+    "lab/d2/default#0",
+    "lab/d0/default#1",
+    "lab/d1/default#1",
+]
+
+
+def test_every_place_in_a_round_falls_to_every_block_alike():
+    """A chi-squared test with fixed seeds: 600 rounds of 4 blocks, 16 counts of 150 expected."""
+    counts = Counter()
+    for seed in range(100):
+        cells = made_of([6] * 4, seed)
+        counts.update((one.position % 4, one.block) for one in cells)
+    chi_squared = sum((n - 150) ** 2 / 150 for n in counts.values())
+    assert len(counts) == 16
+    assert chi_squared < 27.9  # 0.1 % of 9 degrees of freedom
+
+
+def test_listed_is_as_the_file_has_it():
+    cells = made_of([2, 1], order="listed")
+    assert [one.key for one in cells] == [
+        "lab/d0/default#0",
+        "lab/d0/default#1",
+        "lab/d1/default#0",
+    ]

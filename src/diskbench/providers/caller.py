@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
+from typing import TYPE_CHECKING
 
-from diskbench.errors import HostUnavailable
+from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.providers.networks import LOOPBACK, check_cidr, is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.model.rental import RentSpec
 
 URL = "https://checkip.amazonaws.com"
 """Amazon's own service: it answers with the caller's address, in one line."""
@@ -24,3 +31,22 @@ def caller_cidr() -> str:
         raise HostUnavailable(f"no answer from {URL}: {error}", advice=advice) from error
     except ValueError as error:
         raise HostUnavailable(f"{URL} gave no address: {error}", advice=advice) from error
+
+
+def ssh_cidr(spec: RentSpec, private: str | None, ask_caller: Callable[[], str]) -> str | None:
+    """From where SSH is let in; None where a group or rules of the user's decide that. `private`
+    is the endpoint of a cloud that is not the public one: how it sees this machine is not known.
+
+    Raises InvalidValue where it must be typed, and whatever `ask_caller` raises.
+    """
+    if spec.security_group is not None:
+        return None
+    if spec.ssh_cidr is not None:
+        return check_cidr(spec.ssh_cidr)
+    if private is None:
+        return check_cidr(ask_caller())
+    if is_loopback(private):
+        return LOOPBACK
+    raise InvalidValue(
+        f"from where SSH should be let in is not known at {private}", advice="add --ssh-cidr"
+    )

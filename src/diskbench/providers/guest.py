@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from diskbench.ports import Host, RentWatch
 
+ROOT_DIRECTORY = "/var/tmp"  # noqa: S108 - in the guest, where test files go on its root disk
+"""On the root disk of every image, whatever /tmp is."""
 _READY_S = 30.0
 
 T = TypeVar("T")

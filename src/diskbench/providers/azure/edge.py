@@ -16,6 +16,7 @@ from diskbench.providers.azure.errors import (
     translate,
 )
 from diskbench.providers.azure.form import is_azure
+from diskbench.providers.unanswered import repeated
 from diskbench.providers.waits import nap
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Azure:
         if service not in self._made:
             module, name = _CLIENTS[service]
             made = getattr(importlib.import_module(module), name)
-            self._made[service] = made(self._credential(), self.subscription, **self._settings())
+            self._made[service] = made(self.credential(), self.subscription, **self._settings())
         return self._made[service]
 
     def emulated_endpoint(self) -> str | None:
@@ -79,7 +80,8 @@ class Azure:
             settings["credential_scopes"] = [token_scope(self.endpoint)]
         return settings
 
-    def _credential(self) -> Any:  # noqa: ANN401 - a TokenCredential
+    def credential(self) -> Any:  # noqa: ANN401 - a TokenCredential
+        """Whoever the SDK's own chain finds logged in."""
         from azure.identity import DefaultAzureCredential
 
         if "credential" not in self._made:
@@ -149,32 +151,19 @@ class Edge:
         return getattr(getattr(self.azure.client(service), group), name)
 
     def _repeated(self, action: str, ask: Callable[[], Any], *, insist: bool = True) -> Any:  # noqa: ANN401
-        import tenacity
-
-        timing = self.timing
-
         def once() -> Any:  # noqa: ANN401
             from azure.core.exceptions import AzureError
 
-            nap(0, timing, self.watch)
+            nap(0, self.timing, self.watch)
             try:
                 return ask()
             except AzureError as error:
                 raise translate(error, action) from error
 
-        return tenacity.Retrying(
-            retry=tenacity.retry_if_exception(
-                lambda error: (
-                    isinstance(error, Throttled) and (insist or not isinstance(error, Busy))
-                )
-            ),
-            wait=tenacity.wait_random_exponential(
-                multiplier=timing.first_retry_s, max=timing.max_retry_s
-            ),
-            stop=tenacity.stop_after_delay(timing.retry_s),
-            sleep=lambda seconds: nap(seconds, timing, self.watch),
-            reraise=True,
-        )(once)
+        def again(error: BaseException) -> bool:
+            return isinstance(error, Throttled) and (insist or not isinstance(error, Busy))
+
+        return repeated(once, self.timing, self.watch, again)
 
 
 def open_azure(subscription: str | None, endpoint: str | None) -> Azure:

@@ -6,7 +6,6 @@ Machines documentation, and the exchanges recorded in azure-mgmt-compute's own t
 
 from __future__ import annotations
 
-import contextlib
 import re
 from typing import TYPE_CHECKING
 
@@ -19,10 +18,9 @@ from diskbench.errors import (
     QuotaExceeded,
     RentalFailed,
 )
+from diskbench.providers.unanswered import Unanswered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from azure.core.exceptions import AzureError, HttpResponseError
 
 _CAPACITY = frozenset(
@@ -66,7 +64,7 @@ _FAMILY = re.compile(r"approved (?P<quota>[\w .-]*?[Cc]ores?) quota|'(?P<named>[
 _NAMESPACE = re.compile(r"namespace '?(?P<name>Microsoft\.[A-Za-z]+)'?")
 
 
-class Throttled(RentalFailed):
+class Throttled(Unanswered):
     """Azure asked to come again later, or did not answer; the edge repeats the call."""
 
 
@@ -164,15 +162,6 @@ def no_region() -> InvalidValue:
         "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION names one",
         advice="add --region, such as --region westeurope",
     )
-
-
-@contextlib.contextmanager
-def while_looking() -> Iterator[None]:
-    """An Azure that does not answer is the user's environment, as long as nothing is rented."""
-    try:
-        yield
-    except Throttled as error:
-        raise HostUnavailable(error.message, advice=error.advice) from error
 
 
 def _said(error: AzureError | HttpResponseError) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from diskbench.errors import InvalidValue
-from diskbench.model.rental import LabSpec
-from diskbench.providers.networks import check_cidr, is_loopback
+from diskbench.providers.asked import check_lab, check_ssh
+from diskbench.providers.networks import is_loopback
 
 if TYPE_CHECKING:
     from diskbench.model.rental import RentSpec
@@ -61,13 +61,7 @@ def check_form(spec: RentSpec) -> None:
         value = getattr(spec, name)
         if value is not None and not form.fullmatch(value):
             raise InvalidValue(f"{flag} {value!r} is none of Azure", advice=advice)
-    if spec.ssh_cidr is not None:
-        check_cidr(spec.ssh_cidr)
-    if spec.security_group is not None and spec.ssh_cidr is not None:
-        raise InvalidValue(
-            "--ssh-cidr does not go with --security-group: a group of yours is not changed",
-            advice="leave one of them out",
-        )
+    check_ssh(spec, "a group of yours is")
     _check_endpoint(spec)
 
 
@@ -85,9 +79,5 @@ def _check_endpoint(spec: RentSpec) -> None:
             f"--endpoint-url {url!r}: Azure is spoken to by https only",
             advice="use https://HOST:PORT, and name its certificate in REQUESTS_CA_BUNDLE",
         )
-    if spec.lab != LabSpec() and not (url is not None and is_loopback(url)):
-        raise InvalidValue(
-            "the lab's options (time scale, style, noise …) do not go with real machines",
-            advice="leave them out, or use an emulated cloud: --endpoint-url "
-            "https://127.0.0.1:PORT",
-        )
+    emulated = url is not None and is_loopback(url)
+    check_lab(spec, emulated=emulated, endpoint="https://127.0.0.1:PORT")

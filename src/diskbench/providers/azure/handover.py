@@ -12,7 +12,7 @@ from diskbench.providers.azure import guest as azure_guest
 from diskbench.providers.azure.inventory import read_disk
 from diskbench.providers.azure.provision import running
 from diskbench.providers.azure.requests import disk_kind, name_of
-from diskbench.providers.guest import Guest, ask_guest, await_prepared
+from diskbench.providers.guest import ROOT_DIRECTORY, Guest, ask_guest, await_prepared
 from diskbench.providers.guest_disks import disks
 from diskbench.units import GIB
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from diskbench.providers.azure.edge import Item
     from diskbench.providers.azure.provision import Made, Order
     from diskbench.providers.guest_disks import GuestDisk
-
-ROOT_DIRECTORY = "/var/tmp"  # noqa: S108 - in the guest, where test files go on its OS disk
-"""On the OS disk of every image, whatever /tmp is."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from diskbench.providers.azure.images import find_image
 from diskbench.providers.azure.resolved import DEFAULT_OS_GIB, Resolved
 from diskbench.providers.azure.sizes import check_support, offer
 from diskbench.providers.azure.wanted import check_cache
-from diskbench.providers.caller import caller_cidr
-from diskbench.providers.networks import LOOPBACK, check_cidr, is_loopback
+from diskbench.providers.caller import caller_cidr, ssh_cidr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +67,7 @@ def look_up(
         os_type=_os_type(wanted, machine),
         zones=_zones(here, sold, machine),
         subnet=spec.subnet,
-        ssh_cidr=_ssh_cidr(here, ask_caller),
+        ssh_cidr=ssh_cidr(spec, azure.emulated_endpoint(), ask_caller),
         emulated=azure.emulated_endpoint() is not None,
     )
 
@@ -153,19 +152,3 @@ def _zones(here: Lookup, sold: Offer, machine: Machine) -> tuple[str, ...]:
             advice="choose another --instance-type or --region",
         )
     return zones
-
-
-def _ssh_cidr(here: Lookup, ask_caller: Callable[[], str]) -> str | None:
-    """From where SSH is let in; None where a group of the user's decides that."""
-    if here.spec.security_group is not None:
-        return None
-    if here.spec.ssh_cidr is not None:
-        return check_cidr(here.spec.ssh_cidr)
-    emulated = here.azure.emulated_endpoint()
-    if emulated is None:
-        return check_cidr(ask_caller())
-    if is_loopback(emulated):
-        return LOOPBACK
-    raise InvalidValue(
-        f"from where SSH should be let in is not known at {emulated}", advice="add --ssh-cidr"
-    )

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, ReleaseFailed
 from diskbench.model.rental import Found
-from diskbench.providers.azure.errors import while_looking
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.azure.wanted import wanted
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.keys import lease_keys, write_access
 from diskbench.providers.places import lease_directory
+from diskbench.providers.unanswered import while_looking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

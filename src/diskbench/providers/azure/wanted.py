@@ -8,6 +8,7 @@ from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
+from diskbench.providers.asked import check_count, whole_throughput
 from diskbench.providers.azure.form import check_form
 from diskbench.providers.azure.tiers import bursting_limits, check_bursting, tier_limits
 
@@ -79,7 +80,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
             advice="add --disk TYPE --size GIB, as: --disk Premium_LRS --size 256",
         )
     check_form(spec)
-    _check_count(spec)
+    check_count(spec, MAX_COUNT)
     if spec.disk in {TEMPORARY, LOCAL}:
         return _local(spec)
     root, _, named = spec.disk.partition(":")
@@ -149,11 +150,7 @@ def _local(spec: RentSpec) -> Wanted:
 
 
 def _of(spec: RentSpec, kind: Kind, disk_type: str) -> Wanted:
-    azure, throughput = spec.azure, spec.throughput_mib_per_s
-    if throughput is not None and throughput != int(throughput):
-        raise InvalidValue(
-            f"--throughput {throughput:g}: Azure sells whole MB/s", advice="give a whole number"
-        )
+    azure = spec.azure
     if azure.cache is not None and azure.cache.lower() not in CACHES:
         raise UnknownName("host cache", azure.cache, CACHES)
     tier = azure.performance_tier
@@ -162,7 +159,7 @@ def _of(spec: RentSpec, kind: Kind, disk_type: str) -> Wanted:
         type=disk_type,
         size_gib=spec.size_gib,
         iops=spec.iops,
-        mb_per_s=None if throughput is None else int(throughput),
+        mb_per_s=whole_throughput(spec, "MB/s"),
         count=spec.count,
         caching=CACHES[(azure.cache or "none").lower()],
         tier=tier.upper() if tier else None,
@@ -172,15 +169,3 @@ def _of(spec: RentSpec, kind: Kind, disk_type: str) -> Wanted:
 
 def _sold() -> list[str]:
     return [name for name in disk_types("azure") if name != TEMPORARY]
-
-
-def _check_count(spec: RentSpec) -> None:
-    if spec.count > 1 and not spec.stripe:
-        raise InvalidValue(
-            f"--count {spec.count} without --stripe: only one disk would be measured",
-            advice="add --stripe for one RAID 0 of them all, or leave --count out",
-        )
-    if spec.stripe and spec.count < 2:
-        raise InvalidValue("--stripe needs several disks", advice="add --count N, 2 or more")
-    if spec.count > MAX_COUNT:
-        raise InvalidValue(f"--count {spec.count} is too many", advice=f"at most {MAX_COUNT}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import HostUnavailable
 from diskbench.providers.gcp.credentials import Login, log_in
 from diskbench.providers.gcp.errors import Throttled, translate
-from diskbench.providers.waits import nap
+from diskbench.providers.unanswered import repeated
 
 if TYPE_CHECKING:
     from diskbench.model.rental import Scope
@@ -84,18 +84,9 @@ class Compute:
         ]
 
     def _repeated(self, collection: str, method: str, request: Item, send: Any) -> Any:  # noqa: ANN401
-        import tenacity
-
-        timing = self.timing
-        return tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(Throttled),
-            wait=tenacity.wait_random_exponential(
-                multiplier=timing.first_retry_s, max=timing.max_retry_s
-            ),
-            stop=tenacity.stop_after_delay(timing.retry_s),
-            sleep=lambda seconds: nap(seconds, timing, self.watch),
-            reraise=True,
-        )(self._once, collection, method, request, send)
+        return repeated(
+            lambda: self._once(collection, method, request, send), self.timing, self.watch
+        )
 
     def _once(self, collection: str, method: str, request: Item, send: Any) -> Any:  # noqa: ANN401
         from google.api_core.exceptions import GoogleAPICallError

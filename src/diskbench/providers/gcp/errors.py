@@ -8,22 +8,18 @@ kubernetes/cloud-provider-gcp and terraform-provider-google, as stored 2026.
 
 from __future__ import annotations
 
-import contextlib
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.errors import (
     AccessDenied,
     DiskbenchError,
-    HostUnavailable,
     InvalidValue,
     NoCapacity,
     QuotaExceeded,
     RentalFailed,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from diskbench.providers.unanswered import Unanswered
 
 _CAPACITY = re.compile(
     r"(ZONE_|REGION_)?RESOURCE_POOL_EXHAUSTED(_WITH_DETAILS)?|STOCKOUT|"
@@ -54,7 +50,7 @@ _QUOTA_NAME = re.compile(r"[Qq]uota '([A-Z0-9_a-z-]+)' exceeded")
 _LOGIN = "log in: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"
 
 
-class Throttled(RentalFailed):
+class Throttled(Unanswered):
     """Google asked to come again later, or did not answer; the edge repeats the call."""
 
 
@@ -201,12 +197,3 @@ def _no_answer(action: str, why: str) -> Throttled:
         f"no answer to {action}: {why}",
         advice="look at the network and --endpoint-url, then diskbench resume",
     )
-
-
-@contextlib.contextmanager
-def while_looking() -> Iterator[None]:
-    """A Google that does not answer is the user's environment, as long as nothing is rented."""
-    try:
-        yield
-    except Throttled as error:
-        raise HostUnavailable(error.message, advice=error.advice) from error

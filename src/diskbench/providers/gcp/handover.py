@@ -9,7 +9,7 @@ from diskbench.model.disk import Acquired
 from diskbench.providers.gcp import attach, readback
 from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.operations import last
-from diskbench.providers.guest import Guest, await_prepared
+from diskbench.providers.guest import ROOT_DIRECTORY, Guest, await_prepared
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from diskbench.providers.gcp.edge import Item
     from diskbench.providers.gcp.provision import Made, Order
     from diskbench.providers.guest_disks import GuestDisk
-
-ROOT_DIRECTORY = "/var/tmp"  # noqa: S108 - in the guest, where test files go on its root disk
-"""On the root disk of every image, whatever /tmp is."""
 
 
 def hand_over(order: Order, made: Made, access_at: Callable[[str], SshAccess]) -> Acquired:

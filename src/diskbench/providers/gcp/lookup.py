@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
-from diskbench.providers.caller import caller_cidr
+from diskbench.providers.caller import caller_cidr, ssh_cidr
 from diskbench.providers.gcp.choice import boot_type, candidates
 from diskbench.providers.gcp.errors import is_missing
 from diskbench.providers.gcp.images import find_image
@@ -21,7 +21,6 @@ from diskbench.providers.gcp.machine_type import (
 from diskbench.providers.gcp.operations import last
 from diskbench.providers.gcp.resolved import Network, Resolved
 from diskbench.providers.gcp.wanted import BOOT_TYPES
-from diskbench.providers.networks import LOOPBACK, check_cidr, is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +82,8 @@ def look_up(
     boot = boot if boot is not None else boot_type(found.type, wanted, BOOT_TYPES)
     for disk_type in sorted({wanted.type, boot} - {""}):
         zones = disk_zones(compute, disk_type, zones, here.where)
-    network = _network(here)
+    network, login = _network(here), compute.login
+    private = login.endpoint if login.emulated else None
     return Resolved(
         project=compute.project,
         region=region,
@@ -95,8 +95,8 @@ def look_up(
         network=network,
         zones=zones,
         tag=spec.security_group,
-        ssh_cidr=_ssh_cidr(here, ask_caller),
-        emulated=compute.login.emulated,
+        ssh_cidr=ssh_cidr(spec, private, ask_caller),
+        emulated=login.emulated,
     )
 
 
@@ -229,19 +229,3 @@ def _network(here: Lookup) -> Network:
 def _path(url: str) -> str:
     """A resource's path below the API: `projects/…`."""
     return "projects/" + url.partition("/projects/")[2]
-
-
-def _ssh_cidr(here: Lookup, ask_caller: Callable[[], str]) -> str | None:
-    """From where SSH is let in; None where rules of the user's decide that."""
-    if here.spec.security_group is not None:
-        return None
-    if here.spec.ssh_cidr is not None:
-        return check_cidr(here.spec.ssh_cidr)
-    login = here.compute.login
-    if not login.emulated:
-        return check_cidr(ask_caller())
-    if login.endpoint is not None and is_loopback(login.endpoint):
-        return LOOPBACK
-    raise InvalidValue(
-        f"from where SSH should be let in is not known at {login.endpoint}", advice="add --ssh-cidr"
-    )

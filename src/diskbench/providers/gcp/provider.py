@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.gcp.edge import open_compute, open_scope
-from diskbench.providers.gcp.errors import while_looking
 from diskbench.providers.gcp.offer import rental
 from diskbench.providers.gcp.provision import Order, provision
 from diskbench.providers.gcp.resolved import Resolved
@@ -16,6 +15,7 @@ from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.gcp.wanted import wanted
 from diskbench.providers.keys import lease_keys, write_access
 from diskbench.providers.places import lease_directory
+from diskbench.providers.unanswered import while_looking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

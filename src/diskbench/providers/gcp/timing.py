@@ -3,37 +3,18 @@ takes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from diskbench.providers.patience import CloudTiming
 
 
 @dataclass(frozen=True)
-class GceTiming:
-    """Seconds: how often Compute Engine is asked, and how long each thing may take before it counts
-    as stuck.
-
-    `retry_s` is how long calls that are throttled, or that fail on the way, are repeated, and
-    `look_s` the same while nothing is rented yet; `first_retry_s` is the first wait between two,
-    doubled each time up to `max_retry_s`, with jitter.
-    """
+class GceTiming(CloudTiming):
+    """Seconds, as CloudTiming; `call_s` is for one answer."""
 
     first_poll_s: float = 0.5
-    max_poll_s: float = 5.0
     call_s: float = 60.0
     instance_s: float = 600.0
     disk_s: float = 300.0
     attach_s: float = 180.0
     firewall_s: float = 180.0
-    appear_s: float = 120.0
-    ssh_s: float = 600.0
-    ready_s: float = 900.0
-    delete_s: float = 900.0
-    retry_s: float = 180.0
-    look_s: float = 15.0
-    first_retry_s: float = 0.5
-    max_retry_s: float = 20.0
-    nap_s: float = 0.5
-    """The longest sleep without asking whether to stop."""
-
-    def looking(self) -> GceTiming:
-        """The patience of whoever only looks: a person waits for the answer."""
-        return replace(self, retry_s=self.look_s)

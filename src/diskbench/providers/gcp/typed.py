@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from diskbench.errors import InvalidValue
-from diskbench.model.rental import LabSpec
-from diskbench.providers.networks import check_cidr, is_loopback
+from diskbench.providers.asked import check_lab, check_ssh
+from diskbench.providers.networks import is_loopback
 
 if TYPE_CHECKING:
     from diskbench.model.rental import RentSpec
@@ -46,13 +46,7 @@ def check_form(spec: RentSpec) -> None:
             f"--zone {spec.zone} is not in --region {spec.region}",
             advice=f"use a zone of it, such as {spec.region}-a",
         )
-    if spec.ssh_cidr is not None:
-        check_cidr(spec.ssh_cidr)
-    if spec.security_group is not None and spec.ssh_cidr is not None:
-        raise InvalidValue(
-            "--ssh-cidr does not go with --security-group: rules of yours are not changed",
-            advice="leave one of them out",
-        )
+    check_ssh(spec, "rules of yours are")
     _check_endpoint(spec)
 
 
@@ -72,8 +66,5 @@ def _check_endpoint(spec: RentSpec) -> None:
                 f"--endpoint-url {url} would send keys in the clear",
                 advice="use https, or an emulator on this machine",
             )
-    if spec.lab != LabSpec() and not (url is not None and is_loopback(url)):
-        raise InvalidValue(
-            "the lab's options (time scale, style, noise …) do not go with real machines",
-            advice="leave them out, or use an emulated cloud: --endpoint-url http://127.0.0.1:PORT",
-        )
+    emulated = url is not None and is_loopback(url)
+    check_lab(spec, emulated=emulated, endpoint="http://127.0.0.1:PORT")

@@ -10,6 +10,7 @@ from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
+from diskbench.providers.asked import check_count, whole_throughput
 from diskbench.providers.gcp.typed import check_form
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
             advice="add --disk TYPE --size GIB, as: --disk pd-ssd --size 100",
         )
     check_form(spec)
-    _check_count(spec)
+    check_count(spec, MAX_COUNT)
     name, _, named = spec.disk.partition(":")
     if name == LOCAL_SSD:
         asked = _local_ssd(spec, named)
@@ -96,7 +97,7 @@ def _disk(spec: RentSpec) -> Wanted:
 def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> Wanted:
     """The disk with its IOPS and MiB/s, the type's default where nothing was typed."""
     entry = catalogue("gcp").disks[disk_type]
-    iops, throughput = spec.iops, spec.throughput_mib_per_s
+    iops, throughput = spec.iops, whole_throughput(spec, "MiB/s")
     if iops is None and entry.iops is not None and entry.iops.provisioned:
         iops = _whole(entry.iops.default_value(size_gib))
         ratio = entry.iops_ratio
@@ -106,7 +107,7 @@ def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> W
         throughput = _whole(entry.throughput.default_value(size_gib))
         ratio = entry.throughput_ratio
         if throughput is not None and iops and ratio is not None and ratio.max_per_iops is not None:
-            throughput = min(throughput, max(ratio.free, int(ratio.max_per_iops * iops)))
+            throughput = int(min(throughput, max(ratio.free, ratio.max_per_iops * iops)))
     made = Wanted(
         kind=kind,
         type=disk_type,
@@ -218,15 +219,3 @@ def _check_local(machine_type: str, name: str, offered: str, asked: Wanted) -> N
         raise InvalidValue(
             f"the local SSDs of {machine_type} are NVMe", advice="use --disk local-ssd"
         )
-
-
-def _check_count(spec: RentSpec) -> None:
-    if spec.count > 1 and not spec.stripe:
-        raise InvalidValue(
-            f"--count {spec.count} without --stripe: only one disk would be measured",
-            advice="add --stripe for one RAID 0 of them all, or leave --count out",
-        )
-    if spec.stripe and spec.count < 2:
-        raise InvalidValue("--stripe needs several disks", advice="add --count N, 2 or more")
-    if spec.count > MAX_COUNT:
-        raise InvalidValue(f"--count {spec.count} is too many", advice=f"at most {MAX_COUNT}")

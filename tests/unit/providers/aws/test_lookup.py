@@ -12,11 +12,10 @@ from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, Unknow
 from diskbench.model.rental import LabSpec, Rental, RentSpec
 from diskbench.providers.aws.edge import is_amazon, open_aws
 from diskbench.providers.aws.images import _PARAMETERS
-from diskbench.providers.aws.lookup import Lookup, _ssh_cidr
 from diskbench.providers.aws.machine_type import check_support, find_machine
 from diskbench.providers.aws.provider import AWSProvider
-from diskbench.providers.aws.resolved import Resolved
 from diskbench.providers.aws.wanted import wanted
+from diskbench.providers.caller import ssh_cidr
 from diskbench.providers.networks import is_loopback
 
 CHANGING = ("Create", "Run", "Import", "Attach", "Delete", "Modify", "Terminate", "Authorize")
@@ -236,12 +235,10 @@ def test_an_emulator_on_this_machine_lets_this_machine_in(cloud: Cloud) -> None:
     assert cloud.resolve(ssh_cidr="10.1.2.3").details["ssh_cidr"] == "10.1.2.3/32"
 
 
-def test_aws_itself_lets_in_the_address_it_sees(cloud: Cloud) -> None:
-    details = Resolved.model_validate(cloud.resolve().details)
+def test_aws_itself_lets_in_the_address_it_sees() -> None:
     aws = open_aws(None, REGION, None)
-    here = Lookup(aws, aws.edge("ec2", QUICK), aws.edge("ssm", QUICK), GP2, details.wanted)
-    assert _ssh_cidr(here, lambda: "203.0.113.7/32") == "203.0.113.7/32"
     assert aws.emulated_endpoint() is None
+    assert ssh_cidr(GP2, aws.emulated_endpoint(), lambda: "203.0.113.7/32") == "203.0.113.7/32"
 
 
 def test_a_group_of_the_users_is_left_as_it_is(cloud: Cloud) -> None:

@@ -23,8 +23,8 @@ from diskbench.providers.azure.errors import (
     is_missing,
     of_code,
     translate,
-    while_looking,
 )
+from diskbench.providers.unanswered import while_looking
 
 ACTION = "Microsoft.Compute/virtualMachines/write"
 CORES = (

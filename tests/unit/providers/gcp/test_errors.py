@@ -21,8 +21,8 @@ from diskbench.providers.gcp.errors import (
     is_missing,
     of_operation,
     translate,
-    while_looking,
 )
+from diskbench.providers.unanswered import while_looking
 
 ACTION = "compute.instances.insert"
 

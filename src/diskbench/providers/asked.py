@@ -1,0 +1,64 @@
+"""What holds of a disk asked of any cloud, before any call: pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.errors import InvalidValue
+from diskbench.model.rental import LabSpec
+from diskbench.providers.networks import check_cidr
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import RentSpec
+
+
+def check_count(spec: RentSpec, most: int) -> None:
+    """Refuse several disks that are not striped, one that is, and more than a machine takes.
+
+    Raises InvalidValue.
+    """
+    if spec.count > 1 and not spec.stripe:
+        raise InvalidValue(
+            f"--count {spec.count} without --stripe: only one disk would be measured",
+            advice="add --stripe for one RAID 0 of them all, or leave --count out",
+        )
+    if spec.stripe and spec.count < 2:
+        raise InvalidValue("--stripe needs several disks", advice="add --count N, 2 or more")
+    if spec.count > most:
+        raise InvalidValue(f"--count {spec.count} is too many", advice=f"at most {most}")
+
+
+def check_ssh(spec: RentSpec, kept: str) -> None:
+    """Refuse a network that is none, or that does not count beside what --security-group names
+    (`kept`: "a group of yours is"). Raises InvalidValue."""
+    if spec.ssh_cidr is None:
+        return
+    check_cidr(spec.ssh_cidr)
+    if spec.security_group is not None:
+        raise InvalidValue(
+            f"--ssh-cidr does not go with --security-group: {kept} not changed",
+            advice="leave one of them out",
+        )
+
+
+def check_lab(spec: RentSpec, *, emulated: bool, endpoint: str) -> None:
+    """Refuse the lab's options where no lab is behind the cloud; `endpoint` is what an emulator's
+    looks like. Raises InvalidValue."""
+    if spec.lab != LabSpec() and not emulated:
+        raise InvalidValue(
+            "the lab's options (time scale, style, noise …) do not go with real machines",
+            advice=f"leave them out, or use an emulated cloud: --endpoint-url {endpoint}",
+        )
+
+
+def whole_throughput(spec: RentSpec, unit: str) -> int | None:
+    """The throughput to provision, which clouds sell whole; `unit` is what they count in.
+
+    Raises InvalidValue for a fraction: nobody should pay for another disk than was typed.
+    """
+    typed = spec.throughput_mib_per_s
+    if typed is not None and typed != int(typed):
+        raise InvalidValue(
+            f"--throughput {typed:g}: it is sold in whole {unit}", advice="give a whole number"
+        )
+    return None if typed is None else int(typed)

@@ -1,0 +1,54 @@
+"""A cloud that does not answer now: asked again for a while, then told."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, TypeVar
+
+from diskbench.errors import HostUnavailable, RentalFailed
+from diskbench.providers.waits import nap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from diskbench.ports import RentWatch
+    from diskbench.providers.patience import CloudTiming
+
+T = TypeVar("T")
+
+
+class Unanswered(RentalFailed):
+    """The cloud asked to come again later, or did not answer; the edge repeats the call."""
+
+
+@contextlib.contextmanager
+def while_looking() -> Iterator[None]:
+    """A cloud that does not answer is the user's environment, as long as nothing is rented."""
+    try:
+        yield
+    except Unanswered as error:
+        raise HostUnavailable(error.message, advice=error.advice) from error
+
+
+def repeated(
+    send: Callable[[], T],
+    timing: CloudTiming,
+    watch: RentWatch | None,
+    again: Callable[[BaseException], bool] = lambda error: isinstance(error, Unanswered),
+) -> T:
+    """What `send` answers; a call that failed on the way again, with backoff and jitter.
+
+    Raises its last error after `timing.retry_s`, one that is not to be tried `again` at once, and
+    Interrupted when `watch` is stopping.
+    """
+    import tenacity
+
+    return tenacity.Retrying(
+        retry=tenacity.retry_if_exception(again),
+        wait=tenacity.wait_random_exponential(
+            multiplier=timing.first_retry_s, max=timing.max_retry_s
+        ),
+        stop=tenacity.stop_after_delay(timing.retry_s),
+        sleep=lambda seconds: nap(seconds, timing, watch),
+        reraise=True,
+    )(send)

@@ -1,0 +1,76 @@
+"""What may be asked of any cloud that rents, and in which words what may not is refused."""
+
+import pytest
+
+from diskbench.errors import InvalidValue
+from diskbench.model.rental import LabSpec, RentSpec
+from diskbench.providers.asked import check_count, check_lab, check_ssh, whole_throughput
+from diskbench.providers.caller import ssh_cidr
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        (RentSpec(count=2), "without --stripe"),
+        (RentSpec(stripe=True), "needs several disks"),
+        (RentSpec(count=9, stripe=True), "--count 9 is too many"),
+    ],
+)
+def test_several_disks_are_one_stripe_that_fits_the_machine(spec: RentSpec, told: str) -> None:
+    with pytest.raises(InvalidValue, match=told):
+        check_count(spec, 8)
+
+
+@pytest.mark.parametrize("spec", [RentSpec(), RentSpec(count=8, stripe=True)])
+def test_one_disk_or_a_stripe_is_let_through(spec: RentSpec) -> None:
+    check_count(spec, 8)
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        (RentSpec(ssh_cidr="here"), "no network"),
+        (RentSpec(ssh_cidr="::/0", security_group="g"), "rules of yours are not changed"),
+    ],
+)
+def test_a_network_for_ssh_is_one_and_counts(spec: RentSpec, told: str) -> None:
+    with pytest.raises(InvalidValue, match=told):
+        check_ssh(spec, "rules of yours are")
+
+
+def test_the_labs_options_are_for_emulated_clouds() -> None:
+    spec = RentSpec(lab=LabSpec(noise=0.1))
+    check_lab(spec, emulated=True, endpoint="http://127.0.0.1:PORT")
+    with pytest.raises(InvalidValue, match="real machines") as refused:
+        check_lab(spec, emulated=False, endpoint="http://127.0.0.1:PORT")
+    assert "http://127.0.0.1:PORT" in refused.value.advice
+
+
+@pytest.mark.parametrize(("typed", "sold"), [(None, None), (250.0, 250)])
+def test_throughput_is_sold_whole(typed: float | None, sold: int | None) -> None:
+    assert whole_throughput(RentSpec(throughput_mib_per_s=typed), "MiB/s") == sold
+
+
+def test_a_fraction_of_throughput_is_refused_and_not_cut_off() -> None:
+    with pytest.raises(InvalidValue, match="whole MiB/s"):
+        whole_throughput(RentSpec(throughput_mib_per_s=250.7), "MiB/s")
+
+
+@pytest.mark.parametrize(
+    ("spec", "private", "let_in"),
+    [
+        (RentSpec(), None, "203.0.113.7/32"),
+        (RentSpec(ssh_cidr="198.51.100.0/24"), None, "198.51.100.0/24"),
+        (RentSpec(security_group="mine"), None, None),
+        (RentSpec(), "https://127.0.0.1:1", "127.0.0.0/8"),
+    ],
+)
+def test_ssh_is_let_in_from_here_unless_said_otherwise(
+    spec: RentSpec, private: str | None, let_in: str | None
+) -> None:
+    assert ssh_cidr(spec, private, lambda: "203.0.113.7/32") == let_in
+
+
+def test_a_private_cloud_sees_this_machine_at_an_address_that_must_be_typed() -> None:
+    with pytest.raises(InvalidValue, match=r"cloud\.example"):
+        ssh_cidr(RentSpec(), "https://cloud.example", lambda: "203.0.113.7/32")

@@ -1,0 +1,69 @@
+"""A cloud that does not answer is asked again for as long as there is patience, and then told."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.contract.rented import Onlooker
+
+from diskbench.errors import HostUnavailable, Interrupted, NoCapacity
+from diskbench.providers.patience import CloudTiming
+from diskbench.providers.unanswered import Unanswered, repeated, while_looking
+
+SHORT = CloudTiming(first_retry_s=0.001, max_retry_s=0.002, retry_s=30.0)
+
+
+def answers(*given: object) -> Any:
+    """A call that raises or gives these, one after the other."""
+    left: Iterator[object] = iter(given)
+
+    def send() -> object:
+        now = next(left)
+        if isinstance(now, Exception):
+            raise now
+        return now
+
+    return send
+
+
+def test_a_call_that_failed_on_the_way_is_made_again() -> None:
+    assert repeated(answers(Unanswered("no"), Unanswered("no"), 7), SHORT, None) == 7
+
+
+def test_what_the_cloud_refuses_is_not_asked_again() -> None:
+    with pytest.raises(NoCapacity):
+        repeated(answers(NoCapacity("none"), 7), SHORT, None)
+
+
+def test_whoever_asks_may_choose_what_is_worth_another_try() -> None:
+    def again(error: BaseException) -> bool:
+        return isinstance(error, NoCapacity)
+
+    assert repeated(answers(NoCapacity("none"), 7), SHORT, None, again) == 7
+    with pytest.raises(Unanswered):
+        repeated(answers(Unanswered("no"), 7), SHORT, None, again)
+
+
+def test_patience_ends_with_the_last_error() -> None:
+    short = CloudTiming(retry_s=0.0)
+    with pytest.raises(Unanswered, match="first"):
+        repeated(answers(Unanswered("first"), 7), short, None)
+
+
+def test_who_is_told_to_stop_asks_no_more() -> None:
+    watch = Onlooker()
+    watch.stop.set()
+    with pytest.raises(Interrupted):
+        repeated(answers(Unanswered("no"), 7), SHORT, watch)
+
+
+def test_whoever_only_looks_has_little_patience() -> None:
+    looking = CloudTiming().looking()
+    assert looking.retry_s == CloudTiming().look_s
+    assert looking.ssh_s == CloudTiming().ssh_s
+
+
+def test_silence_is_the_users_environment_while_nothing_is_rented() -> None:
+    with pytest.raises(HostUnavailable) as told, while_looking():
+        raise Unanswered("no answer", advice="look at the network")
+    assert told.value.advice == "look at the network"

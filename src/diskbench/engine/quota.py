@@ -39,11 +39,11 @@ def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | Non
     """What each quota says about what is needed; without a matrix, whether there is any left."""
     findings = []
     for quota in quotas:
-        # A need without a family or type counts against each quota of its kind.
+        # A total counts every family and type, and those without one count against totals alone.
         asked = sum(
             one.amount
             for one in needs or ()
-            if one.region == quota.region and one.kind == quota.kind and one.of in {"", quota.of}
+            if one.region == quota.region and one.kind == quota.kind and quota.of in {"", one.of}
         )
         left = quota.limit - (quota.used or 0)
         told = f"{quota.name}: {left:,.0f} of {quota.limit:,.0f} left"
@@ -56,11 +56,16 @@ def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | Non
             findings.append(_finding(where, "problem", told, advice))
         elif asked:
             findings.append(_finding(where, "ok", f"{told}, the matrix takes {asked:,.0f} at once"))
-        elif left <= 0 and needs is None:
+        elif left <= 0 and needs is None and not _is_idle_family(quota):
             findings.append(_finding(where, "warning", f"{told}: no more can be rented", _RAISE))
-        elif needs is None:
+        elif needs is None and not _is_idle_family(quota):
             findings.append(_finding(where, "ok", told))
     return findings
+
+
+def _is_idle_family(quota: Quota) -> bool:
+    """One of the hundred families of machines, of which nothing runs."""
+    return quota.kind == "vcpus" and quota.of != "" and not quota.used
 
 
 def _finding(where: str, state: str, told: str, advice: str = "") -> Finding:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from diskbench.model.disk import Acquired
+    from diskbench.model.finding import Finding, Quota
     from diskbench.model.rental import Claim, Rental, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import RentWatch
@@ -129,6 +130,25 @@ class AzureProvider:
                     resources=(*(before.resources if before else ()), *inside),
                 )
         return [by_lease[lease_id] for lease_id in sorted(by_lease)]
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:
+        """See ports.Examinable.examine."""
+        from diskbench.providers.azure.examine import examine
+
+        return examine(scope, self.timing.looking())
+
+    def quotas(self, scope: Scope) -> Sequence[Quota]:
+        """See ports.Metered.quotas."""
+        from diskbench.providers.azure.quotas import quotas
+
+        with while_looking():
+            return quotas(scope, self.timing.looking())
+
+    def policy(self) -> str:
+        """See ports.Governed.policy: a custom role."""
+        from diskbench.providers.azure.policy import policy
+
+        return policy()
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. What Azure does not answer is no reason to give up a machine."""

@@ -156,6 +156,12 @@ class Faults:
             times=times,
         )
 
+    def forbidden(self) -> list[str]:
+        """What callers may not do now."""
+        with self._lock:
+            due = [one for one in self._refusals if one.times > 0]
+        return [one.action for one in due if one.refusal.code == "AuthorizationFailed"]
+
     def stuck(self, action: str) -> None:
         """Operations that such a call begins from now on never end."""
         with self._lock:

@@ -90,11 +90,42 @@ def _provider(_: Cloud, call: Call) -> Answer:
     return Answer(200, shown | {"resourceTypes": []})
 
 
+def _permissions(cloud: Cloud, _: Call) -> Answer:
+    """What the caller's roles allow: all but what is forbidden at the moment."""
+    allowed = {"actions": ["*"], "notActions": cloud.faults.forbidden()}
+    return Answer(200, {"value": [allowed | {"dataActions": [], "notDataActions": []}]})
+
+
+def _network_usages(cloud: Cloud, call: Call) -> Answer:
+    check_location(call.names["location"], "locations/usages")
+    found = cloud.of("Microsoft.Network/publicIPAddresses", f"/subscriptions/{call.names['sub']}/")
+    used = sum(one["location"] == call.names["location"] for one in found)
+    name = {"value": "PublicIPAddresses", "localizedValue": "Public IP Addresses"}
+    here = f"/subscriptions/{call.names['sub']}/providers/Microsoft.Network"
+    told = {"id": f"{here}/locations/{call.names['location']}/usages/PublicIPAddresses"}
+    return Answer(
+        200,
+        {"value": [told | {"name": name, "unit": "Count", "currentValue": used, "limit": 1000}]},
+    )
+
+
 _READ = "Microsoft.Resources/subscriptions/read"
 ROUTES = (
     Route("GET", "/subscriptions", _READ, _all),
     Route("GET", "/subscriptions/{sub}", _READ, _subscription),
     Route("GET", "/subscriptions/{sub}/locations", _READ, _locations),
+    Route(
+        "GET",
+        "/subscriptions/{sub}/providers/Microsoft.Authorization/permissions",
+        "Microsoft.Authorization/permissions/read",
+        _permissions,
+    ),
+    Route(
+        "GET",
+        "/subscriptions/{sub}/providers/Microsoft.Network/locations/{location}/usages",
+        "Microsoft.Network/locations/usages/read",
+        _network_usages,
+    ),
     Route("GET", "/subscriptions/{sub}/providers/{provider}", None, _provider),
     Route("POST", "/subscriptions/{sub}/providers/{provider}/register", None, _provider),
 )

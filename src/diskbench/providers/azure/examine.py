@@ -1,0 +1,123 @@
+"""Whether Azure would let us rent: by the permissions that it lists for the caller.
+
+Resource Manager, "Permissions - List" (Microsoft.Authorization, 2022-04-01): what every role
+assignment of the caller at the subscription allows; the union of them counts.
+"""
+
+from __future__ import annotations
+
+import base64
+import fnmatch
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import DiskbenchError
+from diskbench.model.finding import Finding, refusal
+from diskbench.providers.azure import policy
+from diskbench.providers.azure.edge import open_scope, token_scope
+from diskbench.providers.azure.errors import translate
+from diskbench.providers.skew import http_date, skew
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import Scope
+    from diskbench.providers.azure.edge import Azure
+    from diskbench.providers.azure.timing import AzureTiming
+
+API_VERSION = "2022-04-01"
+_ARM = "https://management.azure.com"
+_NAMES = ("upn", "unique_name", "appid", "oid")
+"""Claims of a token that say whose it is, the most telling first."""
+_ADVICE = "give it this role: diskbench doctor --print-policy azure"
+
+
+def examine(scope: Scope, timing: AzureTiming) -> list[Finding]:
+    """See ports.Examinable."""
+    where = f"azure {scope.region}" if scope.region else "azure"
+    try:
+        azure = open_scope(scope)
+        who = _who(azure)
+    except DiskbenchError as error:
+        return [refusal("credentials", where, error)]
+    told = f"{who} in subscription {azure.subscription}"
+    before, answers = datetime.now(UTC), list[Any]()
+
+    def keep(response: Any) -> None:  # noqa: ANN401 - azure.core's
+        answers.append(response.http_response)
+
+    path = f"/subscriptions/{azure.subscription}/providers/Microsoft.Authorization/permissions"
+    try:
+        azure.edge(timing).call(
+            "Microsoft.Authorization/permissions/read", "resources", "resources.get_by_id",
+            path, api_version=API_VERSION, raw_response_hook=keep,
+        )  # fmt: skip
+    except DiskbenchError as error:
+        return [refusal("permissions", where, error), *_clock(where, answers, before)]
+    listed = json.loads(answers[-1].body())["value"]
+    return [
+        Finding(check="credentials", where=where, state="ok", told=told),
+        *_clock(where, answers, before),
+        *_permissions(where, listed),
+    ]
+
+
+def allowed(permissions: list[dict[str, Any]], action: str) -> bool:
+    """Whether one of the listed permissions allows the action: it is among what that names, and
+    not among what that takes out again; `*` stands for anything."""
+
+    def among(patterns: list[str]) -> bool:
+        return any(fnmatch.fnmatchcase(action.lower(), one.lower()) for one in patterns)
+
+    return any(
+        among(one.get("actions") or []) and not among(one.get("notActions") or [])
+        for one in permissions
+    )
+
+
+def _permissions(where: str, listed: list[dict[str, Any]]) -> list[Finding]:
+    wanted = policy.actions()
+    missing = [action for action in wanted if not allowed(listed, action)]
+    findings = [
+        Finding(
+            check="permissions",
+            where=where,
+            # Without them nothing is known beforehand, and everything can be rented.
+            state="warning" if action in policy.EXAMINED else "problem",
+            told=f"{action} is not allowed",
+            advice=_ADVICE,
+        )
+        for action in missing
+    ]
+    told = f"{len(wanted) - len(missing)} of {len(wanted)} actions are allowed"
+    return [*findings, Finding(check="permissions", where=where, state="ok", told=told)]
+
+
+def _clock(where: str, answers: list[Any], before: datetime) -> list[Finding]:
+    if not answers:
+        return []
+    return [skew(where, http_date(answers[-1].headers.get("Date")), before, datetime.now(UTC))]
+
+
+def _who(azure: Azure) -> str:
+    """Whose token we get. Raises our errors."""
+    from azure.core.exceptions import AzureError
+
+    audience = token_scope(azure.endpoint or _ARM)
+    try:
+        token = azure.credential().get_token(audience).token
+    except AzureError as error:
+        raise translate(error, "login") from error
+    claims = _claims(token)
+    return next((str(claims[name]) for name in _NAMES if claims.get(name)), "logged in")
+
+
+def _claims(token: str) -> dict[str, Any]:
+    """What a token says of itself; nothing where it is none that we can read. Not verified."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return {}
+    try:
+        found = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,66 @@
+"""What diskbench must be allowed on Azure: one list, from which the role is made.
+
+Actions: learn.microsoft.com, "Azure permissions" (2026). A test holds the list to what the adapter
+calls.
+"""
+
+from __future__ import annotations
+
+import json
+
+CALLED = (
+    "Microsoft.Compute/disks/delete",
+    "Microsoft.Compute/disks/read",
+    "Microsoft.Compute/disks/write",
+    "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read",
+    "Microsoft.Compute/skus/read",
+    "Microsoft.Compute/virtualMachines/delete",
+    "Microsoft.Compute/virtualMachines/read",
+    "Microsoft.Compute/virtualMachines/write",
+    "Microsoft.DevTestLab/schedules/write",
+    "Microsoft.Network/networkInterfaces/read",
+    "Microsoft.Network/networkInterfaces/write",
+    "Microsoft.Network/networkSecurityGroups/read",
+    "Microsoft.Network/networkSecurityGroups/write",
+    "Microsoft.Network/publicIPAddresses/read",
+    "Microsoft.Network/publicIPAddresses/write",
+    "Microsoft.Network/virtualNetworks/read",
+    "Microsoft.Network/virtualNetworks/write",
+    "Microsoft.Resources/subscriptions/resourceGroups/delete",
+    "Microsoft.Resources/subscriptions/resourceGroups/read",
+    "Microsoft.Resources/subscriptions/resourceGroups/resources/read",
+    "Microsoft.Resources/subscriptions/resourceGroups/write",
+)
+"""What a rental calls. Deleting a resource group takes no right to delete what is in it."""
+JOINED = (
+    "Microsoft.Network/networkInterfaces/join/action",
+    "Microsoft.Network/networkSecurityGroups/join/action",
+    "Microsoft.Network/publicIPAddresses/join/action",
+    "Microsoft.Network/virtualNetworks/subnets/join/action",
+)
+"""What Azure asks for when one thing is put on another."""
+EXAMINED = (
+    "Microsoft.Authorization/permissions/read",
+    "Microsoft.Compute/locations/usages/read",
+    "Microsoft.Network/locations/usages/read",
+)
+"""What `diskbench doctor` calls, and no rental does."""
+
+
+def actions() -> tuple[str, ...]:
+    """All that is allowed, sorted."""
+    return tuple(sorted((*CALLED, *JOINED, *EXAMINED)))
+
+
+def policy() -> str:
+    """The role, as `az role definition create` takes it; the subscription is to be put in."""
+    role = {
+        "Name": "diskbench",
+        "IsCustom": True,
+        "Description": "Rent a machine and a disk in a resource group of their own, and give them "
+        "back",
+        "Actions": list(actions()),
+        "NotActions": [],
+        "AssignableScopes": ["/subscriptions/SUBSCRIPTION"],
+    }
+    return json.dumps(role, indent=2)

@@ -1,0 +1,54 @@
+"""How much a subscription may have at once in a region, and what is in use of it.
+
+Resource Manager: "Usage - List" of Microsoft.Compute, "Usages - List" of Microsoft.Network.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.model.finding import Quota
+from diskbench.model.rental import RentSpec
+from diskbench.providers.azure.edge import open_scope, region_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from diskbench.model.rental import Scope
+    from diskbench.providers.azure.timing import AzureTiming
+
+_KINDS = {
+    "cores": "vcpus",
+    "lowPriorityCores": "spot-vcpus",
+    "PublicIPAddresses": "addresses",
+    "StandardSkuPublicIpAddresses": "addresses",
+}
+_FAMILY = "Family"
+"""How the names of counters of one family of sizes end (`standardDSv5Family`)."""
+
+
+def quotas(scope: Scope, timing: AzureTiming) -> Sequence[Quota]:
+    """See ports.Metered."""
+    edge = open_scope(scope).edge(timing)
+    region = region_of(RentSpec(region=scope.region))
+    listed = [
+        *edge.listed("Microsoft.Compute/locations/usages/read", "compute", "usage.list", region),
+        *edge.listed("Microsoft.Network/locations/usages/read", "network", "usages.list", region),
+    ]
+    return list(_quotas(listed, region))
+
+
+def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
+    for one in listed:
+        name = str(one["name"]["value"])
+        family = name if name.endswith(_FAMILY) else ""
+        kind = "vcpus" if family else _KINDS.get(name)
+        if kind is not None:
+            yield Quota(
+                kind=kind,
+                of=family,
+                name=str(one["name"].get("localizedValue") or name),
+                region=region,
+                limit=one["limit"],
+                used=one["currentValue"],
+            )

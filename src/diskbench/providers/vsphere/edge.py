@@ -16,16 +16,16 @@ from diskbench.errors import (
     Interrupted,
     InvalidValue,
 )
+from diskbench.providers.unanswered import repeated
 from diskbench.providers.vsphere.errors import (
     LoggedOut,
-    Unanswered,
     is_missing,
     of_fault,
     translate,
 )
 from diskbench.providers.vsphere.sdk import sdk
 from diskbench.providers.vsphere.wanted import server_url
-from diskbench.providers.waits import Still, nap, until
+from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
     import ssl
@@ -100,19 +100,7 @@ class Vsphere:
         `action` names it for people (`VirtualMachine.Clone`). Raises our errors. Only for calls
         that may be made twice: vSphere refuses a second clone of one name, a second power-on.
         """
-        import tenacity
-
-        timing = self.timing
-        answer: T = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(Unanswered),
-            wait=tenacity.wait_random_exponential(
-                multiplier=timing.first_retry_s, max=timing.max_retry_s
-            ),
-            stop=tenacity.stop_after_delay(timing.retry_s),
-            sleep=lambda seconds: nap(seconds, timing, self.watch),
-            reraise=True,
-        )(self._once, action, send)
-        return answer
+        return repeated(lambda: self._once(action, send), self.timing, self.watch)
 
     def listed(self, kind: str, paths: Sequence[str], root: Ref | None = None) -> tuple[Item, ...]:
         """Every object of a kind (`VirtualMachine`) below `root`, with what is at `paths`."""

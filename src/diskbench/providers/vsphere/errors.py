@@ -6,10 +6,9 @@ vmodl.fault).
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import ssl
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.errors import (
     AccessDenied,
@@ -20,10 +19,8 @@ from diskbench.errors import (
     QuotaExceeded,
     RentalFailed,
 )
+from diskbench.providers.unanswered import Unanswered
 from diskbench.providers.vsphere.sdk import sdk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SPACE = frozenset({"NoDiskSpace", "InsufficientStorageSpace", "DatastoreNotWritableOnHost"})
 _CAPACITY = frozenset(
@@ -51,10 +48,6 @@ _VALUE = frozenset(
         "CannotAccessVmDisk", "VirtualHardwareVersionNotSupported", "UnsupportedGuest",
     }
 )  # fmt: skip
-
-
-class Unanswered(RentalFailed):
-    """vCenter did not answer, or asked to come again later; the edge repeats the call."""
 
 
 class LoggedOut(AccessDenied):
@@ -144,15 +137,6 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
         f"vSphere refuses {action}: {told}",
         advice="vCenter's task list says more of it",
     )
-
-
-@contextlib.contextmanager
-def while_looking() -> Iterator[None]:
-    """A vCenter that does not answer is the user's environment, as long as nothing is made."""
-    try:
-        yield
-    except Unanswered as error:
-        raise HostUnavailable(error.message, advice=error.advice) from error
 
 
 def _said(fault: Any) -> str:  # noqa: ANN401 - as above

@@ -9,8 +9,8 @@ from diskbench.errors import AccessDenied, DiskbenchError, ReleaseFailed
 from diskbench.model.rental import Found, Rental
 from diskbench.providers.keys import lease_keys, write_access
 from diskbench.providers.places import lease_directory
+from diskbench.providers.unanswered import while_looking
 from diskbench.providers.vsphere.edge import server_in, server_of, session
-from diskbench.providers.vsphere.errors import while_looking
 from diskbench.providers.vsphere.inventory import machines
 from diskbench.providers.vsphere.offer import lab_words, rental
 from diskbench.providers.vsphere.resolved import Resolved

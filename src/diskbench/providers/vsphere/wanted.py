@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import LabSpec
+from diskbench.providers.asked import check_count, check_lab
 from diskbench.providers.networks import is_loopback
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
         raise InvalidValue(
             f"--size {spec.size_gib}: a virtual disk has at most {MAX_SIZE_GIB:,} GiB"
         )
-    _check_count(spec)
+    check_count(spec, MAX_COUNT)
     return Wanted(
         size_gib=spec.size_gib,
         count=spec.count,
@@ -141,18 +141,6 @@ def _controller(spec: RentSpec) -> Controller:
     raise UnknownName("controller", typed, get_args(Controller))
 
 
-def _check_count(spec: RentSpec) -> None:
-    if spec.count > 1 and not spec.stripe:
-        raise InvalidValue(
-            f"--count {spec.count} without --stripe: only one disk would be measured",
-            advice="add --stripe for one RAID 0 of them all, or leave --count out",
-        )
-    if spec.stripe and spec.count < 2:
-        raise InvalidValue("--stripe needs several disks", advice="add --count N, 2 or more")
-    if spec.count > MAX_COUNT:
-        raise InvalidValue(f"--count {spec.count} is too many", advice=f"at most {MAX_COUNT}")
-
-
 def _apart(one: str, first: str | None, other: str, second: str | None) -> None:
     if first is not None and second is not None:
         raise InvalidValue(f"{one} and {other} do not go together", advice="leave one of them out")
@@ -160,8 +148,5 @@ def _apart(one: str, first: str | None, other: str, second: str | None) -> None:
 
 def _check_endpoint(spec: RentSpec) -> None:
     url = None if spec.endpoint_url is None else server_url(spec.endpoint_url)
-    if spec.lab != LabSpec() and not (url and is_loopback(url)):
-        raise InvalidValue(
-            "the lab's options (time scale, style, noise …) do not go with real machines",
-            advice="leave them out, or use an emulated cloud: --endpoint-url https://127.0.0.2:PORT",
-        )
+    emulated = url is not None and is_loopback(url)
+    check_lab(spec, emulated=emulated, endpoint="https://127.0.0.2:PORT")

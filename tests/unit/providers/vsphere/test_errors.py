@@ -12,13 +12,12 @@ from diskbench.errors import (
     NoCapacity,
     RentalFailed,
 )
+from diskbench.providers.unanswered import Unanswered, while_looking
 from diskbench.providers.vsphere.errors import (
     LoggedOut,
-    Unanswered,
     fault_name,
     is_missing,
     translate,
-    while_looking,
 )
 
 

@@ -29,20 +29,13 @@ def feed(database: sa.Engine, campaign: CampaignRow, *, admits: bool = True) -> 
 
     Returns the matrix as it stands then.
     """
-    from diskbench.store.campaigns import locked
+    from diskbench.store.campaigns import load_cells, locked
     from diskbench.store.clock import now
 
-    with locked(database, campaign.campaign_id) as held:
-        campaign = held.campaign
-        if campaign.state == "done":
-            return campaign
-    # What was spent is read outside of the lock: it only grows, and the next turn sees it.
-    over, live = spent_by(
-        database,
-        campaign.campaign_id,
-        _cells(database, campaign.campaign_id),
-        campaign.limits.assume_price_usd_per_hour,
-    )
+    # What was spent is read before the lock is taken: it only grows, and the next turn sees it.
+    before = load_cells(database, campaign.campaign_id)
+    assumed = campaign.limits.assume_price_usd_per_hour
+    over, live = spent_by(database, campaign.campaign_id, before, assumed)
     with locked(database, campaign.campaign_id) as held:
         cells = [_at_least(cell, live) for cell in held.cells()]
         if admits:
@@ -57,9 +50,9 @@ def feed(database: sa.Engine, campaign: CampaignRow, *, admits: bool = True) -> 
                 _begin(held, next(cell for cell in cells if cell.position == position))
             for position, problem in decision.refuse:
                 _refuse(held, position, problem)
-        left = held.cells()
-        if all(cell.finished_at is not None for cell in left):
+        if all(cell.finished_at is not None for cell in held.cells()):
             held.set_state("done")
+            return held.campaign.model_copy(update={"state": "done"})
         return held.campaign
 
 
@@ -102,12 +95,6 @@ def _at_least(cell: CellRow, live: dict[str, float]) -> CellRow:
     if cell.state in LIVE and so_far > (cell.cost_usd or 0.0):
         return cell.model_copy(update={"cost_usd": so_far})
     return cell
-
-
-def _cells(database: sa.Engine, campaign_id: str) -> list[CellRow]:
-    from diskbench.store.campaigns import load_cells
-
-    return load_cells(database, campaign_id)
 
 
 def _since(created_at: str) -> float:

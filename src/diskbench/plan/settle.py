@@ -27,7 +27,7 @@ def after(
     now: str,
 ) -> dict[str, Any]:
     """The columns that change. `end` is how its runs ended; None for a machine that was not had,
-    for the reason `problem`.
+    for the reason `problem`. With both, `problem` is why they were stopped.
 
     A cell that was stopped is cancelled with its matrix, else it keeps its turn: its process was
     asked to end, not the cell.
@@ -35,9 +35,9 @@ def after(
     states = {run.state for run in end.runs} if end else set()
     if end and states == {"done"}:
         return {"state": "done", **_told(None)}
+    stopped = "interrupted" in states if problem is None else problem.kind == "Interrupted"
     if end and problem is None:
         problem = next((run.problem for run in end.runs if run.problem is not None), None)
-    stopped = "interrupted" in states or (problem is not None and problem.kind == "Interrupted")
     if stopped and cancelling:
         return {"state": "cancelled", **_told(problem)}
     if stopped:

@@ -25,8 +25,10 @@ USER = "debian"
 """The image's default user."""
 LEASE = "01jd0000000000000000000000"
 LEASE_S = 3600
-BOOT_S = 240
+BOOT_S = 300
 """An idle machine needs 40 s; a busy one gets time."""
+MOST_GUESTS = 4
+"""Two are needed: one test switches its guest off."""
 
 
 @dataclass
@@ -47,6 +49,16 @@ class Guest:
         assert done.exit == 0, done.stderr.decode()
         return done.text
 
+    def await_links(self, *links: str) -> None:
+        """Wait until these links to disks are there. An emulated processor that is short of time
+        loses a slot's interrupt now and then: the guest is told to look by itself then."""
+        shown = " ".join(links)
+        self.root(
+            f"udevadm wait --settle --timeout=20 {shown} || "
+            f"{{ echo 1 >/sys/bus/pci/rescan; udevadm wait --settle --timeout=60 {shown}; }}",
+            120,
+        )
+
 
 @pytest.fixture(scope="session")
 def guest_image() -> Image:
@@ -55,12 +67,17 @@ def guest_image() -> Image:
 
 @pytest.fixture(scope="session")
 def booted(guest_image: Image, tmp_path_factory) -> Iterator[Callable[[], Guest]]:
-    """Gives the session's guest; another one where a test has switched it off."""
+    """Gives the session's guest; another one where a test has switched it off or broken it. After
+    MOST_GUESTS no more are made: something is wrong with all of them, and each takes minutes."""
     with ExitStack() as stack:
         guests: list[Guest] = []
+        made = 0
 
         def give() -> Guest:
+            nonlocal made
             if not guests or guests[-1].machine.process.poll() is not None:
+                assert made < MOST_GUESTS, f"{made} guests were made before this one"
+                made += 1
                 guests.append(_boot(guest_image, tmp_path_factory.mktemp("guest"), stack))
             return guests[-1]
 
@@ -68,8 +85,14 @@ def booted(guest_image: Image, tmp_path_factory) -> Iterator[Callable[[], Guest]
 
 
 @pytest.fixture
-def guest(booted: Callable[[], Guest]) -> Guest:
-    return booted()
+def guest(booted: Callable[[], Guest], request: pytest.FixtureRequest) -> Iterator[Guest]:
+    """The guest; one that a test fails on is not used again."""
+    failed_before = request.session.testsfailed
+    found = booted()
+    yield found
+    if request.session.testsfailed > failed_before:
+        found.machine.process.kill()
+        found.machine.process.wait()
 
 
 def _boot(guest_image: Image, directory: Path, stack: ExitStack) -> Guest:

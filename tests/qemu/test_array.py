@@ -31,7 +31,7 @@ def pair(guest: Guest) -> Iterator[tuple[Member, ...]]:
     for slot, serial in zip(("slot0", "slot1"), SERIALS, strict=True):
         guest.machine.plug(slot, serial, DISK_BYTES)
     try:
-        guest.root(f"udevadm wait --settle --timeout=60 {' '.join(links)}", 90)
+        guest.await_links(*links)
         paths = guest.root(f"readlink -f {' '.join(links)}").split()
         yield tuple(
             Member(path=path, identity=serial, size_bytes=DISK_BYTES)

@@ -140,7 +140,7 @@ def test_a_plugged_disk_is_known_by_its_serial_and_by_no_other(guest: Guest) -> 
     guest.machine.plug("slot0", SERIAL, DISK_BYTES)
     guest.machine.plug("slot1", OTHER, DISK_BYTES * 2)
     try:
-        guest.root(f"udevadm wait --settle --timeout=60 {link(SERIAL)} {link(OTHER)}", 90)
+        guest.await_links(link(SERIAL), link(OTHER))
         before = disks(guest)
         assert guest.root(f"readlink -f {link(SERIAL)}").strip() == before[SERIAL].path
     finally:
@@ -169,7 +169,7 @@ def test_a_plugged_disk_is_measured_under_a_unit_of_systemds(
     profile.write_text("[read]\nrw=randread\nbs=4k\niodepth=8\nsize=64m\ntime_based\nruntime=3\n")
     guest.machine.plug("slot2", SERIAL, DISK_BYTES)
     try:
-        guest.root(f"udevadm wait --settle --timeout=60 {link(SERIAL)}", 90)
+        guest.await_links(link(SERIAL))
         (listed,) = [
             d for d in user.json("devices", "--host", "127.0.0.1")["devices"]
             if SERIAL in d["identities"]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from diskbench.errors import AccessDenied, HostUnavailable
-from diskbench.providers.aws.errors import Throttled, no_region, translate
+from diskbench.providers.aws.errors import no_region, translate
 from diskbench.providers.aws.timing import AwsTiming
-from diskbench.providers.waits import nap
+from diskbench.providers.unanswered import repeated
 
 if TYPE_CHECKING:
     import boto3
@@ -41,19 +41,7 @@ class Edge:
 
         Requests are idempotent, by a client token or by their nature. Raises our errors.
         """
-        import tenacity
-
-        timing = self.timing
-        answer: dict[str, Any] = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(Throttled),
-            wait=tenacity.wait_random_exponential(
-                multiplier=timing.first_retry_s, max=timing.max_retry_s
-            ),
-            stop=tenacity.stop_after_delay(timing.retry_s),
-            sleep=lambda seconds: nap(seconds, timing, self.watch),
-            reraise=True,
-        )(self._once, operation, request or {})
-        return answer
+        return repeated(lambda: self._once(operation, request or {}), self.timing, self.watch)
 
     def listed(self, operation: str, key: str, request: dict[str, Any]) -> list[dict[str, Any]]:
         """All pages of a listing; `key` is what holds the items."""

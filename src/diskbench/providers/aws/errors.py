@@ -5,7 +5,6 @@ Codes: Amazon EC2 API Reference, "Error codes for the Amazon EC2 API" (as stored
 
 from __future__ import annotations
 
-import contextlib
 import re
 from typing import TYPE_CHECKING
 
@@ -19,9 +18,10 @@ from diskbench.errors import (
     RentalFailed,
     UnknownName,
 )
+from diskbench.providers.unanswered import Unanswered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -76,7 +76,7 @@ _ENCODED = re.compile(r"Encoded authorization failure message: (\S+)")
 _DECODED_ACTION = re.compile(r'"action"\s*:\s*"([a-z0-9-]+:[A-Za-z]+)"')
 
 
-class Throttled(RentalFailed):
+class Throttled(Unanswered):
     """AWS asked to come again later, or did not answer; the edge repeats the call."""
 
 
@@ -231,15 +231,6 @@ def _of_sdk(error: BotoCoreError, action: str, profile: str | None) -> Diskbench
     if isinstance(error, sdk.ConfigParseError | sdk.ConfigNotFound):
         return HostUnavailable(f"the AWS configuration cannot be read: {why}", advice="correct it")
     return InvalidValue(f"the AWS SDK refuses {action}: {why}", advice="correct what it names")
-
-
-@contextlib.contextmanager
-def while_looking() -> Iterator[None]:
-    """An AWS that does not answer is the user's environment, as long as nothing is rented."""
-    try:
-        yield
-    except Throttled as error:
-        raise HostUnavailable(error.message, advice=error.advice) from error
 
 
 def no_region() -> InvalidValue:

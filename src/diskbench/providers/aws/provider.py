@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
 from diskbench.providers.aws.edge import open_aws, open_scope
-from diskbench.providers.aws.errors import while_looking
 from diskbench.providers.aws.inventory import inventory, why_ended
 from diskbench.providers.aws.offer import rental
 from diskbench.providers.aws.provision import Order, provision
@@ -17,6 +16,7 @@ from diskbench.providers.aws.wanted import wanted
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.keys import lease_keys, write_access
 from diskbench.providers.places import lease_directory
+from diskbench.providers.unanswered import while_looking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

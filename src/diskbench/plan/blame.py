@@ -41,8 +41,8 @@ def in_fields(text: str) -> str:
 def blamed(error: DiskbenchError, fields: Mapping[str, Any]) -> tuple[str, ...]:
     """The field that an error is about, and for one of a mapping its key; () where no field is.
 
-    A name that does not exist is looked for among the values; else the first flag counts, then the
-    first word for a field, then any value that the message shows.
+    A name that does not exist is looked for among the values; else the first flag counts, then
+    a field that the message begins with, then a word for one, then any value that is shown.
     """
     inside = _in_a_mapping(error, fields)
     if inside:
@@ -52,7 +52,9 @@ def blamed(error: DiskbenchError, fields: Mapping[str, Any]) -> tuple[str, ...]:
             if error.value in {str(value), str(value).partition(":")[2]}:
                 return (name,)
     flags = (field_of_flag(flag) for flag in _FLAG.findall(error.message))
+    words = error.message.split()
     found = next((name for name in flags if name in fields), None)
+    found = found or next((word for word in words[:2] if word in fields), None)
     found = found or _by_word(error.message.lower(), fields)
     found = found or next(
         (

@@ -141,14 +141,13 @@ class _Checker:
         for name, value in entry.items():
             if name in MAPPING_FIELDS:
                 continue
-            known = {str(one[name]) for one in found if name in one}
-            if str(value) not in known:
-                message = f"{shown_place(place)} matches nothing: no combination has "
-                message += f"{name} {value}"
-                advice = near(str(value), known) or (
-                    f"there is {', '.join(sorted(known))}" if known else f"none has any {name}"
-                )
-                return self._at((*place, name), message, advice)
+            known = {_text(one[name]): one[name] for one in found if name in one}
+            if value in known.values():
+                continue
+            told = f"{shown_place(place)} matches nothing: no combination has {name} {_text(value)}"
+            hint = near(value, known) if isinstance(value, str) else ""
+            others = f"there is {', '.join(sorted(known))}" if known else f"none has any {name}"
+            return self._at((*place, name), told, hint or others)
         return self._at(
             place,
             f"{shown_place(place)} matches nothing: no combination has all of it together",
@@ -248,3 +247,7 @@ class _Checker:
 
     def _line(self, place: Place) -> int:
         return self._form.document.line_of(place)
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

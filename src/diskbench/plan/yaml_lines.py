@@ -66,14 +66,17 @@ def read_yaml(text: str) -> Document:
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
-        if node is None:
-            found.mistakes.append(Mistake(1, "the file is empty"))
-        else:
+        if node is not None:
             found.data = _Reader(loader, found).value(node, ())
+        if found.data is None and not found.mistakes:
+            found.mistakes.append(Mistake(1, "the file is empty"))
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        at_the_end = "<stream end>" in (error.problem or "")
+        mark = (error.context_mark if at_the_end else None) or error.problem_mark
         told = ", ".join(part for part in (error.context, error.problem) if part)
-        found.mistakes.append(Mistake(mark.line + 1 if mark else 1, f"no YAML: {told}"))
+        last = len(text.rstrip().splitlines()) or 1
+        line = min(mark.line + 1, last) if mark else 1
+        found.mistakes.append(Mistake(line, f"no YAML: {told}"))
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         found.mistakes.append(Mistake(line, f"no YAML: {error.reason}"))

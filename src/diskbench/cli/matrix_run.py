@@ -20,6 +20,7 @@ from diskbench.cli.matrix_foreground import (
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
+NOT_GIVEN_BACK = 3
 Which = Annotated[str | None, typer.Argument(help="The matrix's name or id (default: the newest).")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No live table.")]
 
@@ -50,8 +51,8 @@ def run(
     """Measure every cell of a matrix; Ctrl-C stops in order, 'matrix resume' goes on."""
     from diskbench.cli.foreground import leave
     from diskbench.engine.campaign import begin_campaign, check_outlook, check_prices
-    from diskbench.engine.matrix_outlook import look_ahead
     from diskbench.engine.matrix_file import load_matrix, seed_of
+    from diskbench.engine.matrix_outlook import look_ahead
 
     file = with_money(load_matrix(matrix), budget, assume_price)
     seen = look_ahead(file, seed=seed_of(file.matrix, seed), offline=False)
@@ -123,24 +124,24 @@ def status(
     print_standing(standing(database, find_campaign(database, campaign.campaign_id)), output)
 
 
-def cancel(matrix: Which = None, database_url: DatabaseUrl = None) -> None:
+def cancel(
+    matrix: Which = None, database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None
+) -> None:
     """Stop every cell of a matrix, give everything back, and let none begin."""
+    from diskbench.cli.foreground import leave
     from diskbench.engine.campaign import cancel_campaign, runs_now
-    from diskbench.settings import load_settings
     from diskbench.store.campaigns import find_campaign
-    from diskbench.store.database import open_database
 
-    settings = load_settings({"database_url": database_url}).settings
-    database = open_database(settings.database_url.get_secret_value())
-    campaign = find_campaign(database, matrix)
-    cancel_campaign(database, campaign)
+    session = opened(database_url, evidence_url)
+    campaign = find_campaign(session.database, matrix)
+    cancel_campaign(session.database, campaign)
     print(f"{campaign.campaign_id} was asked to stop", file=sys.stderr)
-    if campaign.queue is not None and not runs_now(database, campaign):
-        print(
-            "no process works on it now: 'diskbench matrix resume "
-            f"{campaign.campaign_id}' ends its cells and gives back what they hold",
-            file=sys.stderr,
-        )
+    if campaign.queue is None or runs_now(session.database, campaign):
+        leave(session, 0)
+    campaign = find_campaign(session.database, campaign.campaign_id)
+    print("no process works on it: its cells are ended here", file=sys.stderr)
+    code = foreground(session, campaign, "table", quiet=True)
+    leave(session, code if code == NOT_GIVEN_BACK else 0)
 
 
 def retry(

@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from diskbench.engine.campaign import runs_now
 from diskbench.engine.spend import spent_by
 from diskbench.model.campaign import LIVE
 from diskbench.model.standing import CellStanding, MatrixStanding
@@ -35,6 +36,7 @@ def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
         state=campaign.state,
         created_at=campaign.created_at,
         finished_at=campaign.finished_at,
+        worked_on=campaign.queue is None or runs_now(database, campaign),
         budget_usd=campaign.limits.budget_usd,
         max_parallel=campaign.limits.max_parallel,
         counts=dict(Counter(cell.state for cell in cells)),

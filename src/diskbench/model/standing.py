@@ -15,7 +15,8 @@ class CellStanding(Frozen):
 
 
 class MatrixStanding(Frozen):
-    """The whole. `expected_end` is UTC, None where nothing is left or nothing is known."""
+    """The whole. `expected_end` is UTC, None where nothing is left or nothing is known. `worked_on`
+    tells whether any living process looks after it."""
 
     format: Literal[1] = 1
     campaign_id: str
@@ -23,6 +24,7 @@ class MatrixStanding(Frozen):
     state: CampaignState
     created_at: str
     finished_at: str | None = None
+    worked_on: bool = True
     budget_usd: float | None = None
     max_parallel: int
     counts: dict[CellState, int]

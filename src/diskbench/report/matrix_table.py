@@ -44,6 +44,8 @@ def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
     words.append(f"{spent} spent")
     if seen.state == "done":
         words.append("over")
+    elif not seen.worked_on:
+        words.append("nobody works on it: diskbench matrix resume")
     elif seen.state == "cancelling":
         words.append("being cancelled")
     elif seen.expected_end is not None:

@@ -23,8 +23,9 @@ class CellRow(Frozen):
     """One cell of a matrix and where it stands.
 
     `attempt` counts from 1 when the cell first gets its turn; every attempt is a trial of its own,
-    `trial_id` the newest. `not_before` is UTC. `owner` is the process that works on it. `cost_usd`
-    is what one attempt is expected to cost until it is over, then what it did cost.
+    `trial_id` the newest. `not_before` is UTC. `owner` is the process that works on it; `cancel` is
+    True once somebody asked to stop this cell alone. `cost_usd` is what one attempt is expected to
+    cost until it is over, then what it did cost.
     """
 
     campaign_id: str
@@ -40,6 +41,7 @@ class CellRow(Frozen):
     not_before: str | None = None
     trial_id: str | None = None
     owner: str | None = None
+    cancel: bool | None = None
     note: str | None = None
     error_kind: str | None = None
     error: str | None = None

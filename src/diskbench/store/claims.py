@@ -32,13 +32,23 @@ class Claim:
 
 @dataclass(frozen=True)
 class Executor:
-    """A process that may own trials. `process_started` tells it from another with the same pid."""
+    """A process that may own trials. `process_started` tells it from another with the same pid.
+
+    `queues` are the patterns that a worker serves, None for any other process; `concurrency` is how
+    many cells it takes at once, None: as many as matrices allow.
+    """
 
     executor_id: str
     hostname: str
     pid: int
     process_started: str
     beat_at: str
+    started_at: str | None = None
+    version: str | None = None
+    name: str | None = None
+    queues: list[str] | None = None
+    concurrency: int | None = None
+    draining: bool | None = None
 
 
 def claim_trial(
@@ -135,18 +145,36 @@ def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, 
 
 
 def register_executor(
-    database: Engine, executor_id: str, *, hostname: str, pid: int, process_started: str
+    database: Engine,
+    executor_id: str,
+    *,
+    hostname: str,
+    pid: int,
+    process_started: str,
+    version: str | None = None,
 ) -> None:
     """Tell that this process is alive and may own trials."""
+    moment = now()
     row = {
         "executor_id": executor_id,
         "hostname": hostname,
         "pid": pid,
         "process_started": process_started,
-        "beat_at": now(),
+        "beat_at": moment,
+        "started_at": moment,
+        "version": version,
     }
     with transaction(database) as connection:
         upsert(connection, schema.executor, [row])
+
+
+def describe_executor(database: Engine, executor_id: str, **values: object) -> None:
+    """Tell more of a registered process: its `name`, `queues`, `concurrency`, `draining`."""
+    executor = schema.executor
+    with transaction(database) as connection:
+        connection.execute(
+            sa.update(executor).where(executor.c.executor_id == executor_id).values(**values)
+        )
 
 
 def beat(database: Engine, executor_id: str) -> bool:

@@ -237,6 +237,12 @@ executor = sa.Table(
     sa.Column("pid", sa.Integer, nullable=False),
     _text("process_started", null=False),
     _text("beat_at", null=False),
+    _text("started_at"),
+    _text("version"),
+    _text("name"),
+    sa.Column("queues", _JSON),
+    sa.Column("concurrency", sa.Integer),
+    sa.Column("draining", sa.Boolean),
 )
 
 timing = sa.Table(
@@ -298,6 +304,7 @@ cell = sa.Table(
     _text("not_before"),
     _text("trial_id"),
     _text("owner"),
+    sa.Column("cancel", sa.Boolean),
     _text("note"),
     _text("error_kind"),
     _text("error"),

@@ -1,4 +1,4 @@
-"""Matrices and their cells."""
+"""Matrices and their cells, and the workers that measure them."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -48,6 +48,7 @@ def upgrade() -> None:
         sa.Column("not_before", sa.Text()),
         sa.Column("trial_id", sa.Text()),
         sa.Column("owner", sa.Text()),
+        sa.Column("cancel", sa.Boolean()),
         sa.Column("note", sa.Text()),
         sa.Column("error_kind", sa.Text()),
         sa.Column("error", sa.Text()),
@@ -68,3 +69,12 @@ def upgrade() -> None:
     )
     op.create_index("ix_diskbench_cell_state", "diskbench_cell", ["state"])
     op.create_index("ix_diskbench_cell_trial_id", "diskbench_cell", ["trial_id"])
+    for column in (
+        sa.Column("started_at", sa.Text()),
+        sa.Column("version", sa.Text()),
+        sa.Column("name", sa.Text()),
+        sa.Column("queues", sa.JSON()),
+        sa.Column("concurrency", sa.Integer()),
+        sa.Column("draining", sa.Boolean()),
+    ):
+        op.add_column("diskbench_executor", column)

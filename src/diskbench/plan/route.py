@@ -1,0 +1,44 @@
+"""Routes: which cells a worker can reach. Pure.
+
+A route is a provider (`aws`), or a provider and the site that a matrix's `route:` names
+(`vsphere/site-a`). A region is no route: a worker that reaches a cloud reaches all of its regions.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from diskbench.errors import InvalidValue, UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+EVERYWHERE = ("*",)
+"""The patterns of a worker that reaches everything."""
+
+
+def serves(patterns: Collection[str], route: str) -> bool:
+    """Whether a worker with these patterns takes cells of `route`. `aws` and `aws/*` mean all of
+    aws, its sites included; `vsphere/site-a` that site alone."""
+    return any(
+        fnmatchcase(route, pattern)
+        or fnmatchcase(route, f"{pattern}/*")
+        or (pattern.endswith("/*") and fnmatchcase(route, pattern.removesuffix("/*")))
+        for pattern in patterns
+    )
+
+
+def read_patterns(text: str, providers: Sequence[str]) -> tuple[str, ...]:
+    """The patterns of `aws/*,vsphere/site-a`. Raises UnknownName for one of no known provider,
+    InvalidValue where there is none at all."""
+    patterns = tuple(dict.fromkeys(one.strip() for one in text.split(",") if one.strip()))
+    if not patterns:
+        raise InvalidValue(
+            f"--queues {text!r} names no queue", advice="give aws, or vsphere/site-a"
+        )
+    for pattern in patterns:
+        provider = pattern.partition("/")[0]
+        if not any(fnmatchcase(known, provider) for known in providers):
+            raise UnknownName("provider", provider, providers)
+    return patterns

@@ -319,6 +319,42 @@ cell = sa.Table(
     sa.Index(None, "trial_id"),
 )
 
+schedule = sa.Table(
+    f"{PREFIX}schedule",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    _text("source", null=False),
+    _text("folder", null=False),
+    _text("text", null=False),
+    _text("overlap", null=False),
+    sa.Column("backfill", sa.Boolean, nullable=False),
+    sa.Column("budget_usd", _Real),
+    sa.Column("assume_price_usd_per_hour", _Real),
+    _text("created_at", null=False),
+    _text("updated_at", null=False),
+    _text("watched_until", null=False),
+)
+
+occurrence = sa.Table(
+    f"{PREFIX}occurrence",
+    metadata,
+    sa.Column(
+        "schedule",
+        sa.Text,
+        sa.ForeignKey(schedule.c.name, ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column("scheduled_for", sa.Text, primary_key=True),
+    _text("state", null=False),
+    _text("reason"),
+    _text("campaign_id"),
+    _text("owner"),
+    _text("recorded_at", null=False),
+    sa.Index(None, "state"),
+)
+
 RESULT_TABLES = (campaign, trial, run, step, measurement, warning)
 """What follows from the evidence, in the order of their foreign keys."""
-RUNTIME_TABLES = (claim, progress, lease, executor, timing, matrix, cell)
+RUNTIME_TABLES = (
+    claim, progress, lease, executor, timing, matrix, cell, schedule, occurrence,
+)  # fmt: skip

@@ -78,8 +78,8 @@ def cell(trial_id: str) -> None:
     run_cell(trial_id, _Durable(), CHECKPOINTED, load_plan)
 
 
-def enqueue(trial_id: str, *, queue: str, partition: str, priority: int) -> None:
-    """Put a cell into a queue; twice is as once."""
+def enqueue(trial_id: str, *, queue: str, priority: int, partition: str | None = None) -> None:
+    """Put a cell into a queue, and into a partition of one that has any; twice is as once."""
     registered = DBOS.retrieve_queue(queue)
     if registered is None:
         raise RuntimeError(f"queue {queue} was not registered before a cell was put into it")
@@ -97,9 +97,9 @@ class Standing:
     executor: str | None
 
     @property
-    def is_broken(self) -> bool:
-        """Whether it ended without having settled its cell."""
-        return self.state in ("ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
+    def is_over(self) -> bool:
+        """Whether it ended. A cell is settled before its workflow ends, unless that broke."""
+        return self.state not in ("PENDING", "ENQUEUED", "DELAYED")
 
 
 def known(trial_ids: Sequence[str]) -> dict[str, Standing]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dbos import DBOS, SetWorkflowID
 
 from diskbench.engine.durable.serializer import JsonSerializer
-from diskbench.engine.durable.workflow import APPLICATION_VERSION, bind, trial
+from diskbench.engine.durable.workflow import APPLICATION, APPLICATION_VERSION, bind, trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
 
 _RARELY_S = 3600.0
-"""diskbench uses neither DBOS's schedules nor its notifications here; they need not be polled."""
+"""DBOS's notifications are not used, and its schedules by workers alone: else they need no polling."""
 _TAKEOVER_POLL_S = 0.1
 
 
@@ -47,7 +47,7 @@ def launch(
     bind(stations, load_plan)
     DBOS(
         config={
-            "name": "diskbench",
+            "name": APPLICATION,
             "system_database_url": engine.url.render_as_string(hide_password=False),
             "system_database_engine": engine,
             "executor_id": executor_id,
@@ -68,16 +68,14 @@ def launch(
 def register(
     queue: str,
     *,
-    at_once: int | None,
     per_partition: int,
     per_minute: int | None = None,
     poll_s: float = 1.0,
 ) -> None:
-    """Make a queue of cells known: how many this process runs at once, how many of a partition run
-    anywhere, and how many of a partition may begin in a minute. The last word counts."""
+    """Make a queue of cells known: how many of a partition run at once, and how many of a partition
+    may begin in a minute. The last word counts."""
     DBOS.register_queue(
         queue,
-        worker_concurrency=max(at_once, 1) if at_once else None,
         partition_concurrency=per_partition,
         partition_limiter={"limit": per_minute, "period": 60.0} if per_minute else None,
         polling_interval_sec=poll_s,
@@ -98,11 +96,6 @@ def take_over(trial_id: str, executor_id: str) -> Callable[[], dict[str, Any]]:
         return start(trial_id)  # killed between its row and its workflow: nothing ran yet
     handle = DBOS.resume_workflow(trial_id, queue_name=own_queue(executor_id))
     return lambda: handle.get_result(polling_interval_sec=_TAKEOVER_POLL_S)
-
-
-def is_registered(queue: str) -> bool:
-    """Whether a queue is known."""
-    return DBOS.retrieve_queue(queue) is not None
 
 
 def move_here(trial_id: str, executor_id: str) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from diskbench.model.spec import Plan, Step
 
+APPLICATION = "diskbench"
+"""Whose workflows, queues and schedules they are in a shared database."""
 APPLICATION_VERSION = "1"
 """Raised by hand when the sequence of stations changes; runs of another version are released."""
 

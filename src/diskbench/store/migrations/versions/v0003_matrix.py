@@ -78,3 +78,36 @@ def upgrade() -> None:
         sa.Column("draining", sa.Boolean()),
     ):
         op.add_column("diskbench_executor", column)
+    op.create_table(
+        "diskbench_schedule",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("folder", sa.Text(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("overlap", sa.Text(), nullable=False),
+        sa.Column("backfill", sa.Boolean(), nullable=False),
+        sa.Column("budget_usd", sa.Double()),
+        sa.Column("assume_price_usd_per_hour", sa.Double()),
+        sa.Column("created_at", sa.Text(), nullable=False),
+        sa.Column("updated_at", sa.Text(), nullable=False),
+        sa.Column("watched_until", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name="pk_diskbench_schedule"),
+    )
+    op.create_table(
+        "diskbench_occurrence",
+        sa.Column("schedule", sa.Text(), nullable=False),
+        sa.Column("scheduled_for", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text()),
+        sa.Column("campaign_id", sa.Text()),
+        sa.Column("owner", sa.Text()),
+        sa.Column("recorded_at", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["schedule"],
+            ["diskbench_schedule.name"],
+            name="fk_diskbench_occurrence_schedule",
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("schedule", "scheduled_for", name="pk_diskbench_occurrence"),
+    )
+    op.create_index("ix_diskbench_occurrence_state", "diskbench_occurrence", ["state"])

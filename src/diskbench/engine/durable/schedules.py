@@ -1,0 +1,141 @@
+"""Schedules as DBOS keeps them: a cron expression, a timezone, and whether it is paused.
+
+DBOS's scheduler only rings: at each due time it puts the workflow `occurrence` into the queue
+`schedules`, which workers alone listen to. (Every process that launches DBOS rings, a plain
+`diskbench run` too; the workflow's id is the schedule and the time, so one ring is left of many.)
+What a ring leads to is decided in engine/occurrence.py.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from dbos import DBOS, DBOSClient
+
+from diskbench.engine.durable.serializer import JsonSerializer
+from diskbench.engine.durable.workflow import APPLICATION
+from diskbench.store.database import as_unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import sqlalchemy as sa
+
+QUEUE = "schedules"
+"""Where due occurrences wait for a worker."""
+POLL_S = 10.0
+"""How often a worker looks for schedules that were added, changed, paused or removed."""
+_QUEUE_POLL_S = 1.0
+_WORKFLOW = "occurrence"
+_PAUSED = "PAUSED"
+
+_arrived: Callable[[str, datetime], None] | None = None
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When a schedule is due: `cron` in the timezone `zone`; a paused one never is."""
+
+    name: str
+    cron: str
+    zone: str
+    paused: bool = False
+
+
+def bind_schedules(arrived: Callable[[str, datetime], None]) -> None:
+    """Tell this process what to do when an occurrence is due; called once, before launch."""
+    global _arrived
+    _arrived = arrived
+
+
+@DBOS.step(name="arrive")
+def _arrive(name: str, due: str) -> None:
+    if _arrived is None:
+        raise RuntimeError("bind_schedules() was not called before the workflow ran")
+    _arrived(name, datetime.fromisoformat(due))
+
+
+@DBOS.workflow(name=_WORKFLOW)
+def occurrence(due: str, name: str) -> None:
+    """One due time of the schedule `name`; `due` is ISO 8601 with the offset of its timezone."""
+    _arrive(name, due)
+
+
+def listen() -> None:
+    """Make the queue of occurrences known; after launch."""
+    DBOS.register_queue(QUEUE, polling_interval_sec=_QUEUE_POLL_S, on_conflict="always_update")
+
+
+def make_room(engine: sa.Engine) -> None:
+    """Make DBOS's own tables where no process has run in this database yet."""
+    with as_unavailable(engine, before_work=True):
+        DBOS.migrate(engine.url.render_as_string(hide_password=False))
+
+
+def keep_clock(engine: sa.Engine, clock: Clock) -> None:
+    """Write a schedule, or change it; one that is paused stays so. The cron expression and the
+    timezone were checked (plan/cron.py)."""
+    with _client(engine) as client:
+        client.apply_schedules(
+            [
+                {
+                    "schedule_name": clock.name,
+                    "workflow_name": _WORKFLOW,
+                    "schedule": clock.cron,
+                    "cron_timezone": clock.zone,
+                    "context": clock.name,
+                    "queue_name": QUEUE,
+                }
+            ]
+        )
+
+
+def clocks(engine: sa.Engine) -> dict[str, Clock]:
+    """All schedules by name."""
+    with _client(engine) as client:
+        found: list[Any] = list(client.list_schedules(workflow_name=_WORKFLOW))
+    return {
+        one["schedule_name"]: Clock(
+            name=one["schedule_name"],
+            cron=one["schedule"],
+            zone=one["cron_timezone"] or "UTC",
+            paused=one["status"] == _PAUSED,
+        )
+        for one in found
+    }
+
+
+def pause_clock(engine: sa.Engine, name: str) -> None:
+    """Let a schedule ring no more until it is resumed."""
+    with _client(engine) as client:
+        client.pause_schedule(name)
+
+
+def resume_clock(engine: sa.Engine, name: str) -> None:
+    """Let a paused schedule ring again."""
+    with _client(engine) as client:
+        client.resume_schedule(name)
+
+
+def forget_clock(engine: sa.Engine, name: str) -> None:
+    """Remove a schedule; one that is none is removed already."""
+    with _client(engine) as client:
+        client.delete_schedule(name)
+
+
+@contextmanager
+def _client(engine: sa.Engine) -> Iterator[DBOSClient]:
+    with as_unavailable(engine):
+        client = DBOSClient(
+            system_database_engine=engine,
+            serializer=JsonSerializer(),
+            application_name=APPLICATION,
+            retry_connection_errors=False,
+        )
+        try:
+            yield client
+        finally:
+            client.destroy()

@@ -1,0 +1,140 @@
+"""When a schedule is due: cron expressions in a timezone, and what clock changes do to them.
+
+croniter does the arithmetic, as it does in DBOS's scheduler, so both know the same times. An hour
+that does not exist is due at the first moment after it. In an hour that comes twice croniter rings
+twice; a job of fixed hours is to run once, as cron(8) has it ("will not be run twice"), so the
+second ring is told from the first by `comes_again`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import deque
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, available_timezones
+
+from diskbench.errors import InvalidValue, UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FIELDS = {
+    5: ("minute", "hour", "day of month", "month", "day of week"),
+    6: ("second", "minute", "hour", "day of month", "month", "day of week"),
+}
+_RANGES = {
+    "second": "0-59",
+    "minute": "0-59",
+    "hour": "0-23",
+    "day of month": "1-31 or L",
+    "month": "1-12 or jan-dec",
+    "day of week": "0-7 (0 and 7 are Sunday) or mon-sun",
+}
+_NAMED = {"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"}
+_EXAMPLE = (
+    "five fields: minute, hour, day of month, month, day of week; '30 3 * * 0' is Sunday 03:30"
+)
+
+
+def check_cron(cron: str) -> None:
+    """Raise InvalidValue saying what is wrong with a cron expression: five fields, six with
+    seconds first, or a name such as @daily."""
+    from croniter import croniter
+    from croniter.croniter import CroniterError
+
+    if cron.strip().startswith("@"):
+        if cron.strip() not in _NAMED:
+            raise InvalidValue(
+                f"--cron {cron!r}: no such name", advice=f"known: {', '.join(sorted(_NAMED))}"
+            )
+        return
+    fields = cron.split()
+    names = _FIELDS.get(len(fields))
+    if names is None:
+        raise InvalidValue(
+            f"--cron {cron!r} has {len(fields)} field{'' if len(fields) == 1 else 's'}",
+            advice=_EXAMPLE,
+        )
+    for position, (name, field) in enumerate(zip(names, fields, strict=True)):
+        alone = ["*"] * len(fields)
+        alone[position] = field
+        # R is drawn anew by whoever reads it: no two processes would agree when it is due.
+        drawn = any(re.match(r"[rR](\(|/|$)", part) for part in field.split(","))
+        if drawn or not croniter.is_valid(" ".join(alone), second_at_beginning=True):
+            raise InvalidValue(
+                f"--cron {cron!r}: {field!r} is no {name}", advice=f"{name}: {_RANGES[name]}"
+            )
+    try:
+        croniter(cron, datetime.now(UTC), second_at_beginning=True).get_next(datetime)
+    except CroniterError as error:
+        raise InvalidValue(
+            f"--cron {cron!r} never comes: {error}", advice="there is no such day in any year"
+        ) from error
+
+
+def check_zone(name: str) -> ZoneInfo:
+    """The timezone of an IANA name. Raises UnknownName with the nearest ones."""
+    known = available_timezones()
+    if name in known:
+        return ZoneInfo(name)
+    folded = {one.casefold(): one for one in known} | {
+        one.rpartition("/")[2].casefold(): one for one in known
+    }
+    near = difflib.get_close_matches(name.casefold().replace(" ", "_"), folded, n=3)
+    meant = dict.fromkeys(folded[one] for one in near)
+    hint = f"did you mean {' or '.join(meant)}? " if meant else ""
+    raise UnknownName("timezone", name, (), advice=f"{hint}names are like Europe/Berlin, or UTC")
+
+
+def due(cron: str, zone: str, after: datetime, until: datetime, *, most: int) -> list[datetime]:
+    """When it was due after `after` and up to `until`, in the timezone, oldest first; of very many
+    the newest `most`. Times that come again are among them."""
+    found: deque[datetime] = deque(maxlen=most)
+    end = until.astimezone(UTC)  # two times of one timezone compare by what the clock shows
+    for moment in _rings(cron, zone, after):
+        if moment > end:
+            break
+        found.append(moment)
+    return list(found)
+
+
+def upcoming(cron: str, zone: str, after: datetime, count: int) -> list[datetime]:
+    """The next times that it will begin, in the timezone."""
+    found: list[datetime] = []
+    for moment in _rings(cron, zone, after):
+        if comes_again(cron, moment):
+            continue
+        found.append(moment)
+        if len(found) == count:
+            break
+    return found
+
+
+def comes_again(cron: str, moment: datetime) -> bool:
+    """Whether a due time, in the schedule's timezone, is the second of two with the same time of
+    day, because the clock was set back, and belongs to a schedule of fixed hours.
+
+    As cron(8): where minute or hour begin with `*` it runs by elapsed time, through both hours.
+    """
+    if moment.fold == 0:
+        return False
+    fields = cron.split()
+    if len(fields) == 1:
+        return cron.strip() != "@hourly"
+    minute, hour = fields[-5:-3]
+    return not minute.startswith("*") and not hour.startswith("*")
+
+
+def _rings(cron: str, zone: str, after: datetime) -> Iterator[datetime]:
+    """Every due time after a moment, for as long as there are any."""
+    from croniter import croniter
+    from croniter.croniter import CroniterBadDateError
+
+    cursor = croniter(cron, after.astimezone(ZoneInfo(zone)), second_at_beginning=True)
+    while True:
+        try:
+            yield cursor.get_next(datetime)
+        except CroniterBadDateError:
+            return

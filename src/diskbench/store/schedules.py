@@ -1,0 +1,154 @@
+"""Schedules: what each measures, and what became of each of its times."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from diskbench.errors import UnknownName
+from diskbench.model.schedule import Occurrence, ScheduleRow
+from diskbench.store import schema
+from diskbench.store.clock import now
+from diskbench.store.database import transaction
+from diskbench.store.upsert import insert_missing, upsert
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from sqlalchemy.engine import Connection, Engine
+
+
+def save_schedule(database: Engine, row: ScheduleRow) -> None:
+    """Write a schedule, or change the one of that name."""
+    with transaction(database) as connection:
+        upsert(connection, schema.schedule, [row.model_dump(mode="json")])
+
+
+def list_schedules(database: Engine) -> list[ScheduleRow]:
+    """All schedules, by name."""
+    query = sa.select(schema.schedule).order_by(schema.schedule.c.name)
+    with transaction(database) as connection:
+        return [_schedule(row) for row in connection.execute(query).mappings()]
+
+
+def find_schedule(database: Engine, name: str) -> ScheduleRow:
+    """The schedule of that name. Raises UnknownName."""
+    known = {one.name: one for one in list_schedules(database)}
+    if name not in known:
+        raise UnknownName("schedule", name, known)
+    return known[name]
+
+
+def remove_schedule(database: Engine, name: str) -> None:
+    """Remove a schedule and its occurrences; matrices that it began stay."""
+    table = schema.schedule
+    with transaction(database) as connection:
+        connection.execute(sa.delete(table).where(table.c.name == name))
+
+
+def set_watched(database: Engine, name: str, until: str) -> None:
+    """Due times up to `until` need not be looked at again."""
+    table = schema.schedule
+    with transaction(database) as connection:
+        connection.execute(sa.update(table).where(table.c.name == name).values(watched_until=until))
+
+
+def occurrences_of(database: Engine, name: str, *, most: int) -> list[Occurrence]:
+    """The newest occurrences of a schedule, the newest first."""
+    table = schema.occurrence
+    query = (
+        sa.select(table)
+        .where(table.c.schedule == name)
+        .order_by(table.c.scheduled_for.desc())
+        .limit(most)
+    )
+    with transaction(database) as connection:
+        return [_occurrence(row) for row in connection.execute(query).mappings()]
+
+
+def schedules_with_queued(database: Engine) -> list[str]:
+    """The names of the schedules that have an occurrence to begin."""
+    table = schema.occurrence
+    query = sa.select(table.c.schedule).distinct().where(table.c.state == "queued")
+    with transaction(database) as connection:
+        return sorted(connection.execute(query).scalars())
+
+
+def count_queued(database: Engine, name: str) -> int:
+    """How many occurrences of a schedule wait to be begun."""
+    table = schema.occurrence
+    query = (
+        sa.select(sa.func.count())
+        .select_from(table)
+        .where(table.c.schedule == name, table.c.state == "queued")
+    )
+    with transaction(database) as connection:
+        return connection.execute(query).scalar_one()
+
+
+class LockedSchedule:
+    """A schedule about whose occurrences nobody else decides while this is open."""
+
+    def __init__(self, connection: Connection, row: ScheduleRow) -> None:
+        self._connection, self.row = connection, row
+
+    def occurrences(self, *, among: Collection[str] | None = None) -> dict[str, Occurrence]:
+        """The occurrences that wait to be begun, oldest first, by their time; or those that were
+        due at one of the times `among`."""
+        table = schema.occurrence
+        which = table.c.state == "queued" if among is None else table.c.scheduled_for.in_(among)
+        query = (
+            sa.select(table)
+            .where(table.c.schedule == self.row.name, which)
+            .order_by(table.c.scheduled_for)
+        )
+        found = (_occurrence(row) for row in self._connection.execute(query).mappings())
+        return {one.scheduled_for: one for one in found}
+
+    def open_campaign(self) -> str | None:
+        """The oldest matrix of this schedule that is not over."""
+        matrix = schema.matrix
+        query = (
+            sa.select(matrix.c.campaign_id)
+            .where(matrix.c.schedule == self.row.name, matrix.c.state != "done")
+            .order_by(matrix.c.campaign_id)
+            .limit(1)
+        )
+        return self._connection.execute(query).scalar_one_or_none()
+
+    def record(self, rows: Sequence[Occurrence]) -> None:
+        """Add occurrences; those that are there already stay as they are."""
+        insert_missing(
+            self._connection, schema.occurrence, [one.model_dump(mode="json") for one in rows]
+        )
+
+    def change(self, scheduled_for: str, values: Mapping[str, str | None]) -> None:
+        """Change one occurrence."""
+        table = schema.occurrence
+        self._connection.execute(
+            sa.update(table)
+            .where(table.c.schedule == self.row.name, table.c.scheduled_for == scheduled_for)
+            .values(**{"recorded_at": now(), **values})
+        )
+
+
+@contextmanager
+def locked_schedule(database: Engine, name: str) -> Iterator[LockedSchedule | None]:
+    """Decide about a schedule alone; None when there is none of that name (any more). The first
+    thing done is a write, which locks the row on PostgreSQL and all of SQLite until the end."""
+    table = schema.schedule
+    mine = table.c.name == name
+    with transaction(database) as connection:
+        connection.execute(sa.update(table).where(mine).values(name=table.c.name))
+        row = connection.execute(sa.select(table).where(mine)).mappings().one_or_none()
+        yield LockedSchedule(connection, _schedule(row)) if row else None
+
+
+def _schedule(row: sa.RowMapping) -> ScheduleRow:
+    return ScheduleRow.model_validate(dict(row))
+
+
+def _occurrence(row: sa.RowMapping) -> Occurrence:
+    return Occurrence.model_validate(dict(row))

@@ -20,7 +20,7 @@ from tests.contract.rented import (
 from tests.contract.vsphere_cloud import VsphereCloud
 
 from diskbench.errors import DiskbenchError, Interrupted, ReleaseFailed, UserError
-from diskbench.ports import Renter
+from diskbench.ports import Foresees, Renter
 
 pytestmark = pytest.mark.slow
 
@@ -75,6 +75,22 @@ def test_resolving_rents_nothing_and_says_what_would_be_rented(cloud):
     assert rental.offer
     assert type(rental).model_validate_json(rental.model_dump_json()) == rental, "crosses a step"
     assert cloud.provider.found(rental.scope) == []
+
+
+def test_what_is_foreseen_without_a_call_is_what_resolving_finds(cloud):
+    """The catalogue alone says the same of disk, machine and price; which machine a region has, and
+    how large an image is, only the cloud knows."""
+    assert isinstance(cloud.provider, Foresees)
+    assert cloud.provider.foresee(cell(cloud)).disk == cloud.provider.resolve(cell(cloud)).disk
+    resolved = cloud.provider.resolve(cell(cloud))
+    spec = cloud.spec.model_copy(update={"instance_type": resolved.instance_type})
+    foreseen = cloud.provider.foresee(cell(cloud, spec))
+    assert (foreseen.promise, foreseen.cloud) == (resolved.promise, resolved.cloud)
+    assert (foreseen.cores, foreseen.memory_bytes) == (resolved.cores, resolved.memory_bytes)
+    assert foreseen.instance_type == resolved.instance_type
+    assert len(foreseen.prices) == len(resolved.prices)
+    if resolved.hourly_usd and foreseen.scope.region == resolved.scope.region:
+        assert foreseen.hourly_usd == pytest.approx(resolved.hourly_usd, rel=0.02)
 
 
 def test_what_was_acquired_is_there_and_carries_its_lease_and_expiry(cloud):

@@ -6,10 +6,25 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue
 from diskbench.model.rental import LabSpec
+from diskbench.plan.rent_flags import flag
 from diskbench.providers.networks import check_cidr
 
 if TYPE_CHECKING:
+    from diskbench.model.base import Frozen
     from diskbench.model.rental import RentSpec
+
+
+def check_others(spec: RentSpec, own: str) -> None:
+    """Refuse what only another provider than `own` understands: it would be ignored, and the result
+    be taken for one that heeded it. Raises InvalidValue."""
+    parts: dict[str, Frozen] = {"azure": spec.azure, "vsphere": spec.vsphere}
+    for cloud, part in parts.items():
+        for name, value in part.model_dump(exclude_defaults=True).items():
+            if cloud != own:
+                raise InvalidValue(
+                    f"{flag(name)} {value} does not go with --provider {own}",
+                    advice=f"{cloud} alone knows it: leave it out",
+                )
 
 
 def check_count(spec: RentSpec, most: int) -> None:

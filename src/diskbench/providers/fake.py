@@ -27,6 +27,7 @@ from diskbench.errors import (
 )
 from diskbench.model.disk import Acquired, DiskSpec
 from diskbench.model.rental import Found, Rental, Scope
+from diskbench.providers.asked import check_others
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class FakeProvider:
         spec = cell.rent
         if spec is None or spec.disk is None:
             raise InvalidValue("--provider fake needs a disk", advice="add --disk plain --size 1")
+        check_others(spec, self.name)
         if spec.disk not in DISKS:
             raise UnknownName("fake disk type", spec.disk, DISKS)
         if spec.zone is not None and spec.zone not in ZONES:

@@ -3,9 +3,37 @@
 import pytest
 
 from diskbench.errors import InvalidValue
-from diskbench.model.rental import LabSpec, RentSpec
+from diskbench.model.rental import AzureSpec, LabSpec, RentSpec, VsphereSpec
+from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.asked import check_count, check_lab, check_ssh, whole_throughput
 from diskbench.providers.caller import ssh_cidr
+from diskbench.providers.registry import provider
+
+DISKS = {
+    "aws": RentSpec(disk="gp2", size_gib=20),
+    "azure": RentSpec(disk="Premium_LRS", size_gib=20),
+    "fake": RentSpec(disk="plain", size_gib=20),
+    "gcp": RentSpec(disk="pd-ssd", size_gib=20),
+    "lab": RentSpec(disk="gp2", size_gib=20),
+    "vsphere": RentSpec(size_gib=20, vsphere=VsphereSpec(datastore="nvme")),
+}
+OWNED = {
+    "azure": {"azure": AzureSpec(cache="readonly")},
+    "vsphere": {"vsphere": VsphereSpec(iops_limit=500)},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "owner"), [(name, owner) for name in DISKS for owner in OWNED if name != owner]
+)
+def test_what_another_cloud_alone_knows_is_refused_and_not_ignored(name: str, owner: str) -> None:
+    spec = DISKS[name].model_copy(update=OWNED[owner])
+    cell = Cell(
+        provider=name, target=TargetSpec(kind="device", path=""), rent=spec, profile="quick"
+    )
+    with pytest.raises(InvalidValue, match=f"does not go with --provider {name}") as refused:
+        provider(name).check(cell)
+    assert owner in refused.value.advice
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,13 @@ from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
-from diskbench.providers.asked import check_count, check_lab, check_ssh, whole_throughput
+from diskbench.providers.asked import (
+    check_count,
+    check_lab,
+    check_others,
+    check_ssh,
+    whole_throughput,
+)
 from diskbench.providers.aws.edge import is_amazon
 from diskbench.providers.networks import is_loopback
 
@@ -69,6 +75,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
             "--provider aws needs a disk to rent",
             advice="add --disk TYPE --size GIB, as: --disk gp3 --size 100",
         )
+    check_others(spec, "aws")
     _check_form(spec)
     check_count(spec, MAX_COUNT)
     if spec.disk == INSTANCE_STORE:

@@ -8,7 +8,7 @@ from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
-from diskbench.providers.asked import check_count, whole_throughput
+from diskbench.providers.asked import check_count, check_others, whole_throughput
 from diskbench.providers.azure.form import check_form
 from diskbench.providers.azure.tiers import bursting_limits, check_bursting, tier_limits
 
@@ -79,6 +79,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
             "--provider azure needs a disk to rent",
             advice="add --disk TYPE --size GIB, as: --disk Premium_LRS --size 256",
         )
+    check_others(spec, "azure")
     check_form(spec)
     check_count(spec, MAX_COUNT)
     if spec.disk in {TEMPORARY, LOCAL}:

@@ -10,7 +10,7 @@ from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
-from diskbench.providers.asked import check_count, whole_throughput
+from diskbench.providers.asked import check_count, check_others, whole_throughput
 from diskbench.providers.gcp.typed import check_form
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
             "--provider gcp needs a disk to rent",
             advice="add --disk TYPE --size GIB, as: --disk pd-ssd --size 100",
         )
+    check_others(spec, "gcp")
     check_form(spec)
     check_count(spec, MAX_COUNT)
     name, _, named = spec.disk.partition(":")

@@ -9,6 +9,7 @@ from diskbench.catalog.promise import promise
 from diskbench.errors import Interrupted, InvalidValue, UnknownName
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Found, Rental, Scope
+from diskbench.providers.asked import check_others
 from diskbench.providers.lab import machines
 from diskbench.providers.lab.names import Style
 from diskbench.providers.lab.request import (
@@ -113,6 +114,7 @@ def _spec(cell: Cell) -> RentSpec:
             "--provider lab needs a disk to make",
             advice="add --disk TYPE --size GIB, as: --disk gp2 --size 20",
         )
+    check_others(spec, "lab")
     for name in _NOT_HERE:
         if (value := getattr(spec, name)) is not None:
             flag = f"--{name.replace('_', '-')}"

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
-from diskbench.providers.asked import check_count, check_lab
+from diskbench.providers.asked import check_count, check_lab, check_others
 from diskbench.providers.networks import is_loopback
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
             "--provider vsphere needs a datastore to measure",
             advice="add --datastore NAME --size GIB, as: --datastore nvme --size 20",
         )
+    check_others(spec, "vsphere")
     for field, advice in _ELSEWHERE.items():
         value = getattr(spec, field)
         if value not in (None, False):

@@ -43,7 +43,9 @@ def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | Non
         asked = sum(
             one.amount
             for one in needs or ()
-            if one.region == quota.region and one.kind == quota.kind and quota.of in {"", one.of}
+            if one.region == quota.region
+            and one.kind == quota.kind
+            and (not quota.of or one.of in quota.of)
         )
         left = quota.limit - (quota.used or 0)
         told = f"{quota.name}: {left:,.0f} of {quota.limit:,.0f} left"
@@ -65,7 +67,7 @@ def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | Non
 
 def _is_idle_family(quota: Quota) -> bool:
     """One of the hundred families of machines, of which nothing runs."""
-    return quota.kind == "vcpus" and quota.of != "" and not quota.used
+    return quota.kind.endswith("vcpus") and bool(quota.of) and not quota.used
 
 
 def _finding(where: str, state: str, told: str, advice: str = "") -> Finding:

@@ -26,13 +26,13 @@ class Finding(Frozen):
 class Quota(Frozen):
     """How much of something an account may have at once in a region.
 
-    `kind` is ours (vcpus, spot-vcpus, disk-gib, addresses …), `of` a disk type or a machine
-    family where the cloud counts those apart, `name` the cloud's own word. `used` is None where
-    the cloud does not tell.
+    `kind` is ours (machines, vcpus, spot-vcpus, disks, disk-gib, addresses), `of` the disk types
+    or the family of machines that it counts (none: all), `name` the cloud's own word. `used` is
+    None where the cloud does not tell.
     """
 
     kind: str
-    of: str = ""
+    of: tuple[str, ...] = ()
     name: str
     region: str
     limit: float

@@ -63,7 +63,7 @@ def quotas(scope: Scope, timing: AwsTiming) -> Sequence[Quota]:
             found.append(
                 Quota(
                     kind="disk-gib",
-                    of=disk,
+                    of=(disk,),
                     name=f"GiB of {disk}",
                     region=aws.region,
                     limit=quota["Value"] * _GIB_PER_TIB,

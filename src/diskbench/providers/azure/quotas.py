@@ -46,7 +46,7 @@ def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
         if kind is not None:
             yield Quota(
                 kind=kind,
-                of=family,
+                of=(family,) if family else (),
                 name=str(one["name"].get("localizedValue") or name),
                 region=region,
                 limit=one["limit"],

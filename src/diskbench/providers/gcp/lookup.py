@@ -60,7 +60,7 @@ def look_up(
 ) -> Resolved:
     """Everything about a rental that has to be known before. Raises UserError."""
     project = _project(compute)
-    region = _region(spec, project)
+    region = region_of(spec, project)
     here = Lookup(compute, spec, wanted, region, _zones(compute, spec, region))
     typed = spec.instance_type
     if typed is not None:
@@ -125,7 +125,7 @@ def _project(compute: Compute) -> Item:
         ) from error
 
 
-def _region(spec: RentSpec, project: Item) -> str:
+def region_of(spec: RentSpec, project: Item) -> str:
     """The region that was typed or is configured, by gcloud's variables or the project."""
     told = project.get("commonInstanceMetadata", {}).get("items", [])
     metadata = {str(item.get("key")): str(item.get("value", "")) for item in told}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from diskbench.model.disk import Acquired
+    from diskbench.model.finding import Finding, Quota
     from diskbench.model.rental import Claim, Found, Rental, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import RentWatch
@@ -102,6 +103,25 @@ class GCPProvider:
 
         with while_looking():
             return found(scope, self.timing.looking())
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:
+        """See ports.Examinable.examine."""
+        from diskbench.providers.gcp.examine import examine
+
+        return examine(scope, self.timing.looking())
+
+    def quotas(self, scope: Scope) -> Sequence[Quota]:
+        """See ports.Metered.quotas."""
+        from diskbench.providers.gcp.quotas import quotas
+
+        with while_looking():
+            return quotas(scope, self.timing.looking())
+
+    def policy(self) -> str:
+        """See ports.Governed.policy: a custom role."""
+        from diskbench.providers.gcp.policy import policy
+
+        return policy()
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. What Google does not answer is no reason to give up a machine."""

@@ -141,6 +141,14 @@ class Faults:
         message = f"Required 'compute.{kind}.{VERBS.get(verb, verb)}' permission for the resource"
         self.refuse(method, "forbidden", message, status=403, times=times)
 
+    def forbidden(self) -> list[str]:
+        """The permissions that callers lack now."""
+        with self._lock:
+            due = [one for one in self._due if one.times > 0 and isinstance(one.error, Refusal)]
+        methods = [one.method for one in due if one.error.reason == "forbidden"]  # type: ignore[union-attr]
+        pairs = [method.rpartition(".") for method in methods]
+        return [f"compute.{kind}.{VERBS.get(verb, verb)}" for kind, _, verb in pairs]
+
     def stuck(self, method: str) -> None:
         """Operations that such calls start never end."""
         self.slow(method, float("inf"))

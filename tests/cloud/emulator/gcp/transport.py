@@ -8,10 +8,12 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
+from tests.cloud.emulator.gcp import permissions
 from tests.cloud.emulator.gcp.answer import answer
 from tests.cloud.emulator.gcp.call import LostAnswer, Refusal
 
@@ -100,7 +102,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._write(refusal.status, refusal.body())
             return
         try:
-            status, told = answer(self.emulated, self.command, parts.path, query, body, caller)
+            status, told = permissions.answer(self.emulated, parts.path, body, caller) or answer(
+                self.emulated, self.command, parts.path, query, body, caller
+            )
         except LostAnswer:
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
@@ -115,6 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         # In one write: two would wait for each other's acknowledgement (Nagle), 40 ms each time.
         head = (
             f"HTTP/1.1 {status} \r\nContent-Type: application/json; charset=UTF-8\r\n"
+            f"Date: {formatdate(usegmt=True)}\r\n"
             f"Content-Length: {len(data)}\r\n\r\n"
         )
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):

@@ -1,0 +1,98 @@
+"""Whether Google Cloud would let us rent: by asking which of the permissions the caller has.
+
+Resource Manager v3, "projects.testIamPermissions": takes no permission itself, and at most 100 to
+ask about. Compute Engine has no such method for a project.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import DiskbenchError
+from diskbench.model.finding import Finding, refusal
+from diskbench.providers.gcp import policy
+from diskbench.providers.gcp.edge import open_scope
+from diskbench.providers.gcp.errors import translate
+from diskbench.providers.skew import http_date, skew
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import Scope
+    from diskbench.providers.gcp.credentials import Login
+    from diskbench.providers.gcp.timing import GceTiming
+
+_SCOPE = "https://www.googleapis.com/auth/cloud-platform.read-only"
+"""Renting asks for Compute Engine alone, which is not enough to ask about permissions."""
+_SERVICE = "cloudresourcemanager"
+_ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
+
+
+def examine(scope: Scope, timing: GceTiming) -> list[Finding]:
+    """See ports.Examinable."""
+    where = f"gcp {scope.region}" if scope.region else "gcp"
+    before = datetime.now(UTC)
+    try:
+        login = open_scope(scope, timing).login
+        answer = _tested(login, timing)
+    except DiskbenchError as error:
+        return [refusal("credentials", where, error)]
+    clock = skew(where, http_date(answer.headers.get("Date")), before, datetime.now(UTC))
+    if answer.status_code == 401:
+        told = f"Google does not accept the credentials: {_said(answer)}"
+        advice = "log in: gcloud auth application-default login"
+        return [_finding("credentials", where, "problem", told, advice), clock]
+    who = _finding("credentials", where, "ok", f"{_who(login)} in project {login.project}")
+    if answer.status_code != 200:
+        told = f"which permissions there are cannot be asked: {_said(answer)}"
+        advice = f"gcloud services enable {_SERVICE}.googleapis.com, or look at the console"
+        return [who, clock, _finding("permissions", where, "warning", told, advice)]
+    return [who, clock, *_permissions(where, set(answer.json().get("permissions", [])))]
+
+
+def _permissions(where: str, held: set[str]) -> list[Finding]:
+    wanted = policy.permissions()
+    missing = [one for one in wanted if one not in held]
+    denied = [
+        _finding("permissions", where, "problem", f"{one} is missing", _ADVICE) for one in missing
+    ]
+    told = f"{len(wanted) - len(missing)} of {len(wanted)} permissions are there"
+    return [*denied, _finding("permissions", where, "ok", told)]
+
+
+def _tested(login: Login, timing: GceTiming) -> Any:  # noqa: ANN401 - a response of requests'
+    from google.auth.exceptions import GoogleAuthError
+    from google.auth.transport.requests import AuthorizedSession
+    from requests.exceptions import RequestException
+
+    credentials = login.credentials
+    if hasattr(credentials, "with_scopes"):
+        credentials = credentials.with_scopes([_SCOPE])
+    root = login.endpoint if login.emulated else f"https://{_SERVICE}.{login.universe}"
+    url = f"{str(root).rstrip('/')}/v3/projects/{login.project}:testIamPermissions"
+    session: Any = AuthorizedSession(credentials)  # type: ignore[no-untyped-call]
+    try:
+        return session.post(
+            url, json={"permissions": list(policy.permissions())}, timeout=timing.call_s
+        )
+    except (GoogleAuthError, RequestException, OSError) as error:
+        raise translate(error, "projects.testIamPermissions") from error
+
+
+def _who(login: Login) -> str:
+    for name in ("service_account_email", "signer_email", "account"):
+        if told := getattr(login.credentials, name, None):
+            return str(told)
+    return "nobody in particular" if login.emulated else "logged in"
+
+
+def _said(answer: Any) -> str:  # noqa: ANN401 - a response of requests'
+    try:
+        return str(answer.json()["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {answer.status_code}"
+
+
+def _finding(check: str, where: str, state: str, told: str, advice: str = "") -> Finding:
+    return Finding.model_validate(
+        {"check": check, "where": where, "state": state, "told": told, "advice": advice}
+    )

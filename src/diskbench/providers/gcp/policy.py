@@ -1,0 +1,51 @@
+"""What diskbench must be allowed on Google Cloud: one table, from which the role is made.
+
+Which permissions a call needs: Compute Engine API reference, "IAM permissions" of each method
+(2026). A test holds the calls to those that the adapter makes.
+"""
+
+from __future__ import annotations
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "projects.get": ("projects.get",),
+    "regions.get": ("regions.get",),
+    "regions.list": ("regions.list",),
+    "machineTypes.list": ("machineTypes.list",),
+    "diskTypes.list": ("diskTypes.list",),
+    "images.get": ("images.get",),
+    "images.getFromFamily": ("images.getFromFamily",),
+    "networks.get": ("networks.get",),
+    "subnetworks.get": ("subnetworks.get",),
+    "zoneOperations.get": ("zoneOperations.get",),
+    "globalOperations.get": ("globalOperations.get",),
+    "globalOperations.list": ("globalOperations.list",),
+    "firewalls.list": ("firewalls.list",),
+    "firewalls.insert": ("firewalls.create", "networks.updatePolicy"),
+    "firewalls.delete": ("firewalls.delete", "networks.updatePolicy"),
+    "instances.list": ("instances.list",),
+    "instances.get": ("instances.get",),
+    "instances.insert": (
+        "instances.create", "instances.setLabels", "instances.setMetadata", "instances.setTags",
+        "disks.create", "disks.setLabels", "images.useReadOnly", "subnetworks.use",
+        "subnetworks.useExternalIp", "resourcePolicies.use",
+    ),
+    "instances.delete": ("instances.delete", "disks.delete"),
+    "instances.attachDisk": ("instances.attachDisk", "instances.use", "disks.use"),
+    "instances.setDiskAutoDelete": ("instances.setDiskAutoDelete",),
+    "disks.list": ("disks.list",),
+    "disks.get": ("disks.get",),
+    "disks.insert": ("disks.create", "disks.setLabels"),
+    "disks.delete": ("disks.delete",),
+}  # fmt: skip
+"""Call → the permissions that it takes, without their `compute.`; lists are aggregated ones."""
+
+
+def permissions() -> tuple[str, ...]:
+    """All that is needed, sorted."""
+    return tuple(sorted({f"compute.{one}" for names in NEEDS.values() for one in names}))
+
+
+def policy() -> str:
+    """The role, as `gcloud iam roles create --file` takes it."""
+    lines = ["title: diskbench", "stage: GA", "includedPermissions:"]
+    return "\n".join([*lines, *(f"  - {one}" for one in permissions())])

@@ -1,0 +1,56 @@
+"""How much a project may have at once in a region, and what is in use of it: "Region quotas" of
+Compute Engine (regions.get). Machines of newer families count against metrics of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.model.finding import Quota
+from diskbench.model.rental import RentSpec
+from diskbench.providers.gcp.edge import open_scope
+from diskbench.providers.gcp.lookup import region_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from diskbench.model.rental import Scope
+    from diskbench.providers.gcp.timing import GceTiming
+
+_COUNTED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "CPUS": ("vcpus", ()),
+    "PREEMPTIBLE_CPUS": ("spot-vcpus", ()),
+    "INSTANCES": ("machines", ()),
+    "IN_USE_ADDRESSES": ("addresses", ()),
+    "DISKS_TOTAL_GB": ("disk-gib", ("pd-standard",)),
+    "SSD_TOTAL_GB": ("disk-gib", ("pd-balanced", "pd-ssd", "pd-extreme")),
+    "HDB_TOTAL_GB": ("disk-gib", ("hyperdisk-balanced",)),
+}
+"""Metric → what it counts. Where a family of machines has no metric of its own, it counts in CPUS
+(Compute Engine, "Allocation quotas": CPU quota)."""
+_FAMILY = "_CPUS"
+
+
+def quotas(scope: Scope, timing: GceTiming) -> Sequence[Quota]:
+    """See ports.Metered."""
+    compute = open_scope(scope, timing)
+    project = compute.call("projects", "get")
+    region = region_of(RentSpec(region=scope.region), project)
+    told = compute.call("regions", "get", {"region": region})
+    return list(_quotas(told.get("quotas", []), region))
+
+
+def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
+    for one in listed:
+        metric = str(one.get("metric", ""))
+        kind, of = _COUNTED.get(metric, ("", ()))
+        if metric.endswith(_FAMILY) and not kind and not metric.startswith("COMMITTED"):
+            kind, of = "vcpus", (metric.removesuffix(_FAMILY).lower(),)
+        if kind:
+            yield Quota(
+                kind=kind,
+                of=of,
+                name=metric,
+                region=region,
+                limit=float(one.get("limit", 0)),
+                used=float(one.get("usage", 0)),
+            )

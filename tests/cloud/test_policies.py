@@ -1,0 +1,56 @@
+"""What clouds are asked for while a disk is rented, read back and given back is what the policies
+allow; Azure's is held in test_azure_renting.py."""
+
+from __future__ import annotations
+
+import pytest
+from tests.contract.gcp_cloud import GcpCloud
+from tests.contract.rented import AwsCloud, Cloud, Onlooker, cell, claim, scope_of
+
+from diskbench.ports import Regional
+from diskbench.providers.aws import policy as aws_policy
+from diskbench.providers.gcp import policy as gcp_policy
+
+pytestmark = pytest.mark.slow
+
+NOT_SEEN_ON_AWS = {
+    "ec2:CreateTags": "EC2 asks for it by the way, the emulator does not",
+    "ec2:DeleteNetworkInterface": "only for what a machine did not take along",
+    "ec2:DeleteVolume": "the volume may have gone with its machine",
+    "ec2:DescribeAvailabilityZones": "only for a zone that was typed, and by the doctor",
+    "ec2:ReleaseAddress": "no run makes an address",
+    "servicequotas:GetServiceQuota": "only the doctor asks",
+    "sts:DecodeAuthorizationMessage": "only for what was denied",
+}
+NOT_SEEN_ON_GOOGLE = {
+    "disks.delete": "the disk may have gone with its machine",
+    "globalOperations.list": "only for a machine that is gone",
+    "images.get": "only for an image that was typed",
+    "instances.setDiskAutoDelete": "only for a disk that was found attached without it",
+    "regions.list": "only for a region that is not there",
+    "subnetworks.get": "only for a subnet that was typed",
+}
+
+
+def rent_and_give_back(cloud: Cloud) -> None:
+    rental = cloud.provider.resolve(cell(cloud))
+    cloud.provider.acquire(claim("one"), rental, Onlooker())
+    cloud.provider.found(scope_of(cloud))
+    if isinstance(cloud.provider, Regional):
+        cloud.provider.regions(scope_of(cloud).model_copy(update={"region": None}))
+    cloud.provider.gone("one", scope_of(cloud))
+    cloud.provider.release("one", scope_of(cloud))
+
+
+def test_aws(aws, monkeypatch, tmp_path) -> None:
+    cloud = AwsCloud(aws, monkeypatch, tmp_path)
+    rent_and_give_back(cloud)
+    asked = {f"{one.service}:{one.action}" for one in aws.faults.asked}
+    assert asked | set(NOT_SEEN_ON_AWS) == aws_policy.actions()
+
+
+def test_google(gcp, monkeypatch, tmp_path) -> None:
+    cloud = GcpCloud(gcp, monkeypatch, tmp_path)
+    rent_and_give_back(cloud)
+    asked = {one.method.replace("aggregatedList", "list") for one in gcp.faults.asked}
+    assert asked | set(NOT_SEEN_ON_GOOGLE) == set(gcp_policy.NEEDS)

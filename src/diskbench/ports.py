@@ -259,6 +259,34 @@ class Foresees(Protocol):
 
 
 @runtime_checkable
+class EndsMachines(Protocol):
+    """A renter whose cloud itself ends a machine that nobody gives back, by a switch that is set
+    when it is made and needs no controller."""
+
+    def ends_by(self) -> str:
+        """What the switch is and what it does then, in a few words."""
+        ...
+
+
+@runtime_checkable
+class Caches(Protocol):
+    """A renter whose machines can keep what is read or written of a disk: host caching."""
+
+    def host_caches(self) -> Sequence[str]:
+        """What `--cache` may be there."""
+        ...
+
+
+@runtime_checkable
+class Provisions(Protocol):
+    """A renter that sells IOPS or throughput of a disk apart from its size."""
+
+    def provisioned(self) -> Sequence[str]:
+        """The disk types whose `--iops` or `--throughput` are chosen."""
+        ...
+
+
+@runtime_checkable
 class HoldsCredit(Protocol):
     """A renter whose disks' burst credit can be held while they are filled (the lab)."""
 

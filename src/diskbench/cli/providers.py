@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from diskbench.ports import Provider
 
 
@@ -12,18 +14,37 @@ def providers() -> None:
     """List the providers: this package's and those that other packages register."""
     from diskbench.providers.registry import provider, provider_names
 
-    found = [(name, provider(name)) for name in provider_names()]
-    width = max(len(_abilities(one)) for _, one in found)
-    for name, one in found:
-        about = (type(one).__doc__ or "").splitlines()[0]
-        print(f"{name:<10} {_abilities(one):<{width}}  {about}")
+    for name in provider_names():
+        one = provider(name)
+        print(f"{name:<10} {(type(one).__doc__ or '').splitlines()[0]}")
+        for ability in abilities(one):
+            print(f"{'':<10}   {ability}")
 
 
-def _abilities(provider: Provider) -> str:
+def abilities(provider: Provider) -> Iterator[str]:
     """What the provider's type says it can do (ports.py)."""
-    from diskbench.ports import HoldsCredit, Renter
+    from diskbench import ports
 
     one: object = provider
-    words = ["rents" if isinstance(one, Renter) else "measures what is there"]
-    words += ["holds credit"] if isinstance(one, HoldsCredit) else []
-    return ", ".join(words)
+    yield "rents" if isinstance(one, ports.Renter) else "measures what is there"
+    if isinstance(one, ports.Provisions):
+        yield f"sells performance apart from size: {', '.join(one.provisioned())}"
+    if isinstance(one, ports.Caches):
+        yield f"caches disks on their host: --cache {'|'.join(one.host_caches())}"
+    if isinstance(one, ports.EndsMachines):
+        yield f"ends what nobody gives back: {one.ends_by()}"
+    if isinstance(one, ports.Foresees):
+        yield "tells without a call what it would probably rent"
+    asked = [
+        word
+        for word, kind in (
+            ("rights", ports.Examinable),
+            ("quotas", ports.Metered),
+            ("policy", ports.Governed),
+        )
+        if isinstance(one, kind)
+    ]
+    if asked:
+        yield f"answers diskbench doctor: {', '.join(asked)}"
+    if isinstance(one, ports.HoldsCredit):
+        yield "holds burst credit while disks are filled"

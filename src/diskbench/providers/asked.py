@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.entry import catalogue
 from diskbench.errors import InvalidValue
 from diskbench.model.rental import LabSpec
 from diskbench.plan.rent_flags import flag
@@ -77,3 +78,12 @@ def whole_throughput(spec: RentSpec, unit: str) -> int | None:
             f"--throughput {typed:g}: it is sold in whole {unit}", advice="give a whole number"
         )
     return None if typed is None else int(typed)
+
+
+def provisioned_types(cloud: str) -> tuple[str, ...]:
+    """Those of a cloud's disk types whose IOPS or throughput are chosen. Raises UnknownName."""
+    return tuple(
+        name
+        for name, disk in catalogue(cloud).disks.items()
+        if any(one is not None and one.provisioned for one in (disk.iops, disk.throughput))
+    )

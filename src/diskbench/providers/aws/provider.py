@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
+from diskbench.providers.asked import provisioned_types
 from diskbench.providers.aws.edge import open_aws, open_scope
 from diskbench.providers.aws.inventory import inventory, why_ended
 from diskbench.providers.aws.offer import rental
@@ -131,6 +132,14 @@ class AWSProvider:
 
         with while_looking():
             return regions_of(scope, self.timing.looking())
+
+    def ends_by(self) -> str:
+        """See ports.EndsMachines."""
+        return "AWS terminates a machine whose guest switches itself off, as a timer in it does"
+
+    def provisioned(self) -> Sequence[str]:
+        """See ports.Provisions."""
+        return provisioned_types("aws")
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. What AWS does not answer is no reason to give up a machine."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, ReleaseFailed
 from diskbench.model.rental import Found
+from diskbench.providers.asked import provisioned_types
 from diskbench.providers.azure.timing import AzureTiming
-from diskbench.providers.azure.wanted import wanted
+from diskbench.providers.azure.wanted import CACHES, wanted
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.keys import lease_keys, write_access
 from diskbench.providers.places import lease_directory
@@ -149,6 +150,18 @@ class AzureProvider:
         from diskbench.providers.azure.policy import policy
 
         return policy()
+
+    def ends_by(self) -> str:
+        """See ports.EndsMachines."""
+        return "Azure deallocates the machine after the lease, by a shutdown schedule; disks stay"
+
+    def provisioned(self) -> Sequence[str]:
+        """See ports.Provisions."""
+        return provisioned_types("azure")
+
+    def host_caches(self) -> Sequence[str]:
+        """See ports.Caches."""
+        return tuple(CACHES)
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. What Azure does not answer is no reason to give up a machine."""

@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
+from diskbench.providers.asked import provisioned_types
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.gcp.edge import open_compute, open_scope
 from diskbench.providers.gcp.offer import rental
@@ -122,6 +123,14 @@ class GCPProvider:
         from diskbench.providers.gcp.policy import policy
 
         return policy()
+
+    def ends_by(self) -> str:
+        """See ports.EndsMachines."""
+        return "Google deletes the machine after the lease (maxRunDuration), disks and all"
+
+    def provisioned(self) -> Sequence[str]:
+        """See ports.Provisions."""
+        return provisioned_types("gcp")
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. What Google does not answer is no reason to give up a machine."""

@@ -1,0 +1,151 @@
+"""When the steps of a plan have used a disk's burst credit up."""
+
+import pytest
+
+from diskbench.catalog.lookup import Allowance, DiskLimits, Pool, limits
+from diskbench.engine.draft import draft
+from diskbench.fio.profiles import parse_profile, shipped_profile
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.plan.credit import Credit, credit_of
+from diskbench.units import GIB
+
+GP2_20 = limits("aws", "gp2", 20)
+
+
+def outlook(
+    profile: str,
+    of: DiskLimits,
+    *,
+    runs: int = 1,
+    memory_gib: float = 8,
+    scale: float = 1,
+    **set_: str,
+) -> Credit | None:
+    """The credit of `runs` of a profile (shipped by name, else its text) on a disk."""
+    found = parse_profile(profile, name="mine") if "\n" in profile else shipped_profile(profile)
+    cell = Cell(
+        provider="aws",
+        target=TargetSpec(kind="device", path="/dev/x"),
+        rent=RentSpec(disk="gp2", size_gib=20),
+        profile=profile,
+        parameters=tuple(sorted(set_.items())),
+        runs=runs,
+    )
+    rental = Rental(
+        scope=Scope(provider="aws"),
+        spec=RentSpec(disk="gp2", size_gib=20),
+        offer="",
+        disk=DiskSpec(type="gp2", size_gib=20),
+        cores=4,
+        memory_bytes=int(memory_gib * GIB),
+    )
+    return credit_of(draft(cell, found, rental, "campaign"), of, scale)
+
+
+def job(options: str, seconds: float) -> str:
+    return f"[a]\nsize=1g\n{options}\ntime_based\nruntime={seconds}\n"
+
+
+def test_a_disk_without_a_bucket_has_no_outlook():
+    assert outlook("quick", limits("aws", "gp3", 20)) is None
+    assert outlook("quick", limits("aws", "standard", 20)) is None
+
+
+def test_full_load_uses_a_small_gp2_up_in_1862_seconds():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1", 3600), GP2_20)
+    assert found is not None
+    assert found.lasts_s == pytest.approx(1862.07, abs=0.01)
+    assert found.gone_s == pytest.approx(1862.07, abs=0.01)
+    assert found.expected_s == 3600
+
+
+def test_a_short_run_does_not_use_it_up():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1", 1800), GP2_20)
+    assert found is not None
+    assert found.gone_s is None
+
+
+def test_the_balance_goes_from_run_to_run():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1", 1000), GP2_20, runs=3)
+    assert found is not None
+    assert found.gone_s == pytest.approx(1862.07, abs=0.01)
+    assert found.expected_s == 3000
+
+
+def test_a_rate_below_the_baseline_uses_nothing_up():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1\nrate_iops=90", 100_000), GP2_20)
+    assert found is not None
+    assert found.gone_s is None
+
+
+def test_a_rate_above_the_baseline_uses_up_what_exceeds_it():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1\nrate_iops=1100", 10_000), GP2_20)
+    assert found is not None
+    assert found.gone_s == pytest.approx(5_400_000 / 1000)
+
+
+def test_a_byte_rate_counts_as_so_many_requests():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1\nrate=4505600", 10_000), GP2_20)
+    assert found is not None
+    assert found.gone_s == pytest.approx(5_400_000 / 1000)
+
+
+def test_a_step_that_asks_for_less_lets_it_refill():
+    spend = "[a]\nsize=1g\nrw=randread\nbs=4k\ndirect=1\ntime_based\nruntime=1800\n"
+    rest = "[b]\nstonewall\n" + job("rw=randread\ndirect=1\nrate_iops=1", 600)[4:]
+    again = "[c]\nstonewall\nsize=1g\nrw=randread\nbs=4k\ndirect=1\ntime_based\nruntime=70\n"
+    assert outlook(spend + again, GP2_20).gone_s == pytest.approx(1862.07, abs=0.01)
+    assert outlook(spend + rest + again, GP2_20).gone_s is None
+
+
+def test_a_scaled_bucket_lasts_so_much_shorter():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1", 3600), GP2_20, scale=60)
+    assert found is not None
+    assert found.gone_s == pytest.approx(1862.07 / 60, abs=0.01)
+
+
+def test_reads_do_not_use_up_what_writes_have():
+    apart = DiskLimits(
+        "x",
+        20,
+        (
+            Pool("read", Allowance(100, 1000, 90_000), None),
+            Pool("write", Allowance(100, 1000, 9_000), None),
+        ),
+        None,
+        None,
+        None,
+        (),
+    )
+    assert outlook(job("rw=randread\nbs=4k\ndirect=1", 90), apart).gone_s is None
+    assert outlook(job("rw=randread\nbs=4k\ndirect=1", 101), apart).gone_s == pytest.approx(100)
+    assert outlook(job("rw=randwrite\nbs=4k\ndirect=1", 90), apart).gone_s == pytest.approx(10)
+    assert outlook(job("rw=randrw\nbs=4k\ndirect=1", 90), apart).gone_s == pytest.approx(10)
+
+
+def test_large_requests_cost_bytes_and_small_ones_operations():
+    """A premium disk of 20 GiB (P4) has a bucket of each: 120 to 3,500 IOPS, 25 to 170 MB/s."""
+    premium = limits("azure", "Premium_LRS", 20)
+    for rw, bs in (("randread", "4k"), ("read", "1m")):
+        found = outlook(job(f"rw={rw}\nbs={bs}\ndirect=1", 3600), premium)
+        assert found is not None
+        assert found.gone_s == pytest.approx(1800, rel=0.05), bs
+
+
+def test_the_first_seed_saw_the_collapse_where_this_says_it_comes():
+    """gp2 of 20 GiB on a c4.xlarge (7.5 GiB): "performance collapsed on the thirty-fourth run",
+    after three hours. The steps' times are estimates: a tenth more or less is as good."""
+    found = outlook("gobonniego", GP2_20, runs=40, memory_gib=7.5)
+    assert found is not None
+    assert found.gone_s is not None
+    run = found.gone_s / (found.expected_s / 40) + 1
+    assert run == pytest.approx(34, rel=0.12)
+    assert found.gone_s == pytest.approx(3 * 3600, rel=0.12)
+
+
+def test_a_loop_counts_with_its_fewest_rounds():
+    found = outlook("sustained", GP2_20)
+    assert found is not None
+    assert found.expected_s > 0

@@ -12,7 +12,7 @@ import pytest
 from diskbench.cli.lazy import COMMANDS, load
 
 ROOT = Path(__file__).parents[3]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/**/*.md")])
 HELP = re.compile(r"<!-- diskbench --help -->\n```text\n(.*?)```", re.DOTALL)
 
 

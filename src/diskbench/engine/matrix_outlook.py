@@ -16,6 +16,7 @@ from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.fio.profiles import find_profile
 from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.model.outcome import problem_of
+from diskbench.plan.blame import in_fields
 from diskbench.plan.cost import RENTING_S, cost_of_plan
 from diskbench.plan.credit import credit_of
 from diskbench.plan.matrix import expand
@@ -115,7 +116,11 @@ def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> 
     plan = looked.plan
     if plan is None:
         assert looked.problem is not None
-        return base.model_copy(update={"problem": problem_of(looked.problem)})
+        told = problem_of(looked.problem)
+        told = told.model_copy(
+            update={"message": in_fields(told.message), "advice": in_fields(told.advice)}
+        )
+        return base.model_copy(update={"problem": told})
     found: dict[str, object] = {
         "expected_s": plan.expected_s,
         "trial_s": plan.expected_s + (RENTING_S if plan.rental else 0.0),

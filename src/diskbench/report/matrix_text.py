@@ -24,7 +24,8 @@ def render_outlook(outlook: MatrixOutlook, *, width: int | None = None) -> str:
     """The plan of a matrix: its blocks, order, time, cost and quota. Ends with a line end."""
     width = max(_LEAST_WIDTH, width or shutil.get_terminal_size().columns)
     title = f": {outlook.title}" if outlook.title else ""
-    lines = [f"{outlook.name}{title}", *_block_lines(outlook.blocks, width), ""]
+    lines = textwrap.wrap(f"{outlook.name}{title}", width, subsequent_indent="  ")
+    lines += [*_block_lines(outlook.blocks, width), ""]
     for name, text in _pairs(outlook):
         lines += textwrap.wrap(
             text,

@@ -1,0 +1,290 @@
+"""`diskbench matrix`: list, show, schema, plan."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from diskbench.cli.main import run as main
+from diskbench.cli.matrix import app
+from diskbench.engine import matrix_outlook
+from diskbench.engine.matrix_file import load_matrix, shipped_matrices
+from diskbench.errors import AccessDenied, MatrixError
+from diskbench.plan.outlook import MatrixOutlook
+from diskbench.providers.aws.provider import AWSProvider
+
+
+def run(*arguments, code=0):
+    done = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80"})
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == code
+    return done.stdout
+
+
+def planned(*arguments, code=0) -> MatrixOutlook:
+    return MatrixOutlook.model_validate_json(
+        run("plan", *arguments, "--output", "json", "--offline", code=code)
+    )
+
+
+@pytest.fixture
+def schema():
+    return jsonschema.Draft202012Validator(json.loads(run("schema")))
+
+
+def test_list_names_every_shipped_matrix_with_its_cells():
+    document = json.loads(run("list", "--output", "json"))
+    assert document["format"] == 1
+    assert [one["name"] for one in document["matrices"]] == list(shipped_matrices())
+    assert {one["name"]: one["cells"] for one in document["matrices"]}["iaas-2018"] == 72
+    assert "iaas-2018" in run("list")
+
+
+def test_show_prints_the_file_with_its_comments():
+    text = run("show", "iaas-2018")
+    assert text == load_matrix("iaas-2018").text
+    assert text.startswith("# Every cell of the table")
+
+
+@pytest.mark.parametrize("name", shipped_matrices())
+def test_every_shipped_matrix_fits_the_schema(name, schema):
+    schema.validate(yaml.safe_load(load_matrix(name).text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "{name: a, axis: {}}",
+        "{name: A B}",
+        "{name: a, axes: {size: [big]}}",
+        "{name: a, axes: {disk: gp2}}",
+        "{name: a, axes: {mine: [a]}}",
+        "{name: a, axes: {disk: [{dsk: a}]}}",
+        "{name: a, defaults: {size: 0}}",
+        "{name: a, defaults: {runs: null}}",
+        "{name: a, limits: {max_parallel: 0}}",
+        "{name: a, order: sorted}",
+    ],
+)
+def test_the_schema_refuses_what_the_program_refuses(text, schema, tmp_path):
+    assert not schema.is_valid(yaml.safe_load(text))
+    file = tmp_path / "a.yaml"
+    file.write_text(text)
+    with pytest.raises(MatrixError):
+        load_matrix(str(file))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{name: a, axes: {mine: [{disk: root:gp3, size: 8}], zone: [1, b], size: [1, 0.5]}}",
+        "{name: a, axes: {parameters: [{runtime: 3}, {parameters: {a: true}, runs: 2}]}}",
+        "{name: a, limits: {budget: 3, deadline: 6h, max_cell_time: 90, per: {aws/x: 1}}}",
+        "{name: a, defaults: {profile: ./my.fio, promise: {iops: 5}, disk: new-type}}",
+    ],
+)
+def test_the_schema_takes_what_the_program_takes(text, schema):
+    schema.validate(yaml.safe_load(text))
+
+
+def test_the_schema_proposes_names_and_tells_about_every_field():
+    document = json.loads(run("schema"))
+    fields = document["$defs"]["CellFields"]["properties"]
+    assert "azure" in fields["provider"]["anyOf"][0]["enum"]
+    assert "gp2" in fields["disk"]["anyOf"][0]["enum"]
+    assert "gobonniego" in fields["profile"]["anyOf"][0]["enum"]
+    assert all(field["description"] for field in fields.values())
+    assert all(field["description"] for field in document["properties"].values())
+    assert '"null"' not in json.dumps(document)
+
+
+@pytest.mark.parametrize("name", shipped_matrices())
+def test_every_shipped_matrix_is_planned_without_a_call(name, monkeypatch):
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("a call was made"))
+    found = planned(name, "--seed", "1")
+    assert [one.problem for one in found.blocks] == [None] * len(found.blocks)
+    assert all(one.expected_s > 0 for one in found.blocks)
+    assert len(found.cells) == sum(one.replicates for one in found.blocks)
+    assert found.makespan_s <= found.work_s
+    assert not any(one.asked for one in found.blocks)
+
+
+@pytest.mark.parametrize("name", shipped_matrices())
+def test_a_plan_fits_eighty_columns(name):
+    text = run("plan", name, "--offline", "--seed", "1")
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_a_plan_tells_cells_order_time_cost_quota_and_credit():
+    text = run("plan", "gp2-burst", "--offline", "--seed", "1")
+    assert "\n   4  aws/us-east-1/c6in.xlarge/          6  1 h 06 min" in text
+    text = " ".join(text.split())
+    assert "used up in 1–5" in text
+    assert "30 cells in 6 rounds, random by seed 1" in text
+    assert "about 7 h 04 min with up to 10 cells at once" in text
+    assert "cost aws 30 cells, $" in text
+    assert "aws us-east-1: 10 machines, 40 vCPUs, 10 disks, 2,404 GiB of gp2 at once" in text
+
+
+def test_the_same_seed_gives_the_same_order_and_another_gives_another():
+    first, again, other = (planned("gp2-burst", "--seed", s).cells for s in ("1", "1", "2"))
+    assert first == again
+    assert [one.key for one in first] != [one.key for one in other]
+
+
+def test_burst_credit_is_told_against_the_time_that_the_profile_takes():
+    found = {one.block.split("/")[3]: one.credit for one in planned("gp2-burst").blocks[:4]}
+    assert 1862 < found["gp2-20GiB"].gone_s < 1920 < found["gp2-20GiB"].expected_s
+    assert found["gp2-334GiB"].gone_s > 2700
+
+
+def test_costs_are_summed_by_provider_and_what_is_unknown_is_named():
+    found = planned("iaas-2018")
+    bills = {one.provider: one for one in found.bills}
+    assert bills["aws"].cells == 18
+    assert bills["aws"].known_usd > 0
+    assert not bills["aws"].unknown
+    assert bills["azure"].unknown, "the catalogue has prices of another region"
+    assert found.total.known_usd == pytest.approx(sum(one.known_usd for one in found.bills))
+    assert found.total.cells == 72
+
+
+def test_transactions_are_part_of_the_price():
+    found = planned("azure-caching")
+    of_hdd = [one for one in found.blocks if "Standard_LRS" in one.block]
+    assert all(one.cost.transactions_usd > 0 for one in of_hdd)
+    assert found.total.transactions_usd > 0
+
+
+def a_file(folder: Path, text: str) -> str:
+    file = folder / "mine.yaml"
+    file.write_text(f"name: mine\n{text}")
+    return str(file)
+
+
+AWS = "{provider: aws, region: us-east-1, instance_type: m5.large, profile: quick}"
+
+
+def test_quota_is_the_most_that_can_be_had_at_once(tmp_path):
+    file = a_file(
+        tmp_path,
+        f"""\
+defaults: {AWS}
+axes:
+  v:
+    - {{disk: gp2, size: 20}}
+    - {{disk: gp2, size: 100, instance_type: m5.xlarge}}
+    - {{disk: io1, size: 50, iops: 100, spot: true}}
+limits: {{max_parallel: 2}}
+""",
+    )
+    found = {(one.kind, one.of): one.amount for one in planned(file).needs}
+    assert found == {
+        ("machines", ""): 2,
+        ("vcpus", ""): 6,
+        ("spot-vcpus", ""): 2,
+        ("disks", ""): 2,
+        ("disk-gib", "gp2"): 120,
+        ("disk-gib", "io1"): 50,
+    }
+
+
+def test_a_block_that_cannot_be_measured_is_told_and_the_others_are_planned(tmp_path):
+    file = a_file(
+        tmp_path,
+        f"defaults: {AWS}\n"
+        "axes: {v: [{disk: gp2, size: 20}, {disk: gp2, size: 1, profile: burst,"
+        " parameters: {size: 4g}}]}\n",
+    )
+    found = planned(file, code=2)
+    first, second = found.blocks
+    assert first.problem is None
+    assert second.problem is not None
+    assert second.problem.message.endswith("uses 4 GiB of the target, but size allows 896 MiB")
+    assert [one.starts_s for one in found.cells if one.block == 2] == [None]
+    text = run("plan", file, "--offline", code=2)
+    assert "cannot be measured" in text
+    assert "problem   2: profile 'burst' uses 4 GiB" in text
+
+
+@pytest.mark.parametrize(
+    ("limits", "warning"),
+    [
+        ("deadline: 10m", "the deadline comes before the end"),
+        ("budget: 0.01", "the budget does not cover all"),
+        ("max_cell_time: 60", "1 of the blocks take longer than max_cell_time"),
+    ],
+)
+def test_limits_that_will_stop_it_are_told(tmp_path, limits, warning):
+    text = f"defaults: {AWS}\naxes: {{v: [{{disk: gp2, size: 20, replicates: 3}}]}}\n"
+    found = planned(a_file(tmp_path, f"{text}limits: {{{limits}, max_parallel: 1}}\n"))
+    assert [one for one in found.warnings if one.startswith(warning)]
+
+
+def test_an_unknown_price_under_a_budget_is_told(tmp_path):
+    text = "defaults: {provider: aws, region: eu-west-1, disk: gp2, size: 8, profile: quick}\n"
+    found = planned(a_file(tmp_path, f"{text}limits: {{budget: 100}}\n"))
+    assert any("assume_price" in one for one in found.warnings)
+    text += "limits: {budget: 100, assume_price: 1}\n"
+    assert not planned(a_file(tmp_path, text)).warnings
+
+
+def test_who_may_not_ask_a_cloud_is_answered_by_the_catalogue(monkeypatch):
+    def refuse(*_):
+        raise AccessDenied("no credentials", advice="log in")
+
+    monkeypatch.setattr(AWSProvider, "resolve", refuse)
+    monkeypatch.setattr(matrix_outlook, "AT_ONCE", 1)
+    text = run("plan", "gp2-burst", "--seed", "1")
+    assert "1–5: not asked: no credentials" in text
+
+
+def test_a_cloud_that_answers_is_asked_once_a_block(monkeypatch):
+    asked = []
+
+    def answer(self, cell):
+        asked.append(cell)
+        return self.foresee(cell)
+
+    monkeypatch.setattr(AWSProvider, "resolve", answer)
+    document = run("plan", "gp2-burst", "--output", "json")
+    assert all(one.asked for one in MatrixOutlook.model_validate_json(document).blocks)
+    assert len(asked) == 5
+
+
+def test_mistakes_end_with_exit_code_2_and_all_their_lines(tmp_path, capsys):
+    file = a_file(tmp_path, "titel: x\ndefaults: {provider: asw}\norder: randon\n")
+    assert main(["matrix", "plan", file, "--offline"]) == 2
+    told = capsys.readouterr().err
+    for line in (2, 3, 4):
+        assert f"{file}:{line}: " in told
+
+
+def test_a_flood_of_mistakes_is_cut(tmp_path):
+    file = a_file(tmp_path, "".join(f"wrong{n}: 1\n" for n in range(60)))
+    with pytest.raises(MatrixError) as refused:
+        load_matrix(file)
+    assert "has 61 mistakes" in refused.value.message
+    assert len(refused.value.message.splitlines()) == 42
+
+
+def test_nothing_of_a_cloud_is_imported_to_plan_offline():
+    import subprocess
+    import sys
+
+    script = (
+        "import sys\nfrom diskbench.cli.main import run\n"
+        "assert run(['matrix', 'plan', 'iaas-2018', '--offline', '--output', 'json']) == 0\n"
+        "print([m for m in ('boto3', 'azure.core', 'google.cloud', 'pyVmomi', 'dbos')"
+        " if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.strip() == "[]"

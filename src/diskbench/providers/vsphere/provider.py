@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from diskbench.model.disk import Acquired
+    from diskbench.model.finding import Finding
     from diskbench.model.rental import Claim, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import RentWatch
@@ -124,6 +125,18 @@ class VsphereProvider:
             )
             for lease_id, names in sorted(leases.items())
         ]
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:
+        """See ports.Examinable.examine. vSphere has no quotas that an account could use up."""
+        from diskbench.providers.vsphere.examine import examine
+
+        return examine(lambda: self._opened(scope, self.timing.looking()))
+
+    def policy(self) -> str:
+        """See ports.Governed.policy: a list of privileges."""
+        from diskbench.providers.vsphere.rights import policy
+
+        return policy()
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. What vSphere does not answer is no reason to give up a machine."""

@@ -1,0 +1,107 @@
+"""Whether vSphere would let us rent: by asking which privileges our session has on what there is
+(AuthorizationManager.HasPrivilegeOnEntities, vSphere API 5.5 and newer)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import DiskbenchError
+from diskbench.model.finding import Finding, refusal
+from diskbench.providers.skew import skew
+from diskbench.providers.vsphere import rights
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from diskbench.providers.vsphere.edge import Vsphere
+
+WHERE = "vsphere"
+_MOST = 200
+"""Objects of a kind that are asked about; our choice."""
+_KINDS = {
+    "folder": "Folder",
+    "datastore": "Datastore",
+    "resource pool": "ResourcePool",
+    "network": "Network",
+}
+_ADVICE = "give the user a role with it there: diskbench doctor --print-policy vsphere"
+
+
+def examine(opened: Callable[[], AbstractContextManager[Vsphere]]) -> list[Finding]:
+    """See ports.Examinable."""
+    try:
+        with opened() as vsphere:
+            return _examined(vsphere)
+    except DiskbenchError as error:
+        return [refusal("credentials", WHERE, error)]
+
+
+def _examined(vsphere: Vsphere) -> list[Finding]:
+    session = vsphere.call("SessionManager", lambda: vsphere.content.sessionManager.currentSession)
+    before = datetime.now(UTC)
+    theirs = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
+    about = vsphere.content.about
+    found = [
+        _finding("credentials", "ok", f"{session.userName} at {about.fullName}"),
+        skew(WHERE, theirs.astimezone(UTC), before, datetime.now(UTC)),
+    ]
+    try:
+        return [*found, *_rights(vsphere, str(session.key))]
+    except DiskbenchError as error:
+        return [*found, refusal("permissions", WHERE, error)]
+
+
+def _rights(vsphere: Vsphere, session: str) -> list[Finding]:
+    found = []
+    for kind, wanted in rights.privileges().items():
+        there = _objects(vsphere, kind)
+        granted = _granted(vsphere, there, session, wanted) if there else []
+        found += judged(kind, wanted, granted)
+    return found
+
+
+def judged(
+    kind: str, wanted: Sequence[str], granted: Sequence[Mapping[str, bool]]
+) -> list[Finding]:
+    """What to say of the objects of a kind, each with whether it grants what is wanted: one that
+    grants all of it is enough, since which is used is not known here."""
+    if not granted:
+        return [_finding("permissions", "problem", f"no {kind} is seen by this user", _ADVICE)]
+    fullest = max(granted, key=lambda one: sum(one.get(name, False) for name in wanted))
+    missing = [name for name in wanted if not fullest.get(name, False)]
+    if not missing:
+        enough = sum(all(one.get(name, False) for name in wanted) for one in granted)
+        told = f"{kind}: all {len(wanted)} privileges on {enough} of {len(granted)}"
+        return [_finding("permissions", "ok", told)]
+    state = "warning" if kind in rights.OPTIONAL else "problem"
+    return [
+        _finding("permissions", state, f"{kind}: {name} is missing", _ADVICE) for name in missing
+    ]
+
+
+def _objects(vsphere: Vsphere, kind: str) -> list[Any]:
+    if kind == "vCenter":
+        return [vsphere.content.rootFolder]
+    if kind == "template":
+        listed = vsphere.listed("VirtualMachine", ("config.template",))
+        return [one.ref for one in listed if one.values.get("config.template")][:_MOST]
+    return [one.ref for one in vsphere.listed(_KINDS[kind], ("name",))][:_MOST]
+
+
+def _granted(
+    vsphere: Vsphere, there: list[Any], session: str, wanted: Sequence[str]
+) -> list[dict[str, bool]]:
+    manager = vsphere.content.authorizationManager
+    answer = vsphere.call(
+        "AuthorizationManager.HasPrivilegeOnEntities",
+        lambda: manager.HasPrivilegeOnEntities(there, session, list(wanted)),
+    )
+    return [{one.privId: bool(one.isGranted) for one in each.privAvailability} for each in answer]
+
+
+def _finding(check: str, state: str, told: str, advice: str = "") -> Finding:
+    return Finding.model_validate(
+        {"check": check, "where": WHERE, "state": state, "told": told, "advice": advice}
+    )

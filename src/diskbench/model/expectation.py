@@ -1,0 +1,189 @@
+"""What a load should get from a disk on a machine, and which limit says so: kept with the plan.
+
+All rates are of the load's own blocks, as fio reports them, whatever a cloud counts as one I/O.
+Formulas are in `catalog/expect.py` and `catalog/simulate.py`.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from diskbench.model.base import Frozen
+
+LimitName = Literal[
+    "disk-iops",
+    "disk-throughput",
+    "vm-iops",
+    "vm-throughput",
+    "vm-cached-iops",
+    "vm-cached-throughput",
+    "latency",
+    "offered",
+]
+"""`latency` is queue depth over latency; `offered` is the rate that the load itself is held to."""
+
+LIMIT_WORDS: dict[LimitName, str] = {
+    "disk-iops": "disk IOPS",
+    "disk-throughput": "disk throughput",
+    "vm-iops": "VM IOPS",
+    "vm-throughput": "VM throughput",
+    "vm-cached-iops": "VM cached IOPS",
+    "vm-cached-throughput": "VM cached throughput",
+    "latency": "latency × queue depth",
+    "offered": "its own rate",
+}
+
+
+class Load(Frozen):
+    """What jobs ask of a disk: blocks of one size, so many at a time.
+
+    `read_share` is 1 for reads only. `depth` is how many blocks are under way at once, over all
+    jobs; None where nothing bounds it (writes that the page cache takes). `max_per_s` is the rate
+    that the load is held to, in blocks; `read_ahead_bytes` what the guest reads at once in sequence
+    through its page cache.
+    """
+
+    block_bytes: int = Field(ge=1)
+    read_share: float = Field(default=1.0, ge=0, le=1)
+    random: bool = True
+    direct: bool = True
+    depth: int | None = Field(default=None, ge=1)
+    max_per_s: float | None = Field(default=None, gt=0)
+    read_ahead_bytes: int = Field(default=128 * 1024, ge=0)
+
+
+class Issued(Frozen):
+    """The requests that blocks become on their way to the disk: `per_block` of them, each of
+    `request_bytes`. A block in a larger request is a fraction of one."""
+
+    request_bytes: int
+    per_block: float
+
+
+class Bound(Frozen):
+    """What one limit lets through, in blocks a second. `counts` is how many I/Os (or, of the
+    smallest that is charged, how many times its bytes) one block is charged as: request-size
+    accounting, where it is above 1."""
+
+    limit: LimitName
+    iops: float
+    counts: float = 1.0
+    source: str = ""
+
+
+class Level(Frozen):
+    """What is expected while one state of the burst buckets lasts.
+
+    `iops` is the figure with the request sizes, latency and cache hits that are assumed; `low_iops`
+    and `high_iops` are those with the least and the most favourable that are plausible. Above
+    `high_iops` is above every promise. `limited_by` sets `iops`; `bounds` are all that were asked,
+    tightest first. None: no limit is known.
+    """
+
+    iops: float
+    low_iops: float
+    high_iops: float
+    bytes_per_s: float
+    limited_by: LimitName | None
+    bounds: tuple[Bound, ...] = ()
+
+    @property
+    def accounted(self) -> bool:
+        """Whether the size of the requests made the limit: blocks are charged as more than one."""
+        return bool(self.bounds) and self.bounds[0].counts > 1
+
+    def words(self) -> str:
+        """`disk IOPS (a block counts as 4)`, or that nothing is known."""
+        if self.limited_by is None:
+            return "not known"
+        counts = f" (a block counts as {self.bounds[0].counts:g})" if self.accounted else ""
+        return f"{LIMIT_WORDS[self.limited_by]}{counts}"
+
+
+class Expectation(Frozen):
+    """What one load should get: `begin` from the credit that there is at first, `lasting` once all
+    of it is used up. `lasts_s` is how long `begin` lasts under full load; None: for ever.
+    `reads` and `writes` are the requests that blocks become; None for a direction not asked for."""
+
+    load: Load
+    reads: Issued | None
+    writes: Issued | None
+    begin: Level
+    lasting: Level
+    lasts_s: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def bursts(self) -> bool:
+        """Whether what it begins with is no lasting rate."""
+        return self.begin.iops > self.lasting.iops
+
+
+class StepExpectation(Frozen):
+    """One step in its turn. `start_s` and `seconds` are as simulated, from the first step on;
+    `mean_iops` is the mean of the whole step, `credit` what is left of each bucket when it begins
+    (1 is full), by the bucket's name. Without `expectation` its jobs are too different from each
+    other, or nothing is known of the disk."""
+
+    index: int
+    name: str
+    run: int = 1
+    round: int | None = None
+    start_s: float
+    seconds: float
+    mean_iops: float | None = None
+    credit: dict[str, float] = Field(default_factory=dict)
+    expectation: Expectation | None = None
+
+
+class CreditRange(Frozen):
+    """When one bucket is first empty: `gone_s` after the first step begins, in the run and the step
+    named; None: it is not. `earliest_s` and `latest_s` come from the least and the most favourable
+    request sizes. `full_load_s` is how long a full bucket bears full load."""
+
+    bucket: LimitName
+    gone_s: float | None
+    earliest_s: float | None = None
+    latest_s: float | None = None
+    full_load_s: float
+    run: int | None = None
+    step: str | None = None
+
+
+class DiskPrice(Frozen):
+    """A month of the disk and what it buys, in US dollars; None where it is not known, or nothing
+    of the kind is promised. Transactions are those of a month of full load at the baseline, in
+    blocks of 4 KiB. `per_…` divide `total_usd`; burst figures are apart, for they do not last."""
+
+    storage_usd: float | None
+    transactions_usd: float | None
+    total_usd: float | None
+    per_1000_iops_usd: float | None = None
+    per_1000_burst_iops_usd: float | None = None
+    per_100_mb_per_s_usd: float | None = None
+    per_100_burst_mb_per_s_usd: float | None = None
+
+
+class PlanExpectation(Frozen):
+    """What a plan should find. `seconds` is how long all runs take as simulated: work that is bound
+    by size takes longer at the baseline. `unknown` says what the catalogue does not know."""
+
+    steps: tuple[StepExpectation, ...] = ()
+    credits: tuple[CreditRange, ...] = ()
+    seconds: float = 0.0
+    price: DiskPrice | None = None
+    sources: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def gone_s(self) -> float | None:
+        """When the first bucket is empty; None: never."""
+        return min((one.gone_s for one in self.credits if one.gone_s is not None), default=None)
+
+    def of_step(
+        self, index: int, run: int = 1, of_round: int | None = None
+    ) -> StepExpectation | None:
+        """The step by its index in the plan, in a run counted from 1; rounds that were not foreseen
+        are expected as the last one that was."""
+        found = [one for one in self.steps if one.index == index and one.run == run]
+        return next((one for one in found if one.round == of_round), found[-1] if found else None)

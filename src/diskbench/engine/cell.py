@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
 
 
+log = logging.getLogger(__name__)
 STOPPED = Problem(kind="Interrupted", message="stopped by the user")
 
 
@@ -66,9 +68,9 @@ class LiveCells:
 
         database, me = self.session.database, self.session.executor_id
         row = cell_of_trial(database, trial_id)
-        if row is None or not claim_cell(database, trial_id, owner=me, previous=row.owner):
-            return _failed(Problem(kind="Cancelled", message="it was taken out of its matrix"))
-        if self.stop.of(trial_id).is_set():
+        if row is None or not claim_cell(database, trial_id, owner=me, previous=None):
+            return _failed(Problem(kind="Cancelled", message="it is no cell of this process"))
+        if row.cancel or self.stop.of(trial_id).is_set():
             return Outcome(state="stopped", problem=STOPPED)
         plan = find_plan(database, trial_id)
         if plan is None:
@@ -117,12 +119,12 @@ class LiveCells:
 
         database = self.session.database
         row = cell_of_trial(database, trial_id)
-        if row is None or row.state not in LIVE:
+        if row is None or row.state not in LIVE or row.owner != self.session.executor_id:
             return
         plan = find_plan(database, trial_id)
         note = self._given_back(plan) if plan is not None else None
         campaign = find_campaign(database, row.campaign_id)
-        cancelling = campaign.state == "cancelling"
+        cancelling = campaign.state == "cancelling" or bool(row.cancel)
         problem = self.too_long.pop(trial_id, problem)
         moment = now()
         values = after(row, campaign.limits, end, problem, cancelling=cancelling, now=moment)
@@ -138,6 +140,8 @@ class LiveCells:
             cost_usd=spent if over else row.cost_usd,
             finished_at=moment if over else None,
         )
+        told = {"trial": trial_id, "error": values["error"]}
+        log.info("%s: %s", row.key, values["state"], extra={k: v for k, v in told.items() if v})
 
     def _planned(self, row: CellRow) -> Plan:
         """The cell's plan with its rows written; a draft where a machine is rented."""

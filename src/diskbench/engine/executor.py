@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from diskbench import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +23,8 @@ BEAT_S = 15.0
 DEAD_AFTER_S = 4 * BEAT_S
 """A process on another machine is dead after four missed beats; on this one the kernel knows."""
 
+FORGOTTEN_AFTER_S = 86_400.0
+
 
 def enrol(database: sa.Engine, executor_id: str) -> None:
     """Register this process under `executor_id` and let its row beat in the background."""
@@ -31,7 +35,8 @@ def enrol(database: sa.Engine, executor_id: str) -> None:
         executor_id,
         hostname=socket.gethostname(),
         pid=os.getpid(),
-        process_started=process_started(os.getpid()) or "",
+        process_started=_own_start(),
+        version=__version__,
     )
     threading.Thread(target=_beat, args=(database, executor_id), daemon=True).start()
 
@@ -43,12 +48,19 @@ def retire(database: sa.Engine, executor_id: str) -> None:
     remove_executor(database, executor_id)
 
 
-def is_alive(executor: Executor, *, hostname: str, now: datetime) -> bool:
-    """Whether the process of an executor's row still exists, as far as can be known from here."""
-    if executor.hostname == hostname:
+def is_alive(
+    executor: Executor, *, hostname: str, now: datetime, silence: float = DEAD_AFTER_S
+) -> bool:
+    """Whether the process of an executor's row still exists, as far as can be known from here: one
+    of another machine is dead after `silence` seconds without a beat.
+
+    A name alone makes no machine the same: clones share theirs, and so do containers on a host's
+    network. What runs under the same boot and among the same pids is known by its pid at once.
+    """
+    if executor.hostname == hostname and _among(executor.process_started) == _among(_own_start()):
         return process_started(executor.pid) == executor.process_started
     silent = now - datetime.fromisoformat(executor.beat_at)
-    return silent < timedelta(seconds=DEAD_AFTER_S)
+    return silent.total_seconds() < silence
 
 
 def abandoned(claims: Sequence[Claim], executors: Sequence[Executor]) -> list[Claim]:
@@ -57,14 +69,32 @@ def abandoned(claims: Sequence[Claim], executors: Sequence[Executor]) -> list[Cl
     return [claim for claim in claims if claim.owner not in alive]
 
 
-def living(executors: Sequence[Executor]) -> set[str]:
+def living(executors: Sequence[Executor], *, silence: float = DEAD_AFTER_S) -> set[str]:
     """The ids of the processes that are alive, as far as can be known from here."""
     hostname, now = socket.gethostname(), datetime.now(UTC)
-    return {e.executor_id for e in executors if is_alive(e, hostname=hostname, now=now)}
+    return {
+        e.executor_id for e in executors if is_alive(e, hostname=hostname, now=now, silence=silence)
+    }
+
+
+def forget_dead(database: sa.Engine) -> None:
+    """Take those off the list that died and left nothing to go on with. A process of another
+    machine may only be asleep: it is forgotten after a day."""
+    from diskbench.store.campaigns import live_cells
+    from diskbench.store.claims import list_claims, list_executors, remove_executor
+
+    owners = {claim.owner for claim in list_claims(database)}
+    owners |= {cell.owner for cell in live_cells(database)}
+    executors = list_executors(database)
+    alive = living(executors, silence=FORGOTTEN_AFTER_S)
+    for executor in executors:
+        if executor.executor_id not in alive | owners:
+            remove_executor(database, executor.executor_id)
 
 
 def process_started(pid: int) -> str | None:
-    """When process `pid` of this machine started, in clock ticks since boot, with the boot's id.
+    """When process `pid` of this machine started: the boot's id, the namespace of pids that it is
+    counted in, and clock ticks since the boot.
 
     None when there is no such process (or it is a zombie). From proc(5), field 22 of
     /proc/PID/stat; without /proc a process is known by its existence alone.
@@ -72,10 +102,20 @@ def process_started(pid: int) -> str | None:
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        space = Path("/proc/self/ns/pid").stat().st_ino
     except (FileNotFoundError, ProcessLookupError):
         return _exists_without_proc(pid)
     fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in {"Z", "X"} else f"{boot}/{fields[19]}"
+    return None if fields[0] in {"Z", "X"} else f"{boot}/{space}/{fields[19]}"
+
+
+def _among(started: str) -> str:
+    """Boot and namespace of a process, of what `process_started` tells."""
+    return started.rpartition("/")[0]
+
+
+def _own_start() -> str:
+    return process_started(os.getpid()) or ""
 
 
 def _exists_without_proc(pid: int) -> str | None:

@@ -16,6 +16,8 @@ from diskbench.model.campaign import LIVE
 from diskbench.plan.admit import Moment, admit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import sqlalchemy as sa
 
     from diskbench.model.campaign import CellRow
@@ -23,9 +25,16 @@ if TYPE_CHECKING:
     from diskbench.store.campaigns import CampaignRow, Locked
 
 
-def feed(database: sa.Engine, campaign: CampaignRow, *, admits: bool = True) -> CampaignRow:
+def feed(
+    database: sa.Engine,
+    campaign: CampaignRow,
+    *,
+    admits: bool = True,
+    reaches: Callable[[CellRow], bool] = lambda _: True,
+) -> CampaignRow:
     """Let cells begin that may, refuse those that never may, and end a matrix whose cells all
-    ended. `admits` False begins none: the process is about to end.
+    ended. `admits` False begins none: the process is about to end. A cell gets its turn from a
+    process that `reaches` it: else cells that nobody takes would have the places of all others.
 
     Returns the matrix as it stands then.
     """
@@ -45,6 +54,8 @@ def feed(database: sa.Engine, campaign: CampaignRow, *, admits: bool = True) -> 
                 spent_usd=over,
                 cancelling=held.campaign.state == "cancelling",
             )
+            if not moment.cancelling:
+                cells = [cell for cell in cells if cell.state != "waiting" or reaches(cell)]
             decision = admit(cells, held.campaign.limits, moment)
             for position in decision.begin:
                 _begin(held, next(cell for cell in cells if cell.position == position))
@@ -54,11 +65,6 @@ def feed(database: sa.Engine, campaign: CampaignRow, *, admits: bool = True) -> 
             held.set_state("done")
             return held.campaign.model_copy(update={"state": "done"})
         return held.campaign
-
-
-def queue_of(campaign: CampaignRow, cell: CellRow) -> str:
-    """Where a cell is put: the matrix's own queue, or that of its route."""
-    return campaign.queue or cell.route
 
 
 def _begin(held: Locked, cell: CellRow) -> None:

@@ -9,7 +9,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from diskbench.engine.executor import abandoned
+from diskbench.engine.executor import living
 from diskbench.engine.lease import left_behind, release, where
 from diskbench.engine.several import all_of
 from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
@@ -18,7 +18,7 @@ from diskbench.model.rental import Scope
 from diskbench.model.swept import LeaseCost, Swept
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy.engine import Engine
 
@@ -28,11 +28,18 @@ if TYPE_CHECKING:
     from diskbench.store.leases import Lease
 
 
-def sweep(session: Session, ids: Sequence[str], *, dry_run: bool) -> list[Swept]:
+def sweep(
+    session: Session,
+    ids: Sequence[str],
+    *,
+    dry_run: bool,
+    reaches: Callable[[Lease], bool] = lambda _: True,
+) -> list[Swept]:
     """Release every open lease that has outlived its use, or those named; one failure stops none.
 
     A lease has outlived its use when it expired, or when its trial is finished. A named lease is
-    released whatever its age, but never while a live process works under it (InvalidValue).
+    released whatever its age, but never while a live process works under it (InvalidValue). Others
+    than those that this process `reaches` are left to others.
     """
     from diskbench.store.claims import list_claims
     from diskbench.store.leases import list_leases
@@ -46,7 +53,7 @@ def sweep(session: Session, ids: Sequence[str], *, dry_run: bool) -> list[Swept]
                 raise in_use(lease.lease_id)
             continue
         reason = _reason(lease, finished=lease.lease_id not in unfinished, named=bool(ids))
-        if reason:
+        if reason and reaches(lease):
             due.append((lease, reason))
     return all_of(lambda one: _swept(session, *one, dry_run=dry_run), due)
 
@@ -60,12 +67,15 @@ def open_leases_named(database: Engine, names: Sequence[str]) -> list[str]:
 
 
 def trials_at_work(database: Engine) -> set[str]:
-    """The trials that a live process works on."""
+    """The trials that a live process works on. A cell's is at work until the cell is settled, also
+    between its last run and giving back, and before whoever takes it over has its trial."""
+    from diskbench.store.campaigns import live_cells
     from diskbench.store.claims import list_claims, list_executors
 
-    claims = list_claims(database)
-    orphaned = {c.trial_id for c in abandoned(claims, list_executors(database))}
-    return {c.trial_id for c in claims} - orphaned
+    alive = living(list_executors(database))
+    cells = {cell.trial_id for cell in live_cells(database) if cell.owner in alive}
+    trials = {claim.trial_id for claim in list_claims(database) if claim.owner in alive}
+    return trials | {trial_id for trial_id in cells if trial_id is not None}
 
 
 def in_use(lease_id: str) -> InvalidValue:

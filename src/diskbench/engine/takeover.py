@@ -19,20 +19,25 @@ if TYPE_CHECKING:
 
 def abandoned_plans(database: sa.Engine, ids: Sequence[str] | None) -> list[Plan]:
     """The plans of the abandoned trials, all of them or those that `ids` (of runs or trials) name.
+    A trial of a matrix is none of them: its cell is gone on with as a whole.
 
     Raises UnknownName for an id that names no unfinished trial, InvalidValue for one whose process
-    is alive.
+    is alive, or that a matrix goes on with.
     """
+    from diskbench.store.campaigns import trials_of_matrices
     from diskbench.store.claims import list_claims, list_executors
     from diskbench.store.rows import load_plan
 
-    claims = list_claims(database)
+    of_matrices = trials_of_matrices(database)
+    claims = [c for c in list_claims(database) if ids or c.trial_id not in of_matrices]
     left = [claim.trial_id for claim in abandoned(claims, list_executors(database))]
     plans = {claim.trial_id: load_plan(database, claim.trial_id) for claim in claims}
     if not ids:
         return [plans[trial_id] for trial_id in left]
     wanted = [_unfinished(plans, name) for name in ids]
     for plan in wanted:
+        if plan.trial_id in of_matrices:
+            raise _belongs_to_matrix(database, plan.trial_id)
         if plan.trial_id not in left:
             raise InvalidValue(
                 f"{plan.trial_id} is being run by a live process",
@@ -74,6 +79,18 @@ def claim_with_cell(session: Session, trial_id: str) -> None:
     plan = find_plan(session.database, trial_id)
     if plan is not None and any(c.trial_id == trial_id for c in list_claims(session.database)):
         claim(session, plan)
+
+
+def _belongs_to_matrix(database: sa.Engine, trial_id: str) -> InvalidValue:
+    from diskbench.store.campaigns import matrix_of_trial
+
+    campaign = matrix_of_trial(database, trial_id)
+    assert campaign is not None
+    if campaign.queue is None:
+        advice = "a worker goes on with it: diskbench worker"
+    else:
+        advice = f"diskbench matrix resume {campaign.campaign_id}"
+    return InvalidValue(f"{trial_id} is a cell of matrix {campaign.name}", advice=advice)
 
 
 def _unfinished(plans: dict[str, Plan], name: str) -> Plan:

@@ -1,8 +1,10 @@
-"""A process that measures cells: it listens to queues, gives cells their turn, takes over those of
-the dead, and gives back what outlived its lease.
+"""A process that measures cells: it gives cells their turn, takes those that it can reach into its
+own queue, takes over those of the dead, and gives back what outlived its lease.
 
-A worker that is told to end leaves at once: fio goes on on its hosts, and another worker goes on
-with the cells where they stand.
+A worker takes a cell by writing its name into the cell's row (compare and swap), and only while it
+has room: so `--concurrency` is each process's own, and a route that nobody knew when it started is
+served all the same. A worker that is told to end leaves at once: fio goes on on its hosts, and
+another worker goes on with the cells where they stand.
 """
 
 from __future__ import annotations
@@ -12,18 +14,18 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from diskbench.engine.cell import LiveCells
-from diskbench.engine.executor import living
-from diskbench.engine.feed import feed, queue_of
+from diskbench.engine.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
+from diskbench.engine.feed import feed
 from diskbench.engine.held import Patience, PatientStations, hold
 from diskbench.engine.stations import LiveStations
 from diskbench.engine.stop import Stop
 from diskbench.engine.watch import RowWatcher, Silent
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.outcome import Problem
+from diskbench.plan.route import serves
 
 if TYPE_CHECKING:
     from diskbench.engine.durable.cells import Standing
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from diskbench.model.campaign import CellRow
     from diskbench.model.swept import Swept
     from diskbench.store.campaigns import CampaignRow
+    from diskbench.store.leases import Lease
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +42,7 @@ TICK_S = 2.0
 SWEEP_EVERY_S = 30.0
 """How often it looks for leases that outlived their use (DESIGN.md section 7)."""
 PER_PARTITION = 64
-"""Cells of a region at once, all matrices together, unless a matrix has a queue of its own."""
+"""Cells of a region at once in a matrix's own queue, until its limits are known."""
 
 
 @dataclass
@@ -48,7 +51,10 @@ class Worker:
 
     session: Session
     serves: tuple[str, ...]
-    """Patterns of the queues that it listens to."""
+    """Patterns of the routes that it reaches (plan/route.py), or the one queue of `own`."""
+    room: int | None = None
+    """How many cells it has at most before it takes another; None: as many as matrices allow. What
+    it takes over from the dead comes on top: a machine that nobody watches costs money."""
     stop: Stop = field(default_factory=Stop)
     own: str | None = None
     """The only matrix that it looks after, in the foreground; None: all that it serves."""
@@ -61,9 +67,10 @@ class Worker:
         self._watcher = RowWatcher(self.session.database, [], Silent(self.note), self.stop)
         self.cells = LiveCells(self.session, self.stop, self.note, lambda _: self.wake.set())
         self._swept_at = time.monotonic()
+        self._ticked_at = self._back_at = time.monotonic()
 
-    def launch(self, queues: Collection[str], *, at_once: int | None = None) -> None:
-        """Start the workflow engine, listening to `queues`."""
+    def launch(self, queues: Collection[str] = ()) -> None:
+        """Start the workflow engine, listening to this process's own queue and to `queues`."""
         from diskbench.engine.durable import cells, process
         from diskbench.store.rows import load_plan
 
@@ -87,7 +94,7 @@ class Worker:
             listens=sorted(queues),
         )
         for queue in queues:
-            process.register(queue, at_once=at_once, per_partition=PER_PARTITION)
+            process.register(queue, per_partition=PER_PARTITION)
 
     def tick(self) -> list[CampaignRow] | None:
         """One look at everything; returns the matrices that are not over, or None while the
@@ -101,9 +108,11 @@ class Worker:
     def _tick(self) -> list[CampaignRow]:
         from diskbench.store.campaigns import list_campaigns
 
-        database = self.session.database
+        began, database = time.monotonic(), self.session.database
+        if began - self._ticked_at > BEAT_S:
+            self._back_at = began
         open_ones = [
-            feed(database, campaign, admits=self.admits)
+            feed(database, campaign, admits=self.admits, reaches=self._reaches(campaign))
             for campaign in list_campaigns(database, states=("running", "cancelling"))
             if self._looks_after(campaign)
         ]
@@ -112,6 +121,7 @@ class Worker:
         if time.monotonic() - self._swept_at > SWEEP_EVERY_S:
             self._swept_at = time.monotonic()
             self.sweep()
+        self._ticked_at = time.monotonic()
         return [campaign for campaign in open_ones if campaign.state != "done"]
 
     def holds_any(self) -> bool:
@@ -124,63 +134,111 @@ class Worker:
         )
 
     def sweep(self) -> None:
-        """Give back what outlived its lease."""
+        """Give back what outlived its lease, as far as it is reached from here."""
         from diskbench.engine.sweep import sweep
 
         try:
-            self.swept(sweep(self.session, [], dry_run=False))
+            self.swept(sweep(self.session, [], dry_run=False, reaches=self._reaches_lease))
+            forget_dead(self.session.database)
         except DiskbenchError as error:
             log.warning("%s", error.message)
 
+    def _reaches_lease(self, lease: Lease) -> bool:
+        from diskbench.store.campaigns import routes_of_trials
+
+        if self.own is not None:
+            return True
+        matrices = routes_of_trials(self.session.database, [lease.lease_id])
+        routes = [
+            route
+            for route in matrices.get(lease.lease_id, ())
+            if route.partition("/")[0] == lease.provider
+        ]
+        return any(serves(self.serves, route) for route in routes or [lease.provider])
+
     def _looks_after(self, campaign: CampaignRow) -> bool:
         return campaign.campaign_id == self.own if self.own else campaign.queue is None
+
+    def _reaches(self, campaign: CampaignRow) -> Callable[[CellRow], bool]:
+        if campaign.queue is not None:
+            return lambda _: True
+        return lambda cell: serves(self.serves, cell.route)
 
     def _look_at_cells(self, campaigns: dict[str, CampaignRow]) -> None:
         from diskbench.engine.durable import cells
         from diskbench.store.campaigns import live_cells
         from diskbench.store.claims import list_executors
 
-        mine = [cell for cell in live_cells(self.session.database) if cell.campaign_id in campaigns]
+        database, me = self.session.database, self.session.executor_id
+        mine = [
+            cell
+            for cell in live_cells(database)
+            if cell.campaign_id in campaigns and self._reaches(campaigns[cell.campaign_id])(cell)
+        ]
         standings = cells.known([cell.trial_id for cell in mine if cell.trial_id])
-        alive = living(list_executors(self.session.database))
-        for cell in mine:
+        alive = living(list_executors(database), silence=self._silence)
+        taken = sum(cell.owner == me for cell in mine)
+        takes = self.admits or self.own is not None  # its own matrix is nobody else's to end
+        for cell in sorted(mine, key=_turn):
             assert cell.trial_id is not None
             campaign = campaigns[cell.campaign_id]
-            if not self._serves(queue_of(campaign, cell)):
-                continue
             standing = standings.get(cell.trial_id)
             if standing is None:
-                self._queue(campaign, cell)
-            elif standing.is_broken:
-                self._settle_broken(cell, standing.state)
-            elif cell.owner == self.session.executor_id:
+                may_take = self.admits and (self.room is None or taken < self.room)
+                taken += self._queue(campaign, cell, alive, may_take=may_take)
+            elif cell.owner == me and not standing.is_over:
                 self._look_at_own(campaign, cell)
-            elif _is_left(cell, standing, alive):
-                self._take_over(cell)
+            elif standing.is_over or (takes and is_left(cell, standing, alive)):
+                self._take_over(cell, standing, alive)
 
-    def _queue(self, campaign: CampaignRow, cell: CellRow) -> None:
+    @property
+    def _silence(self) -> float:
+        """How long the beat of another machine's process may be missing. While the database was
+        away nobody could beat: when it is back, everybody has time to."""
+        is_back = time.monotonic() - self._back_at > 2 * BEAT_S
+        return DEAD_AFTER_S if is_back else float("inf")
+
+    def _queue(
+        self, campaign: CampaignRow, cell: CellRow, alive: Collection[str], *, may_take: bool
+    ) -> int:
+        """Put a cell whose turn it is where it is taken from: the queue of its matrix, or of this
+        process. Returns how many cells this process has more."""
         from diskbench.engine.durable import cells, process
+        from diskbench.store.campaigns import claim_cell
 
         assert cell.trial_id is not None
-        queue = queue_of(campaign, cell)
-        limits = campaign.limits
-        per = limits.per.get(cell.partition) or limits.per.get(cell.cell.provider)
-        if campaign.queue is not None or not process.is_registered(queue):
+        if campaign.queue is not None:
+            limits = campaign.limits
+            per = limits.per.get(cell.partition) or limits.per.get(cell.cell.provider)
             rate = limits.calls_per_minute
             process.register(
-                queue,
-                at_once=None,
-                per_partition=(per or limits.max_parallel) if campaign.queue else PER_PARTITION,
+                campaign.queue,
+                per_partition=per or limits.max_parallel,
                 per_minute=rate.get(cell.partition) or rate.get(cell.cell.provider),
-                poll_s=0.2 if campaign.queue else 1.0,
+                poll_s=0.2,
             )
-        cells.enqueue(cell.trial_id, queue=queue, partition=cell.partition, priority=cell.position)
+            cells.enqueue(
+                cell.trial_id,
+                queue=campaign.queue,
+                partition=cell.partition,
+                priority=cell.position,
+            )
+            return 0
+        me = self.session.executor_id
+        if cell.owner != me:
+            if not may_take or cell.owner in alive:
+                return 0
+            if not claim_cell(self.session.database, cell.trial_id, owner=me, previous=cell.owner):
+                return 0
+            log.info("took %s", cell.key, extra={"trial": cell.trial_id})
+        cells.enqueue(cell.trial_id, queue=process.own_queue(me), priority=cell.position)
+        return int(cell.owner != me)
 
     def _look_at_own(self, campaign: CampaignRow, cell: CellRow) -> None:
         """Stop a cell of ours whose matrix is cancelled, or that takes too long."""
         trial_id, longest = cell.trial_id, campaign.limits.max_cell_s
         assert trial_id is not None
-        if campaign.state == "cancelling":
+        if campaign.state == "cancelling" or cell.cancel:
             self.stop.ask(trial_id)
         elif longest is not None and _age_s(cell) > longest:
             self.cells.too_long.setdefault(
@@ -193,41 +251,41 @@ class Worker:
             )
             self.stop.ask(trial_id)
 
-    def _take_over(self, cell: CellRow) -> None:
-        """Go on with a cell whose process is dead, unless another is faster."""
+    def _take_over(self, cell: CellRow, standing: Standing, alive: Collection[str]) -> None:
+        """Go on with a cell whose process is dead, unless another is faster; a workflow that ended
+        without having settled its cell leaves none behind that never ends."""
         from diskbench.engine.durable import process
         from diskbench.engine.takeover import claim_with_cell
         from diskbench.store.campaigns import claim_cell
 
         assert cell.trial_id is not None
         me = self.session.executor_id
+        if cell.owner not in (None, me) and cell.owner in alive:
+            return
         if not claim_cell(self.session.database, cell.trial_id, owner=me, previous=cell.owner):
             return
+        if standing.is_over:
+            fault = f"a fault in diskbench ended its workflow: {standing.state}"
+            problem = Problem(kind="Broken", message=fault)
+            self.cells.settle(cell.trial_id, None, problem, rented=True)
+            return
+        log.info("takes over %s", cell.key, extra={"trial": cell.trial_id, "of": cell.owner})
         self.note(cell.trial_id, f"taken over: {cell.key}")
         claim_with_cell(self.session, cell.trial_id)
         process.move_here(cell.trial_id, me)
 
-    def _settle_broken(self, cell: CellRow, state: str) -> None:
-        """A workflow that broke leaves no cell behind it that never ends."""
-        assert cell.trial_id is not None
-        self.cells.settle(
-            cell.trial_id,
-            None,
-            Problem(kind="Broken", message=f"a fault in diskbench ended its workflow: {state}"),
-            rented=True,
-        )
 
-    def _serves(self, queue: str) -> bool:
-        return any(fnmatchcase(queue, pattern) for pattern in self.serves)
-
-
-def _is_left(cell: CellRow, standing: Standing, alive: set[str]) -> bool:
+def is_left(cell: CellRow, standing: Standing, alive: Collection[str]) -> bool:
     """Whether the process that had the cell is gone. One that died between taking it from its queue
     and saying so is known to the workflow engine alone; one that died between taking it over and
     going on left it in a queue of its own, which nobody listens to."""
     if standing.state == "PENDING":
         return (cell.owner or standing.executor) not in alive
     return standing.state == "ENQUEUED" and cell.owner is not None and cell.owner not in alive
+
+
+def _turn(cell: CellRow) -> tuple[str, str, int]:
+    return (cell.queued_at or "", cell.campaign_id, cell.position)
 
 
 def _age_s(cell: CellRow) -> float:

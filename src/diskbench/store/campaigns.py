@@ -227,6 +227,47 @@ def routes(database: Engine) -> set[str]:
         return set(connection.execute(query).scalars())
 
 
+def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, set[str]]:
+    """The routes of the matrices that trials belong to; a trial of no matrix has none."""
+    trial, cell = schema.trial, schema.cell
+    query = (
+        sa.select(trial.c.trial_id, cell.c.route)
+        .join(cell, cell.c.campaign_id == trial.c.campaign_id)
+        .where(trial.c.trial_id.in_(trial_ids))
+        .distinct()
+    )
+    found: dict[str, set[str]] = {}
+    with transaction(database) as connection:
+        for trial_id, route in connection.execute(query):
+            found.setdefault(trial_id, set()).add(route)
+    return found
+
+
+def matrix_of_trial(database: Engine, trial_id: str) -> CampaignRow | None:
+    """The matrix that a trial is an attempt of; None for a trial of no matrix."""
+    matrix, trial = schema.matrix, schema.trial
+    query = (
+        sa.select(matrix)
+        .join(trial, trial.c.campaign_id == matrix.c.campaign_id)
+        .where(trial.c.trial_id == trial_id)
+    )
+    with transaction(database) as connection:
+        row = connection.execute(query).mappings().one_or_none()
+    return _campaign(row) if row else None
+
+
+def trials_of_matrices(database: Engine) -> set[str]:
+    """The trials that are attempts of a matrix's cells and not over."""
+    matrix, trial, claim = schema.matrix, schema.trial, schema.claim
+    query = (
+        sa.select(claim.c.trial_id)
+        .join(trial, trial.c.trial_id == claim.c.trial_id)
+        .join(matrix, matrix.c.campaign_id == trial.c.campaign_id)
+    )
+    with transaction(database) as connection:
+        return set(connection.execute(query).scalars())
+
+
 def _campaign(row: sa.RowMapping) -> CampaignRow:
     return CampaignRow.model_validate(dict(row))
 

@@ -1,0 +1,102 @@
+"""`diskbench worker`: a process that measures the cells of matrices."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+
+if TYPE_CHECKING:
+    from diskbench.engine.session import Session
+    from diskbench.model.swept import Swept
+
+log = logging.getLogger("diskbench.worker")
+
+
+def worker(
+    queues: Annotated[
+        str,
+        typer.Option(help="What it reaches: providers, sites of providers (aws/*,vsphere/site-a)."),
+    ] = "*",
+    concurrency: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Cells that this process has at most when it takes another "
+            "(default: as many as the matrices allow).",
+            show_default=False,
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="What 'diskbench status' calls it (default: its host).")
+    ] = None,
+    drain: Annotated[
+        bool,
+        typer.Option("--drain", help="When told to end, finish its own cells first."),
+    ] = False,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Measure cells of matrices until SIGTERM or Ctrl-C, and go on with those of dead workers.
+
+    Told to end, it leaves at once: fio goes on, and another worker goes on with its cells. With
+    --drain it takes no more and ends with its last cell; told twice, it leaves at once.
+    """
+    import socket
+
+    from diskbench.cli.foreground import leave
+    from diskbench.cli.matrix_foreground import opened
+    from diskbench.engine.serve import serve
+    from diskbench.engine.worker import Worker
+    from diskbench.plan.route import read_patterns
+    from diskbench.providers.registry import provider_names
+    from diskbench.store.claims import describe_executor
+
+    patterns = read_patterns(queues, provider_names())
+    _tell_events()
+    session = opened(database_url, evidence_url)
+    called = name or socket.gethostname()
+    describe_executor(
+        session.database,
+        session.executor_id,
+        name=called,
+        queues=list(patterns),
+        concurrency=concurrency,
+        draining=False,
+    )
+    this = Worker(session, serves=patterns, room=concurrency, note=_tell_note, swept=_tell_swept)
+    this.launch()
+    log.info("worker %s serves %s", called, ", ".join(patterns), extra=_of(session, concurrency))
+
+    def leave_at_once() -> None:
+        log.info("worker %s leaves; its cells are gone on with by others", called)
+        leave(session, 0)
+
+    serve(this, drains=drain, leave=leave_at_once)
+    log.info("worker %s ends: none of its cells is left", called)
+    leave(session, 0)
+
+
+def _tell_events() -> None:
+    """A worker has no table to show: what happens is told as it happens."""
+    ours = logging.getLogger("diskbench")
+    ours.setLevel(min(ours.getEffectiveLevel(), logging.INFO))
+
+
+def _of(session: Session, concurrency: int | None) -> dict[str, object]:
+    told = {"executor": session.executor_id, "concurrency": concurrency}
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _tell_note(trial_id: str, text: str) -> None:
+    log.info("%s", text, extra={"trial": trial_id})
+
+
+def _tell_swept(swept: list[Swept]) -> None:
+    for one in swept:
+        level = logging.WARNING if one.problem else logging.INFO
+        text = one.problem.message if one.problem else f"{one.outcome.replace('-', ' ')}"
+        log.log(level, "%s: %s", text, one.reason, extra={"lease": one.lease_id})

@@ -1,0 +1,61 @@
+"""A worker's life: it works until it is told to end, and then leaves at once or finishes first."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+from diskbench.engine.worker import TICK_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    from diskbench.engine.worker import Worker
+
+log = logging.getLogger(__name__)
+
+
+def serve(worker: Worker, *, drains: bool, leave: Callable[[], None]) -> None:
+    """Work until SIGINT or SIGTERM; main thread only.
+
+    The first one makes a worker that `drains` finish its own cells and take no others; it returns
+    when they are over. The second one, and the first of any other worker, calls `leave`, which ends
+    the process: what its hosts do goes on, and others go on with its cells.
+    """
+
+    def handle(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal API
+        if drains and worker.admits:
+            worker.admits = False
+            worker.wake.set()
+            return
+        # In a thread: the main one may be waiting for the database, or in the middle of a write.
+        threading.Thread(target=leave, name="leave").start()
+
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, handle)
+    told = False
+    worker.wake.set()
+    while True:
+        worker.wake.wait(TICK_S)
+        worker.wake.clear()
+        if not worker.admits and not told:
+            told = True
+            _tell_draining(worker)
+        if worker.tick() is None:
+            continue
+        if not worker.admits and not worker.holds_any():
+            return
+
+
+def _tell_draining(worker: Worker) -> None:
+    from diskbench.errors import StoreUnavailable
+    from diskbench.store.claims import describe_executor
+
+    log.info("draining: takes no more cells, and ends with the last of its own")
+    try:
+        describe_executor(worker.session.database, worker.session.executor_id, draining=True)
+    except StoreUnavailable as error:
+        log.warning("the database is away: %s", error.message)

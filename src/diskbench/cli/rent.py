@@ -91,7 +91,9 @@ Datacenter = Annotated[str | None, _of_vsphere("Datacenter (default: the only on
 Cluster = Annotated[str | None, _of_vsphere("Cluster to run in; or name one --host.")]
 Folder = Annotated[str | None, _of_vsphere("Folder that the machine is made in.")]
 ResourcePool = Annotated[str | None, _of_vsphere("Resource pool to run in.")]
-IopsLimit = Annotated[int | None, _of_vsphere("Storage I/O control's limit for the disk.")]
+IopsLimit = Annotated[
+    int | None, _of_vsphere("IOPS the host lets the disk do; above 32 KiB one counts as several.")
+]
 CaFile = Annotated[str | None, _of_vsphere("Certificates to trust the server by.", metavar="FILE")]
 Insecure = Annotated[
     bool, _of_vsphere("Do not verify the server's certificate (dangerous).", "--insecure")

@@ -61,7 +61,7 @@ def _words(details: Resolved) -> str:
     count = f"{wanted.count} × " if wanted.count > 1 else ""
     striped = ", striped" if wanted.count > 1 else ""
     how = wanted.provisioning or f"policy {details.policy.name if details.policy else ''}"
-    limit = f", limited to {wanted.iops_limit:,} IOPS" if wanted.iops_limit else ""
+    limit = f", limited to {wanted.iops_limit:,} IOPS of 32 KiB" if wanted.iops_limit else ""
     where = details.host.name if details.host else details.compute.name
     return (
         f"{wanted.vcpus} vCPUs, {wanted.memory_gib:g} GiB on {where} with {count}"

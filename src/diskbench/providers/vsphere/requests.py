@@ -106,7 +106,8 @@ def add_disks(
 ) -> Spec:
     """The disks to measure, on our controller. `others` are the machine's own disks: a limit counts
     only where every disk of the machine has one (VMware, "vSphere Resource Management", Storage I/O
-    Control)."""
+    Control). ESXi's scheduler keeps it, and counts ceil(bytes / 32 KiB) for a request (Broadcom KB
+    385258, as stored 2026)."""
     vim = sdk("vim")
 
     changes = [

@@ -22,7 +22,7 @@ def test_the_offer_names_machine_disk_and_place() -> None:
     found = offered(resolved(wanted=wanted(iops_limit=3000)))
     assert found.offer == (
         "4 vCPUs, 8 GiB on esx-1 with 20 GiB eager-zeroed on nvme (VMFS) by pvscsi, "
-        "limited to 3,000 IOPS; debian-12"
+        "limited to 3,000 IOPS of 32 KiB; debian-12"
     )
     assert (found.disk.type, found.disk.size_gib, found.cores) == ("nvme", 20, 4)
 

@@ -25,7 +25,7 @@ class CellRow(Frozen):
     `attempt` counts from 1 when the cell first gets its turn; every attempt is a trial of its own,
     `trial_id` the newest. `not_before` is UTC. `owner` is the process that works on it; `cancel` is
     True once somebody asked to stop this cell alone. `cost_usd` is what one attempt is expected to
-    cost until it is over, then what it did cost.
+    cost until it is over, then what it did cost. Cells with the same `machine` use one in turn.
     """
 
     campaign_id: str
@@ -34,6 +34,7 @@ class CellRow(Frozen):
     block: str
     route: str
     partition: str
+    machine: str | None = None
     cell: Cell
     zones: tuple[str, ...] = ()
     state: CellState = "waiting"

@@ -266,6 +266,7 @@ class MatrixCell(Frozen):
     `key` is a readable name, unique within the matrix and the same each time that it is expanded;
     `block` is the key without the replicate: what is compared. `zones` may be tried, in order; none
     leaves it to the provider. `route` is what workers listen to, `partition` what limits count by.
+    Cells with the same `machine` use one in turn; None: each its own.
     """
 
     position: int = Field(ge=0)
@@ -275,6 +276,7 @@ class MatrixCell(Frozen):
     zones: tuple[str, ...] = ()
     route: str
     partition: str
+    machine: str | None = None
 
 
 class Campaign(Frozen):

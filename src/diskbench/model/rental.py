@@ -152,6 +152,8 @@ class Claim(Frozen):
     """Unix seconds; after it everything of the lease may be taken away by anybody."""
     owner: str
     version: str
+    turn: int = Field(default=1, ge=1)
+    """Which of the trials that share the machine in turn; its disks are told apart by it."""
 
 
 class Found(Frozen):

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from diskbench.model.base import Frozen
 from diskbench.model.campaign import CampaignState, CellState
 
@@ -54,7 +56,7 @@ class OccurrenceStanding(Frozen):
     reason: str | None = None
     campaign_id: str | None = None
     campaign_state: CampaignState | None = None
-    counts: dict[CellState, int] = {}
+    counts: dict[CellState, int] = Field(default_factory=dict)
 
 
 class ScheduleStanding(Frozen):

@@ -114,6 +114,17 @@ class ResolvedTarget(Frozen):
     size_bytes: int
 
 
+class SharedMachine(Frozen):
+    """A machine that trials of a matrix use in turn, each with new disks (`reuse_host`).
+
+    `lease_id` is that of the machine and of all disks that it ever has; `turn` counts the trials
+    from 1. What trials of one machine measured are no independent samples (method.md, MR-5).
+    """
+
+    lease_id: str
+    turn: int = Field(ge=1)
+
+
 class Plan(Frozen):
     """A cell, resolved against a real machine: what will be run, on what, and for how long.
 
@@ -125,6 +136,8 @@ class Plan(Frozen):
     diskbench_version: str
     rental: Rental | None = None
     acquired: Acquired | None = None
+    machine: SharedMachine | None = None
+    """None for a machine of the trial's own."""
     campaign_id: str
     trial_id: str
     run_ids: tuple[str, ...]
@@ -137,6 +150,11 @@ class Plan(Frozen):
     expected_s: float
     space_bytes: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def lease_id(self) -> str:
+        """What everything that is rented for it carries."""
+        return self.machine.lease_id if self.machine else self.trial_id
 
     @property
     def address(self) -> str | None:

@@ -1,0 +1,41 @@
+"""Which cells of a matrix may share one machine: pure."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from diskbench.model.rental import AzureSpec
+
+if TYPE_CHECKING:
+    from diskbench.model.matrix import MatrixCell
+    from diskbench.model.rental import RentSpec
+
+_DISK = {
+    "disk": None, "size_gib": None, "iops": None, "throughput_mib_per_s": None, "count": 1,
+    "zone": None, "azure": AzureSpec(),
+}  # fmt: skip
+"""What a disk is, and not the machine that it is attached to."""
+_VIRTUAL_DISK = {"provisioning": None, "controller": None, "iops_limit": None}
+"""The same of vSphere; a machine lies on the datastore of its disks."""
+
+
+def machine_name(cell: MatrixCell) -> str | None:
+    """The name of the machine that the cell may share, the same for all cells that may; None for
+    one whose machine is there and is not rented.
+
+    Cells share a machine when all is equal that makes one: where it stands, who pays, who reaches
+    it, its type, image and network. `aws/us-east-1/m5.large~1f0c3a`
+    """
+    spec = cell.cell.rent
+    if spec is None:
+        return None
+    told = f"{_machine(spec).model_dump_json()}{cell.zones}{cell.route}{cell.partition}"
+    digest = hashlib.sha256(told.encode()).hexdigest()[:6]
+    parts = (cell.partition, spec.instance_type)
+    return f"{'/'.join(part for part in parts if part)}~{digest}"
+
+
+def _machine(spec: RentSpec) -> RentSpec:
+    vsphere = spec.vsphere.model_copy(update=_VIRTUAL_DISK)
+    return spec.model_copy(update={**_DISK, "vsphere": vsphere})

@@ -34,6 +34,8 @@ class MatrixFile:
     matrix: Matrix
     source: str
     text: str
+    folder: str
+    """Where it lay: profiles that are paths are looked for there."""
 
 
 def shipped_matrices() -> tuple[str, ...]:
@@ -55,10 +57,15 @@ def load_matrix(name_or_path: str) -> MatrixFile:
             f"the matrix {name_or_path!r} cannot be read: {error}",
             advice="give the path of a file, or a name from 'diskbench matrix list'",
         ) from error
-    form = read_form(text)
-    world = _Here(path.parent)
-    mistakes = mistakes_in(form, world)
     shown = name_or_path if path == Path(name_or_path) else path.name
+    return read_matrix(text, shown, path.parent)
+
+
+def read_matrix(text: str, shown: str, folder: Path) -> MatrixFile:
+    """The matrix of a file that was read before: `shown` is its name in messages, `folder` where it
+    lay. Raises MatrixError naming every mistake with its line."""
+    form = read_form(text)
+    mistakes = mistakes_in(form, _Here(folder))
     if mistakes or form.matrix is None:
         raise MatrixError(
             "\n  ".join(
@@ -70,7 +77,8 @@ def load_matrix(name_or_path: str) -> MatrixFile:
             ),
             advice="'diskbench matrix schema' prints what may stand there, for your editor",
         )
-    return MatrixFile(_with_found_profiles(form.matrix, path.parent), shown, text)
+    found = _with_found_profiles(form.matrix, folder)
+    return MatrixFile(found, shown, text, str(folder.absolute()))
 
 
 def seed_of(matrix: Matrix, typed: int | None = None) -> int:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection, Engine
 
+    from diskbench.model.campaign import CampaignState, CellState
+
 
 def save_schedule(database: Engine, row: ScheduleRow) -> None:
     """Write a schedule, or change the one of that name."""
@@ -86,6 +88,24 @@ def count_queued(database: Engine, name: str) -> int:
     )
     with transaction(database) as connection:
         return connection.execute(query).scalar_one()
+
+
+def progress_of(
+    database: Engine, campaign_ids: Sequence[str]
+) -> dict[str, tuple[CampaignState, dict[CellState, int]]]:
+    """The state of each of these matrices, and how many of its cells are in which."""
+    matrix, cell = schema.matrix, schema.cell
+    query = (
+        sa.select(matrix.c.campaign_id, matrix.c.state, cell.c.state, sa.func.count())
+        .join(cell, cell.c.campaign_id == matrix.c.campaign_id)
+        .where(matrix.c.campaign_id.in_(campaign_ids))
+        .group_by(matrix.c.campaign_id, matrix.c.state, cell.c.state)
+    )
+    found: dict[str, tuple[CampaignState, dict[CellState, int]]] = {}
+    with transaction(database) as connection:
+        for campaign_id, campaign_state, cell_state, count in connection.execute(query):
+            found.setdefault(campaign_id, (campaign_state, {}))[1][cell_state] = count
+    return found
 
 
 class LockedSchedule:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbos import DBOS, SetWorkflowID
 
+from diskbench.engine.durable import schedules as clocks
 from diskbench.engine.durable.serializer import JsonSerializer
 from diskbench.engine.durable.workflow import APPLICATION, APPLICATION_VERSION, bind, trial
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
 
 _RARELY_S = 3600.0
-"""DBOS's notifications are not used, and its schedules by workers alone: else they need no polling."""
+"""DBOS's notifications are not used, its schedules by workers alone: they need not be polled."""
 _TAKEOVER_POLL_S = 0.1
 
 
@@ -40,10 +41,11 @@ def launch(
     *,
     takes_over: bool = False,
     listens: Sequence[str] = (),
-    schedules_every_s: float = _RARELY_S,
+    schedules: bool = False,
 ) -> None:
     """Start DBOS on our own database engine. `takes_over` listens to this process's own queue,
-    `listens` names further ones, which may be registered later."""
+    `listens` names further ones, which may be registered later; `schedules` listens to those, too
+    (engine/durable/schedules.py)."""
     bind(stations, load_plan)
     DBOS(
         config={
@@ -55,12 +57,15 @@ def launch(
             "serializer": JsonSerializer(),
             "use_listen_notify": False,
             "notification_listener_polling_interval_sec": _RARELY_S,
-            "scheduler_polling_interval_sec": schedules_every_s,
+            "scheduler_polling_interval_sec": clocks.POLL_S if schedules else _RARELY_S,
             "log_level": "CRITICAL",
         }
     )
-    DBOS.listen_queues([*([own_queue(executor_id)] if takes_over else []), *listens])
+    own = [own_queue(executor_id)] if takes_over else []
+    DBOS.listen_queues([*own, *listens, *([clocks.QUEUE] if schedules else [])])
     DBOS.launch()
+    if schedules:
+        clocks.listen()
     if takes_over:
         DBOS.register_queue(own_queue(executor_id), polling_interval_sec=_TAKEOVER_POLL_S)
 

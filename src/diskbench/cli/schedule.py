@@ -1,0 +1,196 @@
+"""`diskbench schedule`: a matrix measured again and again, by workers, at the times of a cron
+expression."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from diskbench.cli.panels import PanelledCommand
+from diskbench.cli.stores import DatabaseUrl, database
+
+if TYPE_CHECKING:
+    from diskbench.model.schedule import ScheduleStanding
+
+app = typer.Typer(help="A matrix measured again and again: nightly, weekly, by workers.")
+
+FORMAT = 1
+"""Format number of the JSON documents of `list` and `show`."""
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
+Output = Annotated[
+    Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
+]
+
+
+@app.command(cls=PanelledCommand)
+def add(
+    name: Name,
+    matrix: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A matrix file, or the name of a shipped one."),
+    ],
+    cron: Annotated[
+        str,
+        typer.Option(help="When: minute, hour, day, month, weekday ('30 3 * * 0': Sunday 03:30)."),
+    ],
+    timezone: Annotated[
+        str, typer.Option(help="The timezone of --cron, such as Europe/Berlin.")
+    ] = "UTC",
+    overlap: Annotated[
+        Literal["skip", "queue"],
+        typer.Option(help="What to do when an earlier one still runs."),
+    ] = "skip",
+    backfill: Annotated[
+        bool, typer.Option("--backfill", help="Make up for times when no worker was there.")
+    ] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(help="US dollars that each time may cost, in place of the file's."),
+    ] = None,
+    assume_price: Annotated[
+        float | None, typer.Option(help="US dollars an hour where no price is known.")
+    ] = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Keep a matrix to be measured again and again; a name that is there is changed."""
+    from datetime import UTC, datetime
+
+    from diskbench.cli.matrix_foreground import with_money
+    from diskbench.engine.matrix_file import load_matrix
+    from diskbench.engine.schedule import add_schedule
+
+    file = with_money(load_matrix(matrix), budget, assume_price)
+    kept = database(database_url)
+    is_new, unseen = add_schedule(
+        kept,
+        name,
+        file,
+        cron=cron,
+        zone=timezone,
+        overlap=overlap,
+        backfill=backfill,
+        budget_usd=budget,
+        assume_price_usd_per_hour=assume_price,
+        now=datetime.now(UTC),
+    )
+    for one in unseen:
+        assert one.problem is not None
+        print(f"not looked at: {one.block}: {one.problem.message}", file=sys.stderr)
+    print(f"{name} is {'kept' if is_new else 'changed'}; workers begin it", file=sys.stderr)
+    _print([_one(database_url, name)])
+
+
+@app.command("list")
+def list_schedules(output: Output = "table", database_url: DatabaseUrl = None) -> None:
+    """List the schedules: the next time of each, the last one, and what became of it."""
+    from datetime import UTC, datetime
+
+    from diskbench.engine.schedule import standings
+
+    seen = standings(database(database_url), now=datetime.now(UTC))
+    if not seen and output == "table":
+        print("no schedule is kept; add one with 'diskbench schedule add'", file=sys.stderr)
+    _print(seen, output)
+
+
+@app.command()
+def show(name: Name, output: Output = "table", database_url: DatabaseUrl = None) -> None:
+    """Show one schedule: its next five times, and its last twenty."""
+    _print([_one(database_url, name, upcoming=5, past=20)], output)
+
+
+@app.command()
+def pause(name: Name, database_url: DatabaseUrl = None) -> None:
+    """Begin nothing until it is resumed; a matrix that runs goes on."""
+    from diskbench.engine.schedule import pause_schedule
+
+    pause_schedule(database(database_url), name)
+    print(f"{name} is paused", file=sys.stderr)
+
+
+@app.command()
+def resume(name: Name, database_url: DatabaseUrl = None) -> None:
+    """Begin again at the next time; those in between stay left out."""
+    from datetime import UTC, datetime
+
+    from diskbench.engine.schedule import resume_schedule
+
+    resume_schedule(database(database_url), name, now=datetime.now(UTC))
+    _print([_one(database_url, name)])
+
+
+@app.command()
+def remove(name: Name, database_url: DatabaseUrl = None) -> None:
+    """Forget a schedule; what it measured stays, and a matrix that runs goes on."""
+    from diskbench.engine.schedule import remove_schedule
+
+    remove_schedule(database(database_url), name)
+    print(f"{name} is removed", file=sys.stderr)
+
+
+@app.command()
+def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
+    """Let a worker begin it now, or after the one that runs; also while it is paused."""
+    from datetime import UTC, datetime
+
+    from diskbench.engine.schedule import trigger
+
+    trigger(database(database_url), name, now=datetime.now(UTC))
+    print(f"{name} waits for a worker", file=sys.stderr)
+
+
+@app.command()
+def backfill(
+    name: Name,
+    start: Annotated[
+        str, typer.Option("--from", metavar="TIME", help="2026-11-01 or 2026-11-01T03:30.")
+    ],
+    end: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="Up to then (default: now).")
+    ] = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Make up for times that were missed, skipped or failed, one after the other."""
+    from datetime import UTC, datetime
+
+    from diskbench.engine.schedule import backfill
+
+    times = backfill(database(database_url), name, start, end, now=datetime.now(UTC))
+    for one in times:
+        print(one.strftime("%a %Y-%m-%d %H:%M %Z"))
+    waiting = f"{len(times)} wait for a worker" if times else "nothing to make up for"
+    print(waiting, file=sys.stderr)
+
+
+def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> ScheduleStanding:
+    from datetime import UTC, datetime
+
+    from diskbench.engine.schedule import standings
+    from diskbench.errors import UnknownName
+
+    known = {
+        one.name: one
+        for one in standings(
+            database(url), now=datetime.now(UTC), upcoming_ones=upcoming, past=past
+        )
+    }
+    if name not in known:
+        raise UnknownName("schedule", name, known)
+    return known[name]
+
+
+def _print(seen: list[ScheduleStanding], output: str = "table") -> None:
+    if output == "json":
+        import json
+
+        document = {"format": FORMAT, "schedules": [one.model_dump(mode="json") for one in seen]}
+        print(json.dumps(document, indent=2))
+        return
+    from diskbench.report.schedule_text import schedule_lines
+
+    for one in seen:
+        for line in schedule_lines(one):
+            print(line)

@@ -1,0 +1,46 @@
+"""What becomes of an occurrence of a schedule when it is due: pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from diskbench.plan.cron import comes_again
+
+if TYPE_CHECKING:
+    from diskbench.model.schedule import OccurrenceState, ScheduleRow
+
+LATE = timedelta(minutes=15)
+"""An occurrence that is looked at this much after its time is late: no worker was there. A restart
+or a short absence of the database is no reason to leave out a measurement; our choice."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When an occurrence is looked at, and what stands in its way: the schedule is paused, or
+    `busy`, in words, with an earlier one."""
+
+    now: datetime
+    paused: bool = False
+    busy: str | None = None
+
+
+def becomes(
+    schedule: ScheduleRow, cron: str, zone: str, due: datetime, at: Moment
+) -> tuple[OccurrenceState, str | None]:
+    """Whether a due time is `queued`, to be begun as soon as it can be, or `skipped`, and why."""
+    shown = due.astimezone(ZoneInfo(zone))
+    late = at.now - due > LATE
+    if at.paused:
+        return "skipped", "the schedule was paused"
+    if comes_again(cron, shown):
+        return "skipped", f"the clock was set back: {shown:%H:%M} came a second time"
+    if late and not schedule.backfill:
+        return "skipped", "no worker was there at the time"
+    if late:
+        return "queued", "no worker was there at the time"
+    if at.busy and schedule.overlap == "skip":
+        return "skipped", at.busy
+    return "queued", at.busy

@@ -6,27 +6,13 @@ default is the cheapest one whose *baseline* is MARGIN times the disk's ceiling,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.model.base import Frozen
+from diskbench.providers.needs import MIN_VCPUS, Needs
 
 if TYPE_CHECKING:
     from diskbench.catalog.instances import InstanceCatalogue, InstanceEntry
-    from diskbench.catalog.lookup import DiskLimits
-
-MARGIN = 1.2
-"""Headroom above the disk's ceiling, so that the disk and not the machine is the limit."""
-MIN_VCPUS = 2
-"""One for fio and one for all else; our choice."""
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What the machine has to sustain: IOPS, and MB/s of 10^6 bytes."""
-
-    iops: float
-    mb_per_s: float
 
 
 class EbsFigures(Frozen):
@@ -37,17 +23,6 @@ class EbsFigures(Frozen):
     baseline_mb_per_s: float | None = None
     max_iops: float | None = None
     max_mb_per_s: float | None = None
-
-
-def needs(limits: DiskLimits | None, count: int = 1) -> Needs:
-    """MARGIN times the ceiling of `count` disks together; nothing for disks without limits.
-
-    Limits that reads and writes have apart add up, as they can be used at the same time.
-    """
-    pools = limits.pools if limits else ()
-    iops = sum(pool.iops.ceiling for pool in pools if pool.iops)
-    bytes_per_s = sum(pool.bytes_per_s.ceiling for pool in pools if pool.bytes_per_s)
-    return Needs(MARGIN * count * iops, MARGIN * count * bytes_per_s / 1e6)
 
 
 def candidates(

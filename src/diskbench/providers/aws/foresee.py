@@ -9,8 +9,9 @@ from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_
 from diskbench.catalog.promise import promise
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.aws.choice import candidates, figures, needs, too_small
+from diskbench.providers.aws.choice import candidates, figures, too_small
 from diskbench.providers.aws.wanted import ROOT_TYPE
+from diskbench.providers.needs import needs
 from diskbench.units import GIB
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.catalog.instances import instances
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.providers.aws.choice import candidates, needs
+from diskbench.providers.aws.choice import candidates
 from diskbench.providers.aws.images import find_image
 from diskbench.providers.aws.machine_type import check_support, find_machine
 from diskbench.providers.aws.resolved import Place, Resolved
 from diskbench.providers.caller import caller_cidr, ssh_cidr
+from diskbench.providers.needs import needs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

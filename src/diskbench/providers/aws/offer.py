@@ -9,9 +9,10 @@ from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_
 from diskbench.catalog.promise import promise
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.aws.choice import candidates, needs, too_small
+from diskbench.providers.aws.choice import candidates, too_small
 from diskbench.providers.aws.edge import account_name
 from diskbench.providers.aws.wanted import ROOT_TYPE
+from diskbench.providers.needs import needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,35 +6,14 @@ ceiling. A disk with a host cache is read on the cached path and written on both
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from diskbench.providers.needs import MIN_VCPUS, Needs
 
 if TYPE_CHECKING:
     from diskbench.catalog.azure_sizes import SizeCatalogue, SizeEntry
-    from diskbench.catalog.lookup import DiskLimits
     from diskbench.providers.azure.resolved import DiskPath, Machine
     from diskbench.providers.azure.wanted import Wanted
-
-MARGIN = 1.2
-"""Headroom above the disk's ceiling, so that the disk and not the machine is the limit."""
-MIN_VCPUS = 2
-"""One for fio and one for all else; our choice."""
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What the machine has to sustain: IOPS, and MB/s of 10^6 bytes."""
-
-    iops: float
-    mb_per_s: float
-
-
-def needs(limits: DiskLimits | None, count: int = 1) -> Needs:
-    """MARGIN times the ceiling of `count` disks together; nothing for disks without limits."""
-    pools = limits.pools if limits else ()
-    iops = sum(pool.iops.ceiling for pool in pools if pool.iops)
-    bytes_per_s = sum(pool.bytes_per_s.ceiling for pool in pools if pool.bytes_per_s)
-    return Needs(MARGIN * count * iops, MARGIN * count * bytes_per_s / 1e6)
 
 
 def candidates(book: SizeCatalogue, need: Needs, wanted: Wanted) -> tuple[str, ...]:

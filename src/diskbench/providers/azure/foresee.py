@@ -9,8 +9,9 @@ from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_
 from diskbench.catalog.promise import promise
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import PricePart, Rental, Scope
-from diskbench.providers.azure.choice import candidates, needs
+from diskbench.providers.azure.choice import candidates
 from diskbench.providers.azure.resolved import DEFAULT_OS_GIB
+from diskbench.providers.needs import needs
 from diskbench.units import GIB
 
 if TYPE_CHECKING:

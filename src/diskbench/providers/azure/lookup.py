@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.azure_sizes import azure_sizes
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.providers.azure.choice import candidates, needs
+from diskbench.providers.azure.choice import candidates
 from diskbench.providers.azure.edge import region_of
 from diskbench.providers.azure.images import find_image
 from diskbench.providers.azure.resolved import DEFAULT_OS_GIB, Resolved
 from diskbench.providers.azure.sizes import check_support, offer
 from diskbench.providers.azure.wanted import check_cache
 from diskbench.providers.caller import caller_cidr, ssh_cidr
+from diskbench.providers.needs import needs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

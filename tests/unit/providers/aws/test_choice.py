@@ -4,7 +4,8 @@ import pytest
 
 from diskbench.catalog.instances import instances
 from diskbench.catalog.lookup import limits
-from diskbench.providers.aws.choice import Needs, candidates, figures, needs, too_small
+from diskbench.providers.aws.choice import candidates, figures, too_small
+from diskbench.providers.needs import Needs, needs
 
 BOOK = instances("aws")
 

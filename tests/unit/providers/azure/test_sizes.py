@@ -9,10 +9,11 @@ import pytest
 from diskbench.catalog.azure_sizes import azure_sizes
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.rental import AzureSpec, RentSpec
-from diskbench.providers.azure.choice import candidates, needs, too_small
+from diskbench.providers.azure.choice import candidates, too_small
 from diskbench.providers.azure.resolved import Machine
 from diskbench.providers.azure.sizes import Offer, check_support, machine, offer
 from diskbench.providers.azure.wanted import Wanted, wanted
+from diskbench.providers.needs import needs
 
 SCSI = {
     "vCPUs": "8", "MemoryGB": "32", "MaxDataDiskCount": "16", "PremiumIO": "True",

@@ -69,9 +69,11 @@ class Worker:
         self._swept_at = time.monotonic()
         self._ticked_at = self._back_at = time.monotonic()
 
-    def launch(self, queues: Collection[str] = ()) -> None:
-        """Start the workflow engine, listening to this process's own queue and to `queues`."""
+    def launch(self, queues: Collection[str] = (), *, schedules: bool = False) -> None:
+        """Start the workflow engine, listening to this process's own queue and to `queues`;
+        `schedules` also begins the matrices of schedules when they are due."""
         from diskbench.engine.durable import cells, process
+        from diskbench.engine.schedule_watch import ScheduleWatch
         from diskbench.store.rows import load_plan
 
         stations = LiveStations(
@@ -85,6 +87,9 @@ class Worker:
             renter=self.session.renter,
         )
         cells.bind_cells(self.cells)
+        watch = ScheduleWatch(self.session.database, self.session.executor_id, begun=self.wake.set)
+        if schedules:
+            watch.bind()
         process.launch(
             self.session.database,
             self.session.executor_id,
@@ -92,9 +97,12 @@ class Worker:
             lambda trial_id: load_plan(self.session.database, trial_id),
             takes_over=True,
             listens=sorted(queues),
+            schedules=schedules,
         )
         for queue in queues:
             process.register(queue, per_partition=PER_PARTITION)
+        if schedules:
+            watch.start()
 
     def tick(self) -> list[CampaignRow] | None:
         """One look at everything; returns the matrices that are not over, or None while the

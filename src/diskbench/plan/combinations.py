@@ -28,6 +28,10 @@ MAX_COMBINATIONS = 10_000
 """More than anybody pays for, and few enough to be planned at once; our choice."""
 
 
+HOW_TO_MEASURE = frozenset({"profile", "parameters", "runs", "replicates", "labels", "filesystem"})
+"""Fields that mean the same to every provider."""
+
+
 @dataclass(frozen=True)
 class Combination:
     """Fields that go together, and the place of each; `own` are those of its axes (of `include`
@@ -149,12 +153,22 @@ def _moves(matrix: Matrix, given: Mapping[str, Any], one: Combination) -> bool:
 
 
 def _over_defaults(matrix: Matrix, one: Combination) -> Combination:
-    places = {name: ("defaults", name) for name in matrix.defaults.given()}
+    places = {name: ("defaults", name) for name in _defaults(matrix, one)}
     return Combination(_effective(matrix, one), {**places, **one.places}, one.own, one.parts)
 
 
 def _effective(matrix: Matrix, one: Combination) -> dict[str, Any]:
-    return merged(matrix.defaults.given(), one.fields)
+    return merged(_defaults(matrix, one), one.fields)
+
+
+def _defaults(matrix: Matrix, one: Combination) -> dict[str, Any]:
+    """The defaults that lie under a combination: for one of another provider than theirs, those
+    that say how to measure, since regions and disks of one mean nothing to another."""
+    given = matrix.defaults.given()
+    theirs = given.get("provider")
+    if theirs is None or one.fields.get("provider", theirs) == theirs:
+        return given
+    return {name: value for name, value in given.items() if name in HOW_TO_MEASURE}
 
 
 def _excluded(matrix: Matrix, one: Combination) -> bool:

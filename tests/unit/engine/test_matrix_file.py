@@ -12,6 +12,18 @@ from diskbench.plan.matrix import expand
 HEAD = "name: mine\n"
 TOGETHER = "no combination has all of it together; leave it out, or change it"
 
+FIVE = """\
+name: mine
+defaults:
+  provider: asw
+  reigon: us-east-1
+  profile: quikc
+axes:
+  disk:
+    - {disk: gp2, size: 20g}
+    - {disk: gp9, size: 20}
+"""
+
 
 def mistakes(folder: Path, text: str) -> list[str]:
     """What is told of a file: `LINE: …`."""
@@ -27,18 +39,7 @@ def mistakes(folder: Path, text: str) -> list[str]:
 
 
 def test_five_mistakes_are_named_with_their_lines_and_what_is_nearest(tmp_path):
-    text = """\
-name: mine
-defaults:
-  provider: asw
-  reigon: us-east-1
-  profile: quikc
-axes:
-  disk:
-    - {disk: gp2, size: 20g}
-    - {disk: gp9, size: 20}
-"""
-    assert mistakes(tmp_path, text) == [
+    assert mistakes(tmp_path, FIVE) == [
         "3: unknown provider 'asw'; did you mean aws?",
         "4: unknown key 'reigon' in defaults; did you mean 'region'?",
         "5: unknown profile 'quikc'; did you mean quick?",
@@ -321,6 +322,29 @@ def test_the_first_seed_is_measured_as_its_table_has_it():
         "vsphere/nvme-ssd-20GiB,memory=8,vcpus=8",
     }
     assert len(cells) == 12 * 6
+
+
+PAGE = (Path(__file__).parents[3] / "docs/matrix.md").read_text()
+
+
+def test_the_example_of_the_page_is_a_matrix(tmp_path):
+    file = tmp_path / "example.yaml"
+    file.write_text(PAGE.split("```yaml\n")[1].split("```")[0])
+    blocks = {one.block for one in expand(load_matrix(str(file)).matrix, seed=1)}
+    assert blocks == {
+        "aws/eu-central-1/m5.large/gp2-20GiB/burst",
+        "aws/eu-central-1/m5.large/gp3-20GiB/default",
+        "aws/eu-central-1/c6i.large/gp2-20GiB/burst",
+        "aws/eu-central-1/c6i.large/gp3-20GiB/default",
+        "aws/eu-central-1/c6i.large/gp3-20GiB-6000iops/default",
+        "ssh/root@db1/mnt/default",
+    }
+
+
+def test_the_mistakes_of_the_page_are_told_so(tmp_path):
+    shown = PAGE.split("```text\nerror: ")[1].split("```")[0]
+    told = "\n".join(f"  mine.yaml:{one}" for one in mistakes(tmp_path, FIVE))
+    assert shown == f"mine.yaml has 5 mistakes\n{told}\n"
 
 
 def test_caching_is_measured_on_and_off():

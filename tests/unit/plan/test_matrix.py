@@ -104,6 +104,16 @@ def test_an_include_of_another_provider_is_a_cell_of_its_own():
     assert [one["provider"] for one in fields(matrix)] == ["aws", "ssh"]
 
 
+def test_a_cell_of_another_provider_takes_from_the_defaults_how_to_measure_only():
+    matrix = a_matrix(
+        defaults={"provider": "aws", "region": "r", "size": 20, "profile": "burst", "runs": 3},
+        axes={"volume": [{"disk": "gp2"}, {"provider": "gcp", "disk": "pd-ssd"}]},
+    )
+    first, second = fields(matrix)
+    assert first["region"] == "r"
+    assert second == {"provider": "gcp", "disk": "pd-ssd", "profile": "burst", "runs": 3}
+
+
 def test_a_matrix_of_includes_alone_has_those():
     assert len(fields(a_matrix(include=[{"disk": "a"}, {"disk": "b"}]))) == 2
 

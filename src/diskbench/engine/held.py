@@ -6,6 +6,7 @@ cell. A fault that waiting does not mend does, with its reason.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -48,7 +49,8 @@ def hold(_trial_id: str, error: BaseException) -> None:
 
 @dataclass(frozen=True)
 class Patience:
-    """How a worker waits: told through `note`, and over at once when `stop` is asked."""
+    """How a worker waits, told through `note`: for a store until it is there, since what was
+    measured must be kept; for a host until HOST_AWAY_S have passed or `stop` is asked."""
 
     stop: Stop
     note: Callable[[str, str], None]
@@ -66,10 +68,14 @@ class Patience:
             ):
                 return otherwise(_problem(error))
             self.note(trial_id, f"waits {wait:.0f} s: {_first_line(error)}")
-            self.stop.of(trial_id).wait(wait)
+            stop = self.stop.of(trial_id)
+            if stop.is_set():
+                threading.Event().wait(wait)  # only a store is waited for in spite of a stop
+            else:
+                stop.wait(wait)
             if isinstance(error, _HOSTS):
                 away += wait
-                if self.stop.of(trial_id).is_set():
+                if stop.is_set():
                     return otherwise(_problem(error))
             wait = min(2 * wait, LONGEST_WAIT_S)
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, str] = {
     "run": "Measure a disk: here, over SSH, or on a rented machine.",
     "matrix": "Many cells from one file: regions, machines, disks, times.",
-    "worker": "Measure cells of matrices, and go on with those of dead workers.",
+    "worker": "Measure cells of matrices; go on with those of dead workers.",
     "schedule": "A matrix measured again and again: nightly, weekly, by workers.",
+    "status": "Who works on what, what waits, and what is rented.",
     "resume": "Go on with runs whose process died.",
     "cancel": "Ask a running trial to stop, collect and clean up.",
     "gc": "Give back what runs left behind.",

@@ -68,7 +68,7 @@ def worker(
         draining=False,
     )
     this = Worker(session, serves=patterns, room=concurrency, note=_tell_note, swept=_tell_swept)
-    this.launch()
+    this.launch(schedules=True)
     log.info("worker %s serves %s", called, ", ".join(patterns), extra=_of(session, concurrency))
 
     def leave_at_once() -> None:

@@ -14,6 +14,8 @@ from diskbench.plan.makespan import Task, makespan_s
 from diskbench.units import format_duration_s, format_iops
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import sqlalchemy as sa
 
     from diskbench.model.campaign import CellRow
@@ -46,7 +48,7 @@ def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
         cells=tuple(
             CellStanding(
                 row=cell,
-                doing=_doing(cell, progress.get(cell.trial_id or "")),
+                doing=doing(cell, progress.get(cell.trial_id or "")),
                 spent_usd=live.get(cell.trial_id or "", cell.cost_usd or 0.0)
                 if cell.started_at
                 else 0.0,
@@ -77,11 +79,15 @@ def _expected_end(campaign: CampaignRow, cells: list[CellRow]) -> str | None:
     return end.isoformat(timespec="seconds")
 
 
-def _doing(cell: CellRow, progress: dict[str, Any] | None) -> str:
+def doing(cell: CellRow, progress: Mapping[str, Any] | None) -> str:
+    """What a cell does now, or why it does not; `progress` is its run's last, None: none yet."""
     if cell.state not in LIVE:
         return cell.error or ""
-    if progress is None:
-        return cell.note or ""
+    return doing_now(progress) if progress is not None else cell.note or ""
+
+
+def doing_now(progress: Mapping[str, Any]) -> str:
+    """The step of a run and how fast it goes: `write at 12 s: 3,000 IOPS`."""
     step, tick = str(progress["step"]), progress["tick"]
     if not tick:
         return step

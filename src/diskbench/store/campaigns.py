@@ -113,6 +113,18 @@ def live_cells(database: Engine) -> list[CellRow]:
         return [_cell(row) for row in connection.execute(query).mappings()]
 
 
+def unfinished_cells(database: Engine) -> list[CellRow]:
+    """The cells of all matrices that are not over, in the order of matrices and cells."""
+    cell = schema.cell
+    query = (
+        sa.select(cell)
+        .where(cell.c.finished_at.is_(None))
+        .order_by(cell.c.campaign_id, cell.c.position)
+    )
+    with transaction(database) as connection:
+        return [_cell(row) for row in connection.execute(query).mappings()]
+
+
 def update_cell(
     database: Engine,
     trial_id: str,

@@ -1,0 +1,30 @@
+"""`diskbench status`: who works on what, what waits, and what is rented."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from diskbench.cli.stores import DatabaseUrl
+
+
+def status(
+    output: Annotated[
+        Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
+    ] = "table",
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Show workers, queues, running cells, and open leases with their age and cost so far."""
+    from diskbench.cli.stores import database
+    from diskbench.engine.fleet import fleet
+
+    seen = fleet(database(database_url))
+    if output == "json":
+        print(seen.model_dump_json(indent=2))
+        return
+    from rich.console import Console
+
+    from diskbench.report.fleet_table import fleet_table
+
+    Console().print(fleet_table(seen))

@@ -1,0 +1,127 @@
+"""What runs now, for a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.units import format_duration_s
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from diskbench.model.fleet import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
+
+
+def fleet_table(seen: FleetDocument) -> RenderableType:
+    """Workers, queues, what runs and what is rented; a line says where there is none."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    for title, empty, table in (
+        ("Workers", "no process works; start one with: diskbench worker", _workers(seen.workers)),
+        ("Queues", "no cell waits for a worker", _queues(seen.queues)),
+        ("Running", "nothing runs", _cells(seen.cells)),
+        (_title(seen), "nothing is rented", _leases(seen.leases)),
+    ):
+        parts += [Text(title, style="bold"), table if table.row_count else Text(f"  {empty}")]
+        parts.append(Text(""))
+    parts += [Text(f"! {line}", style="yellow") for line in _worries(seen)]
+    return Group(*(parts if _worries(seen) else parts[:-1]))
+
+
+def _title(seen: FleetDocument) -> str:
+    if not seen.leases:
+        return "Open leases"
+    unpriced = f", {seen.unpriced} of them without a known price" if seen.unpriced else ""
+    return f"Open leases: {len(seen.leases)}{unpriced}, ${seen.usd:,.2f} so far"
+
+
+def _worries(seen: FleetDocument) -> list[str]:
+    """What waits in vain, and what was left."""
+    lines = [
+        f"{one.waiting + one.queued} cells wait for a worker that serves {one.route}: "
+        f"diskbench worker --queues {one.route}"
+        for one in seen.queues
+        if not one.workers and one.waiting + one.queued
+    ]
+    left = [one.lease_id for one in seen.leases if not one.in_use]
+    if left:
+        which = f"lease {left[0]}" if len(left) == 1 else f"{len(left)} leases"
+        lines.append(f"nobody works under {which}: see 'diskbench gc --dry-run'")
+    return lines
+
+
+def _workers(workers: Sequence[WorkerSeen]) -> Table:
+    rows = (
+        (
+            one.name,
+            f"{one.hostname}:{one.pid}",
+            "–" if one.queues is None else " ".join(one.queues),
+            f"{one.running}" + (f" of {one.concurrency}" if one.concurrency else ""),
+            f"{format_duration_s(one.beat_age_s)} ago",
+            _state(one),
+        )
+        for one in workers
+    )
+    return _table(("name", "host:pid", "serves", "runs", "beat", "state"), rows, wide=(0, 1, 2))
+
+
+def _state(one: WorkerSeen) -> str:
+    if not one.alive:
+        return "dead"
+    return "draining" if one.draining else "alive"
+
+
+def _queues(queues: Sequence[QueueSeen]) -> Table:
+    rows = (
+        (one.route, one.partition, *map(str, (one.waiting, one.queued, one.running, one.workers)))
+        for one in queues
+    )
+    return _table(
+        ("route", "partition", "waiting", "queued", "running", "workers"), rows, wide=(0, 1)
+    )
+
+
+def _cells(cells: Sequence[CellSeen]) -> Table:
+    rows = (
+        (
+            one.name,
+            one.state,
+            one.doing or "–",
+            "–" if one.age_s is None else format_duration_s(one.age_s),
+            one.worker or "none, dead",
+        )
+        for one in cells
+    )
+    return _table(("cell", "state", "step", "age", "worker"), rows, wide=(0, 2, 4))
+
+
+def _leases(leases: Sequence[LeaseSeen]) -> Table:
+    rows = (
+        (
+            one.lease_id,
+            f"{one.provider} {one.region or ''}".rstrip(),
+            format_duration_s(one.age_s),
+            "unknown" if one.usd is None else f"${one.usd:,.2f}",
+            "in use" if one.in_use else one.error or "nobody's",
+        )
+        for one in leases
+    )
+    return _table(("lease", "where", "age", "cost", "state"), rows, wide=(1, 4))
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, wide: Sequence[int]) -> Table:
+    """Columns in `wide` share what room is left, and are cut; the others are shown whole."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for position, title in enumerate(titles):
+        table.add_column(title, no_wrap=True, overflow="ellipsis" if position in wide else "fold")
+    for row in rows:
+        table.add_row(*(Text(text) for text in row))
+    return table

@@ -13,6 +13,7 @@ from diskbench.model.base import Frozen
 from diskbench.model.finding import Need
 from diskbench.model.matrix import Limits, Order
 from diskbench.model.outcome import Problem
+from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.plan.credit import Credit
 from diskbench.plan.makespan import Task, at_once, starts
 from diskbench.plan.order import rounds
@@ -200,7 +201,11 @@ def _sum(provider: str, bills: Sequence[Bill]) -> Bill:
 
 def _needs(blocks: Sequence[BlockOutlook], tasks: Sequence[Task], limits: Limits) -> Iterable[Need]:
     """The most of each kind that so many cells at once can have: that of the largest ones."""
-    rented = [one for one in blocks if one.problem is None and one.offer]
+    rented = [
+        one
+        for one in blocks
+        if one.problem is None and one.offer and one.provider not in EMULATED_PROVIDERS
+    ]
     for partition in dict.fromkeys(one.partition for one in rented):
         here = [one for one in rented if one.partition == partition for _ in range(one.replicates)]
         count = at_once(partition, tasks, limits)

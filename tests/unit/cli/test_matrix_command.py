@@ -288,3 +288,18 @@ def test_nothing_of_a_cloud_is_imported_to_plan_offline():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stderr.strip() == "[]"
+
+
+def test_a_plan_fits_its_published_schema(capsys):
+    assert main(["schema", "matrix-plan"]) == 0
+    published = json.loads(capsys.readouterr().out)
+    for name in ("gp2-burst", "san-vs-local"):
+        document = json.loads(run("plan", name, "--offline", "--output", "json"))
+        jsonschema.Draft202012Validator(published).validate(document)
+
+
+def test_the_lab_and_the_fake_cloud_have_no_quota(tmp_path):
+    text = "defaults: {provider: lab, disk: gp2, size: 8, profile: quick}\n"
+    found = planned(a_file(tmp_path, text))
+    assert found.needs == ()
+    assert found.total.known_usd == 0

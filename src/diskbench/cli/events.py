@@ -16,7 +16,7 @@ from typing import Any, Literal, TextIO
 Format = Literal["human", "json"]
 _OWN = logging.getLogger("diskbench")
 _PLAIN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_NOISY = ("paramiko", "dbos", "alembic")
+_NOISY = ("paramiko", "dbos", "alembic", "azure", "google", "msal")
 """Libraries that log what their caller handles anyway; heard with --debug only."""
 
 

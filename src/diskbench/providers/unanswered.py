@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from diskbench.providers.patience import CloudTiming
 
 T = TypeVar("T")
+_GO_ON = "diskbench resume"
+"""What the advice of an Unanswered ends with."""
 
 
 class Unanswered(RentalFailed):
@@ -27,7 +29,9 @@ def while_looking() -> Iterator[None]:
     try:
         yield
     except Unanswered as error:
-        raise HostUnavailable(error.message, advice=error.advice) from error
+        # There is nothing yet to go on with.
+        advice = error.advice.removesuffix(_GO_ON).removesuffix(", then ") or "try again"
+        raise HostUnavailable(error.message, advice=advice) from error
 
 
 def repeated(

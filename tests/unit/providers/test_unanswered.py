@@ -65,5 +65,11 @@ def test_whoever_only_looks_has_little_patience() -> None:
 
 def test_silence_is_the_users_environment_while_nothing_is_rented() -> None:
     with pytest.raises(HostUnavailable) as told, while_looking():
-        raise Unanswered("no answer", advice="look at the network")
-    assert told.value.advice == "look at the network"
+        raise Unanswered("no answer", advice="look at the network, then diskbench resume")
+    assert told.value.advice == "look at the network"  # there is no run to resume yet
+
+
+def test_a_busy_cloud_is_tried_again_while_nothing_is_rented() -> None:
+    with pytest.raises(HostUnavailable) as told, while_looking():
+        raise Unanswered("busy", advice="diskbench resume")
+    assert told.value.advice == "try again"

@@ -18,6 +18,7 @@ from diskbench.errors import (
     QuotaExceeded,
     RentalFailed,
 )
+from diskbench.providers.azure.login import why_no_login
 from diskbench.providers.unanswered import Unanswered
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
 
     if isinstance(error, sdk.ClientAuthenticationError):
         code = error_code(error)
-        return _not_logged_in(f"{_said(error)}{f' ({code})' if code else ''}")
+        why = why_no_login(error.message or type(error).__name__)
+        return _not_logged_in(f"{why}{f' ({code})' if code else ''}")
     if isinstance(error, sdk.HttpResponseError):
         return of_code(error_code(error), _said(error), action, status=error.status_code or 0)
     if isinstance(error, sdk.ServiceRequestError) and "certificate" in str(error).lower():

@@ -128,7 +128,7 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
     if name in _QUOTAS:
         return QuotaExceeded(f"the vSphere licence does not allow it: {told}", advice="look at it")
     if name in _BUSY:
-        return Unanswered(f"vSphere is busy at {action}: {told}", advice="then diskbench resume")
+        return Unanswered(f"vSphere is busy at {action}: {told}", advice="diskbench resume")
     if name in _VALUE:
         return InvalidValue(
             f"vSphere refuses {action}: {told}", advice="correct the value that it names"

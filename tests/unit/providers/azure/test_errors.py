@@ -90,6 +90,29 @@ def test_a_login_that_fails_says_how_to() -> None:
     assert "az login" in found.advice
 
 
+NOBODY = """DefaultAzureCredential failed to retrieve a token from the included credentials.
+Attempted credentials:
+\tEnvironmentCredential: EnvironmentCredential authentication unavailable. Variables are missing.
+Visit https://aka.ms/azsdk/python/identity/environmentcredential/troubleshoot to troubleshoot.
+\tAzureCliCredential: Azure CLI not found on path
+To mitigate this issue, please refer to the troubleshooting guidelines here."""
+EXPIRED = NOBODY.replace("Azure CLI not found on path", "AADSTS700082: the token has expired")
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (NOBODY, "there are none (Environment, AzureCli were tried)"),
+        (EXPIRED, "AzureCli: AADSTS700082: the token has expired"),
+    ],
+)
+def test_of_all_logins_that_were_tried_only_the_one_that_failed_is_told(
+    said: str, why: str
+) -> None:
+    found = translate(ClientAuthenticationError(said), ACTION)
+    assert found.message == f"Azure does not accept the credentials: {why}"
+
+
 def test_a_code_is_found_behind_our_own_error() -> None:
     class Told:
         code, message = "ResourceNotFound", "gone"

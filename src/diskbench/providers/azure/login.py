@@ -1,0 +1,25 @@
+"""Why nobody is logged in to Azure, in a line: pure.
+
+DefaultAzureCredential tells of each kind of credentials that it tried, as a rule that it is not
+there; only what is there and failed is of use (azure-identity 1.27, ChainedTokenCredential).
+"""
+
+from __future__ import annotations
+
+import re
+
+_TRIED = re.compile(r"^\s+(?P<kind>\w+)Credential: (?P<said>.+)$", re.MULTILINE)
+_ABSENT = re.compile(
+    r"unavailable|not found|not be found|not installed|requires the|[Nn]o accounts|not fully config"
+)
+
+
+def why_no_login(said: str) -> str:
+    """What the SDK said, without the kinds of credentials that are not there."""
+    tried = [(one["kind"], " ".join(one["said"].split())) for one in _TRIED.finditer(said)]
+    if not tried:
+        return " ".join(said.split())
+    failed = [f"{kind}: {why}" for kind, why in tried if not _ABSENT.search(why)]
+    return (
+        "; ".join(failed) or f"there are none ({', '.join(kind for kind, _ in tried)} were tried)"
+    )

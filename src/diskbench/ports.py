@@ -210,6 +210,27 @@ class Renter(Provider, Protocol):
 
 
 @runtime_checkable
+class SwapsDisks(Renter, Protocol):
+    """A renter that can give a machine other disks, so that trials may use it in turn."""
+
+    def check_swap(self, cell: Cell) -> None:
+        """Refuse a cell that cannot share its machine, without a call; raises UserError: its disk
+        comes with the machine, or the machine follows from its disk."""
+        ...
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """The machine of `claim.lease_id` with the disks of `rental` in place of those of earlier
+        turns, which are detached and deleted; twice is as once. `claim.turn` is 2 or more: the
+        first disks are `acquire`'s.
+
+        `rental` was resolved for the zone that the machine is in, and describes the same machine.
+        Nothing of an earlier turn may be mounted. Returns and raises as `acquire` does, and raises
+        RentalFailed for a machine that is gone. `release` and `found` take disks of every turn.
+        """
+        ...
+
+
+@runtime_checkable
 class Regional(Protocol):
     """A renter whose leases are listed region by region, so that one which does not answer hides
     none of the others."""

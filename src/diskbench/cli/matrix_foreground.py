@@ -49,6 +49,7 @@ def foreground(session: Session, campaign: CampaignRow, output: Output, *, quiet
     """Run a matrix in this process to its end, or until it is told to stop; the exit code."""
     from diskbench.engine.campaign import claim_foreground
     from diskbench.engine.interrupt import interruptible
+    from diskbench.engine.machine import let_idle_go
     from diskbench.engine.standing import standing
     from diskbench.engine.worker import TICK_S, Worker
     from diskbench.store.campaigns import find_campaign
@@ -83,6 +84,7 @@ def foreground(session: Session, campaign: CampaignRow, output: Output, *, quiet
         worker.launch([campaign.queue])
         worker.wake.set()
         shown_while(seen, goes_on, quiet=not told, lines=not quiet)
+        let_idle_go(session, name, all_of_them=True)
         worker.sweep()
     last = seen()
     if not (told and output == "table"):
@@ -93,12 +95,14 @@ def foreground(session: Session, campaign: CampaignRow, output: Output, *, quiet
 def exit_code(session: Session, last: MatrixStanding, *, stopped: bool) -> int:
     """0 every cell measured · 1 not every cell · 3 something is not given back · 130 stopped."""
     from diskbench.store.leases import leases_of_campaign
+    from diskbench.store.machines import list_machines
 
     left = [
         lease.lease_id
         for lease in leases_of_campaign(session.database, last.campaign_id)
         if lease.state == "open"
     ]
+    left += [one.lease_id for one in list_machines(session.database, last.campaign_id)]
     if left and last.state == "done":
         print(
             f"error: not given back: {', '.join(left)}\n  try: diskbench gc {' '.join(left)}",

@@ -34,7 +34,7 @@ class Absence:
         if self._renter is None or self._plan.rental is None or self.is_final:
             return
         try:
-            self._reason = self._renter.gone(self._plan.trial_id, self._plan.rental.scope)
+            self._reason = self._renter.gone(self._plan.lease_id, self._plan.rental.scope)
         except DiskbenchError as error:
             self._note(f"its provider does not say whether it is still there: {error.message}")
 

@@ -147,7 +147,7 @@ def runs_now(database: sa.Engine, campaign: CampaignRow) -> bool:
 
 
 _OF_AN_ATTEMPT = (
-    "not_before", "owner", "note", "error_kind", "error", "advice", "started_at", "finished_at",
+    "not_before", "owner", "cancel", "note", "error_kind", "error", "advice", "started_at", "finished_at",
 )  # fmt: skip
 
 
@@ -161,6 +161,7 @@ def _row(campaign_id: str, one: MatrixCell, block: BlockOutlook, limits: Limits)
         block=one.block,
         route=one.route,
         partition=one.partition,
+        machine=one.machine,
         cell=one.cell,
         zones=one.zones,
         expected_s=block.trial_s or None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.held import Patience
 from diskbench.engine.lease import release
+from diskbench.engine.machine import keeps, placed
 from diskbench.engine.rent import Onlooker, give_up, rent
 from diskbench.errors import DiskbenchError, Interrupted, ReleaseFailed
 from diskbench.model.campaign import LIVE
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from diskbench.engine.stop import Stop
     from diskbench.model.campaign import CellRow
     from diskbench.model.outcome import TrialEnd
-    from diskbench.model.spec import Plan
+    from diskbench.model.spec import Cell, Plan
 
 
 log = logging.getLogger(__name__)
@@ -122,8 +123,11 @@ class LiveCells:
         if row is None or row.state not in LIVE or row.owner != self.session.executor_id:
             return
         plan = find_plan(database, trial_id)
-        note = self._given_back(plan) if plan is not None else None
         campaign = find_campaign(database, row.campaign_id)
+        goes_on = campaign.state == "running" and not self.stop.all_asked
+        note = None
+        if plan is not None:
+            note = self._given_back(plan, row, handed_on=goes_on and _is_done(end))
         cancelling = campaign.state == "cancelling" or bool(row.cancel)
         problem = self.too_long.pop(trial_id, problem)
         moment = now()
@@ -152,32 +156,37 @@ class LiveCells:
         from diskbench.plan.trial import Names
 
         assert row.trial_id is not None
-        cell = row.cell
-        zone = zone_of(row)
-        if zone is not None and cell.rent is not None:
-            rent_there = cell.rent.model_copy(update={"zone": zone})
-            cell = cell.model_copy(update={"rent": rent_there})
-        profile = find_profile(cell.profile)
-        names = Names(row.campaign_id, row.trial_id, run_ids(row.trial_id, cell.runs))
-        renter = renter_named(cell.provider)
+        profile = find_profile(row.cell.profile)
+        names = Names(row.campaign_id, row.trial_id, run_ids(row.trial_id, row.cell.runs))
+        renter = renter_named(row.cell.provider)
         if renter is None:
-            plan, host = look_at(cell, profile, names, install_fio=False)
+            plan, host = look_at(row.cell, profile, names, install_fio=False)
             self.session.adopt(plan.trial_id, host)
         else:
-            check_rentable(renter, cell, profile)
-            plan = draft_of(cell, profile, renter.resolve(cell), names)
+            check_rentable(renter, row.cell, profile)
+
+            def draft_in(zone: str | None) -> Plan:
+                cell = _in_zone(row.cell, zone)
+                return draft_of(cell, profile, renter.resolve(cell), names)
+
+            zone = zone_of(row)
+            shares = row.machine is not None
+            plan = placed(self.session, row, draft_in, zone) if shares else draft_in(zone)
         save(self.session, plan, owner=self.session.executor_id)
         return plan
 
-    def _given_back(self, plan: Plan) -> str | None:
-        """Release; why it could not be, which leaves it to the next sweep."""
+    def _given_back(self, plan: Plan, row: CellRow, *, handed_on: bool) -> str | None:
+        """Release, or hand a machine that is shared on to the next cell; why that could not be,
+        which leaves it to the next sweep."""
         from diskbench.engine.execute import keep_timing
         from diskbench.store.leases import load_lease, note_lease_error
 
         lease = load_lease(self.session.database, plan.trial_id)
         try:
-            if lease is None or lease.state == "open":
-                with self.session.timing.span("release", plan.trial_id):
+            with self.session.timing.span("release", plan.trial_id):
+                if handed_on and plan.machine is not None and keeps(self.session, row, plan):
+                    return None
+                if lease is None or lease.state == "open" or plan.machine is not None:
                     release(self.session, plan)
         except ReleaseFailed as error:
             note_lease_error(self.session.database, plan.trial_id, error.message)
@@ -208,6 +217,18 @@ def run_ids(trial_id: str, count: int) -> tuple[str, ...]:
     return tuple(
         str(ULID(time_of + (chance + n).to_bytes(10, "big"))).lower() for n in range(count)
     )
+
+
+def _in_zone(cell: Cell, zone: str | None) -> Cell:
+    """The cell as it is rented in a zone; None leaves it as it is."""
+    if zone is None or cell.rent is None:
+        return cell
+    return cell.model_copy(update={"rent": cell.rent.model_copy(update={"zone": zone})})
+
+
+def _is_done(end: TrialEnd | None) -> bool:
+    """Whether every run ended well."""
+    return end is not None and {run.state for run in end.runs} == {"done"}
 
 
 def _problem_of(report: TrialReport) -> Problem | None:

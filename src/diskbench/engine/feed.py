@@ -40,11 +40,13 @@ def feed(
     """
     from diskbench.store.campaigns import load_cells, locked
     from diskbench.store.clock import now
+    from diskbench.store.machines import list_machines
 
     # What was spent is read before the lock is taken: it only grows, and the next turn sees it.
     before = load_cells(database, campaign.campaign_id)
     assumed = campaign.limits.assume_price_usd_per_hour
     over, live = spent_by(database, campaign.campaign_id, before, assumed)
+    standing = {one.name for one in list_machines(database, campaign.campaign_id)}
     with locked(database, campaign.campaign_id) as held:
         cells = [_at_least(cell, live) for cell in held.cells()]
         if admits:
@@ -53,6 +55,7 @@ def feed(
                 elapsed_s=_since(held.campaign.created_at),
                 spent_usd=over,
                 cancelling=held.campaign.state == "cancelling",
+                machines=tuple(cell for cell in cells if cell.machine in standing),
             )
             if not moment.cancelling:
                 cells = [cell for cell in cells if cell.state != "waiting" or reaches(cell)]

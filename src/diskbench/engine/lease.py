@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from diskbench.engine.machine import let_go_after
 from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, ReleaseFailed
 from diskbench.plan.duration import longest_s
 
@@ -35,16 +36,19 @@ def expiry(plan: Plan) -> str:
 def release(session: Session, plan: Plan) -> None:
     """Take away everything of this trial and mark its lease released.
 
-    A rented machine goes whole, with what was put on it. Raises ReleaseFailed naming what is left
-    and where; the lease then stays open for `gc`.
+    A rented machine goes whole, with what was put on it, also one that was shared, unless another
+    trial has it by now. Raises ReleaseFailed naming what is left and where; the lease then stays
+    open for `gc`.
     """
     from diskbench.store.leases import release_lease
 
     renter = session.renter(plan)
     try:
         if not _goes_whole(plan):
-            _clean(session, plan)
-        if renter is not None and plan.rental is not None:
+            clean(session, plan)
+        if plan.machine is not None:
+            let_go_after(session, plan)
+        elif renter is not None and plan.rental is not None:
             renter.release(plan.trial_id, plan.rental.scope)
     except ReleaseFailed:
         raise
@@ -61,8 +65,8 @@ def _goes_whole(plan: Plan) -> bool:
     return plan.rental is not None and (plan.acquired is None or plan.acquired.address != "")
 
 
-def _clean(session: Session, plan: Plan) -> None:
-    """Take our files from a machine that stays."""
+def clean(session: Session, plan: Plan) -> None:
+    """Take our files from a machine that stays. Raises DiskbenchError."""
     import tenacity
 
     from diskbench.hosts.jobs import cleanup
@@ -79,7 +83,7 @@ def _clean(session: Session, plan: Plan) -> None:
 def left_behind(plan: Plan) -> tuple[str, ...]:
     """What carries the trial's name: the paths on its host, or what was rented."""
     if plan.rental is not None:
-        return (f"what was rented as diskbench-{plan.trial_id}",)
+        return (f"what was rented as diskbench-{plan.lease_id}",)
     return tuple(p for p in (plan.target.work_dir, plan.target.state_dir) if p)
 
 

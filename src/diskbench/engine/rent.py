@@ -18,6 +18,7 @@ from diskbench import __version__
 from diskbench.engine.absence import Absence
 from diskbench.engine.execute import TrialReport, keep_timing
 from diskbench.engine.lease import release
+from diskbench.engine.machine import acquire
 from diskbench.engine.session import host_at
 from diskbench.errors import DiskbenchError, Interrupted, ProfileError, ReleaseFailed
 from diskbench.model.outcome import Problem, RunEnd, TrialEnd, problem_of
@@ -95,7 +96,7 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
             advice="start a new run; what was rented for this one is given back",
         )
     with session.timing.span("rent", draft.trial_id):
-        acquired = renter.acquire(_claim(session, draft), draft.rental, onlooker)
+        acquired = acquire(renter, _claim(session, draft), draft.rental, onlooker)
     if onlooker.stopping():
         raise Interrupted("stopped by the user")
     host = host_at(acquired.address, acquired.ssh.config if acquired.ssh else None)
@@ -128,7 +129,12 @@ def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host) -> Plan
     facts = _vouched(facts, host, draft, acquired)
     plan = make_plan(cell, profile, facts, names, version=__version__)
     plan = plan.model_copy(
-        update={"rental": draft.rental, "acquired": acquired, "notes": draft.notes}
+        update={
+            "rental": draft.rental,
+            "acquired": acquired,
+            "machine": draft.machine,
+            "notes": draft.notes,
+        }
     )
     check_parses(host, plan)
     return plan
@@ -182,14 +188,15 @@ def _vouched(facts: HostFacts, host: Host, draft: Plan, acquired: Acquired) -> H
 def _claim(session: Session, plan: Plan) -> Claim:
     from diskbench.store.leases import load_lease
 
-    lease = load_lease(session.database, plan.trial_id)
+    lease = load_lease(session.database, plan.lease_id)
     assert lease is not None
     assert lease.expires_at is not None
     return Claim(
-        lease_id=plan.trial_id,
+        lease_id=plan.lease_id,
         expires_at=datetime.fromisoformat(lease.expires_at).timestamp(),
         owner=f"{getpass.getuser()}@{socket.gethostname()}",
         version=__version__,
+        turn=plan.machine.turn if plan.machine else 1,
     )
 
 

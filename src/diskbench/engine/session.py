@@ -93,11 +93,11 @@ def _access(plan: Plan) -> SshAccess | None:
     from diskbench.providers.keys import lease_keys, own_secret, write_access
     from diskbench.providers.places import lease_directory
 
-    keys = lease_keys(own_secret(), plan.trial_id)
+    keys = lease_keys(own_secret(), plan.lease_id)
     return write_access(
-        plan.trial_id,
+        plan.lease_id,
         keys,
-        lease_directory(plan.trial_id),
+        lease_directory(plan.lease_id),
         address=plan.acquired.address,
         user=access.user,
         port=access.port,

@@ -210,7 +210,7 @@ class LiveStations:
         """Where burst credit can be held, filling a disk spends none (DESIGN.md, Lab)."""
         renter: object = self.renter(plan)
         if isinstance(renter, HoldsCredit):
-            renter.set_credit(plan.trial_id, on=step.role != "fill")
+            renter.set_credit(plan.lease_id, on=step.role != "fill")
 
     @contextmanager
     def _suspending(self, plan: Plan) -> Iterator[None]:

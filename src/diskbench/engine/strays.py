@@ -13,9 +13,9 @@ from diskbench.engine.sweep import (
     end_unfinished,
     expires_at,
     in_use,
+    leases_at_work,
     outcome,
     place,
-    trials_at_work,
 )
 from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.outcome import problem_of
@@ -50,7 +50,7 @@ def sweep_provider(
         )
     listed, unlisted = _listed(renter, scope)
     known = _named(listed, ids, whole=not unlisted) if ids else listed
-    busy = trials_at_work(session.database)
+    busy = leases_at_work(session.database)
     if ids and (held := next((one for one in known if one.lease_id in busy), None)):
         raise in_use(held.lease_id)
     return (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.executor import living
 from diskbench.engine.lease import left_behind, release, where
+from diskbench.engine.machine import let_go, why_over
 from diskbench.engine.several import all_of
 from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.outcome import problem_of
@@ -37,22 +38,30 @@ def sweep(
 ) -> list[Swept]:
     """Release every open lease that has outlived its use, or those named; one failure stops none.
 
-    A lease has outlived its use when it expired, or when its trial is finished. A named lease is
+    A lease has outlived its use when it expired, or when its trial is finished; that of a machine
+    that cells of a matrix share, when none of them is left. A named lease is
     released whatever its age, but never while a live process works under it (InvalidValue). Others
     than those that this process `reaches` are left to others.
     """
     from diskbench.store.claims import list_claims
     from diskbench.store.leases import list_leases
+    from diskbench.store.machines import list_machines
 
-    busy = trials_at_work(session.database)
+    busy = leases_at_work(session.database)
     unfinished = {c.trial_id for c in list_claims(session.database)}
+    machines = {one.lease_id: one for one in list_machines(session.database)}
     due = []
     for lease in _chosen(list_leases(session.database, state="open"), ids):
         if lease.lease_id in busy:
             if ids:
                 raise in_use(lease.lease_id)
             continue
-        reason = _reason(lease, finished=lease.lease_id not in unfinished, named=bool(ids))
+        machine = machines.get(lease.lease_id)
+        if machine is not None:
+            over = why_over(session.database, machine)
+        else:
+            over = None if lease.lease_id in unfinished else "its trial is finished"
+        reason = _reason(lease, over, named=bool(ids))
         if reason and reaches(lease):
             due.append((lease, reason))
     return all_of(lambda one: _swept(session, *one, dry_run=dry_run), due)
@@ -64,6 +73,14 @@ def open_leases_named(database: Engine, names: Sequence[str]) -> list[str]:
 
     leases = list_leases(database, state="open")
     return [name for name in names if any(_is_named(lease, name) for lease in leases)]
+
+
+def leases_at_work(database: Engine) -> set[str]:
+    """The leases of the trials that a live process works on, with the machines that they share."""
+    from diskbench.store.machines import list_machines
+
+    busy = trials_at_work(database)
+    return busy | {one.lease_id for one in list_machines(database) if one.trial_id in busy}
 
 
 def trials_at_work(database: Engine) -> set[str]:
@@ -120,9 +137,9 @@ def _is_named(lease: Lease, name: str) -> bool:
     return any(i.startswith(name.lower()) for i in (lease.lease_id, *lease.run_ids))
 
 
-def _reason(lease: Lease, *, finished: bool, named: bool) -> str | None:
-    if finished:
-        return "its trial is finished"
+def _reason(lease: Lease, over: str | None, *, named: bool) -> str | None:
+    if over is not None:
+        return over
     until = expires_at(lease)
     if until is not None and until < time.time():
         return f"it expired at {lease.expires_at}"
@@ -172,6 +189,12 @@ def outcome(*, dry_run: bool, failed: bool) -> Outcome:
 
 
 def _give_back(session: Session, lease: Lease, plan: Plan | None) -> None:
+    from diskbench.store.machines import find_machine
+
+    machine = find_machine(session.database, lease.lease_id)
+    if machine is not None:
+        let_go(session, machine)
+        return
     if plan is None:  # its process died between writing the lease and writing the plan
         _release_unplanned(session, lease)
         return

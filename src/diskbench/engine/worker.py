@@ -20,6 +20,7 @@ from diskbench.engine.cell import LiveCells
 from diskbench.engine.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
 from diskbench.engine.feed import feed
 from diskbench.engine.held import Patience, PatientStations, hold
+from diskbench.engine.machine import let_idle_go
 from diskbench.engine.stations import LiveStations
 from diskbench.engine.stop import Stop
 from diskbench.engine.watch import RowWatcher, Silent
@@ -126,6 +127,8 @@ class Worker:
         ]
         by_id = {campaign.campaign_id: campaign for campaign in open_ones}
         self._look_at_cells(by_id)
+        for campaign in open_ones:
+            let_idle_go(self.session, campaign.campaign_id)
         if time.monotonic() - self._swept_at > SWEEP_EVERY_S:
             self._swept_at = time.monotonic()
             self.sweep()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.model.campaign import LIVE
@@ -30,6 +31,8 @@ class Moment:
     elapsed_s: float
     spent_usd: float = 0.0
     cancelling: bool = False
+    machines: tuple[CellRow, ...] = ()
+    """A cell of each shared machine that stands, whoever may use it next."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,9 @@ def admit(cells: Sequence[CellRow], limits: Limits, moment: Moment) -> Decision:
     if moment.cancelling:
         return Decision(refuse=tuple((cell.position, _CANCELLED) for cell in waiting))
     live = [cell for cell in cells if cell.state in LIVE]
-    places = _Places(limits, live)
+    places = _Places(limits, live, _begun_lately(cells, moment.now))
+    for cell in moment.machines:
+        places.keep(cell)
     committed = moment.spent_usd + sum(cell.cost_usd or 0.0 for cell in live)
     begin: list[int] = []
     refuse: list[tuple[int, Problem]] = []
@@ -69,23 +74,61 @@ def admit(cells: Sequence[CellRow], limits: Limits, moment: Moment) -> Decision:
 
 
 class _Places:
-    """Who may run beside whom."""
+    """Who may run beside whom, and how many may begin in a minute. A machine that cells share has
+    one of them at a time, and keeps its place from one to the next."""
 
-    def __init__(self, limits: Limits, live: Sequence[CellRow]) -> None:
+    def __init__(
+        self, limits: Limits, live: Sequence[CellRow], begun_lately: Sequence[CellRow]
+    ) -> None:
         self._limits = limits
         self._taken = Counter[str]()
+        self._begun = Counter(name for cell in begun_lately for name in _names(cell))
+        self._kept: set[str] = set()
+        self._used: set[str] = set()
         for cell in live:
-            self.take(cell)
+            self._occupy(cell)
 
     def take(self, cell: CellRow) -> None:
-        self._taken.update(_names(cell))
+        self._occupy(cell)
+        self._begun.update(_names(cell))
+
+    def keep(self, cell: CellRow) -> None:
+        """The place of the machine that the cell shares."""
+        if cell.machine is not None and cell.machine not in self._kept:
+            self._kept.add(cell.machine)
+            self._taken.update(_names(cell))
+
+    def _occupy(self, cell: CellRow) -> None:
+        if cell.machine is None:
+            self._taken.update(_names(cell))
+        else:
+            self.keep(cell)
+            self._used.add(cell.machine)
 
     def free_for(self, cell: CellRow) -> bool:
+        if cell.machine in self._used:
+            return False
         limits = self._limits.per | {_ALL: self._limits.max_parallel}
-        return all(self._taken[name] < limits.get(name, 10**9) for name in _names(cell))
+        rates = self._limits.calls_per_minute
+        return all(
+            (cell.machine in self._kept or self._taken[name] < limits.get(name, _NO_LIMIT))
+            and self._begun[name] < rates.get(name, _NO_LIMIT)
+            for name in _names(cell)
+        )
+
+
+def _begun_lately(cells: Sequence[CellRow], now: str) -> list[CellRow]:
+    """The cells whose newest attempt got its turn in the last minute."""
+    since = datetime.fromisoformat(now) - timedelta(minutes=1)
+    return [
+        cell
+        for cell in cells
+        if cell.queued_at is not None and datetime.fromisoformat(cell.queued_at) > since
+    ]
 
 
 _ALL = ""
+_NO_LIMIT = 10**9
 _BUDGET = "BudgetReached"
 _LATER = "Later"
 _CANCELLED = Problem(kind="Cancelled", message="the matrix was cancelled before its turn came")

@@ -12,6 +12,7 @@ from diskbench.errors import InvalidValue
 from diskbench.model.matrix import MatrixCell
 from diskbench.plan.cells import Request, cells
 from diskbench.plan.combinations import combinations
+from diskbench.plan.machines import machine_name
 from diskbench.plan.order import ordered
 from diskbench.plan.rent_options import rent_spec
 
@@ -80,7 +81,10 @@ def expand(
         )
     if sum(len(one.cells) for one in blocks) > MAX_CELLS:
         raise InvalidValue(f"more than {MAX_CELLS:,} cells", advice="use fewer replicates")
-    return ordered(_matrix_cells(blocks), matrix.order, seed)
+    found = _matrix_cells(blocks)
+    if matrix.reuse_host:
+        found = [one.model_copy(update={"machine": machine_name(one)}) for one in found]
+    return ordered(found, matrix.order, seed)
 
 
 def block(

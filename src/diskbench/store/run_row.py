@@ -81,6 +81,7 @@ def run_row(plan: Plan, run_index: int, evidence_url: str) -> dict[str, Any]:
         "diskbench_version": plan.diskbench_version,
         "format": plan.format,
         "parser_version": PARSER_VERSION,
+        "machine_lease": plan.machine.lease_id if plan.machine else None,
     }
 
 

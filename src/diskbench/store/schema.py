@@ -112,6 +112,7 @@ run = sa.Table(
     _text("diskbench_version"),
     sa.Column("format", sa.Integer, nullable=False),
     sa.Column("parser_version", sa.Integer, nullable=False),
+    _text("machine_lease"),
     sa.Index(None, "trial_id"),
     sa.Index(None, "created_at", "run_id"),
     sa.Index(None, "state"),
@@ -297,6 +298,7 @@ cell = sa.Table(
     _text("block", null=False),
     _text("route", null=False),
     _text("partition", null=False),
+    _text("machine"),
     sa.Column("cell", _JSON, nullable=False),
     sa.Column("zones", _JSON, nullable=False),
     _text("state", null=False),
@@ -317,6 +319,25 @@ cell = sa.Table(
     _text("finished_at"),
     sa.Index(None, "state"),
     sa.Index(None, "trial_id"),
+)
+
+machine = sa.Table(
+    f"{PREFIX}machine",
+    metadata,
+    sa.Column("lease_id", sa.Text, sa.ForeignKey(lease.c.lease_id), primary_key=True),
+    sa.Column(
+        "campaign_id",
+        sa.Text,
+        sa.ForeignKey(matrix.c.campaign_id, ondelete="CASCADE"),
+        nullable=False,
+    ),
+    _text("name", null=False),
+    _text("state", null=False),
+    sa.Column("turn", sa.Integer, nullable=False),
+    _text("trial_id", null=False),
+    _text("zone"),
+    sa.Column("rental", _JSON, nullable=False),
+    sa.Index(None, "campaign_id", "name"),
 )
 
 schedule = sa.Table(
@@ -356,5 +377,5 @@ occurrence = sa.Table(
 RESULT_TABLES = (campaign, trial, run, step, measurement, warning)
 """What follows from the evidence, in the order of their foreign keys."""
 RUNTIME_TABLES = (
-    claim, progress, lease, executor, timing, matrix, cell, schedule, occurrence,
+    claim, progress, lease, executor, timing, matrix, cell, machine, schedule, occurrence,
 )  # fmt: skip

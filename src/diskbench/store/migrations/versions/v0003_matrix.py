@@ -41,6 +41,7 @@ def upgrade() -> None:
         sa.Column("block", sa.Text(), nullable=False),
         sa.Column("route", sa.Text(), nullable=False),
         sa.Column("partition", sa.Text(), nullable=False),
+        sa.Column("machine", sa.Text()),
         sa.Column("cell", sa.JSON(), nullable=False),
         sa.Column("zones", sa.JSON(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
@@ -78,6 +79,31 @@ def upgrade() -> None:
         sa.Column("draining", sa.Boolean()),
     ):
         op.add_column("diskbench_executor", column)
+    op.add_column("diskbench_run", sa.Column("machine_lease", sa.Text()))
+    op.create_table(
+        "diskbench_machine",
+        sa.Column("lease_id", sa.Text(), nullable=False),
+        sa.Column("campaign_id", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("turn", sa.Integer(), nullable=False),
+        sa.Column("trial_id", sa.Text(), nullable=False),
+        sa.Column("zone", sa.Text()),
+        sa.Column("rental", sa.JSON(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["lease_id"], ["diskbench_lease.lease_id"], name="fk_diskbench_machine_lease_id"
+        ),
+        sa.ForeignKeyConstraint(
+            ["campaign_id"],
+            ["diskbench_matrix.campaign_id"],
+            name="fk_diskbench_machine_campaign_id",
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("lease_id", name="pk_diskbench_machine"),
+    )
+    op.create_index(
+        "ix_diskbench_machine_campaign_id_name", "diskbench_machine", ["campaign_id", "name"]
+    )
     op.create_table(
         "diskbench_schedule",
         sa.Column("name", sa.Text(), nullable=False),

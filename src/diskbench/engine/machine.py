@@ -1,0 +1,250 @@
+"""Machines that cells of a matrix use in turn (`reuse_host`): given, kept, and let go.
+
+A machine has a lease of its own, which all its disks carry too. Cells of one name have it one after
+another (plan/admit.py), each with new disks. It is kept only after a cell that ended well and while
+another one waits for it; nothing that went wrong on it is taken along to the next cell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from diskbench.engine.several import all_of
+from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.plan.duration import longest_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import sqlalchemy as sa
+
+    from diskbench.engine.session import Session
+    from diskbench.model.campaign import CellRow
+    from diskbench.model.disk import Acquired
+    from diskbench.model.rental import Claim, Rental
+    from diskbench.model.spec import Plan
+    from diskbench.ports import Renter, RentWatch
+    from diskbench.store.machines import Machine
+
+BETWEEN = timedelta(minutes=15)
+"""What a turn may take beside its runs: new disks, waiting for a worker; our choice."""
+GRACE = timedelta(hours=1)
+"""A machine outlives what it is needed for by this, as any lease does."""
+
+
+def acquire(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+    """The machine with its disks: rented, or the one that trials share with the next disks."""
+    from diskbench.ports import SwapsDisks
+
+    if claim.turn == 1:
+        return renter.acquire(claim, rental, watch)
+    if not isinstance(renter, SwapsDisks):
+        raise InvalidValue(
+            f"--provider {renter.name} cannot give a machine other disks",
+            advice="leave reuse_host out of the matrix",
+        )
+    return renter.swap(claim, rental, watch)
+
+
+def placed(
+    session: Session, row: CellRow, draft_in: Callable[[str | None], Plan], zone: str | None
+) -> Plan:
+    """The draft of a cell on the machine that it shares: on the one that stands where it may be
+    used, else on a new one. `draft_in` plans for a zone. Twice is as once.
+
+    Raises as `draft_in`.
+    """
+    from diskbench.model.spec import SharedMachine
+
+    assert row.trial_id is not None
+    found = _given(session, row, draft_in, zone)
+    if found is None:
+        plan = draft_in(zone)
+        found = plan, _new(session.database, row, plan)
+    plan, machine = found
+    shared = SharedMachine(lease_id=machine.lease_id, turn=machine.turn)
+    note = (
+        f"turn {machine.turn} on a machine that cells of the matrix share ({machine.lease_id}): "
+        "what is measured on one machine are no independent samples"
+    )
+    return plan.model_copy(update={"machine": shared, "notes": (*plan.notes, note)})
+
+
+def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
+    """Hand the machine of a trial that ended well on to the next cell that waits for it: what was
+    put on it is taken away. False where nobody waits, or it cannot be cleaned."""
+    from diskbench.engine.lease import clean
+    from diskbench.store.campaigns import load_cells
+    from diskbench.store.leases import release_lease
+    from diskbench.store.machines import find_machine, keep_machine
+
+    machine = find_machine(session.database, plan.lease_id)
+    if machine is None or machine.state != "open" or machine.trial_id != plan.trial_id:
+        return False
+    cells = load_cells(session.database, row.campaign_id)
+    if not any(one.machine == machine.name and one.state == "waiting" for one in cells):
+        return False
+    try:
+        clean(session, plan)
+    except DiskbenchError:
+        return False
+    assert plan.acquired is not None
+    keep_machine(session.database, machine.lease_id, plan.acquired.facts.get("zone"))
+    release_lease(session.database, plan.trial_id)
+    return True
+
+
+def let_go(session: Session, machine: Machine) -> None:
+    """Give a machine back with all its disks; not one that was given on meanwhile. Raises
+    ReleaseFailed naming what is left; its lease then stays open."""
+    from diskbench.engine.draft import renter_named
+    from diskbench.store.leases import note_lease_error, release_lease
+    from diskbench.store.machines import end_machine
+
+    if not end_machine(session.database, machine):
+        return
+    scope = machine.rental.scope
+    renter = renter_named(scope.provider)
+    assert renter is not None
+    try:
+        renter.release(machine.lease_id, scope)
+    except DiskbenchError as error:
+        note_lease_error(session.database, machine.lease_id, error.message)
+        raise
+    release_lease(session.database, machine.lease_id)
+
+
+def let_go_after(session: Session, plan: Plan) -> None:
+    """Give back the machine of a trial, unless another trial has it by now."""
+    from diskbench.store.machines import machine_of_trial
+
+    machine = machine_of_trial(session.database, plan.trial_id)
+    if machine is not None:
+        let_go(session, machine)
+
+
+def why_over(database: sa.Engine, machine: Machine) -> str | None:
+    """Why nobody will use the machine any more; None while somebody may."""
+    from diskbench.store.machines import is_wanted
+
+    if machine.state == "ending":
+        return "it was not given back before"
+    return None if is_wanted(database, machine) else "no cell of its matrix needs it"
+
+
+def let_idle_go(session: Session, campaign_id: str, *, all_of_them: bool = False) -> None:
+    """Give back the machines of a matrix that no cell needs any more, or all that no cell is under
+    way on. What resists is left to the sweep."""
+    from diskbench.store.machines import is_used, is_wanted, list_machines
+
+    def over(machine: Machine) -> bool:
+        if machine.state == "ending":  # somebody gives it back, or it is left to the sweep
+            return False
+        if all_of_them:
+            return not is_used(session.database, machine)
+        return not is_wanted(session.database, machine)
+
+    def go(machine: Machine) -> None:
+        try:
+            let_go(session, machine)
+        except DiskbenchError:
+            return  # noted in its lease, which stays open
+
+    idle = [one for one in list_machines(session.database, campaign_id) if over(one)]
+    all_of(go, idle)
+
+
+def _given(
+    session: Session, row: CellRow, draft_in: Callable[[str | None], Plan], zone: str | None
+) -> tuple[Plan, Machine] | None:
+    """The machine that this cell may use next, given to it, and its draft there; None where none
+    can be used."""
+    from diskbench.store.machines import free_machine, give_machine, machine_of_trial
+
+    assert row.trial_id is not None
+    assert row.machine is not None
+    database = session.database
+    machine = machine_of_trial(database, row.trial_id) or free_machine(
+        database, row.campaign_id, row.machine
+    )
+    if machine is None:
+        return None
+    mine = machine.trial_id == row.trial_id
+    try:
+        plan = draft_in(machine.zone or zone)
+    except DiskbenchError:
+        # There is no such disk where the machine is; where another could be there may be.
+        if mine and machine.turn == 1:
+            raise
+        plan = None
+    if plan is not None and mine:
+        return plan, machine
+    if plan is not None and _suits(database, machine, plan):
+        given = give_machine(database, machine, row.trial_id)
+        if given is not None:
+            return plan, given
+    with contextlib.suppress(DiskbenchError):  # noted in its lease, which stays open for the sweep
+        let_go(session, machine)
+    return None
+
+
+def _suits(database: sa.Engine, machine: Machine, plan: Plan) -> bool:
+    """Whether the machine is what would be rented now, and stands until the trial has ended."""
+    from diskbench.store.leases import load_lease
+
+    lease, rental = load_lease(database, machine.lease_id), plan.rental
+    if lease is None or lease.expires_at is None or rental is None:
+        return False
+    alike = all(
+        getattr(rental, name) == getattr(machine.rental, name)
+        for name in ("scope", "instance_type", "image")
+    )
+    ends = datetime.now(UTC) + timedelta(seconds=longest_s(plan)) + BETWEEN
+    return alike and ends < datetime.fromisoformat(lease.expires_at)
+
+
+def _new(database: sa.Engine, row: CellRow, plan: Plan) -> Machine:
+    """A machine for the cell and those that will share it: its rows, before it is rented."""
+    from diskbench.engine.session import new_id
+    from diskbench.store.leases import Lease
+    from diskbench.store.machines import Machine, save_machine
+
+    assert plan.rental is not None
+    assert row.machine is not None
+    scope = plan.rental.scope
+    machine = Machine(
+        lease_id=new_id(),
+        campaign_id=row.campaign_id,
+        name=row.machine,
+        trial_id=plan.trial_id,
+        rental=plan.rental,
+    )
+    lease = Lease(
+        lease_id=machine.lease_id,
+        provider=scope.provider,
+        account=scope.account,
+        region=scope.region,
+        endpoint=scope.endpoint,
+        run_ids=plan.run_ids,
+        expires_at=_expiry(database, row, plan),
+        hourly_usd=plan.rental.hourly_usd,
+    )
+    save_machine(database, machine, lease)
+    return machine
+
+
+def _expiry(database: sa.Engine, row: CellRow, plan: Plan) -> str:
+    """When the machine is to switch itself off: after all cells that may share it, each twice as
+    long as expected. It cannot be told of another time later, so this is never extended; a cell for
+    which too little is left gets a new machine."""
+    from diskbench.store.campaigns import load_cells
+
+    cells = load_cells(database, row.campaign_id)
+    left = [one for one in cells if one.machine == row.machine and one.finished_at is None]
+    seconds = math.fsum(2 * (one.expected_s or plan.expected_s) for one in left)
+    seconds = max(seconds, 2 * longest_s(plan)) + len(left) * BETWEEN.total_seconds()
+    end = datetime.now(UTC) + timedelta(seconds=seconds) + GRACE
+    return end.isoformat(timespec="microseconds")

@@ -1,0 +1,163 @@
+"""Machines that cells of a matrix use in turn: which there are, and whose turn it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import sqlalchemy as sa
+
+from diskbench.model.base import Frozen
+from diskbench.model.campaign import LIVE
+from diskbench.model.rental import Rental
+from diskbench.store import schema
+from diskbench.store.clock import now
+from diskbench.store.database import transaction
+from diskbench.store.upsert import insert_missing
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection, Engine
+
+    from diskbench.store.leases import Lease
+
+MachineState = Literal["open", "ending"]
+
+
+class Machine(Frozen):
+    """One machine; its lease is a row of its own with the same id.
+
+    `name` is that of the cells that may use it. `turn` counts the trials that it was given to, from
+    1, and `trial_id` is the last of them. `rental` is what it was made by; `zone` is known once a
+    trial on it has ended. One that is `ending` is given to nobody any more.
+    """
+
+    lease_id: str
+    campaign_id: str
+    name: str
+    state: MachineState = "open"
+    turn: int = 1
+    trial_id: str
+    zone: str | None = None
+    rental: Rental
+
+
+def save_machine(database: Engine, machine: Machine, lease: Lease) -> None:
+    """A new machine and its lease, before it is rented; twice is as once."""
+    claim = lease.model_dump(mode="json") | {"created_at": lease.created_at or now()}
+    with transaction(database) as connection:
+        insert_missing(connection, schema.lease, [claim])
+        insert_missing(connection, schema.machine, [machine.model_dump(mode="json")])
+
+
+def find_machine(database: Engine, lease_id: str) -> Machine | None:
+    """The machine of a lease; None for a lease of something else."""
+    return _one(database, schema.machine.c.lease_id == lease_id)
+
+
+def machine_of_trial(database: Engine, trial_id: str) -> Machine | None:
+    """The machine that was given to a trial, and to none after it."""
+    return _one(database, schema.machine.c.trial_id == trial_id)
+
+
+def free_machine(database: Engine, campaign_id: str, name: str) -> Machine | None:
+    """A machine that cells of this name may use; None where none stands."""
+    machine = schema.machine
+    return _one(
+        database,
+        sa.and_(
+            machine.c.campaign_id == campaign_id,
+            machine.c.name == name,
+            machine.c.state == "open",
+        ),
+    )
+
+
+def list_machines(database: Engine, campaign_id: str | None = None) -> list[Machine]:
+    """The machines, of one matrix or of all, whose leases are open."""
+    machine, lease = schema.machine, schema.lease
+    query = (
+        sa.select(machine)
+        .join(lease, lease.c.lease_id == machine.c.lease_id)
+        .where(lease.c.state == "open")
+        .order_by(machine.c.lease_id)
+    )
+    if campaign_id is not None:
+        query = query.where(machine.c.campaign_id == campaign_id)
+    with transaction(database) as connection:
+        return [_machine(row) for row in connection.execute(query).mappings()]
+
+
+def give_machine(database: Engine, machine: Machine, trial_id: str) -> Machine | None:
+    """The next turn on a machine (compare and swap); None when it is not to be had any more."""
+    table = schema.machine
+    with transaction(database) as connection:
+        swapped = connection.execute(
+            sa.update(table)
+            .where(
+                table.c.lease_id == machine.lease_id,
+                table.c.state == "open",
+                table.c.trial_id == machine.trial_id,
+            )
+            .values(trial_id=trial_id, turn=machine.turn + 1)
+        )
+    if swapped.rowcount != 1:
+        return None
+    return machine.model_copy(update={"trial_id": trial_id, "turn": machine.turn + 1})
+
+
+def keep_machine(database: Engine, lease_id: str, zone: str | None) -> None:
+    """Note where the machine is that waits for the next trial."""
+    table = schema.machine
+    with transaction(database) as connection:
+        connection.execute(sa.update(table).where(table.c.lease_id == lease_id).values(zone=zone))
+
+
+def end_machine(database: Engine, machine: Machine) -> bool:
+    """Give the machine to nobody any more, unless it was given on meanwhile; whether it ends."""
+    table = schema.machine
+    with transaction(database) as connection:
+        swapped = connection.execute(
+            sa.update(table)
+            .where(
+                table.c.lease_id == machine.lease_id,
+                table.c.trial_id == machine.trial_id,
+            )
+            .values(state="ending")
+        )
+    return swapped.rowcount == 1
+
+
+def is_wanted(database: Engine, machine: Machine) -> bool:
+    """Whether a cell waits for the machine, or works on it."""
+    cell = schema.cell
+    query = sa.select(sa.func.count()).where(
+        cell.c.campaign_id == machine.campaign_id,
+        cell.c.machine == machine.name,
+        cell.c.finished_at.is_(None),
+    )
+    with transaction(database) as connection:
+        return _count(connection, query) > 0
+
+
+def is_used(database: Engine, machine: Machine) -> bool:
+    """Whether the cell that the machine was given to is under way."""
+    cell = schema.cell
+    query = sa.select(sa.func.count()).where(
+        cell.c.trial_id == machine.trial_id, cell.c.state.in_(sorted(LIVE))
+    )
+    with transaction(database) as connection:
+        return _count(connection, query) > 0
+
+
+def _count(connection: Connection, query: sa.Select[Any]) -> int:
+    return int(connection.execute(query).scalar_one())
+
+
+def _one(database: Engine, condition: sa.ColumnElement[bool]) -> Machine | None:
+    query = sa.select(schema.machine).where(condition).order_by(schema.machine.c.lease_id.desc())
+    with transaction(database) as connection:
+        row = connection.execute(query).mappings().first()
+    return _machine(row) if row else None
+
+
+def _machine(row: sa.RowMapping) -> Machine:
+    return Machine.model_validate(dict(row))

@@ -83,3 +83,23 @@ def test_the_table_fits_eighty_columns(aws, doctor, flags):
     # A path is not broken, and those of tests are long.
     assert max(len(line) for line in out.splitlines() if "/rows.db" not in line) <= 80
     assert "problem  permissions  aws us-east-1" in out
+
+
+def test_a_matrix_that_takes_more_than_is_left_is_told_before_it_is_run(
+    aws, doctor, flags, tmp_path
+):
+    up(aws, launch(aws, "m5.large"))
+    matrix = tmp_path / "many.yaml"
+    matrix.write_text(
+        "name: many\n"
+        f"defaults: {{provider: aws, region: {REGION}, disk: gp3, size: 100, profile: quick, "
+        f"endpoint_url: '{aws.endpoint}', instance_type: m5.4xlarge, replicates: 9}}\n"
+        "limits: {max_parallel: 9}\n"
+    )
+    code, found = doctor.asked(*flags, "--matrix", str(matrix))
+    assert code == 2, found
+    (problem,) = [one for one in found if one["state"] == "problem"]
+    assert problem["where"] == f"aws {REGION}"
+    assert problem["told"].endswith("62 of 64 left, the matrix takes 144 at once")
+    disks = [one for one in of(found, "quota") if "gp3" in one["told"]]
+    assert disks[0]["told"].endswith("the matrix takes 900 at once")

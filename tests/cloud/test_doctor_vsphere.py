@@ -74,8 +74,8 @@ def test_the_privileges_are_those_of_the_methods_that_are_called(vsphere, monkey
     cloud.provider.found(scope_of(cloud))
     cloud.provider.release("one", scope_of(cloud))
     reading = {
-        "ContinueRetrievePropertiesEx", "CreateContainerView", "DestroyView", "Fetch", "Login", "Logout",
-        "RetrieveProperties", "RetrievePropertiesEx", "RetrieveServiceContent",
+        "ContinueRetrievePropertiesEx", "CreateContainerView", "DestroyView", "Fetch", "Login",
+        "Logout", "RetrieveProperties", "RetrievePropertiesEx", "RetrieveServiceContent",
     }  # fmt: skip
     only_for_policies = {"PbmQueryProfile"}
     assert (called - reading) | only_for_policies == set(NEEDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -20,7 +19,7 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from diskbench.model.finding import Finding, Need
+    from diskbench.model.finding import Finding
     from diskbench.model.rental import Scope
 
 
@@ -33,7 +32,8 @@ def doctor(
         str | None, typer.Option(help="Look there (default: the cloud's own configuration).")
     ] = None,
     matrix: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Hold quotas against this matrix.")
+        str | None,
+        typer.Option(metavar="FILE", help="Hold quotas against this matrix: a file or a name."),
     ] = None,
     print_policy: Annotated[
         str | None,
@@ -57,20 +57,26 @@ def doctor(
     if print_policy is not None:
         print(policy_of(print_policy))
         return
-    from diskbench.engine.doctor import examine_machine, examine_providers, examine_stores
+    from diskbench.engine.doctor import (
+        examine_machine,
+        examine_matrix,
+        examine_providers,
+        examine_stores,
+    )
     from diskbench.engine.session import host_at
     from diskbench.model.rental import Scope
     from diskbench.settings import load_settings
 
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
-    needs = None if matrix is None else _needs(matrix)
+    planned = None if matrix is None else examine_matrix(matrix)
     accounts = {"aws": profile_name, "azure": subscription, "gcp": project}
-    names = dict.fromkeys([*(provider or ()), *(need.provider for need in needs or ())])
+    places = planned.places if planned else {}
+    names = dict.fromkeys([*(provider or ()), *places])
     scopes = [
         Scope(
             provider=name,
             account=accounts.get(name),
-            region=region,
+            region=region or places.get(name),
             endpoint=endpoint_url,
             ca_file=ca_file,
             insecure=insecure,
@@ -81,7 +87,8 @@ def doctor(
     findings = [
         *examine_machine(host_at(""), list(names)),
         *examine_stores(settings.database_url.get_secret_value(), settings.evidence_url),
-        *examine_providers(scopes, needs),
+        *(planned.findings if planned else ()),
+        *examine_providers(scopes, planned.needs if planned else None),
     ]
     _print(findings, output)
 
@@ -97,15 +104,6 @@ def policy_of(name: str) -> str:
         return found.policy().rstrip("\n")
     known = [one for one in provider_names() if isinstance(provider(one), Governed)]
     raise UnknownName("provider with a policy", name, known)
-
-
-def _needs(file: Path) -> Sequence[Need]:
-    """What the matrix in `file` has at once."""
-    from diskbench.errors import InvalidValue
-
-    raise InvalidValue(
-        f"--matrix {file}: this diskbench reads no matrix files yet", advice="leave it out"
-    )
 
 
 def _check_accounts(accounts: Mapping[str, str | None], scopes: Sequence[Scope]) -> None:

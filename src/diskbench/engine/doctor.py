@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -65,6 +66,39 @@ def examine_provider(scope: Scope, needs: Sequence[Need] | None = None) -> list[
     if isinstance(one, Metered) and not refused:
         findings += quota_findings(one, scope, needs)
     return findings
+
+
+@dataclass(frozen=True)
+class MatrixFindings:
+    """Whether every block of a matrix can be planned, what it has at once at most, and its
+    providers, each with the first region that it names."""
+
+    findings: list[Finding]
+    needs: tuple[Need, ...]
+    places: dict[str, str | None]
+
+
+def examine_matrix(name_or_path: str) -> MatrixFindings:
+    """What the outlook of a matrix says, by calls that change nothing.
+
+    Raises UserError for a matrix that cannot be read.
+    """
+    from diskbench.engine.matrix_file import load_matrix, seed_of
+    from diskbench.engine.matrix_outlook import look_ahead
+
+    file = load_matrix(name_or_path)
+    told = look_ahead(file, seed=seed_of(file.matrix), offline=False)
+    where = told.name
+    findings = [
+        _told("matrix", where, "problem", f"{one.block}: {one.problem.message}", one.problem.advice)
+        for one in told.blocks
+        if one.problem is not None
+    ]
+    if not findings:
+        words = f"{len(told.cells)} cells can be planned, {told.at_once} at once at most"
+        findings = [_told("matrix", where, "ok", words)]
+    places = {one.provider: one.region for one in reversed(told.blocks)}
+    return MatrixFindings(findings, told.needs, places)
 
 
 def _clock() -> Finding:

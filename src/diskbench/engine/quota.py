@@ -20,9 +20,9 @@ _RAISE = "have it raised (docs/doctor.md), or give back what is not needed (disk
 def quota_findings(provider: Metered, scope: Scope, needs: Sequence[Need] | None) -> list[Finding]:
     """A finding for each quota, in the regions of the matrix, else in that of the scope."""
     theirs = [one for one in needs or () if one.provider == scope.provider]
-    regions = sorted({one.region for one in theirs}) or [scope.region]
+    regions: list[str | None] = [*sorted({one.region for one in theirs if one.region})]
     findings: list[Finding] = []
-    for region in regions:
+    for region in regions or [scope.region]:
         here = scope.model_copy(update={"region": region})
         try:
             quotas = provider.quotas(here)

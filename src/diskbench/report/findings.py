@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _GAP = "  "
 _NARROWEST = 30
+_FURTHER_LEFT = 4
 
 
 def finding_lines(findings: Sequence[Finding], *, width: int = 80) -> Iterator[str]:
@@ -29,7 +30,7 @@ def finding_lines(findings: Sequence[Finding], *, width: int = 80) -> Iterator[s
             told.insert(0, "")
         for number, line in enumerate(told or [""]):
             # A path is not broken: it would be copied in pieces.
-            left = min(indent, max(len(_GAP), width - len(line)))
+            left = indent if len(line) <= room else _FURTHER_LEFT
             yield ((head if number == 0 else " " * left) + line).rstrip()
 
 

@@ -6,11 +6,13 @@ import os
 from typing import TYPE_CHECKING, get_args
 
 from diskbench.catalog.promise import promise
-from diskbench.errors import Interrupted, InvalidValue, UnknownName
+from diskbench.errors import DiskbenchError, Interrupted, InvalidValue, UnknownName
 from diskbench.model.disk import DiskSpec
+from diskbench.model.finding import Finding, refusal
 from diskbench.model.rental import Found, Rental, Scope
 from diskbench.providers.asked import check_others
 from diskbench.providers.lab import machines
+from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.names import Style
 from diskbench.providers.lab.request import (
     CUSTOM,
@@ -97,6 +99,16 @@ class LabProvider:
             )
             for lease_id, expires in sorted(machines.leases().items())
         ]
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:  # noqa: ARG002 - there is one lab
+        """See ports.Examinable.examine."""
+        try:
+            machines.check_machine()
+            find_groups()
+        except DiskbenchError as error:
+            return [refusal("lab", "lab", error)]
+        told = "root, its programs and the kernel's throttles are there"
+        return [Finding(check="lab", where="lab", state="ok", told=told)]
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:  # noqa: ARG002 - there is one lab
         """See ports.Renter.gone."""

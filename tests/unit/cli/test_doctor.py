@@ -1,0 +1,105 @@
+"""`diskbench doctor` as a user types it, without a cloud."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+import yaml
+
+from diskbench.cli import main
+from diskbench.cli.schema import MODELS
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Exit code, stdout and stderr of a command line."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("DATABASE_URL", "EVIDENCE_URL"):
+        monkeypatch.delenv(f"DISKBENCH_{name}", raising=False)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        code = main.run(list(words))
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_a_machine_that_is_well_ends_with_0_and_is_left_as_it_was(call, tmp_path):
+    code, out, err = call("doctor")
+    assert (code, err) == (0, "")
+    assert [line.split()[1] for line in out.splitlines() if not line.startswith(" ")] == [
+        "clock", "fio", "ssh", "database", "evidence",
+    ]  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_problem_ends_with_2(call):
+    code, out, _ = call("doctor", "--database-url", "sqlite:////dev/null/rows.db")
+    assert code == 2
+    assert "problem" in out
+    assert "--database-url" in out
+
+
+@pytest.mark.parametrize("document", MODELS)
+def test_documents_have_a_schema_that_bears_later_fields(call, document):
+    _, text, _ = call("schema", document)
+    schema = json.loads(text)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["properties"]["format"]["const"] == 1
+    assert '"additionalProperties": false' not in text
+
+
+def test_the_document_meets_its_schema(call):
+    code, out, _ = call("doctor", "--output", "json")
+    document = json.loads(out)
+    jsonschema.validate(document, json.loads(call("schema", "doctor")[1]))
+    assert (code, document["format"]) == (0, 1)
+    assert document["state"] in {"ok", "warning"}
+
+
+def test_the_policies_are_in_the_form_that_each_cloud_takes(call):
+    statements = json.loads(call("doctor", "--print-policy", "aws")[1])["Statement"]
+    assert {one["Effect"] for one in statements} == {"Allow"}
+    role = json.loads(call("doctor", "--print-policy", "azure")[1])
+    assert role["AssignableScopes"] == ["/subscriptions/SUBSCRIPTION"]
+    custom = yaml.safe_load(call("doctor", "--print-policy", "gcp")[1])
+    assert "compute.instances.create" in custom["includedPermissions"]
+    listed = call("doctor", "--print-policy", "vsphere")[1].splitlines()
+    assert "VirtualMachine.Interact.PowerOn" in listed
+
+
+def test_a_provider_without_a_policy_is_refused_with_those_that_have_one(call):
+    code, out, err = call("doctor", "--print-policy", "lab")
+    assert (code, out) == (2, "")
+    assert "aws, azure, gcp, vsphere" in err
+
+
+def test_an_account_of_a_cloud_that_is_not_examined_is_refused(call):
+    code, _, err = call("doctor", "--project", "mine")
+    assert (code, "--provider gcp" in err) == (2, True)
+
+
+def test_a_provider_that_does_not_exist_is_refused_with_the_nearest(call):
+    code, _, err = call("doctor", "--provider", "asw")
+    assert (code, "aws" in err) == (2, True)
+
+
+def test_a_matrix_that_does_not_exist_is_refused(call):
+    code, _, err = call("doctor", "--matrix", "nothing.yaml")
+    assert (code, "nothing.yaml" in err) == (2, True)
+
+
+def test_the_blocks_of_a_matrix_are_planned_and_its_providers_examined(call, tmp_path):
+    (tmp_path / "two.yaml").write_text(
+        "name: two\ndefaults: {provider: fake, disk: plain, profile: quick}\naxes: {size: [1, 2]}\n"
+    )
+    code, out, err = call("doctor", "--matrix", "two.yaml", "--output", "json")
+    assert code == 0, out + err
+    told = {one["check"]: one["told"] for one in json.loads(out)["findings"]}
+    assert told["matrix"].startswith("2 cells can be planned")
+    assert "fake" in {one["where"] for one in json.loads(out)["findings"]}

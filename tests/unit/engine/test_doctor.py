@@ -1,0 +1,160 @@
+"""What the doctor says of this machine, of the stores, and of quotas against a matrix."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from diskbench.engine.doctor import examine_machine, examine_provider, examine_stores
+from diskbench.engine.quota import compared
+from diskbench.hosts.local import LocalHost
+from diskbench.model.finding import Finding, Need, Quota, worst_state
+from diskbench.model.rental import Scope
+from diskbench.store.database import open_database
+from diskbench.store.schema import HEAD, VERSION_TABLE
+
+
+def of(findings: list[Finding], check: str) -> Finding:
+    (found,) = [one for one in findings if one.check == check]
+    return found
+
+
+class TestMachine:
+    def test_this_one_has_fio_and_a_client_of_ssh(self):
+        found = examine_machine(LocalHost(), [])
+        assert (of(found, "fio").state, "fio-3" in of(found, "fio").told) == ("ok", True)
+        assert "OpenSSH" in of(found, "ssh").told
+        assert of(found, "clock").state in {"ok", "warning"}
+
+    @pytest.mark.parametrize(
+        ("providers", "state"),
+        [((), "problem"), (("lab", "aws"), "problem"), (("aws", "gcp"), "warning")],
+    )
+    def test_without_fio_only_rented_machines_can_be_measured(
+        self, monkeypatch, tmp_path, providers, state
+    ):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        (tmp_path / "sh").symlink_to("/bin/sh")
+        found = examine_machine(LocalHost(), providers)
+        assert of(found, "fio").state == state
+        assert "apt-get install fio" in of(found, "fio").advice
+        assert of(found, "ssh").state == "problem"
+
+    def test_a_fio_that_does_not_run_is_told_with_its_own_words(self, monkeypatch, tmp_path):
+        broken = tmp_path / "fio"
+        broken.write_text(
+            '#!/bin/sh\n[ "$1" = --version ] && echo fio-3.1 && exit\n'
+            "echo libaio.so.1: cannot open shared object file >&2; exit 127\n"
+        )
+        broken.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        found = of(examine_machine(LocalHost(), ["aws"]), "fio")
+        assert found.state == "problem"
+        assert found.told == "fio-3.1 does not run: libaio.so.1: cannot open shared object file"
+
+
+class TestStores:
+    def stores(self, tmp_path, name: str = "rows.db") -> list[Finding]:
+        return examine_stores(f"sqlite:///{tmp_path}/{name}", (tmp_path / "evidence").as_uri())
+
+    def test_what_is_not_there_yet_is_not_made(self, tmp_path):
+        found = self.stores(tmp_path)
+        assert "the first run makes it" in of(found, "database").told
+        assert "the first run makes it" in of(found, "evidence").told
+        assert list(tmp_path.iterdir()) == []
+
+    def test_stores_that_are_there_are_well_and_stay_as_they_are(self, tmp_path):
+        open_database(f"sqlite:///{tmp_path}/rows.db").dispose()
+        (tmp_path / "evidence").mkdir()
+        found = self.stores(tmp_path)
+        assert of(found, "database").told.endswith(f"reached, schema {HEAD}")
+        assert of(found, "evidence").told.endswith("written to and read from")
+        assert list((tmp_path / "evidence").rglob("*")) == [], "the probe was removed"
+
+    def test_an_older_schema_is_told_and_not_migrated(self, tmp_path):
+        self.mark(tmp_path, "0001")
+        found = of(self.stores(tmp_path), "database")
+        assert (found.state, f"brings it to {HEAD}" in found.told) == ("ok", True)
+        with sqlite3.connect(tmp_path / "rows.db") as connection:
+            rows = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchall()  # noqa: S608
+        connection.close()
+        assert rows == [("0001",)]
+
+    def test_a_newer_schema_is_a_problem(self, tmp_path):
+        self.mark(tmp_path, "9999")
+        found = of(self.stores(tmp_path), "database")
+        assert (found.state, "upgrade" in found.advice) == ("problem", True)
+
+    def test_a_file_that_is_no_database_is_a_problem(self, tmp_path):
+        (tmp_path / "rows.db").write_text("not a database at all, and long enough to be read " * 9)
+        assert of(self.stores(tmp_path), "database").state == "problem"
+
+    def test_a_place_below_a_file_can_never_be_made(self, tmp_path):
+        (tmp_path / "evidence").write_text("a file")
+        found = examine_stores(
+            f"sqlite:///{tmp_path}/evidence/rows.db", (tmp_path / "evidence" / "deep").as_uri()
+        )
+        assert [one.state for one in found] == ["problem", "problem"]
+
+    def mark(self, tmp_path, revision: str) -> None:
+        open_database(f"sqlite:///{tmp_path}/rows.db").dispose()
+        with sqlite3.connect(tmp_path / "rows.db") as connection:
+            connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = ?", (revision,))  # noqa: S608
+        connection.close()
+
+
+def test_a_provider_that_rents_nothing_has_nothing_to_examine():
+    (found,) = examine_provider(Scope(provider="ssh"))
+    assert (found.state, found.told) == ("ok", "nothing to examine: it rents nothing")
+
+
+VCPUS = Quota(kind="vcpus", name="vCPUs", region="r1", limit=64, used=60)
+GP3 = Quota(kind="disk-gib", of=("gp3",), name="GiB of gp3", region="r1", limit=1000, used=0)
+
+
+def need(amount: float, kind: str = "vcpus", of: str = "", region: str = "r1") -> Need:
+    return Need(provider="aws", region=region, kind=kind, of=of, amount=amount)
+
+
+class TestQuota:
+    def test_what_the_matrix_takes_and_what_is_left_are_told(self):
+        (told,) = compared("aws", [VCPUS], [need(4)])
+        assert (told.state, told.where) == ("ok", "aws r1")
+        assert told.told == "vCPUs: 4 of 64 left, the matrix takes 4 at once"
+
+    def test_one_more_than_is_left_is_a_problem(self):
+        (told,) = compared("aws", [VCPUS], [need(5)])
+        assert told.state == "problem"
+        assert "max_parallel" in told.advice
+
+    def test_types_count_against_their_own_quota_and_against_totals(self):
+        total = Quota(kind="disk-gib", name="GiB of all", region="r1", limit=900, used=0)
+        needs = [need(800, "disk-gib", "gp3"), need(200, "disk-gib", "io1")]
+        by_type, of_all = compared("aws", [GP3, total], needs)
+        assert (by_type.state, of_all.state) == ("ok", "problem")
+        assert "takes 1,000 at once" in of_all.told
+
+    def test_another_region_does_not_count(self):
+        assert compared("aws", [VCPUS], [need(100, region="r2")]) == []
+
+    def test_without_a_matrix_what_is_used_up_is_a_warning(self):
+        full = VCPUS.model_copy(update={"used": 64})
+        states = [one.state for one in compared("aws", [full, GP3], None)]
+        assert states == ["warning", "ok"]
+
+    def test_families_that_nobody_uses_are_left_out(self):
+        family = VCPUS.model_copy(update={"of": ("standardDSv5Family",), "used": 0})
+        assert compared("azure", [family], None) == []
+        assert len(compared("azure", [family], [need(4, of="standardDSv5Family")])) == 1
+
+    def test_a_use_that_is_not_told_is_said_to_be(self):
+        (told,) = compared("aws", [VCPUS.model_copy(update={"used": None})], None)
+        assert told.told == "vCPUs: 64; how much is in use is not told"
+
+
+def test_the_worst_finding_stands_for_all():
+    one = Finding(check="clock", where="here", state="warning", told="")
+    assert worst_state(()) == "ok"
+    assert worst_state((one,)) == "warning"
+    assert worst_state((one, one.model_copy(update={"state": "problem"}))) == "problem"

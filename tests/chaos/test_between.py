@@ -1,0 +1,57 @@
+"""A controller that is killed where no checkpoint is: between two writes that belong together."""
+
+from __future__ import annotations
+
+import pytest
+from tests.chaos.conftest import Chaos
+
+pytestmark = pytest.mark.slow
+
+FROM_FILE_TO_WORKFLOW = (
+    "before diskbench.engine.campaign:claim_foreground 1",
+    "after diskbench.engine.campaign:claim_foreground 1",
+    "after diskbench.engine.worker:feed 1",
+    "after diskbench.engine.durable.cells:enqueue 1",
+    "before diskbench.store.campaigns:claim_cell 1",
+    "after diskbench.store.leases:create_lease 1",
+    "after diskbench.store.rows:save_plan 1",
+)
+FROM_MACHINE_TO_ROWS = (
+    "after diskbench.providers.fake:FakeProvider.acquire 1",
+    "before diskbench.engine.takeover:claim_with_cell 1",
+    "after diskbench.store.rows:replace_draft 1",
+    "before diskbench.engine.durable.process:move_here 1",
+    "after diskbench.engine.durable.process:move_here 1",
+    "after diskbench.hosts.jobs:start_and_watch 1",
+    "after diskbench.store.archive:write_step_evidence 1",
+)
+FROM_ROWS_TO_THE_END = (
+    "after diskbench.store.archive:write_manifest 1",
+    "after diskbench.store.rows:end_run 1",
+    "before diskbench.store.leases:release_lease 1",
+    "after diskbench.store.leases:release_lease 1",
+)
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [FROM_FILE_TO_WORKFLOW, FROM_MACHINE_TO_ROWS, FROM_ROWS_TO_THE_END],
+    ids=["begin", "rent-and-measure", "end"],
+)
+def test_killed_between_two_writes_it_loses_doubles_and_leaves_nothing(
+    chaos: Chaos, moments: tuple[str, ...]
+) -> None:
+    first, *rest = moments
+    chaos.killed_at(first, "run", chaos.matrix())
+    for moment in rest:
+        chaos.killed_at(moment, "resume")
+    chaos.resumed()
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+def test_a_cell_that_was_settled_by_a_process_that_died_keeps_no_place(chaos: Chaos) -> None:
+    chaos.killed_at("after diskbench.engine.cell:LiveCells.settle 1", "run", chaos.matrix())
+    chaos.resumed()
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())

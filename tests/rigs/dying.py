@@ -1,0 +1,67 @@
+"""diskbench as ever, but that it ends at a moment that was named, as a machine that loses power.
+`DISKBENCH_TEST_MOMENT="kill before diskbench.engine.cell:LiveCells.rent 2" dying.py matrix run …`
+
+The words: what happens (`kill`, or `fail` for a database that is away just then), when (`before` or
+`after` the call), what is called (where its caller looks it up), and at which call of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import itertools
+import os
+import signal
+from typing import Any
+
+MOMENT = "DISKBENCH_TEST_MOMENT"
+BUSY_S = "DISKBENCH_TEST_BUSY_S"
+"""Seconds that SQLite waits for a lock, in place of its half minute."""
+
+
+def _happen(deed: str) -> None:
+    if deed == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+        signal.pause()  # until the signal comes
+    from diskbench.errors import StoreUnavailable
+
+    raise StoreUnavailable("the database is away, as was asked for")
+
+
+def _install(deed: str, when: str, place: str, at: int) -> None:
+    module, _, names = place.partition(":")
+    *owners, name = names.split(".")
+    owner: Any = importlib.import_module(module)
+    for one in owners:
+        owner = getattr(owner, one)
+    work = getattr(owner, name)
+    count = itertools.count(1)
+
+    @functools.wraps(work)
+    def worked(*args: Any, **kwargs: Any) -> Any:
+        now = next(count) == at
+        if now and when == "before":
+            _happen(deed)
+        result = work(*args, **kwargs)
+        if now and when == "after":
+            _happen(deed)
+        return result
+
+    setattr(owner, name, worked)
+
+
+def _prepare() -> None:
+    if busy := os.environ.get(BUSY_S):
+        from diskbench.store import database
+
+        database.BUSY_TIMEOUT_S = int(busy)
+    if moment := os.environ.get(MOMENT):
+        deed, when, place, at = moment.split()
+        _install(deed, when, place, int(at))
+
+
+if __name__ == "__main__":
+    from diskbench.cli.main import main
+
+    _prepare()
+    main()

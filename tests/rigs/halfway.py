@@ -1,0 +1,55 @@
+"""`python -m tests.rigs.halfway DATABASE_URL --process PID`: wait until a matrix is half way, some
+of its cells done and others being measured; ends with 1 when the process ended before."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import sqlalchemy as sa
+
+LOOK_S = 0.1
+
+
+def is_half_way(states: Counter[str]) -> bool:
+    """A cell is done, and two are in the middle of it."""
+    return states["done"] >= 1 and states["measuring"] >= 2
+
+
+def cell_states(engine: sa.Engine) -> Counter[str]:
+    """How many cells of the newest matrix are in each state; none before there is one."""
+    query = (
+        "SELECT state FROM diskbench_cell WHERE campaign_id = "
+        "(SELECT MAX(campaign_id) FROM diskbench_matrix WHERE state <> 'done')"
+    )
+    try:
+        with engine.connect() as connection:
+            return Counter(connection.execute(sa.text(query)).scalars())
+    except sa.exc.OperationalError:  # there is no database yet, or no table
+        return Counter()
+
+
+def wait(database_url: str, process: int) -> bool:
+    """True when the matrix is half way, False when the process is no more."""
+    engine = sa.create_engine(database_url, poolclass=sa.NullPool)
+    while not is_half_way(cell_states(engine)):
+        if not Path(f"/proc/{process}").exists():
+            return False
+        time.sleep(LOOK_S)
+    return True
+
+
+def main() -> int:
+    """Wait."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("database_url")
+    parser.add_argument("--process", type=int, required=True)
+    given = parser.parse_args()
+    return 0 if wait(given.database_url, given.process) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

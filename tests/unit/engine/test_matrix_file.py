@@ -4,9 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from diskbench.engine.matrix_file import load_matrix, rents, seed_of, shipped_matrices
 from diskbench.errors import InvalidValue, MatrixError, UnknownName
+from diskbench.model.matrix import CellFields
 from diskbench.plan.matrix import expand
 
 HEAD = "name: mine\n"
@@ -360,3 +364,64 @@ def test_a_seed_is_as_typed_else_the_files_else_a_new_one():
     assert seed_of(matrix, 3) == 3
     assert seed_of(matrix.model_copy(update={"seed": 5})) == 5
     assert len({seed_of(matrix) for _ in range(8)}) > 1
+
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 99)
+    | st.floats(-2, 99)
+    | st.sampled_from(
+        ["aws", "lab", "ssh", "gp2", "quick", "x", "1", "us-east-1", "20g", "", "a/b"]
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*CellFields.model_fields, "x", "profil", "1"]), inner)
+    ),
+    max_leaves=8,
+)
+FIELDS = st.dictionaries(
+    st.sampled_from(["provider", "disk", "size", "profile", "parameters", "host", "path", "zones"]),
+    ANYTHING,
+    max_size=5,
+)
+FILES = st.fixed_dictionaries(
+    {"name": st.just("mine")},
+    optional={
+        "defaults": FIELDS | ANYTHING,
+        "axes": st.dictionaries(
+            st.sampled_from(["disk", "size", "v", "parameters", "labels"]),
+            st.lists(FIELDS | ANYTHING, max_size=3) | ANYTHING,
+            max_size=3,
+        )
+        | ANYTHING,
+        "include": st.lists(FIELDS | ANYTHING, max_size=3) | ANYTHING,
+        "exclude": st.lists(FIELDS | ANYTHING, max_size=3) | ANYTHING,
+        "labels": ANYTHING,
+        "limits": st.dictionaries(
+            st.sampled_from(["max_parallel", "per", "budget", "deadline", "attempts", "x"]),
+            ANYTHING,
+        )
+        | ANYTHING,
+        "order": ANYTHING,
+        "seed": ANYTHING,
+        "route": ANYTHING,
+        "titel": ANYTHING,
+    },
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(FILES)
+def test_whatever_a_file_says_it_is_a_matrix_or_its_mistakes_are_told(tmp_path_factory, data):
+    file = tmp_path_factory.getbasetemp() / "fuzzed.yaml"
+    file.write_text(yaml.safe_dump(data))
+    try:
+        found = load_matrix(str(file))
+    except MatrixError as error:
+        count = len(file.read_text().splitlines())
+        lines = [int(one) for one in re.findall(r"fuzzed\.yaml:(\d+): ", error.message)]
+        assert lines == sorted(lines)
+        assert all(1 <= one <= count for one in lines)
+    else:
+        assert expand(found.matrix, seed=1, rents=rents)

@@ -174,8 +174,18 @@ def unfinished_words(subject: Subject, measurements: Iterable[Measurement]) -> s
 
 
 def _target_flags(plan: Plan) -> str:
-    """Where the trial wrote to: the machine, the target, its filesystem and size."""
-    spec, words = plan.cell.target, []
+    """Where the trial wrote to: the machine, the target, its filesystem and size; and what its
+    owner expects of it, whatever it is measured with."""
+    words = _target_words(plan)
+    if plan.cell.promise:
+        figures = plan.cell.promise.model_dump(exclude_none=True).items()
+        words += ["--promise", ",".join(f"{key}={value:g}" for key, value in figures)]
+    return shlex.join(words)
+
+
+def _target_words(plan: Plan) -> list[str]:
+    spec = plan.cell.target
+    words: list[str] = []
     if plan.rental is not None:
         words = [
             "--provider",
@@ -183,7 +193,7 @@ def _target_flags(plan: Plan) -> str:
             *rent_words(plan.rental.spec, plan.cell.provider),
         ]
         words += ["--filesystem", spec.filesystem] if spec.filesystem is not None else []
-        return shlex.join(words)
+        return words
     if plan.cell.address:
         words += ["--provider", plan.cell.provider, "--host", plan.cell.address]
     if spec.kind == "device":
@@ -194,7 +204,7 @@ def _target_flags(plan: Plan) -> str:
         words += ["--filesystem", spec.filesystem]
     if spec.size_bytes is not None:
         words += ["--size", f"{spec.size_bytes / GIB:g}"]
-    return shlex.join(words)
+    return words
 
 
 def _trial_flags(plan: Plan) -> str:
@@ -202,9 +212,6 @@ def _trial_flags(plan: Plan) -> str:
     pairs = [("--set", pair) for pair in plan.cell.parameters]
     pairs += [("--label", pair) for pair in plan.cell.labels]
     words = [word for flag, (key, value) in pairs for word in (flag, f"{key}={value}")]
-    if plan.cell.promise:
-        figures = plan.cell.promise.model_dump(exclude_none=True).items()
-        words += ["--promise", ",".join(f"{key}={value:g}" for key, value in figures)]
     return shlex.join(words)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from diskbench.model.disk import DiskSpec
-from diskbench.units import GIB, MIB
+from diskbench.units import GIB, KIB, MIB
 
 _MB = 10**6
+_ONE_BYTES = 32 * KIB
+"""What ESXi's scheduler counts as one request against an IOPS limit; larger ones are several
+(Broadcom KB 385258)."""
 SPEEDS: dict[str, tuple[int, float]] = {
     "freenas": (7776, 104 * _MB),
     "sata": (26075, 470 * _MB),
@@ -21,9 +24,11 @@ IaaSes", 2018) and an iSCSI SAN on one gigabit ("Virtual Server vs. Real Server 
 def disk_on(datastore: str, size_bytes: int, iops_limit: int) -> DiskSpec:
     """The lab's disk for a virtual disk on a datastore; a limit of -1 is none."""
     iops, rate = SPEEDS[datastore]
+    if iops_limit >= 0:
+        iops, rate = min(iops, iops_limit), min(rate, iops_limit * _ONE_BYTES)
     return DiskSpec(
         type="custom",
         size_gib=size_bytes // GIB,
-        iops=iops if iops_limit < 0 else min(iops, iops_limit),
+        iops=iops,
         throughput_mib_per_s=rate / MIB,
     )

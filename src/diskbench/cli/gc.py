@@ -114,7 +114,7 @@ def _cost(item: Swept) -> str:
         return f"cost unknown: no price is known, {hours}"
     if item.cost.usd == 0:
         return ""
-    return f"cost at most ${item.cost.usd:,.2f} {hours}, at ${item.cost.hourly_usd:,.4f} an hour"
+    return f"cost about ${item.cost.usd:,.2f} {hours}, at ${item.cost.hourly_usd:,.4f} an hour"
 
 
 def _document(
@@ -142,7 +142,7 @@ def _print(document: SweepDocument, output: str) -> None:
         print_swept(document.leases, stream=sys.stdout)
         if sum(one.outcome != "kept" for one in document.leases) > 1:
             unpriced = f", and {document.unpriced} without a price" if document.unpriced else ""
-            print(f"in all at most ${document.usd:,.2f}{unpriced}")
+            print(f"in all about ${document.usd:,.2f}{unpriced}")
     for place in document.unlisted:
         print(f"not looked through: {place.where}", file=sys.stderr)
         _print_problem(place.problem)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from diskbench.engine.session import Session
     from diskbench.model.rental import Found, Scope
+    from diskbench.model.spec import Plan
     from diskbench.ports import Renter
     from diskbench.store.leases import Lease
 
@@ -119,13 +120,15 @@ def _swept(
     dry_run: bool,
 ) -> Swept:
     from diskbench.store.leases import load_lease
+    from diskbench.store.rows import find_plan
 
     lease = load_lease(session.database, found.lease_id)
+    plan = find_plan(session.database, found.lease_id) if lease else None
     goes, reason = _verdict(found, lease, busy=found.lease_id in busy, named=named)
     problem = None
     if goes and not dry_run:
         try:
-            _give_back(session, renter, found)
+            _give_back(session, renter, found, plan)
         except DiskbenchError as error:
             problem = problem_of(error)
     return Swept(
@@ -137,17 +140,15 @@ def _swept(
         expires_at=found.expires_at,
         reason=reason,
         outcome=outcome(dry_run=dry_run, failed=problem is not None) if goes else "kept",
-        cost=cost_of_lease(lease, datetime.now(UTC)) if lease else None,
+        cost=cost_of_lease(lease, datetime.now(UTC), plan) if lease else None,
         problem=problem,
     )
 
 
-def _give_back(session: Session, renter: Renter, found: Found) -> None:
+def _give_back(session: Session, renter: Renter, found: Found, plan: Plan | None) -> None:
     from diskbench.store.leases import release_lease
-    from diskbench.store.rows import find_plan
 
     renter.release(found.lease_id, found.scope)
-    plan = find_plan(session.database, found.lease_id)
     if plan is not None:
         end_unfinished(session, plan)
     release_lease(session.database, found.lease_id)

@@ -9,6 +9,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from diskbench.catalog import cost
 from diskbench.engine.executor import living
 from diskbench.engine.lease import left_behind, release, where
 from diskbench.engine.machine import let_go, why_over
@@ -103,15 +104,18 @@ def in_use(lease_id: str) -> InvalidValue:
     )
 
 
-def cost_of_lease(lease: Lease, now: datetime) -> LeaseCost:
-    """What a lease cost until `now`, by the price that its row was written with."""
-    hours = max(0.0, (now - datetime.fromisoformat(lease.created_at)).total_seconds() / 3600)
-    hourly = lease.hourly_usd
+def cost_of_lease(lease: Lease, now: datetime, plan: Plan | None = None) -> LeaseCost:
+    """What a lease cost until it was released, or `now`; transactions aside. By the prices of its
+    plan, else by that of its row."""
+    if plan is not None and plan.rental is None:  # files on a machine of the user's own
+        found = cost.cost_of(None, cost.age_s(lease, now))
+    else:
+        found = cost.cost_of_lease(lease, (), plan.rental if plan else None, now=now)
     return LeaseCost(
         since=lease.created_at,
-        hours=hours,
-        hourly_usd=hourly,
-        usd=None if hourly is None else hours * hourly,
+        hours=found.seconds / 3600,
+        hourly_usd=found.hourly_usd,
+        usd=found.total_usd,
     )
 
 
@@ -159,8 +163,6 @@ def _swept(session: Session, lease: Lease, reason: str, *, dry_run: bool) -> Swe
 
             problem = problem_of(error)
             note_lease_error(session.database, lease.lease_id, error.message)
-    rented = plan is None or plan.rental is not None
-    cost = cost_of_lease(lease, datetime.now(UTC))
     return Swept(
         lease_id=lease.lease_id,
         where=where(plan) if plan else place(lease.provider, lease.region),
@@ -170,8 +172,7 @@ def _swept(session: Session, lease: Lease, reason: str, *, dry_run: bool) -> Swe
         expires_at=expires_at(lease),
         reason=reason,
         outcome=outcome(dry_run=dry_run, failed=problem is not None),
-        # What was put on a machine of the user's own costs nothing by the hour.
-        cost=cost if rented else cost.model_copy(update={"hourly_usd": 0.0, "usd": 0.0}),
+        cost=cost_of_lease(lease, datetime.now(UTC), plan),
         problem=problem,
     )
 

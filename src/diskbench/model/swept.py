@@ -9,10 +9,10 @@ Outcome = Literal["would-give-back", "gave-back", "could-not-give-back", "kept"]
 
 
 class LeaseCost(Frozen):
-    """What a lease cost from its beginning until it was looked at.
+    """What a lease cost from its beginning until it was looked at, transactions aside.
 
-    At most: what ended by itself before then was paid for no longer. `usd` and `hourly_usd` are
-    None where no price is known, all of it where nobody knows when it began.
+    About: what ended by itself before then was paid for no longer. `usd` and `hourly_usd` are None
+    where no price is known.
     """
 
     since: str
@@ -26,7 +26,8 @@ class Swept(Frozen):
     """One lease that was looked at.
 
     `where` names the host or the provider and region; `resources` are paths, or `kind id` texts.
-    `expires_at` is Unix seconds. `problem` says why it could not be given back.
+    `expires_at` is Unix seconds. `cost` is None where nobody knows when it began. `problem` says
+    why it could not be given back.
     """
 
     lease_id: str

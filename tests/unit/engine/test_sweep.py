@@ -128,6 +128,10 @@ class TestCost:
         cost = cost_of_lease(lease, self.NOW)
         assert (cost.hours, cost.usd, cost.hourly_usd) == (6.5, None, None)
 
+    def test_files_on_a_machine_of_ones_own_cost_nothing(self):
+        lease = Lease(lease_id="one", provider="ssh", created_at=self.BEGAN)
+        assert cost_of_lease(lease, self.NOW, make_plan()).usd == 0
+
 
 class TestByProvider:
     def test_the_expired_go_and_the_others_are_told_with_why_they_stay(self, session):

@@ -42,8 +42,15 @@ def cell(cloud: Cloud, spec: RentSpec | None = None) -> Cell:
     )
 
 
-def claim(lease_id: str, expires_at: float = 4e9) -> Claim:
-    return Claim(lease_id=lease_id, expires_at=expires_at, owner="tests", version="0")
+def larger(cloud: Cloud) -> RentSpec:
+    """The cloud's disk, twice as large."""
+    size = cloud.spec.size_gib
+    assert size is not None
+    return cloud.spec.model_copy(update={"size_gib": 2 * size})
+
+
+def claim(lease_id: str, expires_at: float = 4e9, turn: int = 1) -> Claim:
+    return Claim(lease_id=lease_id, expires_at=expires_at, owner="tests", version="0", turn=turn)
 
 
 @dataclass

@@ -15,12 +15,13 @@ from tests.contract.rented import (
     Onlooker,
     cell,
     claim,
+    larger,
     scope_of,
 )
 from tests.contract.vsphere_cloud import VsphereCloud
 
-from diskbench.errors import DiskbenchError, Interrupted, ReleaseFailed, UserError
-from diskbench.ports import Foresees, Renter
+from diskbench.errors import DiskbenchError, Interrupted, ReleaseFailed, RentalFailed, UserError
+from diskbench.ports import Foresees, Renter, SwapsDisks
 
 pytestmark = pytest.mark.slow
 
@@ -181,6 +182,59 @@ def test_released_in_the_middle_of_renting_nothing_is_left_in_the_end(cloud):
     cloud.provider.release("one", scope)
     assert cloud.count("one") == 0
     assert all(isinstance(error, Interrupted) for error in failed)
+
+
+@pytest.mark.parametrize("cloud", ["fake", "lab"], indirect=True)
+class TestDisksThatAreSwapped:
+    """What a provider does that gives a machine other disks (ports.SwapsDisks)."""
+
+    @pytest.fixture
+    def swapping(self, cloud):
+        assert isinstance(cloud.provider, SwapsDisks)
+        return cloud
+
+    def swap(self, cloud, turn):
+        """Another disk than before: twice as large."""
+        rental = cloud.provider.resolve(cell(cloud, larger(cloud)))
+        return cloud.provider.swap(claim("one", turn=turn), rental, Onlooker())
+
+    def test_the_machine_stays_and_its_new_disk_is_what_was_asked_for(self, swapping):
+        first = acquire(swapping, "one")
+        before = swapping.count("one")
+        second = self.swap(swapping, 2)
+        assert second.address == first.address
+        assert second.facts.get("instance_id") == first.facts.get("instance_id")
+        assert second.size_bytes == 2 * first.size_bytes
+        assert (second.identity, second.directory) != (first.identity, first.directory)
+        assert swapping.count("one") == before, "the disk before is gone"
+
+    def test_swapped_twice_in_a_turn_is_swapped_once(self, swapping):
+        acquire(swapping, "one")
+        second = self.swap(swapping, 2)
+        before = swapping.count("one")
+        assert self.swap(swapping, 2) == second
+        assert swapping.count("one") == before
+
+    def test_an_equal_disk_in_the_next_turn_is_another_disk(self, swapping):
+        acquire(swapping, "one")
+        second, third = self.swap(swapping, 2), self.swap(swapping, 3)
+        assert third.size_bytes == second.size_bytes
+        assert (third.identity, third.directory) != (second.identity, second.directory)
+
+    def test_releasing_takes_the_machine_and_its_disks_of_every_turn(self, swapping):
+        acquire(swapping, "one")
+        self.swap(swapping, 2)
+        (found,) = swapping.provider.found(scope_of(swapping))
+        assert found.lease_id == "one"
+        swapping.provider.release("one", scope_of(swapping))
+        assert swapping.count("one") == 0
+        assert swapping.provider.found(scope_of(swapping)) == []
+
+    def test_a_machine_that_is_gone_gets_no_disk(self, swapping):
+        with pytest.raises(RentalFailed):
+            self.swap(swapping, 2)
+        swapping.provider.release("one", scope_of(swapping))
+        assert swapping.count("one") == 0
 
 
 class TestTheFakesFaults:

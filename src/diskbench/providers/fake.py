@@ -103,13 +103,38 @@ class FakeProvider:
 
     def _in_zone(self, claim: Claim, rental: Rental, zone: str, watch: RentWatch) -> Acquired:
         for kind in _KINDS:
-            if watch.stopping():
-                raise Interrupted("stopped while renting")
-            _raise_fault(kind, zone)
-            _wait_while_stuck(kind, zone, watch)
-            self._make(claim, kind, zone)
-            watch.note(f"{kind} {_resource(claim.lease_id, kind).name} is there")
-        disk = _resource(claim.lease_id, "disk") / "data"
+            self._rent(claim, kind, zone, watch)
+        return self._handed_over(claim, rental, zone)
+
+    def check_swap(self, cell: Cell) -> None:
+        """See ports.SwapsDisks.check_swap: a fake machine takes any disk."""
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.SwapsDisks.swap."""
+        gone = self.gone(claim.lease_id, rental.scope)
+        if gone is not None:
+            raise RentalFailed(gone, advice="start the run again")
+        wanted = _resource(claim.lease_id, _disk(claim.turn))
+        zone = rental.zones[0]
+        for path, tags in _resources():
+            if tags.get("diskbench-lease") != claim.lease_id:
+                continue
+            zone = str(tags.get("zone"))
+            if path.name.startswith(_resource(claim.lease_id, "disk").name) and path != wanted:
+                shutil.rmtree(path)
+        self._rent(claim, _disk(claim.turn), zone, watch)
+        return self._handed_over(claim, rental, zone)
+
+    def _rent(self, claim: Claim, kind: str, zone: str, watch: RentWatch) -> None:
+        if watch.stopping():
+            raise Interrupted("stopped while renting")
+        _raise_fault(kind, zone)
+        _wait_while_stuck(kind, zone, watch)
+        self._make(claim, kind, zone)
+        watch.note(f"{kind} {_resource(claim.lease_id, kind).name} is there")
+
+    def _handed_over(self, claim: Claim, rental: Rental, zone: str) -> Acquired:
+        disk = _resource(claim.lease_id, _disk(claim.turn)) / "data"
         disk.mkdir(exist_ok=True)
         assert rental.disk is not None
         return Acquired(
@@ -229,6 +254,11 @@ def _resources() -> Iterator[tuple[Path, dict[str, Any]]]:
             yield path, json.loads((path / "tags.json").read_text())
         except (FileNotFoundError, ValueError):
             continue
+
+
+def _disk(turn: int) -> str:
+    """The disk of a turn on the machine."""
+    return "disk" if turn == 1 else f"disk{turn}"
 
 
 def _order(name: str) -> int:

@@ -27,6 +27,7 @@ from diskbench.providers.lab.latency.start import is_served
 from diskbench.providers.lab.request import LabRequest
 
 if TYPE_CHECKING:
+    from diskbench.model.disk import SshAccess
     from diskbench.providers.lab.disks import LabDisk
     from diskbench.providers.lab.groups import Groups
     from diskbench.providers.lab.places import Place
@@ -53,7 +54,7 @@ def read_record(here: Place) -> LabRecord | None:
 def build(here: Place, groups: Groups, request: LabRequest, keys: LabKeys | None) -> Acquired:
     """Make all of a host, from nothing."""
     record = LabRecord(request=request, made_at=time.time())
-    _write_record(here, record)
+    write_record(here, record)
     address, port = addresses.claim(here)
     who = {"user": request.user, "address": address}
     write_guest(here, **who, port=port, keys=keys)
@@ -65,8 +66,17 @@ def build(here: Place, groups: Groups, request: LabRequest, keys: LabKeys | None
     # Nobody sees a disk before it is limited.
     for disk in disks:
         make_nodes(init, disk)
+    acquired = handed_over(request, disks, address, access)
+    write_record(here, record.model_copy(update={"acquired": acquired}))
+    return acquired
+
+
+def handed_over(
+    request: LabRequest, disks: tuple[LabDisk, ...], address: str, access: SshAccess | None
+) -> Acquired:
+    """The host with its disks, as they are."""
     first = disks[0] if disks else None
-    acquired = Acquired(
+    return Acquired(
         address=address,
         device=first.names.best if first else None,
         devices=tuple(disk.names.best for disk in disks),
@@ -77,8 +87,6 @@ def build(here: Place, groups: Groups, request: LabRequest, keys: LabKeys | None
         emulated=True,
         ssh=access,
     )
-    _write_record(here, record.model_copy(update={"acquired": acquired}))
-    return acquired
 
 
 def _facts(request: LabRequest, disks: tuple[LabDisk, ...]) -> dict[str, object]:
@@ -125,7 +133,8 @@ def revive(here: Place, groups: Groups) -> bool:
     return True
 
 
-def _write_record(here: Place, record: LabRecord) -> None:
+def write_record(here: Place, record: LabRecord) -> None:
+    """Write down what was asked for and made, at once or not at all."""
     new = here.record.with_suffix(".new")
     new.write_text(record.model_dump_json(), "utf-8")
     new.replace(here.record)

@@ -42,12 +42,19 @@ def attach_disks(place: Place, group: Path, request: LabRequest) -> tuple[LabDis
     What serves slow ones is in `group`."""
     if request.disk is None:
         return ()
-    made_up = (made_up_volume(request.style, place.lease_id, i) for i in range(request.disk.count))
-    named = [*request.volumes, *list(made_up)[len(request.volumes) :]][: request.disk.count]
     return tuple(
         attach_disk(place, group, request, index, volume, request.disk)
-        for index, volume in enumerate(named)
+        for index, volume in enumerate(volumes_of(place, request))
     )
+
+
+def volumes_of(place: Place, request: LabRequest) -> tuple[str, ...]:
+    """The ids of the disks that were asked for: as given, and made up where they are missing."""
+    count = request.disk.count if request.disk else 0
+    made_up = (
+        made_up_volume(request.style, place.lease_id, index, request.turn) for index in range(count)
+    )
+    return tuple([*request.volumes, *list(made_up)[len(request.volumes) :]][:count])
 
 
 def write_orders(

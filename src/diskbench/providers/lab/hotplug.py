@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable
 from diskbench.providers.lab import loops, processes
-from diskbench.providers.lab.build import read_record
+from diskbench.providers.lab.build import handed_over, read_record, revive, write_record
 from diskbench.providers.lab.disks import (
     attach_disk,
     make_nodes,
@@ -15,6 +15,7 @@ from diskbench.providers.lab.disks import (
     read_orders,
     remove_nodes,
     save_orders,
+    volumes_of,
 )
 from diskbench.providers.lab.groups import find_groups, init_of
 from diskbench.providers.lab.latency.mounts import unmount
@@ -23,8 +24,12 @@ from diskbench.providers.lab.request import check_lease_id
 from diskbench.providers.lab.throttle import NO_LIMITS, write_limits
 
 if TYPE_CHECKING:
-    from diskbench.model.disk import DiskSpec
+    from pathlib import Path
+
+    from diskbench.model.disk import Acquired, DiskSpec
+    from diskbench.providers.lab.disks import LabDisk
     from diskbench.providers.lab.places import Place
+    from diskbench.providers.lab.request import LabRequest
 
 
 def plug_in(lease_id: str, volume: str, disk: DiskSpec, *, index: int) -> str:
@@ -38,15 +43,7 @@ def plug_in(lease_id: str, volume: str, disk: DiskSpec, *, index: int) -> str:
         record = read_record(here)
         if record is None:
             raise _absent(lease_id)
-        group = find_groups().of(lease_id)
-        made = attach_disk(here, group, record.request, index, volume, disk)
-        orders = read_orders(here)
-        if all(known.kernel != made.loop.kernel for known in orders.disks):
-            more = (*orders.disks, ordered(made, record.request.time_scale))
-            save_orders(here, replace(orders, disks=more, generation=orders.generation + 1))
-        processes.await_orders(here)
-        make_nodes(init, made)
-        return made.names.best
+        return _plugged(here, init, record.request, index, volume, disk).names.best
 
 
 def pull_out(lease_id: str, volume: str) -> None:
@@ -57,15 +54,60 @@ def pull_out(lease_id: str, volume: str) -> None:
     """
     init = _init(lease_id)
     with locked(lease_id) as here:
-        image = here.images / f"{volume}.img"
-        for loop in loops.find(image):
-            remove_nodes(init, loop)
-            _forget(here, loop.kernel)
-            orders = read_orders(here)
-            write_limits(orders.version, orders.throttle, loop.number, NO_LIMITS)
-            loops.detach(loop)
-        unmount(image)
-        image.unlink(missing_ok=True)
+        _pulled(here, init, here.images / f"{volume}.img")
+
+
+def swap(lease_id: str, request: LabRequest) -> Acquired:
+    """The running host with the disks of `request` in place of those it had; twice is as once.
+
+    Raises HostUnavailable when there is no such host, ReleaseFailed when something in it holds a
+    disk that is to go, and as `machines.check` for the disks.
+    """
+    init = _init(lease_id)
+    groups = find_groups()
+    with locked(lease_id) as here:
+        record = read_record(here)
+        if record is None or record.acquired is None or not revive(here, groups):
+            raise _absent(lease_id)
+        host = record.acquired
+        volumes = volumes_of(here, request)
+        for image in sorted(here.images.glob("*.img")):
+            if image.stem not in volumes:
+                _pulled(here, init, image)
+        assert request.disk is not None
+        disks = tuple(
+            _plugged(here, init, request, index, volume, request.disk)
+            for index, volume in enumerate(volumes)
+        )
+        acquired = handed_over(request, disks, host.address, host.ssh)
+        write_record(here, record.model_copy(update={"request": request, "acquired": acquired}))
+        return acquired
+
+
+def _plugged(
+    here: Place, init: int, request: LabRequest, index: int, volume: str, disk: DiskSpec
+) -> LabDisk:
+    """One disk in the host, limited before it is seen."""
+    made = attach_disk(here, find_groups().of(here.lease_id), request, index, volume, disk)
+    orders = read_orders(here)
+    if all(known.kernel != made.loop.kernel for known in orders.disks):
+        more = (*orders.disks, ordered(made, request.time_scale))
+        save_orders(here, replace(orders, disks=more, generation=orders.generation + 1))
+    processes.await_orders(here)
+    make_nodes(init, made)
+    return made
+
+
+def _pulled(here: Place, init: int, image: Path) -> None:
+    """The disk of an image gone from the host, and from this machine."""
+    for loop in loops.find(image):
+        remove_nodes(init, loop)
+        _forget(here, loop.kernel)
+        orders = read_orders(here)
+        write_limits(orders.version, orders.throttle, loop.number, NO_LIMITS)
+        loops.detach(loop)
+    unmount(image)
+    image.unlink(missing_ok=True)
 
 
 def _forget(here: Place, kernel: str) -> None:

@@ -53,16 +53,17 @@ def disk_names(style: Style, index: int, volume: str) -> Names:
             )
 
 
-def made_up_volume(style: Style, lease_id: str, index: int) -> str:
-    """An id as the cloud would give one, the same each time."""
-    digest = hashlib.sha256(f"{lease_id}/{index}".encode()).hexdigest()
+def made_up_volume(style: Style, lease_id: str, index: int, turn: int = 1) -> str:
+    """An id as the cloud would give one, the same each time; another for the disks of each turn."""
+    of_turn = f"{turn}-" if turn > 1 else ""
+    digest = hashlib.sha256(f"{lease_id}/{of_turn}{index}".encode()).hexdigest()
     match style:
         case "aws-nvme" | "aws-xen":
             return f"vol-0{digest[:16]}"
         case "azure":
-            return f"diskbench-{lease_id}-{index}"
+            return f"diskbench-{lease_id}-{of_turn}{index}"
         case "google":
-            return f"diskbench-{index}"
+            return f"diskbench-{of_turn}{index}"
         case "vsphere":
             return f"6000c29{digest[:25]}"
 

@@ -6,12 +6,20 @@ import os
 from typing import TYPE_CHECKING, get_args
 
 from diskbench.catalog.promise import promise
-from diskbench.errors import DiskbenchError, Interrupted, InvalidValue, UnknownName
+from diskbench.errors import (
+    DiskbenchError,
+    HostUnavailable,
+    Interrupted,
+    InvalidValue,
+    ReleaseFailed,
+    RentalFailed,
+    UnknownName,
+)
 from diskbench.model.disk import DiskSpec
 from diskbench.model.finding import Finding, refusal
 from diskbench.model.rental import Found, Rental, Scope
 from diskbench.providers.asked import check_others
-from diskbench.providers.lab import machines
+from diskbench.providers.lab import hotplug, machines
 from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.names import Style
 from diskbench.providers.lab.request import (
@@ -80,6 +88,23 @@ class LabProvider:
         request = LabRequest.model_validate({**rental.details, "expires_at": claim.expires_at})
         acquired = machines.acquire(claim.lease_id, request)
         watch.note(f"lab host {acquired.address} is up with {acquired.device}")
+        return acquired
+
+    def check_swap(self, cell: Cell) -> None:
+        """See ports.SwapsDisks.check_swap: a lab host takes any disk."""
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.SwapsDisks.swap."""
+        if watch.stopping():
+            raise Interrupted("stopped before the disk was changed")
+        request = LabRequest.model_validate(
+            {**rental.details, "expires_at": claim.expires_at, "turn": claim.turn}
+        )
+        try:
+            acquired = hotplug.swap(claim.lease_id, request)
+        except (HostUnavailable, ReleaseFailed) as error:
+            raise RentalFailed(error.message, advice="start the run again") from error
+        watch.note(f"lab host {acquired.address} has {acquired.device} now")
         return acquired
 
     def release(self, lease_id: str, scope: Scope) -> None:  # noqa: ARG002 - there is one lab

@@ -39,7 +39,7 @@ class LabRequest(Frozen):
     limits from second to second (0.05 is 5 %); every `stall_every_s` on average nothing is served
     for `stall_for_s`. `latency_ms` is the median time a request takes at least, `latency_jitter`
     the sigma of its lognormal distribution (0: always the same). All repeat with `seed`.
-    `expires_at` is in Unix seconds.
+    `expires_at` is in Unix seconds. `turn` counts the sets of disks that the host has had.
     """
 
     style: Style = "aws-nvme"
@@ -56,6 +56,7 @@ class LabRequest(Frozen):
     latency_jitter: float = Field(default=0.0, ge=0, le=2)
     seed: int = 0
     expires_at: float | None = None
+    turn: int = Field(default=1, ge=1)
 
 
 @dataclass(frozen=True)

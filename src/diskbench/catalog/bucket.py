@@ -7,7 +7,8 @@ changes by b - r a second (b the baseline), so a burst at r > b lasts
 
 and the rate is b from then on. Source: AWS EC2 User Guide, general-purpose.md (2023-05-11): a
 gp2 volume of 20 GiB has C = 5,400,000, r = 3,000, b = 100: 1,862 s. IOPS and bytes have buckets
-of their own where the cloud says so (Azure), and whichever is tighter limits the rate.
+of their own where the cloud says so (Azure), and whichever is tighter limits the rate. Several
+demands after each other, and machines with buckets of their own, are catalog/simulate.py's.
 """
 
 from __future__ import annotations
@@ -16,8 +17,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from diskbench.catalog.gate import disk_gates
+from diskbench.catalog.path import Path
+from diskbench.catalog.simulate import Stage, simulate
+from diskbench.model.expectation import Load
+
 if TYPE_CHECKING:
-    from diskbench.catalog.lookup import Allowance, DiskLimits, Pool
+    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.model.expectation import LimitName
 
 LimitedBy = Literal["demand", "iops", "bytes"]
 
@@ -41,33 +48,6 @@ class Phase:
     limited_by: LimitedBy
 
 
-@dataclass(frozen=True)
-class _Side:
-    """One limit as seen by a request: what one costs, and the bucket's state."""
-
-    name: LimitedBy
-    cost: float
-    allowance: Allowance
-    balance: float
-
-    @property
-    def rate(self) -> float:
-        """Requests a second that this side lets through now."""
-        full = self.balance > 0
-        return (self.allowance.ceiling if full else self.allowance.baseline) / self.cost
-
-    def after(self, ops_per_s: float, seconds: float) -> float:
-        """The balance after serving `ops_per_s` for `seconds`; never above the capacity."""
-        capacity = self.allowance.capacity or 0.0
-        gained = (self.allowance.baseline - ops_per_s * self.cost) * seconds
-        left = min(capacity, self.balance + gained)
-        return 0.0 if left <= capacity * 1e-12 else left
-
-    def empty_in(self, ops_per_s: float) -> float:
-        drain = ops_per_s * self.cost - self.allowance.baseline
-        return self.balance / drain if drain > 0 and self.balance > 0 else math.inf
-
-
 def phases(
     limits: DiskLimits, demand: Demand, *, fill: float = 1.0, time_scale: float = 1.0
 ) -> tuple[Phase, ...]:
@@ -75,21 +55,20 @@ def phases(
 
     `fill` is how full the buckets are (1 is full); `time_scale` divides their capacity.
     """
-    sides = [
-        side
-        for pool in limits.pools
-        if pool.covers in {"both", demand.direction}
-        for side in _sides(pool, limits, demand, fill / time_scale)
-    ]
-    at, found = 0.0, list[Phase]()
-    while True:
-        name, rate = _served(sides, demand)
-        found.append(Phase(at, rate, rate * demand.request_bytes, name))
-        seconds = min((s.empty_in(rate) for s in sides), default=math.inf)
-        if math.isinf(seconds):
-            return tuple(found)
-        at += seconds
-        sides = [_Side(s.name, s.cost, s.allowance, s.after(rate, seconds)) for s in sides]
+    path = Path(disk_gates(limits, time_scale=time_scale))
+    asked = demand.ops_per_s
+    load = Load(
+        block_bytes=demand.request_bytes,
+        read_share=1.0 if demand.direction == "read" else 0.0,
+        max_per_s=None if math.isinf(asked) else asked,
+    )
+    credit = [balance * fill for balance in path.full()]
+    legs = simulate(path, [Stage(load)], credit=credit).legs
+    if not legs:
+        return (Phase(0.0, asked, asked * demand.request_bytes, "demand"),)
+    return tuple(
+        Phase(leg.start_s, leg.iops, leg.bytes_per_s, _named(leg.limited_by)) for leg in legs
+    )
 
 
 def seconds_until_empty(
@@ -108,27 +87,7 @@ def charge(limits: DiskLimits, request_bytes: int) -> tuple[float, float]:
     return float(operations), float(max(request_bytes, limits.min_charge_bytes or 0))
 
 
-def _sides(pool: Pool, limits: DiskLimits, demand: Demand, fill: float) -> list[_Side]:
-    operations, size = charge(limits, demand.request_bytes)
-    costs: tuple[tuple[LimitedBy, float, Allowance | None], ...] = (
-        ("iops", operations, pool.iops),
-        # The throughput ceiling itself is about bytes moved; only credits are charged in steps.
-        ("bytes", _byte_cost(pool, demand.request_bytes, size), pool.bytes_per_s),
-    )
-    return [
-        _Side(name, cost, allowance, (allowance.capacity or 0.0) * fill)
-        for name, cost, allowance in costs
-        if allowance is not None
-    ]
-
-
-def _byte_cost(pool: Pool, request_bytes: int, charged_bytes: float) -> float:
-    bucketed = pool.bytes_per_s is not None and pool.bytes_per_s.capacity
-    return charged_bytes if bucketed else float(request_bytes)
-
-
-def _served(sides: list[_Side], demand: Demand) -> tuple[LimitedBy, float]:
-    tightest = min(sides, key=lambda s: s.rate, default=None)
-    if tightest is None or demand.ops_per_s <= tightest.rate:
-        return "demand", demand.ops_per_s
-    return tightest.name, tightest.rate
+def _named(limit: LimitName | None) -> LimitedBy:
+    if limit == "disk-iops":
+        return "iops"
+    return "bytes" if limit == "disk-throughput" else "demand"

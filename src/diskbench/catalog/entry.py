@@ -169,10 +169,12 @@ class TierBurst(Figure):
 
 class Accounting(Figure):
     """What counts as one I/O: a larger one counts as several, a smaller one is charged as one of
-    `min_charge_kib`. None where no such rule is documented."""
+    `min_charge_kib`. None where no such rule is documented. `merges`: small ones in sequence may be
+    made one of `max_io_kib`."""
 
     max_io_kib: int | None = None
     min_charge_kib: int | None = None
+    merges: bool = False
 
     @property
     def max_io_bytes(self) -> int | None:
@@ -183,6 +185,15 @@ class Accounting(Figure):
     def min_charge_bytes(self) -> int | None:
         """What the smallest I/O is charged in bytes."""
         return self.min_charge_kib * KIB if self.min_charge_kib is not None else None
+
+
+class LatencyFigure(Figure):
+    """Milliseconds that one request takes while nothing throttles it: at best, usually, and at
+    worst as far as it is promised."""
+
+    best_ms: float | None = Field(default=None, gt=0)
+    usual_ms: float | None = Field(default=None, gt=0)
+    worst_ms: float = Field(gt=0)
 
 
 class DiskEntry(Frozen):
@@ -205,6 +216,8 @@ class DiskEntry(Frozen):
     tiers: Tiers | None = None
     tier_burst: TierBurst | None = None
     accounting: Accounting | None = None
+    latency: LatencyFigure | None = None
+    write_latency: LatencyFigure | None = None
 
     def sources(self) -> tuple[str, ...]:
         """The keys of all sources that this type leans on, sorted."""

@@ -9,7 +9,14 @@ from diskbench.catalog.entry import catalogue
 from diskbench.errors import InvalidValue, UnknownName
 
 if TYPE_CHECKING:
-    from diskbench.catalog.entry import Catalogue, DiskEntry, Quantity, Ratio, Source
+    from diskbench.catalog.entry import (
+        Catalogue,
+        DiskEntry,
+        LatencyFigure,
+        Quantity,
+        Ratio,
+        Source,
+    )
 
 Covers = Literal["both", "read", "write"]
 
@@ -42,10 +49,28 @@ class Pool:
 
 
 @dataclass(frozen=True)
+class Latency:
+    """How long one request takes in milliseconds while nothing throttles it: at best, usually, and
+    at worst as far as it is promised; None where nothing is known."""
+
+    best_ms: float | None
+    usual_ms: float | None
+    worst_ms: float
+    source: str
+
+    @property
+    def usual(self) -> float:
+        """The usual latency, or the promised one where no usual one is known."""
+        return self.worst_ms if self.usual_ms is None else self.usual_ms
+
+
+@dataclass(frozen=True)
 class DiskLimits:
     """What one disk may do. `max_io_bytes` is the largest request that counts as one I/O,
     `min_charge_bytes` the least that a request is charged in bytes; None where neither is known.
     `pools` is empty when the catalogue knows no figure. `sources` say where all of it stands.
+    `merges`: the cloud makes one request of small ones in sequence. `write_latency` is that of
+    writes where it differs.
     """
 
     disk_type: str
@@ -55,6 +80,9 @@ class DiskLimits:
     min_charge_bytes: int | None
     tier: str | None
     sources: tuple[Source, ...]
+    merges: bool = False
+    latency: Latency | None = None
+    write_latency: Latency | None = None
 
 
 def disk_types(cloud: str) -> tuple[str, ...]:
@@ -104,7 +132,18 @@ def limits_of(
         min_charge_bytes=accounting.min_charge_bytes if accounting else None,
         tier=tier,
         sources=tuple(book.sources[key] for key in disk.sources()),
+        merges=bool(accounting and accounting.merges),
+        latency=_latency(book, disk.latency),
+        write_latency=_latency(book, disk.write_latency),
     )
+
+
+def _latency(book: Catalogue, told: LatencyFigure | None) -> Latency | None:
+    if told is None:
+        return None
+    source = book.sources[told.source]
+    words = f"{source.title} ({source.as_of or 'undated'})"
+    return Latency(told.best_ms, told.usual_ms, told.worst_ms, words)
 
 
 def _tier_pools(

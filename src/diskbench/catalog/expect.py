@@ -1,0 +1,123 @@
+"""What one load should get from a disk on a machine, for how long, and what limits it.
+
+    iops = min over gates of rate / cost, depth / latency and the load's own rate
+
+with the cost of a block at each gate (catalog/gate.py) and the latency of catalog/path.py. Computed
+three times: with the request sizes, latency and cache hits that are assumed, with the least and
+with the most favourable that are plausible (catalog/issued.py). `begin` holds from the credit that
+there is; `lasting` is where catalog/simulate.py ends under the same load without end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.gate import disk_gates, promise_gates, without_cache
+from diskbench.catalog.lookup import limits
+from diskbench.catalog.machine import LOCAL_TYPES, Machine, capped, machine_of
+from diskbench.catalog.path import Path, tightest
+from diskbench.catalog.simulate import Stage, simulate
+from diskbench.model.expectation import Expectation, Level
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.catalog.issued import Case
+    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.catalog.path import Cache
+    from diskbench.model.expectation import Load
+    from diskbench.model.promise import Promise
+
+_CASES: tuple[Case, ...] = ("least", "assumed", "best")
+
+
+@dataclass(frozen=True)
+class Disk:
+    """One disk, or `count` equal ones that share a load evenly, as the catalogue knows them.
+    `time_scale` divides what their buckets hold (the lab)."""
+
+    limits: DiskLimits
+    count: int = 1
+    cache: Cache = "none"
+    time_scale: float = 1.0
+
+
+def disk_of(cloud: str, disk_type: str, size_gib: float, **provisioned: float | None) -> Disk:
+    """A disk of the catalogue; `iops` and `throughput` as `lookup.limits` takes them."""
+    return Disk(limits(cloud, disk_type, size_gib, **provisioned))
+
+
+def expect(
+    disk: Disk, instance: Machine, job: Load, *, credit: Sequence[float] | None = None
+) -> Expectation | None:
+    """What a load gets from a disk on a machine; `credit` as the path of both has buckets, full
+    ones unless given. None where no limit is known."""
+    return expect_on(path_of(disk, instance), job, credit=credit)
+
+
+def path_of(disk: Disk, instance: Machine) -> Path:
+    """The way through a machine to its disk."""
+    told = disk.limits
+    cache: Cache = "local" if told.disk_type == "temp-disk" else disk.cache
+    gates = instance.gates if cache != "none" else without_cache(instance.gates)
+    return Path(
+        (*disk_gates(told, count=disk.count, time_scale=disk.time_scale), *gates),
+        cache=cache,
+        latency=told.latency,
+        write_latency=told.write_latency,
+        merges_to=told.max_io_bytes if told.merges else None,
+    )
+
+
+def promised_path(promise: Promise) -> Path:
+    """The way to a disk of which only its owner's expectation is known."""
+    return Path(promise_gates(promise))
+
+
+def expect_on(
+    path: Path, load: Load, *, credit: Sequence[float] | None = None
+) -> Expectation | None:
+    """As `expect`, on a path."""
+    held = tuple(path.full() if credit is None else credit)
+    begin = _level(path, load, dict.fromkeys(_CASES, held))
+    if begin is None:
+        return None
+    courses = {case: simulate(path, [Stage(load)], case=case, credit=held) for case in _CASES}
+    lasting = _level(path, load, {case: course.left for case, course in courses.items()})
+    assert lasting is not None, "what limits it at first limits it at last"
+    first = courses["assumed"].legs[0]
+    requests = path.requests(load, "assumed")
+    return Expectation(
+        load=load,
+        reads=requests.get("read"),
+        writes=requests.get("write"),
+        begin=begin,
+        lasting=lasting,
+        lasts_s=None if math.isinf(first.seconds) else first.seconds,
+    )
+
+
+def _level(path: Path, load: Load, credit: dict[Case, Sequence[float]]) -> Level | None:
+    bounds = {
+        case: path.bounds(load, path.costs(load, case), credit[case], case) for case in _CASES
+    }
+    rates = [tightest(of_case) for of_case in bounds.values()]
+    if math.isinf(max(rates)):
+        return None
+    assumed = bounds["assumed"]
+    return Level(
+        iops=assumed[0].iops,
+        low_iops=min(rates),
+        high_iops=max(rates),
+        bytes_per_s=assumed[0].iops * load.block_bytes,
+        limited_by=assumed[0].limit,
+        bounds=assumed,
+    )
+
+
+__all__ = [
+    "LOCAL_TYPES", "Disk", "Machine", "capped", "disk_of", "expect", "expect_on", "machine_of",
+    "path_of", "promised_path",
+]  # fmt: skip

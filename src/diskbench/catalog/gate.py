@@ -1,0 +1,142 @@
+"""A gate: one limit that blocks pass on their way, with its bucket, of the disk or of the machine.
+
+What one block costs a gate:
+
+    cost = Σ over directions  share × per_block × charged
+    charged = ceil(request_bytes / max_io_bytes)      at a gate that counts I/Os
+            = max(request_bytes, min_charge_bytes)    at one of bytes that has a bucket
+
+with the requests of catalog/issued.py. The buckets of disk and machine are separate: whichever gate
+is tightest at a moment limits the rate (Azure, disks-performance.md, 2026-09-09; AWS,
+ebs-optimized.md, 2023-05-11).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from diskbench.catalog.lookup import Allowance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from diskbench.catalog.lookup import Covers, DiskLimits
+    from diskbench.model.expectation import Issued, LimitName, Load
+    from diskbench.model.promise import Promise
+
+Way = Literal["read", "write"]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One limit. `refill_per_s` is the most that an idle bucket gains a second; None: the baseline.
+    `source` says where the figure stands."""
+
+    limit: LimitName
+    counts: Literal["ios", "bytes"]
+    allowance: Allowance
+    covers: Covers = "both"
+    max_io_bytes: int | None = None
+    min_charge_bytes: int | None = None
+    refill_per_s: float | None = None
+    source: str = ""
+
+    @property
+    def capacity(self) -> float:
+        """What the bucket holds; 0 where there is none."""
+        has_burst = self.allowance.ceiling > self.allowance.baseline
+        return (self.allowance.capacity or 0.0) if has_burst else 0.0
+
+    def rate(self, *, has_credit: bool) -> float:
+        """What it lets through a second, in I/Os or bytes."""
+        held = self.allowance.capacity is not None and not has_credit
+        return self.allowance.baseline if held else self.allowance.ceiling
+
+    def cost(self, load: Load, of_way: Mapping[Way, Issued]) -> float:
+        """What one block of the load costs here, in I/Os or bytes; 0 where nothing of it passes."""
+        return sum(
+            share * of_way[way].per_block * self._charged(of_way[way].request_bytes)
+            for way, share in ways(load).items()
+            if self.covers in {"both", way}
+        )
+
+    def balance_after(self, balance: float, used_per_s: float, seconds: float) -> float:
+        """The balance after so much was used for a time; never above the capacity or below 0."""
+        gained = self.allowance.baseline - used_per_s
+        if gained > 0 and self.refill_per_s is not None:
+            gained = min(gained, self.refill_per_s)
+        left = min(self.capacity, balance + gained * seconds)
+        return 0.0 if left <= self.capacity * 1e-12 else left
+
+    def _charged(self, request_bytes: int) -> float:
+        if self.counts == "ios":
+            whole = self.max_io_bytes
+            return float(math.ceil(request_bytes / whole)) if whole else 1.0
+        if self.capacity and self.min_charge_bytes:
+            return float(max(request_bytes, self.min_charge_bytes))
+        return float(request_bytes)
+
+
+def ways(load: Load) -> dict[Way, float]:
+    """The directions of a load with their shares, those with none left out."""
+    shares: dict[Way, float] = {"read": load.read_share, "write": 1 - load.read_share}
+    return {way: share for way, share in shares.items() if share > 0}
+
+
+def disk_gates(limits: DiskLimits, *, count: int = 1, time_scale: float = 1.0) -> tuple[Gate, ...]:
+    """The gates of `count` equal disks that share a load evenly. `time_scale` divides the capacity
+    of their buckets (the lab)."""
+    source = "; ".join(f"{one.title} ({one.as_of or 'undated'})" for one in limits.sources)
+    return tuple(
+        Gate(
+            limit=limit,
+            counts=counts,
+            allowance=_times(allowance, count, time_scale),
+            covers=pool.covers,
+            max_io_bytes=limits.max_io_bytes,
+            min_charge_bytes=limits.min_charge_bytes,
+            source=source,
+        )
+        for pool in limits.pools
+        for limit, counts, allowance in _sides(pool.iops, pool.bytes_per_s)
+    )
+
+
+def promise_gates(promise: Promise) -> tuple[Gate, ...]:
+    """What a disk's owner expects of it: a limit for reads and one for writes each."""
+    rate = None if promise.mb_per_s is None else promise.mb_per_s * 1e6
+    iops = None if promise.iops is None else Allowance(promise.iops)
+    found = _sides(iops, None if rate is None else Allowance(rate))
+    covers: tuple[Covers, ...] = ("read", "write")
+    return tuple(
+        Gate(limit, counts, allowance, covers=way, source="--promise")
+        for way in covers
+        for limit, counts, allowance in found
+    )
+
+
+def without_cache(gates: Iterable[Gate]) -> tuple[Gate, ...]:
+    """Those that are not about the machine's host cache."""
+    return tuple(gate for gate in gates if not gate.limit.startswith("vm-cached"))
+
+
+def _sides(
+    iops: Allowance | None, rate: Allowance | None
+) -> list[tuple[LimitName, Literal["ios", "bytes"], Allowance]]:
+    found: list[tuple[LimitName, Literal["ios", "bytes"], Allowance]] = []
+    if iops is not None:
+        found.append(("disk-iops", "ios", iops))
+    if rate is not None:
+        found.append(("disk-throughput", "bytes", rate))
+    return found
+
+
+def _times(one: Allowance, count: int, time_scale: float) -> Allowance:
+    return replace(
+        one,
+        baseline=one.baseline * count,
+        burst=None if one.burst is None else one.burst * count,
+        capacity=None if one.capacity is None else one.capacity * count / time_scale,
+    )

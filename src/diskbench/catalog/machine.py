@@ -1,0 +1,180 @@
+"""What a machine lets through to its disks: its own gates, apart from those of the disks.
+
+AWS: the maximum of an EBS-optimised type whose baseline is lower is had for 30 minutes at least
+once in 24 hours (ebs-optimized.md, 2023-05-11): a bucket of (maximum - baseline) × 1,800 s that is
+taken to regain no more than one filling a day. Azure: what is above the baseline bursts for 30
+minutes from a full bucket (disk-bursting.md); the path of disks without a host cache and that of
+cached ones have a limit each. Google: one limit for all disks of a type together, by vCPUs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from diskbench.catalog.azure_sizes import azure_sizes
+from diskbench.catalog.gate import Gate
+from diskbench.catalog.gce_machines import machine_book, vcpus_of
+from diskbench.catalog.instances import instances
+from diskbench.catalog.lookup import Allowance
+from diskbench.units import KIB, MIB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from diskbench.catalog.entry import Source
+    from diskbench.catalog.instances import EbsBurst
+    from diskbench.model.expectation import LimitName
+
+_MB = 10**6
+_EBS_IO_BYTES = 256 * KIB
+AZURE_BURST_S = 1800.0
+"""How long a full bucket bears a size's burst (disk-bursting.md, 2023-05-02)."""
+LOCAL_TYPES = frozenset({"instance-store", "temp-disk", "local-ssd"})
+"""Disks in the machine itself: no network path limits them."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The gates of one machine; `unknown` says why there are none, where figures are missing."""
+
+    name: str
+    gates: tuple[Gate, ...] = ()
+    unknown: str = ""
+
+
+def machine_of(cloud: str, machine_type: str | None, disk_type: str) -> Machine:
+    """The gates between a machine and its disks of a type."""
+    name = machine_type or ""
+    if not name:
+        return Machine("")
+    if cloud == "aws" and disk_type not in LOCAL_TYPES:
+        return _aws(name)
+    if cloud == "azure":
+        return _azure(name, disk_type)
+    if cloud == "gcp" and disk_type not in LOCAL_TYPES:
+        return _gcp(name, disk_type)
+    return Machine(name)
+
+
+def capped(name: str, iops: float | None, bytes_per_s: float | None, source: str) -> Machine:
+    """A machine of which the caps are given (the lab's `--vm-iops`, `--vm-throughput`)."""
+    gates = [
+        Gate("vm-iops", "ios", Allowance(iops), source=source) if iops else None,
+        Gate("vm-throughput", "bytes", Allowance(bytes_per_s), source=source)
+        if bytes_per_s
+        else None,
+    ]
+    return Machine(name, tuple(gate for gate in gates if gate))
+
+
+def _aws(name: str) -> Machine:
+    book = instances("aws")
+    entry = book.instances.get(name)
+    if entry is None:
+        return Machine(name, unknown=f"limits of {name} towards EBS")
+    if entry.baseline_iops is None and entry.baseline_mb_per_s is None:
+        return Machine(name, unknown=f"limits of {name} towards EBS (it has no path of its own)")
+    burst = book.ebs_burst
+    source = _told(book.sources, entry.source)
+    gates = []
+    if entry.baseline_iops is not None:
+        most = entry.max_iops or 0.0
+        gates.append(_ebs("vm-iops", "ios", entry.baseline_iops, most, burst, source))
+    if entry.baseline_mb_per_s is not None:
+        most = (entry.max_mb_per_s or 0.0) * _MB
+        baseline = entry.baseline_mb_per_s * _MB
+        gates.append(_ebs("vm-throughput", "bytes", baseline, most, burst, source))
+    return Machine(name, tuple(gates))
+
+
+def _ebs(
+    limit: LimitName,
+    counts: Literal["ios", "bytes"],
+    baseline: float,
+    most: float,
+    burst: EbsBurst,
+    source: str,
+) -> Gate:
+    allowance = _bursting(baseline, most, burst.duration_s)
+    return Gate(
+        limit,
+        counts,
+        allowance,
+        max_io_bytes=_EBS_IO_BYTES,
+        refill_per_s=allowance.capacity / burst.every_s if allowance.capacity else None,
+        source=source,
+    )
+
+
+def _azure(name: str, disk_type: str) -> Machine:
+    book = azure_sizes()
+    size = book.sizes.get(name)
+    if size is None:
+        return Machine(name, unknown=f"limits of {name} towards its disks")
+    source = _told(book.sources, size.source)
+    uncached = (
+        Gate(
+            "vm-iops",
+            "ios",
+            _bursting(size.iops, size.burst_iops or 0.0, AZURE_BURST_S),
+            source=source,
+        ),
+        Gate(
+            "vm-throughput",
+            "bytes",
+            _bursting(size.mb_per_s * _MB, (size.burst_mb_per_s or 0.0) * _MB, AZURE_BURST_S),
+            source=source,
+        ),
+    )
+    cached = []
+    if size.cached_iops is not None:
+        cached.append(Gate("vm-cached-iops", "ios", Allowance(size.cached_iops), source=source))
+    if size.cached_mb_per_s is not None:
+        rate = Allowance(size.cached_mb_per_s * _MB)
+        cached.append(Gate("vm-cached-throughput", "bytes", rate, source=source))
+    if disk_type == "temp-disk":
+        missing = "" if cached else f"limits of the temporary disk of {name}"
+        return Machine(name, tuple(cached), missing)
+    return Machine(name, (*uncached, *cached))
+
+
+def _gcp(name: str, disk_type: str) -> Machine:
+    book = machine_book()
+    series, vcpus = book.series_of(name), vcpus_of(name)
+    fit = series.disks.get(disk_type) if series else None
+    cap = fit.cap(vcpus) if fit and vcpus else None
+    if fit is None or cap is None:
+        return Machine(name, unknown=f"limits of {name} towards {disk_type}")
+    source = _told(book.sources, fit.source)
+    return Machine(
+        name,
+        (
+            Gate("vm-iops", "ios", Allowance(cap.read_iops), "read", source=source),
+            Gate("vm-iops", "ios", Allowance(cap.write_iops), "write", source=source),
+            Gate(
+                "vm-throughput",
+                "bytes",
+                Allowance(cap.read_mib_per_s * MIB),
+                "read",
+                source=source,
+            ),
+            Gate(
+                "vm-throughput",
+                "bytes",
+                Allowance(cap.write_mib_per_s * MIB),
+                "write",
+                source=source,
+            ),
+        ),
+    )
+
+
+def _bursting(baseline: float, most: float, seconds: float) -> Allowance:
+    if most <= baseline:
+        return Allowance(baseline)
+    return Allowance(baseline, most, (most - baseline) * seconds)
+
+
+def _told(sources: Mapping[str, Source], key: str) -> str:
+    return f"{sources[key].title} ({sources[key].as_of or 'undated'})"

@@ -1,0 +1,133 @@
+"""The way from a load to a disk: every gate on it, the host cache, and the time a request takes.
+
+A block passes the gates of disk and machine. With a host cache (Azure, disks-performance.md,
+2026-09-09) it takes
+
+    read, hit                   the machine's cached limits only
+    read, miss                  cached limits, uncached limits and the disk
+    written, read-only cache    all of them
+    written, read-write cache   the cached limits; what is flushed later takes the others
+
+Reads are assumed to hit, and writes to end in a read-write cache; the least that is plausible is
+that none does. A load of `depth` blocks under way at once cannot pass more than
+
+    depth / latency,  latency = Σ over directions  share × latency of the direction
+
+blocks a second (Little's law), with the disk's best, usual and worst latency; a hit has no figure.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from diskbench.catalog.gate import Gate, ways
+from diskbench.catalog.issued import issued
+from diskbench.model.expectation import Bound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.catalog.gate import Way
+    from diskbench.catalog.issued import Case
+    from diskbench.catalog.lookup import Latency
+    from diskbench.model.expectation import Issued, Load
+
+Cache = Literal["none", "read-only", "read-write", "local"]
+"""Host caching; `local` is a disk that is where the cache is (Azure's temporary disk)."""
+_Part = Literal["disk", "vm", "cached"]
+_THROUGH: frozenset[_Part] = frozenset({"disk", "vm"})
+_HIT: frozenset[_Part] = frozenset({"cached"})
+_ALL: frozenset[_Part] = _THROUGH | _HIT
+
+
+@dataclass(frozen=True)
+class Path:
+    """Gates of disk and machine together. `latency` and `write_latency` are the disk's own;
+    `merges_to` is the largest request that the cloud makes of several in sequence."""
+
+    gates: tuple[Gate, ...]
+    cache: Cache = "none"
+    latency: Latency | None = None
+    write_latency: Latency | None = None
+    merges_to: int | None = None
+
+    def requests(self, load: Load, case: Case) -> dict[Way, Issued]:
+        """The requests of each direction of a load."""
+        return {way: issued(load, way, case, merges_to=self.merges_to) for way in ways(load)}
+
+    def costs(self, load: Load, case: Case) -> tuple[float, ...]:
+        """What one block costs each gate; 0 where it does not pass it."""
+        made = self.requests(load, case)
+        found = []
+        for gate in self.gates:
+            passing = {
+                way: one for way, one in made.items() if _part(gate) in self._route(way, case)
+            }
+            found.append(gate.cost(load, passing))
+        return tuple(found)
+
+    def bounds(
+        self, load: Load, costs: Sequence[float], credit: Sequence[float], case: Case
+    ) -> tuple[Bound, ...]:
+        """What each limit lets through now, tightest first; `credit` is each bucket's balance."""
+        found = [
+            Bound(
+                limit=gate.limit,
+                iops=gate.rate(has_credit=balance > 0) / cost,
+                counts=self._counts(gate, load, cost),
+                source=gate.source,
+            )
+            for gate, cost, balance in zip(self.gates, costs, credit, strict=True)
+            if cost > 0
+        ]
+        by_latency = self._by_latency(load, case)
+        if by_latency is not None:
+            found.append(by_latency)
+        if load.max_per_s is not None:
+            found.append(Bound(limit="offered", iops=load.max_per_s))
+        return tuple(sorted(found, key=lambda one: one.iops))
+
+    def full(self) -> tuple[float, ...]:
+        """The balance of every bucket when all are full."""
+        return tuple(gate.capacity for gate in self.gates)
+
+    def _route(self, way: Way, case: Case) -> frozenset[_Part]:
+        if self.cache == "none":
+            return _THROUGH
+        if self.cache == "local":
+            return _HIT
+        if case == "least" or (way == "write" and self.cache == "read-only"):
+            return _ALL
+        return _HIT
+
+    def _by_latency(self, load: Load, case: Case) -> Bound | None:
+        if load.depth is None:
+            return None
+        seconds, source = 0.0, ""
+        for way, share in ways(load).items():
+            told = self.write_latency if way == "write" and self.write_latency else self.latency
+            if told is None or "disk" not in self._route(way, case):
+                return None
+            ms = {"least": told.worst_ms, "assumed": told.usual, "best": told.best_ms}[case]
+            if ms is None:
+                return None
+            seconds += share * ms / 1000
+            source = told.source
+        return Bound(limit="latency", iops=load.depth / seconds, source=source)
+
+    @staticmethod
+    def _counts(gate: Gate, load: Load, cost: float) -> float:
+        return cost if gate.counts == "ios" else max(1.0, cost / load.block_bytes)
+
+
+def tightest(bounds: Sequence[Bound]) -> float:
+    """The rate that the tightest bound leaves; infinite where there is none."""
+    return bounds[0].iops if bounds else math.inf
+
+
+def _part(gate: Gate) -> _Part:
+    if gate.limit.startswith("vm-cached"):
+        return "cached"
+    return "vm" if gate.limit.startswith("vm") else "disk"

@@ -25,14 +25,31 @@ if TYPE_CHECKING:
     from diskbench.model.campaign import CellRow
     from diskbench.model.disk import Acquired
     from diskbench.model.rental import Claim, Rental
-    from diskbench.model.spec import Plan
-    from diskbench.ports import Renter, RentWatch
+    from diskbench.model.spec import Cell, Plan
+    from diskbench.ports import Provider, Renter, RentWatch
     from diskbench.store.machines import Machine
 
 BETWEEN = timedelta(minutes=15)
 """What a turn may take beside its runs: new disks, waiting for a worker; our choice."""
 GRACE = timedelta(hours=1)
 """A machine outlives what it is needed for by this, as any lease does."""
+
+
+def check_shared(renter: Provider, cell: Cell) -> None:
+    """Refuse a cell that cannot share its machine; raises UserError."""
+    from diskbench.ports import SwapsDisks
+
+    if not isinstance(renter, SwapsDisks):
+        raise InvalidValue(
+            f"--provider {renter.name} cannot give a machine other disks, as reuse_host needs",
+            advice="leave reuse_host out",
+        )
+    if cell.rent is not None and cell.rent.stripe:
+        raise InvalidValue(
+            "--stripe does not go with reuse_host: an array stays with its machine",
+            advice="leave one of them out",
+        )
+    renter.check_swap(cell)
 
 
 def acquire(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from diskbench.engine.machine import check_shared
 from diskbench.errors import InvalidValue, MatrixError, UnknownName, UserError
 from diskbench.fio.profiles import find_profile
 from diskbench.plan.matrix_check import mistakes_in
@@ -116,6 +117,9 @@ class _Here:
 
     def check(self, cell: Cell) -> None:
         _provider(cell.provider).check(cell)
+
+    def check_shared(self, cell: Cell) -> None:
+        check_shared(_provider(cell.provider), cell)
 
     def profile(self, name: str) -> Profile:
         if name not in self._profiles:

@@ -47,6 +47,10 @@ class World(Protocol):
         """Raise UserError for what the provider refuses without looking."""
         ...
 
+    def check_shared(self, cell: Cell) -> None:
+        """Raise UserError for a cell that cannot share its machine with others."""
+        ...
+
 
 def mistakes_in(form: Form, world: World) -> list[Mistake]:
     """Everything that is wrong with a file, in the order of its lines."""
@@ -183,6 +187,8 @@ class _Checker:
         try:
             made = block(one, self._matrix, rents=self._world.rents)
             self._world.check(made.cells[-1])
+            if self._matrix.reuse_host and made.cells[-1].rent is not None:
+                self._world.check_shared(made.cells[-1])
         except UserError as error:
             # A name that does not exist is wrong whatever stands beside it.
             if not tainted or isinstance(error, UnknownName):

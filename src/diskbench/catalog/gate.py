@@ -59,7 +59,7 @@ class Gate:
         return sum(
             share * of_way[way].per_block * self._charged(of_way[way].request_bytes)
             for way, share in ways(load).items()
-            if self.covers in {"both", way}
+            if way in of_way and self.covers in {"both", way}
         )
 
     def balance_after(self, balance: float, used_per_s: float, seconds: float) -> float:

@@ -21,7 +21,7 @@ from tests.contract.rented import (
 from tests.contract.vsphere_cloud import VsphereCloud
 
 from diskbench.errors import DiskbenchError, Interrupted, ReleaseFailed, RentalFailed, UserError
-from diskbench.ports import Foresees, Renter, SwapsDisks
+from diskbench.ports import Examinable, Foresees, Metered, Renter, SwapsDisks
 
 pytestmark = pytest.mark.slow
 
@@ -110,6 +110,17 @@ def test_acquired_twice_with_the_same_lease_is_acquired_once(cloud):
     before = cloud.count("one")
     assert acquire(cloud, "one") == first
     assert cloud.count("one") == before
+
+
+def test_examining_tells_how_it_is_and_changes_nothing(cloud):
+    one = cloud.provider
+    assert isinstance(one, Examinable) or one.name == "fake", "the fake cloud lets everybody in"
+    findings = one.examine(scope_of(cloud)) if isinstance(one, Examinable) else []
+    assert [finding for finding in findings if finding.state == "problem"] == []
+    assert {finding.where.split()[0] for finding in findings} <= {one.name}
+    quotas = one.quotas(scope_of(cloud)) if isinstance(one, Metered) else []
+    assert all(quota.limit >= (quota.used or 0) for quota in quotas)
+    assert one.found(scope_of(cloud)) == []
 
 
 def test_two_leases_share_nothing(cloud):

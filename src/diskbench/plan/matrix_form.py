@@ -68,6 +68,8 @@ def read_form(text: str) -> Form:
             matrix = Matrix.model_validate(data)
         except ValidationError as error:
             for place, (mistake, meant) in _told(error.errors(include_url=False), document).items():
+                if not _is_there(data, place):
+                    continue  # it moved with a key that was mended: told in the next pass
                 mistakes.append(mistake)
                 if not _mend(data, place, meant, document):
                     wrong.add(place)
@@ -233,6 +235,15 @@ def _take_out(data: dict[str, Any], place: Place) -> None:
         holder[int(place[-1])] = {}
     elif isinstance(holder, dict):
         holder.pop(place[-1], None)
+
+
+def _is_there(data: dict[str, Any], place: Place) -> bool:
+    """Whether a place is in the data still; `name` is where it is missing, too."""
+    try:
+        holder = _holder(data, place)
+    except (KeyError, IndexError, TypeError):
+        return False
+    return not place or place == ("name",) or isinstance(holder, list) or place[-1] in holder
 
 
 def _holder(data: Any, place: Place) -> Any:  # noqa: ANN401 - whatever YAML holds

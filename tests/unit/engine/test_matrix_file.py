@@ -366,6 +366,14 @@ def test_a_seed_is_as_typed_else_the_files_else_a_new_one():
     assert len({seed_of(matrix) for _ in range(8)}) > 1
 
 
+def test_what_is_wrong_below_a_key_that_is_wrong_is_told_once(tmp_path):
+    text = f"{HEAD}axes:\n  dsk: [a, {{provider: false}}]\n  zone: [1]\n"
+    assert mistakes(tmp_path, text) == [
+        "3: axes.disk[1].provider: false is not text",
+        "3: the axis 'dsk' is named after no field; did you mean 'disk'?",
+    ]
+
+
 ANYTHING = st.recursive(
     st.none()
     | st.booleans()

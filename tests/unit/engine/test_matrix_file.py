@@ -367,7 +367,7 @@ def test_a_seed_is_as_typed_else_the_files_else_a_new_one():
 
 
 def test_what_is_wrong_below_a_key_that_is_wrong_is_told_once(tmp_path):
-    text = f"{HEAD}axes:\n  dsk: [a, {{provider: false}}]\n  zone: [1]\n"
+    text = f"{HEAD}axes:\n  dsk: [gp2, {{provider: false}}]\ndefaults: {{provider: aws, size: 8}}\n"
     assert mistakes(tmp_path, text) == [
         "3: axes.disk[1].provider: false is not text",
         "3: the axis 'dsk' is named after no field; did you mean 'disk'?",

@@ -286,6 +286,13 @@ def test_a_profile_is_looked_for_beside_the_matrix(tmp_path):
     assert cell.cell.profile == str(tmp_path / "mine.fio")
 
 
+def test_what_this_machine_cannot_do_is_no_mistake_of_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\n")
+    assert load_matrix(str(file)).matrix.name == "mine"
+
+
 def test_a_profile_that_is_not_there_is_told(tmp_path):
     text = f"{HEAD}defaults:\n  provider: lab\n  profile: ./none.fio\n"
     assert "4: profile" in mistakes(tmp_path, text)[0]

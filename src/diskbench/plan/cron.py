@@ -82,7 +82,8 @@ def check_zone(name: str) -> ZoneInfo:
     folded = {one.casefold(): one for one in known} | {
         one.rpartition("/")[2].casefold(): one for one in known
     }
-    near = difflib.get_close_matches(name.casefold().replace(" ", "_"), folded, n=3)
+    meaning = name.casefold().replace(" ", "_")
+    near = [meaning] if meaning in folded else difflib.get_close_matches(meaning, folded, n=3)
     meant = dict.fromkeys(folded[one] for one in near)
     hint = f"did you mean {' or '.join(meant)}? " if meant else ""
     raise UnknownName("timezone", name, (), advice=f"{hint}names are like Europe/Berlin, or UTC")

@@ -57,7 +57,8 @@ def _marks(seen: ScheduleStanding) -> str:
 def _both(moment: datetime, zone: str) -> str:
     there, here = moment.astimezone(ZoneInfo(zone)), moment.astimezone()
     # As the hour that comes twice shows, a time is told with the name of its offset.
-    shown = there.strftime("%a %Y-%m-%d %H:%M %Z")
+    clock = "%H:%M:%S" if there.second else "%H:%M"
+    shown = there.strftime(f"%a %Y-%m-%d {clock} %Z")
     if there.utcoffset() == here.utcoffset():
         return shown
     return f"{shown} ({here.strftime('%a %H:%M')} here)"

@@ -13,7 +13,7 @@ FROM_FILE_TO_WORKFLOW = (
     "after diskbench.engine.worker:feed 1",
     "after diskbench.engine.durable.cells:enqueue 1",
     "before diskbench.store.campaigns:claim_cell 1",
-    "after diskbench.store.leases:create_lease 1",
+    "before diskbench.store.rows:save_plan 1",
     "after diskbench.store.rows:save_plan 1",
 )
 FROM_MACHINE_TO_ROWS = (

@@ -48,11 +48,13 @@ def sweep(
     from diskbench.store.leases import list_leases
     from diskbench.store.machines import list_machines
 
+    # Leases first: one that is written meanwhile comes with a claim, and would look finished.
+    leases = list_leases(session.database, state="open")
     busy = leases_at_work(session.database)
     unfinished = {c.trial_id for c in list_claims(session.database)}
     machines = {one.lease_id: one for one in list_machines(session.database)}
     due = []
-    for lease in _chosen(list_leases(session.database, state="open"), ids):
+    for lease in _chosen(leases, ids):
         if lease.lease_id in busy:
             if ids:
                 raise in_use(lease.lease_id)

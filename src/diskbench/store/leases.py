@@ -45,9 +45,13 @@ class Lease(Frozen):
 
 def create_lease(database: Engine, lease: Lease) -> None:
     """Write the row of a new lease; one that is there already stays as it is."""
-    row = lease.model_dump(mode="json") | {"created_at": lease.created_at or now()}
     with transaction(database) as connection:
-        insert_missing(connection, schema.lease, [row])
+        insert_missing(connection, schema.lease, [lease_row(lease)])
+
+
+def lease_row(lease: Lease) -> dict[str, Any]:
+    """The columns of a lease that is new, for whoever writes it with others."""
+    return lease.model_dump(mode="json") | {"created_at": lease.created_at or now()}
 
 
 def load_lease(database: Engine, lease_id: str) -> Lease | None:

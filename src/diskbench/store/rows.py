@@ -13,6 +13,7 @@ from diskbench.errors import UnknownName
 from diskbench.store import schema
 from diskbench.store.clock import now
 from diskbench.store.database import transaction
+from diskbench.store.leases import lease_row
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.upsert import insert_missing, upsert
 
@@ -25,20 +26,31 @@ if TYPE_CHECKING:
     from diskbench.model.outcome import Problem
     from diskbench.model.result import RunState, StepResult
     from diskbench.model.spec import Plan
+    from diskbench.store.leases import Lease
 
 Row = Mapping[str, Any]
 _AT_ONCE = 500
 FINAL_STATES = ("done", "failed", "interrupted", "cancelled")
 
 
-def save_plan(database: Engine, plan: Plan, evidence_url: str, *, owner: str | None = None) -> None:
-    """Campaign, trial, its runs as planned and its claim, before anything is made on a host.
+def save_plan(
+    database: Engine,
+    plan: Plan,
+    evidence_url: str,
+    *,
+    owner: str | None = None,
+    lease: Lease | None = None,
+) -> None:
+    """Lease, campaign, trial, its runs as planned and its claim, before anything is made on a host.
 
     `evidence_url` is the store's printable URL. The claim is `owner`'s from the start: one that is
-    nobody's looks abandoned.
+    nobody's looks abandoned. The lease comes with it, all or nothing: one without a claim looks
+    like one that outlived its trial, and whoever sweeps would give it back.
     """
     claim = {"trial_id": plan.trial_id, "cancel": False, "owner": owner, "claimed_at": now()}
     with transaction(database) as connection:
+        if lease is not None:
+            insert_missing(connection, schema.lease, [lease_row(lease)])
         insert_missing(connection, schema.campaign, [campaign_row(plan.campaign_id)])
         insert_missing(connection, schema.trial, [trial_row(plan)])
         rows = [run_row(plan, index, evidence_url) for index in range(len(plan.run_ids))]

@@ -17,6 +17,7 @@ from diskbench.engine.sweep import cost_of_lease, sweep
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Scope
 from diskbench.providers.fake import VARIABLE, FakeProvider, plan_fault
+from diskbench.store import claims, leases
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
 from diskbench.store.rows import save_plan
 
@@ -104,6 +105,30 @@ class TestByDatabase:
         lease_row(session, "one")
         (swept,) = sweep(session, ["one", "on"], dry_run=False)
         assert swept.lease_id == "one"
+
+    def test_one_that_a_live_process_writes_while_it_looks_around_stays(self, session, monkeypatch):
+        asked = []
+
+        def meanwhile(module, name):
+            look = getattr(module, name)
+
+            def looked(*args, **more):
+                found = look(*args, **more)
+                if not asked:
+                    asked.append(name)
+                    plan, me = make_plan(), session.executor_id
+                    lease = Lease(lease_id=TRIAL_ID, provider="fake")
+                    save_plan(session.database, plan, "file:///e", owner=me, lease=lease)
+                return found
+
+            monkeypatch.setattr(module, name, looked)
+
+        meanwhile(claims, "list_claims")
+        meanwhile(leases, "list_leases")
+        assert sweep(session, [], dry_run=False) == []
+        assert asked != []
+        (left,) = leases.list_leases(session.database, state="open")
+        assert left.lease_id == TRIAL_ID
 
     def test_a_lease_that_a_live_process_works_under_is_never_given_back(self, session):
         plan = make_plan()

@@ -1,0 +1,107 @@
+"""What `diskbench gc` prints: as lines for a person, as a document for a program."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import jsonschema
+import pytest
+
+from diskbench.cli import gc
+from diskbench.cli.schema import _schema
+from diskbench.model.outcome import Problem
+from diskbench.model.swept import LeaseCost, Swept, Unlisted
+
+SINCE = "2026-11-21T10:02:03.000000+00:00"
+
+
+def swept(outcome: str = "gave-back", **more: object) -> Swept:
+    told = {
+        "lease_id": "one",
+        "where": "aws us-east-1",
+        "provider": "aws",
+        "region": "us-east-1",
+        "resources": ("instance i-0abc", "volume vol-0def"),
+        "reason": "it expired",
+        "outcome": outcome,
+    }
+    return Swept.model_validate(told | more)
+
+
+def cost(hourly: float | None, hours: float = 6.0) -> LeaseCost:
+    usd = None if hourly is None else hourly * hours
+    return LeaseCost(since=SINCE, hours=hours, hourly_usd=hourly, usd=usd)
+
+
+def lines(*items: Swept) -> list[str]:
+    stream = io.StringIO()
+    gc.print_swept(items, stream=stream)
+    return stream.getvalue().splitlines()
+
+
+def test_what_went_is_told_with_where_why_and_what_it_cost():
+    assert lines(swept(cost=cost(0.1238))) == [
+        "gave back instance i-0abc, volume vol-0def on aws us-east-1: it expired",
+        "  cost about $0.74 in 6.0 h since 2026-11-21 10:02 UTC, at $0.1238 an hour",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        (None, "  cost unknown: its lease is not in this database"),
+        (cost(None), "  cost unknown: no price is known, in 6.0 h since 2026-11-21 10:02 UTC"),
+    ],
+)
+def test_an_unknown_cost_is_said_to_be_and_never_nothing(known, told):
+    assert lines(swept(cost=known))[1] == told
+
+
+def test_what_cost_nothing_is_not_priced():
+    assert len(lines(swept(cost=cost(0.0)))) == 1
+
+
+def test_what_stays_is_told_with_why_and_no_cost():
+    (line,) = lines(swept("kept", reason="a live process works with it", cost=cost(1.0)))
+    assert line.startswith("kept instance i-0abc")
+
+
+def test_a_dry_run_says_what_would_go():
+    assert lines(swept("would-give-back"))[0].startswith("would give back ")
+
+
+def test_what_could_not_go_is_an_error_with_advice_and_exit_code_3(capsys):
+    problem = Problem(kind="ReleaseFailed", message="the key is in use", advice="try again")
+    one = swept("could-not-give-back", problem=problem)
+    assert lines(one)[0].startswith("could not give back")
+    assert capsys.readouterr().err == "error: the key is in use\n  try again\n"
+    assert (gc.sweep_code([one]), gc.sweep_code([swept()])) == (3, 0)
+
+
+def test_the_document_sums_the_costs_of_what_went_and_meets_its_schema(capsys):
+    unlisted = Unlisted(
+        where="aws eu-south-2",
+        provider="aws",
+        region="eu-south-2",
+        problem=Problem(kind="AccessDenied", message="denied"),
+    )
+    items = [
+        swept(cost=cost(0.5)), swept(cost=cost(0.25)), swept(cost=cost(None)),
+        swept("kept", cost=cost(9.0)),
+    ]  # fmt: skip
+    document = gc._document(items, [unlisted], dry_run=False)
+    gc._print(document, "json")
+    out, err = capsys.readouterr()
+    told = json.loads(out)
+    jsonschema.validate(told, _schema("gc"))
+    assert (told["usd"], told["unpriced"]) == (4.5, 1)
+    assert "not looked through: aws eu-south-2" in err
+    gc._print(document, "text")
+    out, _ = capsys.readouterr()
+    assert out.splitlines()[-1] == "in all about $4.50, and 1 without a price"
+
+
+def test_where_there_is_nothing_that_is_said_on_stderr(capsys):
+    gc._print(gc._document([], [], dry_run=False), "text")
+    assert capsys.readouterr() == ("", "nothing to give back\n")

@@ -184,13 +184,20 @@ def age_s(lease: LeaseLike, now: datetime) -> float:
 
 
 def monthly(
-    cloud: str, disk: DiskSpec, region: str, work: Sequence[Work], *, hours: float = MONTH_HOURS
+    cloud: str,
+    disk: DiskSpec,
+    region: str,
+    work: Sequence[Work],
+    *,
+    hours: float = MONTH_HOURS,
+    tier: str | None = None,
 ) -> MonthCost:
-    """What one disk costs in a month of so many hours with the work that is done in it.
+    """What one disk costs in a month of so many hours with the work that is done in it; `tier` is a
+    performance tier that is paid for in place of the size's own (Azure).
 
     At full load: `monthly(…, [expected_work(cloud, disk, [4096], hours * 3600)])`.
     """
-    hourly = disk_hourly_usd(cloud, disk, region)
+    hourly = disk_hourly_usd(cloud, disk, region, tier=tier)
     charge = charge_of(cloud, disk, region)
     count = charge.counting.count(work) if charge else 0.0
     if charge is None:

@@ -167,6 +167,14 @@ class TierBurst(Figure):
     duration_s: float
 
 
+class OnDemandBurst(Figure):
+    """What a disk above a size reaches for as long as it is paid for; throughput in MB/s."""
+
+    above_gib: int
+    iops: float
+    throughput: float
+
+
 class Accounting(Figure):
     """What counts as one I/O: a larger one counts as several, a smaller one is charged as one of
     `min_charge_kib`. None where no such rule is documented. `merges`: small ones in sequence may be
@@ -215,6 +223,7 @@ class DiskEntry(Frozen):
     throughput_burst: Quantity | None = None
     tiers: Tiers | None = None
     tier_burst: TierBurst | None = None
+    on_demand: OnDemandBurst | None = None
     accounting: Accounting | None = None
     latency: LatencyFigure | None = None
     write_latency: LatencyFigure | None = None

@@ -62,9 +62,8 @@ class Path:
         made = self.requests(load, case)
         found = []
         for gate in self.gates:
-            passing = {
-                way: one for way, one in made.items() if _part(gate) in self._route(way, case)
-            }
+            part = _part(gate)
+            passing = {w: one for w, one in made.items() if part in self._route(load, w, case)}
             found.append(gate.cost(load, passing))
         return tuple(found)
 
@@ -93,14 +92,14 @@ class Path:
         """The balance of every bucket when all are full."""
         return tuple(gate.capacity for gate in self.gates)
 
-    def _route(self, way: Way, case: Case) -> frozenset[_Part]:
+    def _route(self, load: Load, way: Way, case: Case) -> frozenset[_Part]:
         if self.cache == "none":
             return _THROUGH
         if self.cache == "local":
             return _HIT
-        if case == "least" or (way == "write" and self.cache == "read-only"):
-            return _ALL
-        return _HIT
+        missed = way == "read" and not load.warm
+        passed = way == "write" and self.cache == "read-only"
+        return _ALL if missed or passed or case == "least" else _HIT
 
     def _by_latency(self, load: Load, case: Case) -> Bound | None:
         if load.depth is None:
@@ -108,7 +107,7 @@ class Path:
         seconds, source = 0.0, ""
         for way, share in ways(load).items():
             told = self.write_latency if way == "write" and self.write_latency else self.latency
-            if told is None or "disk" not in self._route(way, case):
+            if told is None or "disk" not in self._route(load, way, case):
                 return None
             ms = {"least": told.worst_ms, "assumed": told.usual, "best": told.best_ms}[case]
             if ms is None:

@@ -14,6 +14,7 @@ from diskbench.engine.probe import check_profile_suits
 from diskbench.engine.session import new_id
 from diskbench.errors import DiskbenchError
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
+from diskbench.plan.expectation import expectation_of
 from diskbench.plan.time_scale import time_scale_notes
 from diskbench.plan.trial import Names, make_plan
 from diskbench.providers.registry import provider
@@ -84,7 +85,7 @@ def draft_of(cell: Cell, profile: Profile, rental: Rental, names: Names) -> Plan
     plan = make_plan(cell, profile, assumed_facts(rental), names, version=__version__)
     plan = plan.model_copy(update={"rental": rental})
     notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
-    return plan.model_copy(update={"notes": notes})
+    return plan.model_copy(update={"notes": notes, "expectation": expectation_of(plan)})
 
 
 def assumed_facts(rental: Rental) -> HostFacts:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
-from diskbench.catalog.transactions import disk_limits
 from diskbench.engine.draft import draft, renter_named
 from diskbench.engine.matrix_file import rents
 from diskbench.engine.session import new_id
@@ -19,6 +18,7 @@ from diskbench.model.outcome import problem_of
 from diskbench.plan.blame import in_fields
 from diskbench.plan.cost import RENTING_S, cost_of_plan
 from diskbench.plan.credit import credit_of
+from diskbench.plan.expectation import expectation_of
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, outlook
 from diskbench.plan.trial import Names, make_plan
@@ -99,7 +99,8 @@ def _rental(cell: Cell, *, offline: bool) -> tuple[Rental, bool, tuple[str, ...]
 def _there(cell: Cell) -> Plan:
     """The plan of a machine that is there, which is not looked at now."""
     names = Names(new_id(), new_id(), tuple(new_id() for _ in range(cell.runs)))
-    return make_plan(cell, find_profile(cell.profile), _ASSUMED, names, version=__version__)
+    plan = make_plan(cell, find_profile(cell.profile), _ASSUMED, names, version=__version__)
+    return plan.model_copy(update={"expectation": expectation_of(plan)})
 
 
 def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> BlockOutlook:
@@ -125,6 +126,8 @@ def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> 
         "expected_s": plan.expected_s,
         "trial_s": plan.expected_s + (RENTING_S if plan.rental else 0.0),
         "cost": cost_of_plan(plan),
+        "expectation": plan.expectation,
+        "credit": credit_of(plan.expectation),
         "notes": (*looked.notes, *plan.notes),
     }
     rental = plan.rental
@@ -138,13 +141,9 @@ def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> 
             "spot": rental.spec.spot,
         }
     if rental is not None and rental.disk is not None:
-        cloud = rental.cloud or rental.scope.provider
-        limits = disk_limits(cloud, rental.disk)
-        scale = rental.spec.lab.time_scale
         found |= {
             "disk": rental.disk.type,
             "disks": 0 if rental.disk.type in _MACHINES_OWN else rental.disk.count,
             "disk_gib": rental.disk.size_gib,
-            "credit": credit_of(plan, limits, scale) if limits else None,
         }
     return base.model_copy(update=found)

@@ -11,6 +11,7 @@ from diskbench import __version__
 from diskbench.engine.probe import Probed, check_parses, check_profile_suits, probe
 from diskbench.engine.session import host_at, new_id
 from diskbench.errors import DiskbenchError
+from diskbench.plan.expectation import expectation_of
 from diskbench.plan.trial import Names, make_plan
 from diskbench.providers.registry import provider
 
@@ -112,7 +113,7 @@ def look_at(
     except BaseException:
         host.close()
         raise
-    return plan, host
+    return plan.model_copy(update={"expectation": expectation_of(plan)}), host
 
 
 def _jobs_without_paths(plan: Plan) -> tuple[str, ...]:

@@ -119,6 +119,7 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
 def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host) -> Plan:
     """The plan for the machine that was acquired, by what is found on it."""
     from diskbench.engine.probe import check_parses, probe
+    from diskbench.plan.expectation import expectation_of
     from diskbench.plan.trial import Names, make_plan
 
     names = Names(draft.campaign_id, draft.trial_id, draft.run_ids)
@@ -137,7 +138,7 @@ def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host) -> Plan
         }
     )
     check_parses(host, plan)
-    return plan
+    return plan.model_copy(update={"expectation": expectation_of(plan)})
 
 
 def striped(host: Host, trial_id: str, acquired: Acquired) -> Acquired:

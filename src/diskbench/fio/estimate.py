@@ -65,18 +65,25 @@ def expected_s(jobs: Iterable[Job], whole: int | None) -> float:
     return max(timed) + bound
 
 
+def moved_bytes(job: Job, whole: int | None) -> int:
+    """Bytes that one clone of a job bound by size moves, all its loops together; `whole` is what
+    percentages count of."""
+    io = size_bytes(job.get("io_size"), whole) or size_bytes(job.get("size"), whole)
+    io = (io or size_bytes(job.get("filesize"), whole) or 0) * count(job, "loops")
+    if limit := count(job, "number_ios", 0):
+        block = size_bytes((job.get("bs") or "4k").split(",")[0]) or 4096
+        io = int(min(io / block or limit, limit) * block)
+    return io
+
+
 def _work_s(job: Job, whole: int | None) -> float:
     clones = count(job, "numjobs")
     engine = (job.get("ioengine") or "").lower()
     if engine in METADATA_ENGINES:
         return count(job, "nrfiles") * clones / ASSUMED_FILES_PER_S
-    io = size_bytes(job.get("io_size"), whole) or size_bytes(job.get("size"), whole)
-    io = (io or size_bytes(job.get("filesize"), whole) or 0) * count(job, "loops")
     block = size_bytes((job.get("bs") or "4k").split(",")[0]) or 4096
+    io = moved_bytes(job, whole)
     operations = io / block
-    if limit := count(job, "number_ios", 0):
-        operations = min(operations or limit, limit)
-        io = int(operations * block)
     if rate := size_bytes((job.get("rate") or "").split(",")[0]):
         return io / rate
     if rate_iops := count(job, "rate_iops", 0):

@@ -40,7 +40,7 @@ class Load(Frozen):
     `read_share` is 1 for reads only. `depth` is how many blocks are under way at once, over all
     jobs; None where nothing bounds it (writes that the page cache takes). `max_per_s` is the rate
     that the load is held to, in blocks; `read_ahead_bytes` what the guest reads at once in sequence
-    through its page cache.
+    through its page cache; `warm` whether what it reads may be in a host cache by then.
     """
 
     block_bytes: int = Field(ge=1)
@@ -50,6 +50,7 @@ class Load(Frozen):
     depth: int | None = Field(default=None, ge=1)
     max_per_s: float | None = Field(default=None, gt=0)
     read_ahead_bytes: int = Field(default=128 * 1024, ge=0)
+    warm: bool = True
 
 
 class Issued(Frozen):
@@ -122,8 +123,8 @@ class Expectation(Frozen):
 class StepExpectation(Frozen):
     """One step in its turn. `start_s` and `seconds` are as simulated, from the first step on;
     `mean_iops` is the mean of the whole step, `credit` what is left of each bucket when it begins
-    (1 is full), by the bucket's name. Without `expectation` its jobs are too different from each
-    other, or nothing is known of the disk."""
+    (1 is full), by the bucket's name. `load` is an index into the plan's expectations; None where
+    its jobs are too different from each other to be one load, or nothing is known."""
 
     index: int
     name: str
@@ -132,8 +133,8 @@ class StepExpectation(Frozen):
     start_s: float
     seconds: float
     mean_iops: float | None = None
-    credit: dict[str, float] = Field(default_factory=dict)
-    expectation: Expectation | None = None
+    credit: dict[LimitName, float] = Field(default_factory=dict)
+    load: int | None = None
 
 
 class CreditRange(Frozen):
@@ -166,8 +167,10 @@ class DiskPrice(Frozen):
 
 class PlanExpectation(Frozen):
     """What a plan should find. `seconds` is how long all runs take as simulated: work that is bound
-    by size takes longer at the baseline. `unknown` says what the catalogue does not know."""
+    by size takes longer at the baseline. `expectations` are those of its steps, alike ones once.
+    `unknown` says what the catalogue does not know."""
 
+    expectations: tuple[Expectation, ...] = ()
     steps: tuple[StepExpectation, ...] = ()
     credits: tuple[CreditRange, ...] = ()
     seconds: float = 0.0
@@ -180,10 +183,12 @@ class PlanExpectation(Frozen):
         """When the first bucket is empty; None: never."""
         return min((one.gone_s for one in self.credits if one.gone_s is not None), default=None)
 
-    def of_step(
-        self, index: int, run: int = 1, of_round: int | None = None
-    ) -> StepExpectation | None:
-        """The step by its index in the plan, in a run counted from 1; rounds that were not foreseen
-        are expected as the last one that was."""
+    def step(self, index: int, run: int = 1, of_round: int | None = None) -> StepExpectation | None:
+        """A step by its index in the plan, in a run counted from 1; a round that was not foreseen
+        is expected as the last one that was."""
         found = [one for one in self.steps if one.index == index and one.run == run]
         return next((one for one in found if one.round == of_round), found[-1] if found else None)
+
+    def of(self, step: StepExpectation | None) -> Expectation | None:
+        """What a step should get, from the credit that is left when it begins."""
+        return None if step is None or step.load is None else self.expectations[step.load]

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from diskbench.model.base import Frozen
 from diskbench.model.disk import Acquired
+from diskbench.model.expectation import PlanExpectation
 from diskbench.model.facts import HostFacts
 from diskbench.model.promise import Promise
 from diskbench.model.rental import Rental, RentSpec
@@ -149,6 +150,9 @@ class Plan(Frozen):
     facts: HostFacts
     expected_s: float
     space_bytes: int
+    expectation: PlanExpectation | None = None
+    """What it should find; None where nothing is known of its disk, and in plans made before
+    expectations were."""
     notes: tuple[str, ...] = ()
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from diskbench.catalog.cost import CellCost
 from diskbench.model.base import Frozen
+from diskbench.model.expectation import PlanExpectation
 from diskbench.model.finding import Need
 from diskbench.model.matrix import Limits, Order
 from diskbench.model.outcome import Problem
@@ -50,6 +51,7 @@ class BlockOutlook(Frozen):
     expected_s: float = 0.0
     trial_s: float = 0.0
     cost: CellCost | None = None
+    expectation: PlanExpectation | None = None
     credit: Credit | None = None
     notes: tuple[str, ...] = ()
     problem: Problem | None = None

@@ -10,7 +10,7 @@ from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
 from diskbench.providers.asked import check_count, check_others, whole_throughput
 from diskbench.providers.azure.form import check_form
-from diskbench.providers.azure.tiers import bursting_limits, check_bursting, tier_limits
+from diskbench.catalog.azure_tiers import bursting_limits, check_bursting, tier_limits
 
 if TYPE_CHECKING:
     from diskbench.catalog.lookup import DiskLimits

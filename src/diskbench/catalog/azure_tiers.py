@@ -2,7 +2,7 @@
 
 Source: MicrosoftDocs disk-bursting.md (2023-05-02) and managed-disks-bursting-2.md (2025-01-14): on
 demand a disk larger than 512 GiB reaches 30,000 IOPS and 1,000 MB/s; disks-change-performance.md:
-P60 to P80 are for disks larger than 4 TiB.
+P60 to P80 are for disks larger than 4 TiB. The figures stand in the catalogue (`on_demand`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from diskbench.catalog.lookup import Allowance, Pool, limits
 from diskbench.errors import InvalidValue, UnknownName
 
 if TYPE_CHECKING:
+    from diskbench.catalog.entry import OnDemandBurst
     from diskbench.catalog.lookup import DiskLimits
 
 PREMIUM = "Premium_LRS"
-BURST_IOPS = 30_000.0
-BURST_BYTES_PER_S = 1000e6
-BURSTS_ABOVE_GIB = 512
 _LARGE_TIERS = frozenset({"P60", "P70", "P80"})
 _LARGE_GIB = 4096
+_MB = 10**6
 
 
 def tier_limits(disk_type: str, tier: str, size_gib: int) -> DiskLimits:
@@ -58,25 +57,33 @@ def check_bursting(disk_type: str, size_gib: int, *, on: bool) -> None:
         raise InvalidValue(
             f"--bursting does not go with {disk_type}", advice=f"only {PREMIUM} bursts on demand"
         )
-    if on and size_gib <= BURSTS_ABOVE_GIB:
+    above = _on_demand().above_gib
+    if on and size_gib <= above:
         raise InvalidValue(
-            f"--bursting on {size_gib:,} GiB: disks up to {BURSTS_ABOVE_GIB} GiB burst on credit, "
+            f"--bursting on {size_gib:,} GiB: disks up to {above} GiB burst on credit, "
             "without asking",
-            advice=f"leave it out, or take more than {BURSTS_ABOVE_GIB} GiB",
+            advice=f"leave it out, or take more than {above} GiB",
         )
 
 
 def bursting_limits(found: DiskLimits) -> DiskLimits:
     """The same disk with bursting on demand: no bucket, for as long as it is paid for."""
+    told = _on_demand()
     pools = tuple(
         Pool(
             pool.covers,
-            _raised(pool.iops, BURST_IOPS),
-            _raised(pool.bytes_per_s, BURST_BYTES_PER_S),
+            _raised(pool.iops, told.iops),
+            _raised(pool.bytes_per_s, told.throughput * _MB),
         )
         for pool in found.pools
     )
     return replace(found, pools=pools)
+
+
+def _on_demand() -> OnDemandBurst:
+    told = catalogue("azure").disks[PREMIUM].on_demand
+    assert told is not None, "Premium SSD bursts on demand"
+    return told
 
 
 def _raised(allowance: Allowance | None, burst: float) -> Allowance | None:

@@ -1,0 +1,186 @@
+"""What a plan should find, step by step, with the credit that is left when each begins: pure.
+
+Every step is taken to load the disk as far as it goes, or as far as its own rate lets it; balances
+go from step to step and from run to run (catalog/simulate.py). A loop counts with its fewest
+rounds. The course is computed with the request sizes that are assumed, and with the least and the
+most favourable, which give the range in which credit is gone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.expect import expect_on
+from diskbench.catalog.simulate import simulate
+from diskbench.catalog.worth import disk_price
+from diskbench.model.expectation import (
+    CreditRange,
+    DiskPrice,
+    Expectation,
+    LimitName,
+    PlanExpectation,
+    StepExpectation,
+)
+from diskbench.model.spec import EMULATED_PROVIDERS
+from diskbench.plan.loads import Asked, asked_by
+from diskbench.plan.way import Way, cloud_of, way_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from diskbench.catalog.path import Path
+    from diskbench.catalog.simulate import Course
+    from diskbench.model.expectation import Level, Load
+    from diskbench.model.spec import Plan, Step
+
+_Turn = tuple[int, int | None, "Step"]
+
+
+def expectation_of(plan: Plan, way: Way | None = None) -> PlanExpectation | None:
+    """What a plan should find, on another way to its disk if one is given; None where nothing is
+    known of it."""
+    way = way or way_of(plan)
+    if way is None:
+        return None
+    turns = list(in_turn(plan))
+    asked = _asked(plan, turns, way.path)
+    course = simulate(way.path, [one.stage for one in asked])
+    book = _Book(way.path)
+    steps = tuple(
+        _step(turn, number, one, course, way, book)
+        for number, (turn, one) in enumerate(zip(turns, asked, strict=True))
+    )
+    return PlanExpectation(
+        expectations=tuple(book.found),
+        steps=steps,
+        credits=_credits(turns, asked, course, way.path),
+        seconds=sum(one.seconds for one in steps),
+        price=_price(plan, way),
+        sources=way.sources,
+        unknown=way.unknown,
+    )
+
+
+def in_turn(plan: Plan) -> Iterator[_Turn]:
+    """The steps of all runs, one after the other, with their run and round, both from 1."""
+    first = plan.loop.first if plan.loop else len(plan.steps)
+    rounds = plan.loop.min_rounds if plan.loop else 0
+    for run in range(1, len(plan.run_ids) + 1):
+        for step in plan.steps[:first]:
+            yield run, None, step
+        for of_round in range(1, rounds + 1):
+            for step in plan.steps[first:]:
+                yield run, of_round, step
+
+
+def _asked(plan: Plan, turns: Sequence[_Turn], path: Path) -> list[Asked]:
+    disk = plan.facts.disk
+    ahead = disk.read_ahead_kb if disk else None
+    whole = None if plan.target.work_dir else plan.target.device_size_bytes
+    rates: dict[str, float] = {}
+    known: dict[int, Asked] = {}
+    for _, _, step in turns:
+        if step.index in known:
+            continue
+        one = asked_by(step, whole=whole, read_ahead_kb=ahead, rates=rates)
+        known[step.index] = one
+        found = expect_on(path, one.stage.load) if one.stage.load else None
+        if found is not None:
+            rates[step.name] = found.begin.iops
+    return [known[step.index] for _, _, step in turns]
+
+
+class _Book:
+    """The expectations of a plan; alike ones are kept once."""
+
+    def __init__(self, path: Path) -> None:
+        self.found: list[Expectation] = []
+        self._path = path
+        self._known: dict[tuple[Load, tuple[float, ...]], int | None] = {}
+
+    def number(self, load: Load, credit: tuple[float, ...]) -> int | None:
+        """The place of what a load should get from such balances; None where nothing is known."""
+        key = (load, credit)
+        if key not in self._known:
+            one = expect_on(self._path, load, credit=credit)
+            self._known[key] = None if one is None else len(self.found)
+            if one is not None:
+                self.found.append(_brief(one))
+        return self._known[key]
+
+
+def _brief(one: Expectation) -> Expectation:
+    """Without the sources of its bounds: they stand once in the plan."""
+
+    def of(level: Level) -> Level:
+        bounds = tuple(bound.model_copy(update={"source": ""}) for bound in level.bounds)
+        return level.model_copy(update={"bounds": bounds})
+
+    return one.model_copy(update={"begin": of(one.begin), "lasting": of(one.lasting)})
+
+
+def _step(
+    turn: _Turn, number: int, asked: Asked, course: Course, way: Way, book: _Book
+) -> StepExpectation:
+    run, of_round, step = turn
+    legs = course.of_stage(number)
+    seconds = sum(leg.seconds for leg in legs) or step.expected_s
+    load = asked.stage.load if asked.is_one else None
+    credit = course.credit[number]
+    shares: dict[LimitName, float] = {}
+    for gate, balance in zip(way.path.gates, credit, strict=True):
+        if gate.capacity:
+            share = balance / gate.capacity
+            shares[gate.limit] = min(shares.get(gate.limit, 1.0), share)
+    index = book.number(load, credit) if load is not None else None
+    done = sum(leg.iops * leg.seconds for leg in legs)
+    return StepExpectation(
+        index=step.index,
+        name=step.name,
+        run=run,
+        round=of_round,
+        start_s=legs[0].start_s if legs else 0.0,
+        seconds=seconds,
+        mean_iops=None if index is None else done / seconds,
+        credit=shares,
+        load=index,
+    )
+
+
+def _credits(
+    turns: Sequence[_Turn], asked: Sequence[Asked], course: Course, path: Path
+) -> tuple[CreditRange, ...]:
+    held = [index for index, gate in enumerate(path.gates) if gate.capacity]
+    if not held:
+        return ()
+    stages = [one.stage for one in asked]
+    soonest = simulate(path, stages, case="least")
+    latest = simulate(path, stages, case="best")
+    found = []
+    for index in held:
+        gate, empty = path.gates[index], course.first_empty(index)
+        turn = turns[empty.stage] if empty else None
+        early, late = soonest.first_empty(index), latest.first_empty(index)
+        found.append(
+            CreditRange(
+                bucket=gate.limit,
+                gone_s=empty.at_s if empty else None,
+                earliest_s=early.at_s if early else None,
+                latest_s=late.at_s if late else None,
+                full_load_s=gate.capacity / (gate.allowance.ceiling - gate.allowance.baseline),
+                run=turn[0] if turn else None,
+                step=turn[2].name if turn else None,
+            )
+        )
+    return tuple(found)
+
+
+def _price(plan: Plan, way: Way) -> DiskPrice | None:
+    rental = plan.rental
+    if rental is None or rental.disk is None or rental.scope.provider in EMULATED_PROVIDERS:
+        return None
+    region = rental.scope.region
+    if region is None:
+        return None
+    tier = rental.spec.azure.performance_tier
+    return disk_price(cloud_of(rental), rental.disk, region, way.limits, tier=tier)

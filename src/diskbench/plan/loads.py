@@ -1,0 +1,149 @@
+"""What a step asks of its disk, read from its job file: pure.
+
+Jobs of one step that differ in nothing but their number and direction are one load. Others are told
+apart by `is_one`: their load is that of the smallest blocks, which uses credit up the soonest, and
+no expectation is made of it. A job that waits for each of its writes (fsync, O_SYNC) makes each
+block a request; what a filesystem's journal adds is not known.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.simulate import Stage
+from diskbench.fio.estimate import count, moved_bytes, seconds, size_bytes
+from diskbench.fio.jobfile import jobs, parse
+from diskbench.fio.offered import share_of
+from diskbench.model.expectation import Load
+from diskbench.plan.cost import request_sizes
+from diskbench.plan.passes import COLD
+from diskbench.units import KIB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from diskbench.fio.jobfile import Job
+    from diskbench.model.spec import Step
+
+READ_AHEAD_KB = 128
+"""The kernel's read-ahead where nobody looked (Documentation/block/queue-sysfs.rst)."""
+_IN_FLIGHT = frozenset({"libaio", "io_uring", "io_uring_cmd", "posixaio", "windowsaio"})
+"""Engines that keep `iodepth` requests under way; the others wait for each."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A stage, and whether its load is that of all jobs of the step."""
+
+    stage: Stage
+    is_one: bool
+
+
+def asked_by(
+    step: Step,
+    *,
+    whole: int | None,
+    read_ahead_kb: int | None = None,
+    rates: Mapping[str, float] | None = None,
+) -> Asked:
+    """What a step asks for. `whole` is what percentages of its sizes count of, in bytes; `rates`
+    are the IOPS expected of earlier steps, by name, for those that ask for a share of them."""
+    found = [job for job in jobs(parse(step.job).sections) if _is_io(job)]
+    if not found:
+        return Asked(Stage(None, seconds=step.expected_s), is_one=True)
+    ahead = (READ_AHEAD_KB if read_ahead_kb is None else read_ahead_kb) * KIB
+    warm = not step.name.endswith(f"-{COLD}")
+    loads = [_load(job, ahead, rates or {}, warm=warm) for job in found]
+    shapes = {(one.block_bytes, one.random, one.direct) for one in loads}
+    is_one = len(shapes) == 1 and all(_is_one_size(job) for job in found)
+    load = _together(loads)
+    timed = [seconds(job.get("runtime")) + _before(job) for job in found if _is_timed(job)]
+    if timed:
+        return Asked(Stage(load, seconds=max(timed)), is_one)
+    moved = sum(moved_bytes(job, whole) * count(job, "numjobs") for job in found)
+    if not moved:
+        return Asked(Stage(load, seconds=step.expected_s), is_one)
+    most = [seconds(job.get("runtime")) for job in found]
+    return Asked(Stage(load, seconds=max(most) if all(most) else math.inf, bytes=moved), is_one)
+
+
+def _load(job: Job, ahead: int, rates: Mapping[str, float], *, warm: bool) -> Load:
+    rw = (job.get("rw") or "read").split(":")[0]
+    direct, clones = job.flag("direct"), count(job, "numjobs")
+    share = _read_share(job, rw)
+    waits = share < 1 and any(
+        job.get(name) not in {None, "0", "none"} for name in ("fsync", "fdatasync", "sync")
+    )
+    random = "rand" in rw or waits
+    block = min(request_sizes(job))
+    in_flight = 1
+    if job.get("io_submit_mode") == "offload" or (
+        direct and (job.get("ioengine") or "").lower() in _IN_FLIGHT
+    ):
+        in_flight = count(job, "iodepth")
+    depth: int | None = in_flight * clones
+    if not direct and not waits and (not random or share < 1):
+        depth = None  # the page cache takes writes, and reads ahead in sequence
+    return Load(
+        block_bytes=block,
+        read_share=share,
+        random=random,
+        direct=direct,
+        depth=depth,
+        max_per_s=_rate(job, block, rates),
+        read_ahead_bytes=ahead,
+        warm=warm,
+    )
+
+
+def _together(loads: Sequence[Load]) -> Load:
+    """One load of all jobs: depths and rates add up, directions have their mean."""
+    smallest = min(loads, key=lambda one: one.block_bytes)
+    depths = [one.depth for one in loads]
+    known = [depth for depth in depths if depth is not None]
+    rates = [one.max_per_s for one in loads if one.max_per_s is not None]
+    return smallest.model_copy(
+        update={
+            "read_share": sum(one.read_share for one in loads) / len(loads),
+            "depth": sum(known) if len(known) == len(depths) else None,
+            "max_per_s": sum(rates) if len(rates) == len(loads) else None,
+        }
+    )
+
+
+def _rate(job: Job, block: int, rates: Mapping[str, float]) -> float | None:
+    share = share_of(job.get("rate_iops"))
+    if share is not None:
+        reached = rates.get(share[1])
+        return None if reached is None else share[0] * reached
+    clones = count(job, "numjobs")
+    if rate := count(job, "rate_iops", 0):
+        return float(rate * clones)
+    rate_bytes = size_bytes((job.get("rate") or "").split(",")[0]) or 0
+    return rate_bytes * clones / block or None
+
+
+def _read_share(job: Job, rw: str) -> float:
+    if rw in {"rw", "readwrite", "randrw"}:
+        written = count(job, "rwmixwrite", -1)
+        reads = count(job, "rwmixread", 50) if written < 0 else 100 - written
+        return min(max(reads, 0), 100) / 100
+    return 1.0 if "read" in rw else 0.0
+
+
+def _is_io(job: Job) -> bool:
+    return bool(request_sizes(job)) and "trim" not in (job.get("rw") or "")
+
+
+def _is_one_size(job: Job) -> bool:
+    return len(set(request_sizes(job))) == 1
+
+
+def _is_timed(job: Job) -> bool:
+    return job.flag("time_based") and seconds(job.get("runtime")) > 0
+
+
+def _before(job: Job) -> float:
+    return seconds(job.get("startdelay")) + seconds(job.get("ramp_time"))

@@ -1,0 +1,100 @@
+"""The way from a plan's machine to its disk, from what was rented or promised: pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.azure_tiers import bursting_limits, tier_limits
+from diskbench.catalog.expect import Disk, Machine, capped, machine_of, path_of, promised_path
+from diskbench.catalog.gate import Gate
+from diskbench.catalog.lookup import Allowance, Latency
+from diskbench.catalog.path import Path
+from diskbench.catalog.transactions import disk_limits
+from diskbench.errors import UserError
+from diskbench.model.spec import EMULATED_PROVIDERS
+from diskbench.units import MIB
+
+if TYPE_CHECKING:
+    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.catalog.path import Cache
+    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import AzureSpec, Rental
+    from diskbench.model.spec import Plan
+
+_CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """A path, where its figures stand, and what of it is not known. `limits` are those of one disk;
+    None for one of no catalogue."""
+
+    path: Path
+    limits: DiskLimits | None = None
+    sources: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def way_of(plan: Plan) -> Way | None:
+    """The way to a plan's disk; None where no limit of it is known."""
+    rental, promise = plan.rental, plan.cell.promise
+    if rental is None:
+        return Way(promised_path(promise), sources=("--promise",)) if promise else None
+    found = _rented(rental)
+    if found is not None and found.path.gates:
+        return found
+    if promise is not None:
+        return Way(promised_path(promise), sources=("--promise",))
+    return None
+
+
+def cloud_of(rental: Rental) -> str:
+    """Whose catalogue the disk stands in."""
+    return rental.cloud or rental.scope.provider
+
+
+def _rented(rental: Rental) -> Way | None:
+    limit = rental.spec.vsphere.iops_limit
+    if limit is not None:
+        gate = Gate("disk-iops", "ios", Allowance(float(limit)), source="--iops-limit")
+        return Way(Path((gate,)), sources=("--iops-limit",))
+    if rental.disk is None:
+        return None
+    cloud, lab = cloud_of(rental), rental.spec.lab
+    found = _limits(cloud, rental.disk, rental.spec.azure)
+    if found is None:
+        return None
+    on_lab = rental.scope.provider in EMULATED_PROVIDERS or rental.spec.endpoint_url is not None
+    machine = machine_of(cloud, rental.instance_type, rental.disk.type)
+    caps = capped("lab", lab.vm_iops, (lab.vm_throughput_mib_per_s or 0) * MIB, "--vm-…")
+    if rental.scope.provider in EMULATED_PROVIDERS:
+        machine = caps
+    elif caps.gates:
+        machine = Machine(machine.name, (*machine.gates, *caps.gates), machine.unknown)
+    if on_lab:  # a disk of this machine takes the time that it was told to take, and no other
+        told = Latency(lab.latency_ms, None, lab.latency_ms, "--latency")
+        found = replace(found, latency=told if lab.latency_ms else None, write_latency=None)
+    cache = (rental.spec.azure.cache or "none").lower().replace("-", "")
+    path = path_of(
+        Disk(found, rental.disk.count, _CACHES.get(cache, "none"), lab.time_scale), machine
+    )
+    told_by = [f"{one.title} ({one.as_of or 'undated'})" for one in found.sources]
+    told_by += [gate.source for gate in machine.gates]
+    unknown = (machine.unknown,) if machine.unknown else ()
+    if not found.pools:
+        unknown = (*unknown, f"limits of {rental.disk.type}")
+    return Way(path, found, tuple(dict.fromkeys(told_by)), unknown)
+
+
+def _limits(cloud: str, disk: DiskSpec, azure: AzureSpec) -> DiskLimits | None:
+    """What one disk may do, in the performance tier and with the bursting that was asked for."""
+    found = disk_limits(cloud, disk)
+    if found is None or cloud != "azure":
+        return found
+    try:
+        if azure.performance_tier:
+            found = tier_limits(disk.type, azure.performance_tier, disk.size_gib)
+    except UserError:
+        return found
+    return bursting_limits(found) if azure.bursting else found

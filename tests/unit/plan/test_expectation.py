@@ -1,0 +1,261 @@
+"""What a plan should find: read from its job files, and carried from step to step."""
+
+import json
+
+import pytest
+
+from diskbench.engine.draft import draft
+from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
+from diskbench.model.disk import DiskSpec
+from diskbench.model.expectation import Expectation, Load, PlanExpectation
+from diskbench.model.promise import Promise
+from diskbench.model.rental import AzureSpec, LabSpec, Rental, RentSpec, Scope, VsphereSpec
+from diskbench.model.spec import Cell, Plan, Step, TargetSpec
+from diskbench.plan.expectation import expectation_of
+from diskbench.plan.loads import asked_by
+from diskbench.units import GIB, KIB, MIB
+
+
+def planned(
+    profile: str, *, runs: int = 1, promise: Promise | None = None, **rented: object
+) -> Plan:
+    """A plan of a profile (shipped by name, else its text); a gp2 of 20 GiB unless told."""
+    told: dict[str, object] = {
+        "scope": Scope(provider="aws", region="us-east-1"),
+        "spec": RentSpec(),
+        "offer": "",
+        "disk": DiskSpec(type="gp2", size_gib=20),
+        "cores": 4,
+        "memory_bytes": int(7.5 * GIB),
+        **rented,
+    }
+    rental = Rental.model_validate(told)
+    cell = Cell(
+        provider=rental.scope.provider,
+        target=TargetSpec(kind="device", path="/dev/x"),
+        rent=rental.spec,
+        profile=profile,
+        runs=runs,
+        promise=promise,
+    )
+    found = parse_profile(profile, name="mine") if "\n" in profile else shipped_profile(profile)
+    return draft(cell, found, rental, "campaign")
+
+
+def expected(profile: str, **told: object) -> PlanExpectation:
+    found = planned(profile, **told).expectation  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def first(found: PlanExpectation) -> Expectation:
+    one = found.of(found.steps[0])
+    assert one is not None
+    return one
+
+
+def job(options: str, seconds: float = 60) -> str:
+    return f"[a]\nsize=1g\n{options}\ntime_based\nruntime={seconds}\n"
+
+
+RANDOM = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio")
+
+
+def load_of(options: str) -> Load:
+    step = Step(index=0, name="a", job=job(options), expected_s=60)
+    found = asked_by(step, whole=None)
+    assert found.stage.load is not None
+    assert found.is_one
+    return found.stage.load
+
+
+class TestWhatAStepAsks:
+    """A load is read from fio's options as fio reads them."""
+
+    def test_direct_blocks_in_a_queue(self):
+        found = load_of("rw=randread\nbs=16k\ndirect=1\nioengine=libaio\niodepth=8\nnumjobs=4")
+        assert (found.block_bytes, found.depth, found.random) == (16 * KIB, 32, True)
+
+    def test_an_engine_that_waits_has_one_under_way(self):
+        assert load_of("rw=randread\ndirect=1\nioengine=psync\niodepth=8\nnumjobs=4").depth == 4
+
+    def test_the_page_cache_takes_writes_and_reads_ahead(self):
+        for rw in ("write", "randwrite", "read"):
+            assert load_of(f"rw={rw}").depth is None, rw
+        assert load_of("rw=randread\nnumjobs=3").depth == 3
+
+    def test_a_write_that_is_waited_for_is_a_request_of_its_own(self):
+        found = load_of("rw=write\nbs=8k\nfdatasync=1")
+        assert (found.random, found.depth) == (True, 1)
+
+    @pytest.mark.parametrize(
+        ("options", "share"),
+        [
+            ("rw=randrw", 0.5),
+            ("rw=randrw\nrwmixread=70", 0.7),
+            ("rw=rw\nrwmixwrite=10", 0.9),
+            ("rw=randread:8", 1),
+            ("rw=write", 0),
+        ],
+    )
+    def test_the_mix(self, options: str, share: float):
+        assert load_of(options).read_share == pytest.approx(share)
+
+    def test_a_rate(self):
+        assert load_of("rw=randread\nbs=4k\nrate_iops=100\nnumjobs=2").max_per_s == 200
+        assert load_of("rw=randread\nbs=4k\nrate=1m").max_per_s == 256
+
+    def test_a_share_of_what_an_earlier_step_reaches(self):
+        step = Step(index=1, name="b", job=job("rw=randread\nrate_iops=50% of a"), expected_s=60)
+        found = asked_by(step, whole=None, rates={"a": 3000}).stage.load
+        assert found is not None
+        assert found.max_per_s == 1500
+
+    def test_jobs_of_different_blocks_are_no_one_load(self):
+        text = job("rw=randread\nbs=4k\ndirect=1") + "[b]\n" + job("rw=write\nbs=64k\ndirect=1")[4:]
+        found = asked_by(Step(index=0, name="a", job=text, expected_s=60), whole=None)
+        assert not found.is_one
+        assert found.stage.load is not None
+        assert found.stage.load.block_bytes == 4 * KIB
+
+    def test_metadata_asks_for_nothing(self):
+        step = Step(index=0, name="a", job="[a]\nioengine=filecreate\nnrfiles=100\n", expected_s=3)
+        assert asked_by(step, whole=None).stage.load is None
+
+    def test_work_bound_by_size_ends_with_its_bytes(self):
+        step = Step(index=0, name="a", job="[a]\nrw=write\nsize=1g\nnumjobs=2\n", expected_s=3)
+        assert asked_by(step, whole=None).stage.bytes == 2 * GIB
+
+
+def test_the_first_post_s_runs_are_foreseen_to_collapse_in_the_34th():
+    """From the profile, the disk and the machine alone: GoBonnieGo on a c4.xlarge, whose guest has
+    7.84 GB of its 7.5 GiB (15.68 GB were written, twice that)."""
+    c4_xlarge = {"instance_type": "c4.xlarge", "memory_bytes": 7_840_000_000}
+    found = expected("gobonniego", runs=40, **c4_xlarge)
+    (credit,) = (one for one in found.credits if one.bucket == "disk-iops")
+    assert (credit.run, credit.step) == (34, "seq-read-64k")
+    assert credit.gone_s == pytest.approx(3.1 * 3600, rel=0.05)
+    assert credit.earliest_s is not None
+    assert credit.earliest_s < credit.gone_s
+    assert credit.latest_s is None or credit.latest_s > credit.gone_s
+
+
+def test_each_step_begins_with_what_the_last_one_left():
+    found = expected(job("rw=randread\nbs=4k\ndirect=1\niodepth=8\nioengine=libaio", 932), runs=3)
+    assert [round(one.credit["disk-iops"], 2) for one in found.steps] == [1, 0.5, 0]
+    assert [found.of(one).begin.iops for one in found.steps] == [3000, 3000, 100]  # type: ignore[union-attr]
+    assert found.steps[1].mean_iops == pytest.approx(3000, rel=0.01)
+    assert found.steps[2].mean_iops == pytest.approx(100, rel=0.01)
+
+
+def test_work_bound_by_size_takes_longer_once_credit_is_gone():
+    drain = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio", 1900)
+    slow = "[b]\nstonewall\nsize=40960\nrw=randread\nbs=4k\ndirect=1\niodepth=8\nioengine=libaio\n"
+    found = expected(drain + slow)
+    assert found.steps[1].seconds == pytest.approx(0.1)
+
+
+def test_a_machine_that_is_not_in_the_catalogue_is_told():
+    found = expected(RANDOM, instance_type="z9.huge")
+    assert any("z9.huge" in one for one in found.unknown)
+    assert first(found).begin.iops == 3000
+
+
+def test_the_lab_s_machine_and_latency_are_those_that_were_told():
+    lab = LabSpec(vm_iops=500, latency_ms=20)
+    found = expected(RANDOM, scope=Scope(provider="lab"), cloud="aws", spec=RentSpec(lab=lab))
+    assert (first(found).begin.iops, first(found).begin.limited_by) == (500, "vm-iops")
+    slow = job("rw=randread\nbs=4k\ndirect=1\niodepth=1\nioengine=libaio")
+    found = expected(slow, scope=Scope(provider="lab"), cloud="aws", spec=RentSpec(lab=lab))
+    assert (first(found).begin.iops, first(found).begin.limited_by) == (50, "latency")
+
+
+def test_a_scaled_lab_disk_is_empty_so_much_sooner():
+    scaled = RentSpec(lab=LabSpec(time_scale=60))
+    found = expected(RANDOM, scope=Scope(provider="lab"), cloud="aws", spec=scaled)
+    assert found.gone_s == pytest.approx(1862.07 / 60, abs=0.01)
+
+
+def test_a_host_cache_is_cold_at_first_and_warm_then():
+    found = expected(
+        RANDOM,
+        scope=Scope(provider="azure", region="eastus"),
+        spec=RentSpec(azure=AzureSpec(cache="readonly")),
+        disk=DiskSpec(type="Premium_LRS", size_gib=256),
+        instance_type="Standard_D2s_v3",
+    )
+    cold, warm = (found.of(one) for one in found.steps)
+    assert cold is not None
+    assert warm is not None
+    assert cold.begin.limited_by != "vm-cached-iops"
+    assert warm.begin.limited_by == "vm-cached-iops"
+    assert warm.begin.iops > cold.lasting.iops
+
+
+def test_bursting_on_demand_and_a_bought_tier_are_expected():
+    azure = AzureSpec(performance_tier="P50", bursting=True)
+    found = expected(
+        RANDOM,
+        scope=Scope(provider="azure", region="eastus"),
+        spec=RentSpec(azure=azure),
+        disk=DiskSpec(type="Premium_LRS", size_gib=1024),
+    )
+    assert 30_000 in [one.iops for one in first(found).begin.bounds]
+
+
+def test_a_vsphere_limit_and_its_owner_s_promise_are_expected():
+    limited = RentSpec(vsphere=VsphereSpec(iops_limit=400))
+    found = expected(RANDOM, scope=Scope(provider="vsphere"), spec=limited, disk=None)
+    assert first(found).begin.iops == 400
+    found = expected(RANDOM, scope=Scope(provider="vsphere"), disk=None, promise=Promise(iops=5000))
+    assert first(found).begin.iops == 5000
+
+
+def test_of_an_unknown_disk_nothing_is_expected():
+    assert planned(RANDOM, scope=Scope(provider="vsphere"), disk=None).expectation is None
+
+
+class TestPrice:
+    """A month of the disk over what it gives."""
+
+    def test_of_a_gp2_its_baseline_is_dear_and_its_burst_apart(self):
+        price = expected(RANDOM).price
+        assert price is not None
+        assert price.total_usd == pytest.approx(2.0)
+        assert price.per_1000_iops_usd == pytest.approx(20.0)
+        assert price.per_1000_burst_iops_usd == pytest.approx(2 / 3)
+        assert price.per_100_mb_per_s_usd == pytest.approx(2 / (25 * MIB / 1e8))
+
+    def test_a_standard_hdd_of_azure_costs_more_in_transactions_than_in_storage(self):
+        price = expected(
+            RANDOM,
+            scope=Scope(provider="azure", region="eastus"),
+            disk=DiskSpec(type="Standard_LRS", size_gib=256),
+        ).price
+        assert price is not None
+        # 500 a second for 730 hours at $0.0005 for 10,000.
+        assert price.transactions_usd == pytest.approx(500 * 3600 * 730 / 10_000 * 0.0005)
+        assert price.storage_usd is not None
+        assert price.transactions_usd > price.storage_usd
+
+    def test_in_another_region_none_is_made_up(self):
+        price = expected(RANDOM, scope=Scope(provider="aws", region="eu-west-1")).price
+        assert price is not None
+        assert price.total_usd is None
+        assert price.per_1000_iops_usd is None
+
+
+@pytest.mark.parametrize("profile", shipped_names())
+def test_every_shipped_profile_has_an_expectation_that_survives_json(profile: str):
+    found = planned(profile, instance_type="m5.large").expectation
+    assert found is not None
+    assert PlanExpectation.model_validate(json.loads(found.model_dump_json())) == found
+    assert any(one.load is not None for one in found.steps)
+
+
+def test_a_plan_made_before_there_were_expectations_is_still_read():
+    plan = planned("quick")
+    old = plan.model_dump(mode="json")
+    del old["expectation"]
+    assert Plan.model_validate(old).expectation is None
+    assert expectation_of(plan) == plan.expectation

@@ -96,7 +96,7 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
     if isinstance(error, sdk.ClientAuthenticationError):
         code = error_code(error)
         why = why_no_login(error.message or type(error).__name__)
-        return _not_logged_in(f"{why}{f' ({code})' if code else ''}")
+        return _not_logged_in(f"{why} ({code})" if code else why)
     if isinstance(error, sdk.HttpResponseError):
         return of_code(error_code(error), _said(error), action, status=error.status_code or 0)
     if isinstance(error, sdk.ServiceRequestError) and "certificate" in str(error).lower():
@@ -128,7 +128,7 @@ def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchE
     if code in _BUSY:
         return Busy(f"Azure is busy at {action}: {told}", advice="diskbench resume")
     if code in _LOGIN or status == 401:
-        return _not_logged_in(told)
+        return _not_logged_in(f"Azure does not accept the credentials: {told}")
     if code in _UNREGISTERED:
         found = _NAMESPACE.search(said)
         name = found["name"] if found else action.partition("/")[0]
@@ -206,6 +206,6 @@ def _denied(code: str, said: str, told: str, action: str) -> AccessDenied:
 
 def _not_logged_in(why: str) -> AccessDenied:
     return AccessDenied(
-        f"Azure does not accept the credentials: {why}",
+        why,
         advice="log in: az login; or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET",
     )

@@ -17,9 +17,8 @@ _ABSENT = re.compile(
 def why_no_login(said: str) -> str:
     """What the SDK said, without the kinds of credentials that are not there."""
     tried = [(one["kind"], " ".join(one["said"].split())) for one in _TRIED.finditer(said)]
-    if not tried:
-        return " ".join(said.split())
     failed = [f"{kind}: {why}" for kind, why in tried if not _ABSENT.search(why)]
-    return (
-        "; ".join(failed) or f"there are none ({', '.join(kind for kind, _ in tried)} were tried)"
-    )
+    if tried and not failed:
+        return f"nobody is logged in to Azure (tried: {', '.join(kind for kind, _ in tried)})"
+    why = "; ".join(failed) or " ".join(said.split())
+    return f"Azure does not accept the credentials: {why}"

@@ -12,7 +12,7 @@ import hashlib
 import logging
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from diskbench.engine.campaign import begin_campaign, check_prices
 from diskbench.engine.matrix_file import read_matrix
@@ -20,6 +20,7 @@ from diskbench.engine.matrix_outlook import look_ahead
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.schedule import Occurrence
 from diskbench.plan.cron import due
+from diskbench.plan.foreseen import out_of_reach, with_foreseen
 from diskbench.plan.occurrence import Moment, becomes
 from diskbench.store.clock import iso
 
@@ -40,10 +41,6 @@ MOST_MISSED = 100
 """Of the times that were missed, so many of the newest are written down; our choice."""
 _WRITTEN_EVERY = timedelta(minutes=5)
 """How often the time up to which a schedule was watched is written where nothing was missed."""
-OF_REACH: Final = frozenset(
-    {"AccessDenied", "ConnectionLost", "HostUnavailable", "NoCapacity", "QuotaExceeded"}
-)
-"""What keeps a cell from being planned now and here, and may be over at its turn."""
 
 
 def arrive(database: sa.Engine, clock: Clock, at: datetime, *, now: datetime) -> Occurrence | None:
@@ -139,7 +136,7 @@ def _begin(database: sa.Engine, schedule: ScheduleRow, chosen: Occurrence) -> di
     campaign_id = campaign_id_of(schedule.name, chosen.scheduled_for)
     try:
         file = matrix_of(schedule)
-        seen = outlook_of(file, seed=_seed(file, campaign_id))
+        seen = _outlook(file, seed=_seed(file, campaign_id))
         check_prices(seen)
         begin_campaign(
             database,
@@ -173,22 +170,14 @@ def matrix_of(schedule: ScheduleRow) -> MatrixFile:
     return dataclasses.replace(file, matrix=file.matrix.model_copy(update={"limits": limits}))
 
 
-def outlook_of(file: MatrixFile, *, seed: int) -> MatrixOutlook:
-    """The matrix looked at before it begins. A provider that cannot be reached from here and now is
-    foreseen by the catalogue: whether a cell can be had is found out when its turn comes."""
+def _outlook(file: MatrixFile, *, seed: int) -> MatrixOutlook:
+    """The matrix looked at before it begins. Whether a cell whose provider cannot be reached can be
+    had is found out at its turn, with patience: a schedule has no second try before its next time.
+    """
     seen = look_ahead(file, seed=seed, offline=False)
-    if not any(one.problem is not None and one.problem.kind in OF_REACH for one in seen.blocks):
+    if not out_of_reach(seen):
         return seen
-    foreseen = {one.block: one for one in look_ahead(file, seed=seed, offline=True).blocks}
-    blocks = tuple(
-        foreseen[one.block]
-        if one.problem is not None
-        and one.problem.kind in OF_REACH
-        and foreseen[one.block].problem is None
-        else one
-        for one in seen.blocks
-    )
-    return seen.model_copy(update={"blocks": blocks})
+    return with_foreseen(seen, look_ahead(file, seed=seed, offline=True))
 
 
 def campaign_id_of(name: str, scheduled_for: str) -> str:

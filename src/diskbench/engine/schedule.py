@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from diskbench.engine.campaign import check_outlook
 from diskbench.engine.matrix_file import seed_of
-from diskbench.engine.occurrence import OF_REACH, matrix_of, outlook_of
+from diskbench.engine.matrix_outlook import look_ahead
+from diskbench.engine.occurrence import matrix_of
 from diskbench.errors import InvalidValue
 from diskbench.model.schedule import (
     Occurrence,
@@ -17,6 +18,7 @@ from diskbench.model.schedule import (
     ScheduleStanding,
 )
 from diskbench.plan.cron import check_cron, check_zone, comes_again, due, upcoming
+from diskbench.plan.foreseen import out_of_reach, with_foreseen
 from diskbench.store.clock import iso
 
 if TYPE_CHECKING:
@@ -88,10 +90,12 @@ def add_schedule(
 def _look(row: ScheduleRow) -> list[BlockOutlook]:
     """The blocks that cannot be looked at from here; raises for those that nobody can measure."""
     file = matrix_of(row)
-    seen = outlook_of(file, seed=seed_of(file.matrix))
-    unseen = [one for one in seen.blocks if one.problem and one.problem.kind in OF_REACH]
-    others = tuple(one for one in seen.blocks if one not in unseen)
-    check_outlook(seen.model_copy(update={"blocks": others}))
+    seed = seed_of(file.matrix)
+    seen = look_ahead(file, seed=seed, offline=False)
+    unseen = out_of_reach(seen)
+    if unseen:
+        seen = with_foreseen(seen, look_ahead(file, seed=seed, offline=True))
+    check_outlook(seen)
     return unseen
 
 

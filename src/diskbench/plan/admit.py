@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Problem
+from diskbench.plan.makespan import ONE_AT_A_TIME
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ class _Places:
         if cell.machine in self._used:
             return False
         limits = self._limits.per | {_ALL: self._limits.max_parallel}
+        if cell.cell.provider in ONE_AT_A_TIME:
+            limits[cell.partition] = 1
         rates = self._limits.calls_per_minute
         return all(
             (cell.machine in self._kept or self._taken[name] < limits.get(name, _NO_LIMIT))

@@ -46,6 +46,12 @@ def test_a_provider_has_a_limit_of_all_its_regions():
     assert admit(cells, Limits(max_parallel=9, per={"aws": 1}), MOMENT).begin == (0, 2)
 
 
+def test_a_machine_that_is_there_measures_one_thing_at_a_time():
+    db1 = {"provider": "ssh", "partition": "ssh/db1"}
+    cells = [cell_row(0, **db1), cell_row(1, **db1), cell_row(2, provider="ssh", partition="ssh/2")]
+    assert admit(cells, Limits(max_parallel=9), MOMENT).begin == (0, 2)
+
+
 def test_a_cell_that_is_to_be_tried_again_waits_until_then():
     cells = [cell_row(0, not_before=LATER), cell_row(1)]
     assert admit(cells, Limits(), MOMENT).begin == (1,)

@@ -12,7 +12,7 @@ from diskbench.engine.held import Patience
 from diskbench.engine.lease import release
 from diskbench.engine.machine import keeps, placed
 from diskbench.engine.rent import Onlooker, give_up, rent
-from diskbench.errors import DiskbenchError, Interrupted, ReleaseFailed
+from diskbench.errors import DiskbenchError, Interrupted, StoreUnavailable
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Outcome, Problem, problem_of
 from diskbench.plan.settle import after, zone_of
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 STOPPED = Problem(kind="Interrupted", message="stopped by the user")
+_NOT_KEPT = Problem(
+    kind="NotKept",
+    message="its runs ended, and their end could not be written down",
+    advice="what was kept of them is in the evidence store; the log says why",
+)
 
 
 @dataclass
@@ -77,6 +82,8 @@ class LiveCells:
         if plan is None:
             try:
                 plan = self._planned(row)
+            except StoreUnavailable:
+                raise
             except DiskbenchError as error:
                 return _failed(problem_of(error))
         update_cell(
@@ -103,6 +110,8 @@ class LiveCells:
         onlooker = Onlooker(self.session, trial_id, self.stop, self._noted)
         try:
             plan = rent(self.session, plan, onlooker)
+        except StoreUnavailable:
+            raise  # it is waited for, and the machine is found again
         except Exception as error:  # noqa: BLE001 - whatever it is, what was rented must go back
             report = give_up(self.session, plan, error)
             stopped = isinstance(error, Interrupted)
@@ -128,6 +137,8 @@ class LiveCells:
         note = None
         if plan is not None:
             note = self._given_back(plan, row, handed_on=goes_on and _is_done(end))
+            if self._ended(plan, problem) and _is_done(end):
+                end, problem = None, _NOT_KEPT
         cancelling = campaign.state == "cancelling" or bool(row.cancel)
         problem = self.too_long.pop(trial_id, problem)
         moment = now()
@@ -188,13 +199,27 @@ class LiveCells:
                     return None
                 if lease is None or lease.state == "open" or plan.machine is not None:
                     release(self.session, plan)
-        except ReleaseFailed as error:
-            note_lease_error(self.session.database, plan.trial_id, error.message)
-            return error.message
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 - a provider's fault must not keep the cell
+            text = error.message if isinstance(error, DiskbenchError) else repr(error)
+            note_lease_error(self.session.database, plan.trial_id, text)
+            return text
         finally:
             self.session.disconnect(plan)
             keep_timing(self.session, plan)
         return None
+
+    def _ended(self, plan: Plan, problem: Problem | None) -> bool:
+        """End the runs that have no end yet: of a workflow that broke, or that never came to its
+        runs. Whether there were any."""
+        from diskbench.engine.sweep import end_unfinished
+
+        reason = problem or _NOT_KEPT
+        stopped = reason.kind == STOPPED.kind
+        return end_unfinished(
+            self.session, plan, reason, state="interrupted" if stopped else "failed"
+        )
 
     def _noted(self, trial_id: str, text: str) -> None:
         from diskbench.store.campaigns import update_cell

@@ -15,7 +15,7 @@ from diskbench.engine.lease import left_behind, release, where
 from diskbench.engine.machine import let_go, why_over
 from diskbench.engine.several import all_of
 from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
-from diskbench.model.outcome import problem_of
+from diskbench.model.outcome import Problem, problem_of
 from diskbench.model.rental import Scope
 from diskbench.model.swept import LeaseCost, Swept
 
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.engine.session import Session
+    from diskbench.model.result import RunState
     from diskbench.model.spec import Plan
     from diskbench.model.swept import Outcome
     from diskbench.store.leases import Lease
+
+_RELEASED = Problem(kind="Released", message="its lease was given back before it ended")
 
 
 def sweep(
@@ -224,16 +227,17 @@ def _release_unplanned(session: Session, lease: Lease) -> None:
     release_lease(session.database, lease.lease_id)
 
 
-def end_unfinished(session: Session, plan: Plan) -> None:
-    """A run whose lease is gone cannot go on: it ends, with its reason."""
-    from diskbench.model.outcome import Problem
+def end_unfinished(
+    session: Session, plan: Plan, problem: Problem = _RELEASED, *, state: RunState = "cancelled"
+) -> bool:
+    """A run whose lease is gone cannot go on: it ends, with its reason. Whether there was any."""
     from diskbench.store.claims import list_claims
     from diskbench.store.finish import finish_run
     from diskbench.store.rows import unfinished_runs
 
     if all(c.trial_id != plan.trial_id for c in list_claims(session.database)):
-        return
-    problem = Problem(kind="Released", message="its lease was given back before it ended")
+        return False
     for run_id in unfinished_runs(session.database, plan.trial_id):
         index = plan.run_ids.index(run_id)
-        finish_run(session.database, session.evidence, plan, index, "cancelled", problem)
+        finish_run(session.database, session.evidence, plan, index, state, problem)
+    return True

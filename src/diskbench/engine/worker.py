@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -176,7 +176,7 @@ class Worker:
         return lambda cell: serves(self.serves, cell.route)
 
     def _look_at_cells(self, campaigns: dict[str, CampaignRow]) -> None:
-        from diskbench.engine.durable import cells
+        from diskbench.engine.durable import cells, process
         from diskbench.store.campaigns import live_cells
         from diskbench.store.claims import list_executors
 
@@ -188,6 +188,7 @@ class Worker:
         ]
         standings = cells.known([cell.trial_id for cell in mine if cell.trial_id])
         alive = living(list_executors(database), silence=self._silence)
+        self._free_places(campaigns.values(), {cell.trial_id for cell in mine}, alive)
         taken = sum(cell.owner == me for cell in mine)
         takes = self.admits or self.own is not None  # its own matrix is nobody else's to end
         for cell in sorted(mine, key=_turn):
@@ -199,8 +200,25 @@ class Worker:
                 taken += self._queue(campaign, cell, alive, may_take=may_take)
             elif cell.owner == me and not standing.is_over:
                 self._look_at_own(campaign, cell)
+                if not standing.is_with(me):
+                    process.move_here(cell.trial_id, me)  # it was won, and the database went away
             elif standing.is_over or (takes and is_left(cell, standing, alive)):
                 self._take_over(cell, standing, alive)
+
+    def _free_places(
+        self,
+        campaigns: Iterable[CampaignRow],
+        live: Collection[str | None],
+        alive: Collection[str],
+    ) -> None:
+        """A workflow whose process died after its cell was settled would keep its place in the
+        matrix's queue for ever: it ends here, where nothing is left for it to do."""
+        from diskbench.engine.durable import cells, process
+
+        for queue in (one.queue for one in campaigns if one.queue is not None):
+            for trial_id, executor in cells.running_in(queue):
+                if trial_id not in live and executor not in alive:
+                    process.move_here(trial_id, self.session.executor_id)
 
     @property
     def _silence(self) -> float:

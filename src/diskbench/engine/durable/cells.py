@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
 
 from diskbench.engine.cell_run import CellStations, run_cell
+from diskbench.engine.durable.process import own_queue
 from diskbench.engine.durable.workflow import CHECKPOINTED, load_plan
 from diskbench.model.outcome import Outcome, Problem, TrialEnd
 
@@ -100,6 +101,20 @@ class Standing:
     def is_over(self) -> bool:
         """Whether it ended. A cell is settled before its workflow ends, unless that broke."""
         return self.state not in ("PENDING", "ENQUEUED", "DELAYED")
+
+    def is_with(self, executor: str) -> bool:
+        """Whether that process runs it, or has it in its own queue."""
+        if self.state == "ENQUEUED":
+            return self.queue == own_queue(executor)
+        return self.executor == executor
+
+
+def running_in(queue: str) -> list[tuple[str, str | None]]:
+    """The workflows that were taken from a queue and have not ended, each with who took it."""
+    found = DBOS.list_workflows(
+        status="PENDING", queue_name=queue, load_input=False, load_output=False
+    )
+    return [(one.workflow_id, one.executor_id) for one in found]
 
 
 def known(trial_ids: Sequence[str]) -> dict[str, Standing]:

@@ -19,6 +19,7 @@ NOT_SEEN_ON_AWS = {
     "ec2:DeleteVolume": "the volume may have gone with its machine",
     "ec2:DescribeAvailabilityZones": "only for a zone that was typed, and by the doctor",
     "ec2:ReleaseAddress": "no run makes an address",
+    "ec2:DetachVolume": "only where a machine gets another disk (reuse_host of a matrix)",
     "servicequotas:GetServiceQuota": "only the doctor asks",
     "sts:DecodeAuthorizationMessage": "only for what was denied",
 }

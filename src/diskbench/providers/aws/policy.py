@@ -55,6 +55,7 @@ CHANGE = (
     "ec2:DeleteNetworkInterface",
     "ec2:DeleteSecurityGroup",
     "ec2:DeleteVolume",
+    "ec2:DetachVolume",
     "ec2:ModifyInstanceAttribute",
     "ec2:ReleaseAddress",
     "ec2:TerminateInstances",

@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend
 from tests.cloud.rented import Aws
 from tests.rigs.cli import Cli, a_user
 
@@ -18,8 +19,18 @@ pytestmark = pytest.mark.slow
 OLD, YOUNG = "01koldoldoldoldoldoldoldol", "01kyoungyoungyoungyoungyou"
 
 
+REGIONS = ("ap-southeast-2", "eu-central-1", "us-east-1", "us-west-2")
+"""Those that the account has enabled: each takes the emulator a second when it is first asked."""
+
+
 @pytest.fixture
-def user(aws: Aws, tmp_path) -> Cli:
+def user(aws: Aws, tmp_path, monkeypatch) -> Cli:
+    genuine = RegionsAndZonesBackend.describe_regions
+
+    def enabled(*args: Any, **more: Any) -> list[Any]:
+        return [one for one in genuine(*args, **more) if one.name in REGIONS]
+
+    monkeypatch.setattr(RegionsAndZonesBackend, "describe_regions", enabled)
     made = a_user(tmp_path)
     made.extra_env = aws.env
     return made

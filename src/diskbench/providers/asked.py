@@ -87,3 +87,12 @@ def provisioned_types(cloud: str) -> tuple[str, ...]:
         for name, disk in catalogue(cloud).disks.items()
         if any(one is not None and one.provisioned for one in (disk.iops, disk.throughput))
     )
+
+
+def check_machine_is_named(spec: RentSpec) -> None:
+    """Refuse a machine that follows from its disk, where cells with other disks are to share it."""
+    if spec.instance_type is None:
+        raise InvalidValue(
+            f"--disk {spec.disk} is given without a machine, which reuse_host needs",
+            advice="add --instance-type: without one the disk decides which is rented",
+        )

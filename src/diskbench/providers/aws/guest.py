@@ -46,7 +46,7 @@ def find_volume(
     None while it is not there yet. Raises RentalFailed when what is there is something else.
     """
     known = {key for disk in before or () for key in disk.keys}
-    named = [disk for disk in found if _is_volume(disk, volume, nvme=nvme)]
+    named = [disk for disk in found if is_volume(disk, volume, nvme=nvme)]
     if not named:
         return None
     if len(named) > 1:
@@ -93,7 +93,8 @@ def find_stores(found: Iterable[GuestDisk], count: int, size_gb: int) -> tuple[G
     return tuple(stores[:count])
 
 
-def _is_volume(disk: GuestDisk, volume: Volume, *, nvme: bool) -> bool:
+def is_volume(disk: GuestDisk, volume: Volume, *, nvme: bool) -> bool:
+    """Whether a disk of the guest answers to the volume's name: pure."""
     serial = volume.id.replace("-", "")
     if nvme:
         named = [link for link in disk.links if link.startswith(_EBS_LINK)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError
+from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.providers.asked import provisioned_types
 from diskbench.providers.aws.edge import open_aws, open_scope
 from diskbench.providers.aws.inventory import inventory, why_ended
@@ -22,7 +23,7 @@ from diskbench.providers.unanswered import while_looking
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from diskbench.model.disk import Acquired
+    from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding, Quota
     from diskbench.model.rental import Claim, Found, Rental, Scope
     from diskbench.model.spec import Cell
@@ -72,26 +73,41 @@ class AWSProvider:
         """See ports.Renter.acquire."""
         from diskbench.providers.aws.handover import hand_over
 
-        directory = lease_directory(claim.lease_id)
-        details = Resolved.model_validate(rental.details)
+        order = self._order(claim, rental, watch)
+        return hand_over(order, provision(order), functools.partial(_access, order))
+
+    def check_swap(self, cell: Cell) -> None:
+        """See ports.SwapsDisks.check_swap."""
+        from diskbench.providers.asked import check_machine_is_named
+
+        assert cell.rent is not None, "check() refuses a cell that rents nothing"
+        kind = wanted(cell.rent).kind
+        if kind != "volume":
+            raise InvalidValue(
+                f"--disk {cell.rent.disk} comes with its machine, which reuse_host keeps",
+                advice="measure volumes so, or leave reuse_host out",
+            )
+        check_machine_is_named(cell.rent)
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.SwapsDisks.swap."""
+        from diskbench.providers.aws.handover import hand_over
+        from diskbench.providers.aws.swap import swapped
+
+        order = self._order(claim, rental, watch)
+        access_at = functools.partial(_access, order)
+        return hand_over(order, swapped(order, access_at), access_at)
+
+    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> Order:
         aws = open_scope(rental.scope, self.timing)
-        keys = lease_keys(watch.secret(), claim.lease_id)
-        order = Order(
+        return Order(
             ec2=aws.edge("ec2", self.timing, watch),
             claim=claim,
             spec=rental.spec,
-            details=details,
-            keys=keys,
+            details=Resolved.model_validate(rental.details),
+            keys=lease_keys(watch.secret(), claim.lease_id),
             watch=watch,
             timing=self.timing,
-        )
-        made = provision(order)
-        return hand_over(
-            order,
-            made,
-            lambda address: write_access(
-                claim.lease_id, keys, directory, address=address, user=details.image.user
-            ),
         )
 
     def release(self, lease_id: str, scope: Scope) -> None:
@@ -155,6 +171,13 @@ class AWSProvider:
                 return f"EC2 lists no instance of lease {lease_id}"
             return f"{last['InstanceId']} is {last['State']['Name']}: {why_ended(last)}"
         return None
+
+
+def _access(order: Order, address: str) -> SshAccess:
+    """How the machine is reached at its address, written down where the lease's things are."""
+    lease_id, user = order.claim.lease_id, order.details.image.user
+    directory = lease_directory(lease_id)
+    return write_access(lease_id, order.keys, directory, address=address, user=user)
 
 
 def _region(region: str | None, zone: str | None) -> str | None:

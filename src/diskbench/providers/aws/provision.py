@@ -16,7 +16,7 @@ from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from diskbench.model.rental import Claim, RentSpec
     from diskbench.ports import RentWatch
@@ -179,14 +179,26 @@ def _in_zone(order: Order, group: str, place: Place) -> Made:
         lambda: _running(order.ec2, instance_id),
         f"instance {instance_id}", order.timing.instance_s, order.timing, order.watch,
     )  # fmt: skip
-    volumes = tuple(
+    return Made(running, _when_available(order, ids), place)
+
+
+def next_volumes(order: Order, there: Inventory, place: Place) -> tuple[Item, ...]:
+    """The volumes of this turn, made or found, for a machine that runs in `place`."""
+    disk = order.volume
+    assert disk is not None, "check_swap refuses disks that come with the machine"
+    return _when_available(
+        order, [_volume(order, there, disk, place, index) for index in range(disk.count)]
+    )
+
+
+def _when_available(order: Order, ids: Sequence[str]) -> tuple[Item, ...]:
+    return tuple(
         until(
             lambda volume_id=volume_id: _available(order.ec2, volume_id),  # type: ignore[misc]
             f"volume {volume_id}", order.timing.volume_s, order.timing, order.watch,
         )
         for volume_id in ids
     )  # fmt: skip
-    return Made(running, volumes, place)
 
 
 def _launch(order: Order, group: str, place: Place, generation: int) -> Item:
@@ -226,7 +238,7 @@ def _launch(order: Order, group: str, place: Place, generation: int) -> Item:
 
 def _volume(order: Order, there: Inventory, disk: DiskSpec, place: Place, index: int) -> str:
     """The id of the disk number `index`, made or found in this zone."""
-    name = requests.name_of(order.claim.lease_id, requests.disk_kind(index))
+    name = disk_name(order, index)
     for item in there.volumes:
         if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
             return str(item["VolumeId"])
@@ -234,6 +246,11 @@ def _volume(order: Order, there: Inventory, disk: DiskSpec, place: Place, index:
     made = order.ec2.call("create_volume", request)
     order.watch.note(f"volume {made['VolumeId']} is being made: {disk.type}, {disk.size_gib} GiB")
     return str(made["VolumeId"])
+
+
+def disk_name(order: Order, index: int) -> str:
+    """What the disk number `index` of this turn is called."""
+    return requests.name_of(order.claim.lease_id, requests.disk_kind(index, order.claim.turn))
 
 
 def _running(ec2: Edge, instance_id: str) -> Item | Still:

@@ -34,9 +34,9 @@ def name_of(lease_id: str, kind: str) -> str:
     return f"diskbench-{lease_id}-{kind}"
 
 
-def disk_kind(index: int) -> str:
-    """The kind of the disk number `index`, from 0."""
-    return f"disk-{index}"
+def disk_kind(index: int, turn: int = 1) -> str:
+    """The kind of the disk number `index`, from 0, of a turn on its machine, from 1."""
+    return f"disk-{index}" if turn == 1 else f"disk-{turn}-{index}"
 
 
 def attach_name(index: int) -> str:
@@ -191,7 +191,7 @@ def root_disk(disk: DiskSpec) -> Request:
 
 def create_volume(claim: Claim, disk: DiskSpec, zone: str, index: int, lab: str = "") -> Request:
     """One new and empty volume."""
-    kind = disk_kind(index)
+    kind = disk_kind(index, claim.turn)
     request: Request = {
         "AvailabilityZone": zone,
         "VolumeType": disk.type,
@@ -213,6 +213,11 @@ def _volume(disk: DiskSpec, *, size: str) -> Request:
 def attach_volume(volume_id: str, instance_id: str, device: str) -> Request:
     """A volume on a machine, under the name `device`."""
     return {"VolumeId": volume_id, "InstanceId": instance_id, "Device": device}
+
+
+def detach_volume(volume_id: str, instance_id: str) -> Request:
+    """A volume that leaves a machine, in order."""
+    return {"VolumeId": volume_id, "InstanceId": instance_id}
 
 
 def end_with_machine(instance_id: str, devices: Sequence[str]) -> Request:

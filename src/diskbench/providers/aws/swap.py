@@ -1,0 +1,140 @@
+"""Other volumes for a machine that stays: those of earlier turns go before those of this one come.
+
+They have the same attach names, so each is seen to be gone, by EC2 and in the guest, before the
+next is attached.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.providers.aws import attach, requests
+from diskbench.providers.aws.errors import error_code, is_missing
+from diskbench.providers.aws.guest import Volume, is_volume
+from diskbench.providers.aws.inventory import inventory, tag
+from diskbench.providers.aws.provision import (
+    Made,
+    describe_volume,
+    disk_name,
+    ended,
+    next_volumes,
+)
+from diskbench.providers.guest import Guest, ask_guest
+from diskbench.providers.guest_disks import disks
+from diskbench.providers.waits import Still, until
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.model.disk import SshAccess
+    from diskbench.providers.aws.inventory import Inventory, Item
+    from diskbench.providers.aws.provision import Order
+    from diskbench.providers.aws.resolved import Place
+
+_GOING = frozenset({"VolumeInUse", "IncorrectState"})
+"""What EC2 says of a volume that has not left its machine yet, or has left it just now."""
+
+
+def swapped(order: Order, access_at: Callable[[str], SshAccess]) -> Made:
+    """The lease's machine and the volumes of this turn; twice is as once. Raises RentalFailed."""
+    there = inventory(order.ec2, order.claim.lease_id)
+    machine, place = _machine(order, there)
+    made = Made(machine, (), place)
+    earlier = _earlier(order, there)
+    if earlier:
+        address = attach.address_of(order, made)
+        host = order.watch.host(access_at(address), address)
+        try:
+            guest = Guest(host, address)
+            attach.reach(order, made, guest)
+            for volume in earlier:
+                _take_away(order, volume, str(machine["InstanceId"]))
+            _await_gone(order, guest, earlier)
+        finally:
+            host.close()
+    return Made(machine, next_volumes(order, there, place), place)
+
+
+def _machine(order: Order, there: Inventory) -> tuple[Item, Place]:
+    if not there.live:
+        if there.ended:
+            raise ended(there.ended[-1])
+        raise RentalFailed(
+            f"EC2 lists no instance of lease {order.claim.lease_id}",
+            advice="start a new run",
+        )
+    machine = there.live[0]
+    zone = machine["Placement"]["AvailabilityZone"]
+    place = next((one for one in order.details.places if one.zone == zone), None)
+    if place is None:
+        raise RentalFailed(
+            f"instance {machine['InstanceId']} is in {zone}, where no such disk is to be had",
+            advice="start a new run",
+        )
+    return machine, place
+
+
+def _earlier(order: Order, there: Inventory) -> list[Item]:
+    """The measured volumes of other turns; a machine's root is none."""
+    disk = order.volume
+    mine = {disk_name(order, index) for index in range(disk.count if disk else 0)}
+    measured = requests.name_of(order.claim.lease_id, "disk-")
+    return [
+        one
+        for one in there.volumes
+        if (name := tag(one, "Name") or "").startswith(measured) and name not in mine
+    ]
+
+
+def _take_away(order: Order, volume: Item, instance_id: str) -> None:
+    """Detach a volume and delete it."""
+    volume_id = str(volume["VolumeId"])
+
+    def detached() -> bool | Still:
+        found = describe_volume(order.ec2, volume_id)
+        if found is None or found["State"] not in {"in-use", "creating"}:
+            return True
+        states = [str(one["State"]) for one in found.get("Attachments", [])]
+        if "detaching" not in states:
+            _call(order, "detach_volume", requests.detach_volume(volume_id, instance_id))
+        return Still(next(iter(states), str(found["State"])))
+
+    def deleted() -> bool | Still:
+        gone = _call(order, "delete_volume", {"VolumeId": volume_id})
+        return True if gone else Still("still in use")
+
+    what = f"volume {volume_id}"
+    until(detached, what, order.timing.attach_s, order.timing, order.watch)
+    until(deleted, what, order.timing.delete_s, order.timing, order.watch)
+    order.watch.note(f"volume {volume_id} is deleted")
+
+
+def _call(order: Order, operation: str, request: requests.Request) -> bool:
+    """Whether it was done, or there was nothing left to do."""
+    try:
+        order.ec2.call(operation, request)
+    except DiskbenchError as error:
+        if error_code(error) in _GOING:
+            return False
+        if not is_missing(error):
+            raise
+    return True
+
+
+def _await_gone(order: Order, guest: Guest, earlier: list[Item]) -> None:
+    """Wait until the guest shows none of them: the next has the same name there."""
+    nvme = order.details.machine.ebs_nvme
+    attached = [
+        Volume(str(one["VolumeId"]), str(held["Device"]), int(one["Size"]) * GIB)
+        for one in earlier
+        for held in one.get("Attachments", [])
+    ]
+
+    def ask() -> bool | Still:
+        shown = disks(guest.host)
+        left = [one.id for one in attached if any(is_volume(d, one, nvme=nvme) for d in shown)]
+        return Still(f"{', '.join(left)} is still seen in the guest") if left else True
+
+    ask_guest("the volumes before", ask, order.timing, order.watch)

@@ -37,12 +37,13 @@ _NEARLY = 0.9
 @dataclass(frozen=True)
 class Promised:
     """What was rented (empty: nothing), what its disk promises, and how long its credit was made to
-    last."""
+    last; `shared` where other trials had the machine, too."""
 
     offer: str
     promise: str
     limits: DiskLimits | None = None
     time_scale: float = 1.0
+    shared: bool = False
 
 
 def promised(rental: Rental) -> Promised:

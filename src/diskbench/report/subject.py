@@ -104,7 +104,7 @@ def subject_of_runs(rows: Sequence[Mapping[str, Any]], plan: Plan | None = None)
 
 def _promised(plan: Plan) -> Promised | None:
     if plan.rental is not None:
-        return promised(plan.rental)
+        return replace(promised(plan.rental), shared=plan.machine is not None)
     return expected(plan.cell.promise) if plan.cell.promise else None
 
 

@@ -91,10 +91,12 @@ def _heading(subject: Subject) -> Text:
 
 
 def promise_line(subject: Subject) -> str:
-    """`rented: … promised: …`; empty for a machine that was there."""
+    """`rented: … promised: … shared: …`; empty for a machine that was there."""
     if subject.promised is None:
         return ""
     told = {"rented": subject.promised.offer, "promised": subject.promised.promise}
+    if subject.promised.shared:
+        told["shared"] = "cells of its matrix use the machine in turn: no independent samples"
     return "\n".join(f"{name}: {text}" for name, text in told.items() if text)
 
 

@@ -1,0 +1,207 @@
+"""`reuse_host: true`: cells of a matrix measure one disk after another on one machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.rigs.cli import Cli, a_user
+
+from diskbench.providers.fake import VARIABLE as FAKE_DIR
+from diskbench.providers.fake import plan_fault
+from diskbench.providers.lab.places import VARIABLE as LAB_DIR
+
+pytestmark = pytest.mark.slow
+
+WRITE_THEN_READ = """[global]
+filename=data
+size=8m
+direct={direct}
+ioengine=psync
+[write]
+rw=write
+bs=64k
+[read]
+stonewall
+rw=randread
+bs=4k
+time_based
+runtime={seconds}
+"""
+LAB_DISKS = [
+    {"disk": "gp2", "size": 1},
+    {"disk": "gp3", "size": 2},
+    {"disk": "pd-ssd", "size": 10},
+]
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Iterator[Cli]:
+    """A user with a lab and a fake cloud of their own; both must be empty in the end."""
+    made = a_user(tmp_path)
+    with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:
+        made.extra_env |= {LAB_DIR: f"{directory}/lab", FAKE_DIR: f"{directory}/fake"}
+        try:
+            yield made
+        finally:
+            left = rented(made)
+            if left:
+                made.run("matrix", "cancel")
+                made.run("gc", "--provider", "lab")
+        assert left == [], "a test leaves nothing rented behind"
+
+
+def rented(user: Cli) -> list[str]:
+    """What is there of the user's leases, looked at behind diskbench's back."""
+    lab, fake = (Path(user.extra_env[name]) for name in (LAB_DIR, FAKE_DIR))
+    loops = subprocess.run(["losetup", "-l", "-n", "-O", "BACK-FILE"], capture_output=True)
+    behind = [line for line in loops.stdout.decode().splitlines() if line.startswith(str(lab))]
+    return [str(one) for one in (*lab.glob("*/*"), *(fake / "resources").glob("*"))] + behind
+
+
+def matrix(user: Cli, *, seconds: int = 1, **more: Any) -> str:
+    """A matrix file of this user."""
+    fake = more["defaults"]["provider"] == "fake"
+    profile = user.home / f"mine{seconds}.fio"
+    profile.write_text(WRITE_THEN_READ.format(direct=0 if fake else 1, seconds=seconds))
+    fields = {**more.pop("defaults"), "profile": str(profile)}
+    whole = {"name": "shared", "order": "listed", "reuse_host": True, "defaults": fields, **more}
+    file = user.home / "shared.yaml"
+    file.write_text(json.dumps(whole))  # JSON is YAML
+    return str(file)
+
+
+def on_fake(user: Cli, cells: int, *, seconds: int = 1) -> str:
+    defaults = {"provider": "fake", "disk": "plain", "size": 1, "replicates": cells}
+    return matrix(user, seconds=seconds, defaults=defaults, include=[{}])
+
+
+def cells(user: Cli) -> list[dict[str, Any]]:
+    return [one["row"] for one in user.json("matrix", "status")["cells"]]
+
+
+def runs(user: Cli) -> list[dict[str, Any]]:
+    """The runs that have a result, in the order in which they were begun."""
+    found = user.json("results", "list")["runs"]
+    return sorted((one for one in found if one["state"] == "done"), key=lambda one: one["run_id"])
+
+
+def until_cell(user: Cli, position: int, state: str) -> None:
+    """Wait until a cell of the matrix, which is about to begin, is in `state`."""
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        done = user.run("matrix", "status", "--output", "json")
+        if done.returncode == 0:
+            found = json.loads(done.stdout)["cells"][position]["row"]["state"]
+            if found == state:
+                return
+            assert found not in {"done", "failed"}, done.stdout
+        time.sleep(0.1)
+    raise AssertionError(f"cell {position} never was {state}")
+
+
+def test_three_disks_are_measured_on_one_machine(user):
+    file = matrix(user, defaults={"provider": "lab"}, axes={"volume": LAB_DISKS})
+    done = user.run("matrix", "run", file)
+    assert done.returncode == 0, done.stderr
+    found = runs(user)
+    assert len(found) == 3
+    assert len({one["machine_lease"] for one in found}) == 1
+    assert found[0]["machine_lease"]
+    assert len({one["address"] for one in found}) == 1, "one machine, and not one like it"
+    assert len({one["target_identity"] for one in found}) == 3, "each on a disk of its own"
+    assert [one["disk_size_bytes"] for one in found] == [n << 30 for n in (1, 2, 10)]
+    shown = user.run("results", "show", found[0]["run_id"]).stdout
+    assert "shared: cells of its matrix use the machine in turn" in shown
+    assert rented(user) == []
+
+
+def test_killed_on_the_second_disk_it_goes_on_there_and_leaves_nothing(user):
+    file = matrix(user, seconds=6, defaults={"provider": "lab"}, axes={"volume": LAB_DISKS})
+    process = user.start("matrix", "run", file)
+    until_cell(user, 1, "measuring")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert rented(user), "what is rented stays for whoever goes on"
+    done = user.run("matrix", "resume", timeout_s=180)
+    assert done.returncode == 0, done.stderr
+    found = runs(user)
+    assert len(found) == 3
+    assert len({one["machine_lease"] for one in found}) == 1
+    assert len({one["address"] for one in found}) == 1
+    assert rented(user) == []
+
+
+def test_killed_while_the_disk_is_changed_it_is_changed_once(user, monkeypatch):
+    monkeypatch.setenv(FAKE_DIR, user.extra_env[FAKE_DIR])
+    plan_fault("disk2", "fake-1a", "stuck")
+    process = user.start("matrix", "run", on_fake(user, 3))
+    until_cell(user, 1, "renting")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    plan_fault("disk2", "fake-1a", None)
+    done = user.run("matrix", "resume")
+    assert done.returncode == 0, done.stderr
+    found = runs(user)
+    assert len(found) == 3
+    assert len({one["machine_lease"] for one in found}) == 1
+    assert rented(user) == []
+
+
+def test_a_machine_that_something_went_wrong_on_is_not_handed_on(user, monkeypatch):
+    monkeypatch.setenv(FAKE_DIR, user.extra_env[FAKE_DIR])
+    plan_fault("disk2", "fake-1a", "access")
+    done = user.run("matrix", "run", on_fake(user, 2))
+    assert done.returncode == 1, done.stderr
+    assert [one["state"] for one in cells(user)] == ["done", "failed"]
+    assert rented(user) == []
+    again = user.run("matrix", "retry", "--failed")
+    assert again.returncode == 0, again.stderr
+    assert len({one["machine_lease"] for one in runs(user)}) == 2, "the second had a new machine"
+    assert rented(user) == []
+
+
+def test_ctrl_c_gives_the_machine_back_and_the_rest_is_measured_later(user):
+    process = user.start("matrix", "run", on_fake(user, 3, seconds=5))
+    until_cell(user, 1, "measuring")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert rented(user) == []
+    assert user.run("matrix", "resume").returncode == 0
+    assert len(runs(user)) == 3
+    assert rented(user) == []
+
+
+def test_a_matrix_that_is_cancelled_gives_the_machine_back(user):
+    process = user.start("matrix", "run", on_fake(user, 3, seconds=30))
+    until_cell(user, 0, "measuring")
+    assert user.run("matrix", "cancel").returncode == 0
+    process.communicate(timeout=60)
+    assert {one["state"] for one in cells(user)} == {"cancelled"}
+    assert rented(user) == []
+
+
+def test_what_nobody_goes_on_with_is_given_back_by_gc_when_it_is_named(user):
+    process = user.start("matrix", "run", on_fake(user, 2, seconds=30))
+    until_cell(user, 0, "measuring")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    shown = user.run("gc", "--dry-run")
+    assert "nothing" in shown.stdout + shown.stderr, "it has cells left, and has not expired"
+    (lease,) = {one.name.split("-")[1] for one in resources(user)}
+    assert user.run("gc", lease).returncode == 0
+    assert rented(user) == []
+    assert user.run("matrix", "cancel").returncode == 0
+
+
+def resources(user: Cli) -> list[Path]:
+    return list((Path(user.extra_env[FAKE_DIR]) / "resources").glob("*"))

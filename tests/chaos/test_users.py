@@ -1,0 +1,105 @@
+"""What people do to a matrix: resume it twice at once, press Ctrl-C twice, cancel it unrun."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections import Counter
+
+import pytest
+from tests.chaos.conftest import Chaos
+
+pytestmark = pytest.mark.slow
+
+MEASURE = "before diskbench.engine.stations:LiveStations.measure 1"
+
+
+def states(chaos: Chaos) -> Counter[str]:
+    told = chaos.user.json("matrix", "status")
+    return Counter(cell["row"]["state"] for cell in told["cells"])
+
+
+def test_of_two_that_resume_at_once_one_does_and_the_other_says_so(chaos: Chaos) -> None:
+    chaos.killed_at(MEASURE, "run", chaos.matrix(seconds=3))
+    both = [chaos.user.start("matrix", "resume") for _ in range(2)]
+    said = [process.communicate(timeout=120)[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 2], said
+    (refused,) = [text for text, process in zip(said, both, strict=True) if process.returncode]
+    assert "is being run by a live process" in refused
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+def test_ctrl_c_twice_leaves_at_once_and_resume_goes_on(chaos: Chaos) -> None:
+    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=20, max_parallel=2))
+    read_until(process, "measuring")
+    process.send_signal(signal.SIGINT)
+    read_until(process, "stopping in order")
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "matrix resume" in said
+    done = chaos.user.run("matrix", "cancel")
+    assert done.returncode == 0, done.stderr
+    ended = chaos.user.run("matrix", "resume")
+    assert ended.returncode in (1, 2), ended.stderr
+    assert states(chaos) == {"cancelled": 2}
+    assert chaos.books().wrong == ()
+
+
+def test_ctrl_c_once_gives_back_and_resume_measures_the_rest(chaos: Chaos) -> None:
+    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=4, max_parallel=1))
+    read_until(process, "measuring")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert chaos.books().leaked == ()
+    chaos.resumed()
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "after diskbench.engine.worker:feed 1",
+        "after diskbench.engine.cell:LiveCells.open 1",
+        MEASURE,
+    ],
+)
+def test_a_matrix_that_is_cancelled_while_nobody_runs_it_gives_everything_back(
+    chaos: Chaos, moment: str
+) -> None:
+    chaos.killed_at(moment, "run", chaos.matrix(seconds=20))
+    done = chaos.user.run("matrix", "cancel")
+    assert done.returncode == 0, done.stderr
+    chaos.user.run("matrix", "resume")
+    assert states(chaos) == {"cancelled": 2}
+    assert chaos.books().wrong == ()
+
+
+def test_a_cell_whose_workflow_broke_fails_with_its_reason_and_the_next_goes_on(
+    chaos: Chaos,
+) -> None:
+    moment = "break before diskbench.engine.trial:next_step 1"
+    done = chaos.at(moment).run("matrix", "run", chaos.matrix())
+    assert done.returncode == 1, done.stderr
+    told = chaos.user.json("matrix", "status")
+    (failed,) = [cell["row"] for cell in told["cells"] if cell["row"]["state"] != "done"]
+    assert (failed["state"], failed["error_kind"]) == ("failed", "Broken")
+    assert chaos.books().wrong == ()
+    again = chaos.user.run("matrix", "retry", "--failed")
+    assert again.returncode == 0, again.stderr
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> None:
+    """Read what it says up to the line that holds `text`."""
+    assert process.stderr is not None
+    said = ""
+    for line in process.stderr:
+        said += line
+        if text in line:
+            return
+    raise AssertionError(f"it ended without saying {text!r}:\n{said}")

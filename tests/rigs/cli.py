@@ -41,10 +41,15 @@ class Cli:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("DISKBENCH_", "XDG_"))}
         return kept | {"HOME": str(self.home), "COLUMNS": "100"} | self.extra_env
 
+    @property
+    def command(self) -> list[str]:
+        """How diskbench is started."""
+        return [sys.executable, *self.program]
+
     def start(self, *args: str, **popen: Any) -> subprocess.Popen[str]:
         """Start `diskbench ARGS` without waiting for it."""
         return subprocess.Popen(
-            [sys.executable, *self.program, *args],
+            [*self.command, *args],
             env=self.env,
             cwd=self.home,
             stdout=subprocess.PIPE,

@@ -8,16 +8,36 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 _SPEED = ["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"]
 
 
+@dataclass(frozen=True)
+class Server:
+    """A PostgreSQL that runs: its empty database's URL, and how it is stopped and started."""
+
+    url: str
+    pg_ctl: Callable[..., None]
+
+    def restart(self) -> None:
+        """Throw everybody out, as an upgrade or a failover does, and come back."""
+        self.pg_ctl("-m", "fast", "restart")
+
+
 @contextmanager
 def running_postgres() -> Iterator[str]:
     """The URL of an empty database; the server ends with the block."""
+    with postgres_server() as server:
+        yield server.url
+
+
+@contextmanager
+def postgres_server() -> Iterator[Server]:
+    """A server with an empty database; it ends with the block."""
     # A socket's path has at most 107 characters: pytest's own directories may be too deep.
     home = Path(tempfile.mkdtemp(prefix="diskbench-pg-"))
     home.chmod(0o755)
@@ -33,16 +53,18 @@ def running_postgres() -> Iterator[str]:
             [*as_user, *argv], cwd=home, check=True, capture_output=True, stdin=subprocess.DEVNULL
         )
 
+    def pg_ctl(*argv: str) -> None:
+        run(f"{bin_dir}/pg_ctl", "-D", str(data), "-w", "-l", str(home / "log"), *argv)
+
     try:
         run(f"{bin_dir}/initdb", "-D", str(data), "-U", "bench", "--auth=trust", "--no-sync",
             "--locale=C.UTF-8", "-E", "UTF8")  # fmt: skip
         options = ["-k", str(home), "-c", "listen_addresses=", *_SPEED]
-        run(f"{bin_dir}/pg_ctl", "-D", str(data), "-w", "-l", str(home / "log"),
-            "-o", " ".join(options), "start")  # fmt: skip
+        pg_ctl("-o", " ".join(options), "start")
         try:
-            yield f"postgresql://bench@/postgres?host={home}"
+            yield Server(f"postgresql://bench@/postgres?host={home}", pg_ctl)
         finally:
-            run(f"{bin_dir}/pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop")
+            pg_ctl("-m", "immediate", "stop")
     finally:
         shutil.rmtree(home, ignore_errors=True)
 

@@ -147,7 +147,8 @@ def runs_now(database: sa.Engine, campaign: CampaignRow) -> bool:
 
 
 _OF_AN_ATTEMPT = (
-    "not_before", "owner", "cancel", "note", "error_kind", "error", "advice", "started_at", "finished_at",
+    "not_before", "owner", "cancel", "note", "error_kind", "error", "advice",
+    "started_at", "finished_at",
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
+    from diskbench.model.campaign import CellRow
     from diskbench.store.claims import Claim, Executor
 
 BEAT_S = 15.0
@@ -75,6 +76,19 @@ def living(executors: Sequence[Executor], *, silence: float = DEAD_AFTER_S) -> s
     return {
         e.executor_id for e in executors if is_alive(e, hostname=hostname, now=now, silence=silence)
     }
+
+
+def silent_s(database: sa.Engine, cell: CellRow) -> float:
+    """Seconds since the last sign that the process of a cell lived: a beat, or progress."""
+    from diskbench.store.claims import list_executors, progress_of_trials
+
+    now = datetime.now(UTC)
+    signs = [cell.started_at or cell.queued_at or now.isoformat()]
+    signs += [one.beat_at for one in list_executors(database) if one.executor_id == cell.owner]
+    signs += [
+        one["updated_at"] for one in progress_of_trials(database, [cell.trial_id or ""]).values()
+    ]
+    return max(0.0, (now - datetime.fromisoformat(max(signs))).total_seconds())
 
 
 def forget_dead(database: sa.Engine) -> None:

@@ -18,9 +18,10 @@ from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.outcome import Problem, problem_of
 from diskbench.model.rental import Scope
 from diskbench.model.swept import LeaseCost, Swept
+from diskbench.plan.route import serves
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from sqlalchemy.engine import Engine
 
@@ -71,6 +72,16 @@ def sweep(
         if reason and reaches(lease):
             due.append((lease, reason))
     return all_of(lambda one: _swept(session, *one, dry_run=dry_run), due)
+
+
+def is_reached(database: Engine, lease: Lease, patterns: Collection[str]) -> bool:
+    """Whether a worker with these patterns reaches what a lease is about: by the routes that its
+    matrix has with its provider, else by the provider alone."""
+    from diskbench.store.campaigns import routes_of_trials
+
+    found = routes_of_trials(database, [lease.lease_id]).get(lease.lease_id, set())
+    routes = {route for route in found if route.partition("/")[0] == lease.provider}
+    return any(serves(patterns, route) for route in routes or {lease.provider})
 
 
 def open_leases_named(database: Engine, names: Sequence[str]) -> list[str]:

@@ -9,11 +9,13 @@ from diskbench.engine.lease import expiry
 from diskbench.errors import InvalidValue, UnknownName
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import sqlalchemy as sa
 
+    from diskbench.engine.durable.cells import Standing
     from diskbench.engine.session import Session
+    from diskbench.model.campaign import CellRow
     from diskbench.model.spec import Plan
 
 
@@ -69,6 +71,15 @@ def claim(session: Session, plan: Plan) -> bool:
     if won:
         extend_lease(session.database, trial_id, expiry(plan))
     return won
+
+
+def is_left(cell: CellRow, standing: Standing, alive: Collection[str]) -> bool:
+    """Whether the process that had the cell is gone. One that died between taking it from its queue
+    and saying so is known to the workflow engine alone; one that died between taking it over and
+    going on left it in a queue of its own, which nobody listens to."""
+    if standing.state == "PENDING":
+        return (cell.owner or standing.executor) not in alive
+    return standing.state == "ENQUEUED" and cell.owner is not None and cell.owner not in alive
 
 
 def claim_with_cell(session: Session, trial_id: str) -> None:

@@ -17,16 +17,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.engine.cell import LiveCells
-from diskbench.engine.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
+from diskbench.engine.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living, silent_s
 from diskbench.engine.feed import feed
 from diskbench.engine.held import Patience, PatientStations, hold
 from diskbench.engine.machine import let_idle_go
 from diskbench.engine.stations import LiveStations
 from diskbench.engine.stop import Stop
+from diskbench.engine.takeover import is_left
 from diskbench.engine.watch import RowWatcher, Silent
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.outcome import Problem
-from diskbench.plan.route import serves
+from diskbench.plan.route import EVERYWHERE, serves
 
 if TYPE_CHECKING:
     from diskbench.engine.durable.cells import Standing
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from diskbench.model.campaign import CellRow
     from diskbench.model.swept import Swept
     from diskbench.store.campaigns import CampaignRow
-    from diskbench.store.leases import Lease
 
 log = logging.getLogger(__name__)
 
@@ -146,26 +146,21 @@ class Worker:
 
     def sweep(self) -> None:
         """Give back what outlived its lease, as far as it is reached from here."""
-        from diskbench.engine.sweep import sweep
+        from diskbench.engine.sweep import is_reached, sweep
 
+        patterns = self.serves if self.own is None else EVERYWHERE
         try:
-            self.swept(sweep(self.session, [], dry_run=False, reaches=self._reaches_lease))
+            self.swept(
+                sweep(
+                    self.session,
+                    [],
+                    dry_run=False,
+                    reaches=lambda lease: is_reached(self.session.database, lease, patterns),
+                )
+            )
             forget_dead(self.session.database)
         except DiskbenchError as error:
             log.warning("%s", error.message)
-
-    def _reaches_lease(self, lease: Lease) -> bool:
-        from diskbench.store.campaigns import routes_of_trials
-
-        if self.own is not None:
-            return True
-        matrices = routes_of_trials(self.session.database, [lease.lease_id])
-        routes = [
-            route
-            for route in matrices.get(lease.lease_id, ())
-            if route.partition("/")[0] == lease.provider
-        ]
-        return any(serves(self.serves, route) for route in routes or [lease.provider])
 
     def _looks_after(self, campaign: CampaignRow) -> bool:
         return campaign.campaign_id == self.own if self.own else campaign.queue is None
@@ -298,19 +293,10 @@ class Worker:
             problem = Problem(kind="Broken", message=fault)
             self.cells.settle(cell.trial_id, None, problem, rented=True)
             return
-        log.info("takes over %s", cell.key, extra={"trial": cell.trial_id, "of": cell.owner})
-        self.note(cell.trial_id, f"taken over: {cell.key}")
+        lost = f"{silent_s(self.session.database, cell):.1f}"
+        log.info("takes over %s", cell.key, extra={"trial": cell.trial_id, "lost_s": lost})
         claim_with_cell(self.session, cell.trial_id)
         process.move_here(cell.trial_id, me)
-
-
-def is_left(cell: CellRow, standing: Standing, alive: Collection[str]) -> bool:
-    """Whether the process that had the cell is gone. One that died between taking it from its queue
-    and saying so is known to the workflow engine alone; one that died between taking it over and
-    going on left it in a queue of its own, which nobody listens to."""
-    if standing.state == "PENDING":
-        return (cell.owner or standing.executor) not in alive
-    return standing.state == "ENQUEUED" and cell.owner is not None and cell.owner not in alive
 
 
 def _turn(cell: CellRow) -> tuple[str, str, int]:

@@ -141,6 +141,26 @@ def update_cell(
         return connection.execute(change).rowcount == 1
 
 
+def cancel_untaken_cell(database: Engine, trial_id: str) -> bool:
+    """End the cell whose newest attempt is `trial_id` if no process has it yet; whether it did."""
+    cell = schema.cell
+    untaken = sa.and_(cell.c.state.in_(("waiting", "queued")), cell.c.owner.is_(None))
+    ended = (
+        sa.update(cell)
+        .where(cell.c.trial_id == trial_id, untaken)
+        .values(
+            state="cancelled",
+            cancel=True,
+            error_kind="Cancelled",
+            error="stopped by the user",
+            advice=None,
+            finished_at=now(),
+        )
+    )
+    with transaction(database) as connection:
+        return connection.execute(ended).rowcount == 1
+
+
 def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | None) -> bool:
     """Make `owner` the one who works on a cell if `previous` is (compare and swap); True when it
     is `owner` afterwards, also when it was before."""

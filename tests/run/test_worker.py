@@ -1,0 +1,280 @@
+"""`diskbench worker`: several processes, one PostgreSQL; any of them may die at any moment."""
+
+from __future__ import annotations
+
+import functools
+import json
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.postgres import Server, postgres_server
+
+from diskbench.engine.fleet import fleet
+from diskbench.model.campaign import CellRow
+from diskbench.model.fleet import CellSeen
+from diskbench.providers.fake import VARIABLE as FAKE_DIR
+from diskbench.store.campaigns import list_campaigns, load_cells
+from diskbench.store.database import open_database
+from diskbench.store.rows import find_plan
+
+pytestmark = pytest.mark.slow
+
+THREE_STEPS = """[global]
+filename=data
+size=1m
+direct=0
+ioengine=psync
+thinktime=1ms
+[write]
+rw=write
+bs=64k
+[long]
+stonewall
+rw=randread
+bs=4k
+time_based
+runtime={seconds}
+[last]
+stonewall
+rw=randread
+bs=4k
+number_ios=50
+"""
+STEPS = ["write", "long", "last"]
+WAIT_S = 90.0
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with postgres_server() as running:
+        yield running
+
+
+@pytest.fixture
+def user(tmp_path: Path, server: Server) -> Iterator[Cli]:
+    """A user whose rows are in PostgreSQL, with a fake cloud that must be empty in the end."""
+    made = a_user(tmp_path)
+    with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:
+        made.extra_env |= {FAKE_DIR: f"{directory}/fake", "DISKBENCH_DATABASE_URL": server.url}
+        yield made
+        left = [*(Path(directory) / "fake/resources").glob("*")]
+        assert left == [], "a test leaves nothing rented behind"
+
+
+@pytest.fixture
+def worker(user: Cli) -> Iterator[Callable[..., Worker]]:
+    """Start a worker; all of them end with the test."""
+    started: list[Worker] = []
+
+    def start(name: str, *flags: str) -> Worker:
+        started.append(Worker(user, name, flags))
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+        one.process.wait()
+        print(f"{one.log.name}:\n{one.log.read_text()}")  # shown with a failure
+
+
+class Worker:
+    """A worker that runs, and what it tells."""
+
+    def __init__(self, user: Cli, name: str, flags: tuple[str, ...]) -> None:
+        self.log = user.home / f"{name}.log"
+        with self.log.open("w") as sink:
+            self.process = subprocess.Popen(
+                [*user.command, "--log-format", "json", "worker", "--name", name, *flags],
+                env=user.env,
+                cwd=user.home,
+                stdout=sink,
+                stderr=sink,
+            )
+
+    def told(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def has_told(self, begin: str) -> bool:
+        return any(event["event"].startswith(begin) for event in self.told())
+
+
+def until(what: Callable[[], Any], why: str) -> Any:
+    """What `what` returns as soon as that is anything."""
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        found = what()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"it never came: {why}")
+
+
+def a_profile(user: Cli, seconds: int) -> str:
+    """Three steps; the one in the middle lasts `seconds`."""
+    file = user.home / f"three{seconds}.fio"
+    file.write_text(THREE_STEPS.format(seconds=seconds))
+    return str(file)
+
+
+def queue(user: Cli, *, cells: int = 1, seconds: int = 4, **more: Any) -> None:
+    """Leave a matrix of the fake cloud to workers."""
+    fields = {"provider": "fake", "disk": "plain", "size": 1, "profile": a_profile(user, seconds)}
+    matrix = {"name": "small", "defaults": fields, "include": [{"replicates": cells}], **more}
+    file = user.home / "small.yaml"
+    file.write_text(json.dumps(matrix))  # JSON is YAML
+    done = user.run("matrix", "run", str(file), "--queue")
+    assert done.returncode == 0, done.stderr
+
+
+def cells(user: Cli) -> list[CellRow]:
+    """The cells of the user's one matrix."""
+    database = seen_by(user)
+    return load_cells(database, list_campaigns(database)[0].campaign_id)
+
+
+def running(user: Cli, step: str = "") -> list[CellSeen]:
+    """The cells in a worker's hands, or those in one step."""
+    return [cell for cell in fleet(seen_by(user)).cells if cell.doing.startswith(step)]
+
+
+def all_over(user: Cli) -> bool:
+    return list_campaigns(seen_by(user))[0].state == "done"
+
+
+@functools.cache
+def _database(url: str) -> sa.Engine:
+    return open_database(url)
+
+
+def seen_by(user: Cli) -> sa.Engine:
+    """The user's database, looked into from here: a command would take a second."""
+    return _database(user.extra_env["DISKBENCH_DATABASE_URL"])
+
+
+def measured(user: Cli, trial_id: str | None) -> dict[str, Any]:
+    """The one run of a trial, with its steps."""
+    assert trial_id is not None
+    plan = find_plan(seen_by(user), trial_id)
+    assert plan is not None
+    (run_id,) = plan.run_ids
+    return user.json("results", "show", run_id)["runs"][0]
+
+
+def test_of_two_workers_one_is_killed_and_the_other_goes_on_where_it_stood(
+    user, worker, record_property
+):
+    queue(user, cells=4, seconds=25)
+    first, second = worker("first", "--concurrency", "2"), worker("second", "--concurrency", "2")
+    until(lambda: len(running(user, "long")) == 4, "all four cells in their second step")
+    before = {one.trial_id: one for one in running(user)}
+    of_first = [one for one in before.values() if one.worker == "first"]
+    assert len(of_first) == 2, "each takes as many as it has room for"
+    written = {name: measured(user, name)["steps"][0] for name in before}
+    killed_at = time.time()
+    first.process.kill()
+    first.process.wait()
+    until(lambda: all_over(user), "the end of the matrix")
+    after = cells(user)
+    assert [cell.state for cell in after] == ["done"] * 4
+    assert {cell.trial_id for cell in after} == set(before), "nothing was begun anew"
+    for name, step in written.items():
+        run = measured(user, name)
+        assert [row["step"] for row in merged_rows(run)] == STEPS
+        assert run["steps"][0] == step, "a finished step is not repeated"
+        began = datetime.fromisoformat(run["steps"][1]["started_at"]).timestamp()
+        assert began < killed_at, "fio went on while nobody looked"
+    taken = [event for event in second.told() if event["event"].startswith("takes over")]
+    assert len(taken) == 2
+    lost_s = max(float(event["lost_s"]) for event in taken)
+    record_property("wall_time_lost_s", lost_s)
+    assert lost_s < 10, "on one machine the kernel knows at once that a process is dead"
+
+
+def test_a_worker_that_is_told_to_end_hands_over_at_once(user, worker):
+    queue(user, seconds=25)
+    first = worker("first")
+    (cell,) = until(lambda: running(user, "long"), "the second step")
+    second = worker("second")
+    until(lambda: second.has_told("worker second serves"), "the second worker")
+    first.process.send_signal(signal.SIGTERM)
+    assert first.process.wait(timeout=20) == 0
+    assert first.has_told("worker first leaves")
+    until(lambda: second.has_told("takes over"), "the second worker's turn")
+    until(lambda: all_over(user), "the end of the matrix")
+    (after,) = cells(user)
+    assert (after.state, after.trial_id) == ("done", cell.trial_id)
+    assert [row["step"] for row in merged_rows(measured(user, cell.trial_id))] == STEPS
+
+
+def test_a_worker_that_drains_finishes_its_own_cells_and_takes_no_other(user, worker):
+    queue(user, cells=3, seconds=12)
+    only = worker("only", "--concurrency", "1", "--drain")
+    until(lambda: running(user, "long"), "the first cell")
+    assert len(running(user)) == 1, "the others wait: it has room for one"
+    only.process.send_signal(signal.SIGTERM)
+    until(lambda: only.has_told("draining"), "its answer")
+    assert only.process.wait(timeout=WAIT_S) == 0
+    states = [cell.state for cell in cells(user)]
+    assert sorted(states) == ["done", "queued", "queued"]
+    assert user.json("status")["workers"] == []
+    assert user.run("matrix", "cancel").returncode == 0
+    worker("cleaner")
+    until(lambda: all_over(user), "the end of the matrix")
+
+
+def test_a_cell_with_a_route_waits_for_a_worker_that_reaches_it(user, worker):
+    """And takes no other cell's place meanwhile, though only one may run and it comes first."""
+    queue(
+        user,
+        seconds=1,
+        order="listed",
+        limits={"max_parallel": 1},
+        include=[{"route": "site-a", "size": 1}, {"route": "site-b", "size": 2}],
+    )
+    b = worker("b", "--queues", "fake/site-b")
+    until(lambda: [cell.state for cell in cells(user)] == ["waiting", "done"], "site b's cell")
+    assert "wait for a worker that serves fake/site-a" in user.run("status").stdout
+    a = worker("a", "--queues", "fake/site-a")
+    until(lambda: all_over(user), "the end of the matrix")
+    assert [cell.state for cell in cells(user)] == ["done", "done"]
+    assert sum(e["event"].startswith("took ") for e in a.told()) == 1
+    assert sum(e["event"].startswith("took ") for e in b.told()) == 1
+
+
+def test_postgresql_restarts_in_the_middle_and_every_cell_is_done(user, worker, server):
+    queue(user, cells=3, seconds=12)
+    worker("first", "--concurrency", "2")
+    worker("second", "--concurrency", "1")
+    until(lambda: len(running(user, "long")) == 3, "the second steps")
+    server.restart()
+    until(lambda: all_over(user), "the end of the matrix")
+    after = cells(user)
+    assert [cell.state for cell in after] == ["done"] * 3
+    for cell in after:
+        assert [row["step"] for row in merged_rows(measured(user, cell.trial_id))] == STEPS
+
+
+def test_one_cell_can_be_cancelled_and_the_others_go_on(user, worker):
+    queue(user, include=[{"profile": a_profile(user, 600)}, {"profile": a_profile(user, 1)}])
+    worker("only")
+    (endless,) = until(
+        lambda: [one for one in running(user, "long") if "three600" in one.name], "the endless cell"
+    )
+    for command, told in (("resume", "is a cell of matrix small"), ("gc", "in use")):
+        refused = user.run(command, endless.trial_id)
+        assert refused.returncode == 2, refused.stderr
+        assert told in refused.stderr
+    assert user.run("cancel", endless.trial_id).returncode == 0
+    until(lambda: all_over(user), "the end of the matrix")
+    states = {"three600" in cell.key: cell.state for cell in cells(user)}
+    assert states == {True: "cancelled", False: "done"}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from diskbench.catalog.azure_tiers import bursting_limits, check_bursting, tier_limits
 from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
 from diskbench.providers.asked import check_count, check_others, whole_throughput
 from diskbench.providers.azure.form import check_form
-from diskbench.catalog.azure_tiers import bursting_limits, check_bursting, tier_limits
 
 if TYPE_CHECKING:
     from diskbench.catalog.lookup import DiskLimits

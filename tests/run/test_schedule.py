@@ -1,0 +1,150 @@
+"""`diskbench schedule` and workers that come and go: DBOS rings every other second."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
+from tests.rigs.postgres import running_postgres
+
+from diskbench.engine.schedule import standings
+from diskbench.model.campaign import CampaignState
+from diskbench.model.schedule import OccurrenceStanding
+from diskbench.providers.fake import VARIABLE as FAKE_DIR
+from diskbench.store.database import open_database
+
+pytestmark = pytest.mark.slow
+
+MATRIX = """name: nightly
+defaults: {provider: fake, disk: plain, size: 1, profile: ./short.fio}
+"""
+EVERY_OTHER_SECOND = "*/2 * * * * *"
+WAIT_S = 90.0
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def user(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cli]:
+    """A user with a fake cloud that must be empty in the end."""
+    made = a_user(tmp_path)
+    (made.home / "short.fio").write_text(WRITE_THEN_READ.format(seconds=1))
+    (made.home / "nightly.yaml").write_text(MATRIX)
+    with contextlib.ExitStack() as until_then:
+        place = tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp")
+        directory = until_then.enter_context(place)
+        url = f"sqlite:///{tmp_path}/rows.db"
+        if request.param == "postgresql":
+            url = until_then.enter_context(running_postgres())
+        made.extra_env |= {FAKE_DIR: f"{directory}/fake", "DISKBENCH_DATABASE_URL": url}
+        yield made
+        left = [*(Path(directory) / "fake/resources").glob("*")]
+        assert left == [], "a test leaves nothing rented behind"
+
+
+@pytest.fixture
+def worker(user: Cli) -> Iterator[Callable[[], subprocess.Popen[str]]]:
+    """Start a worker; all of them end with the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start() -> subprocess.Popen[str]:
+        with (user.home / f"worker{len(started)}.log").open("w") as sink:
+            started.append(
+                subprocess.Popen(
+                    [sys.executable, *user.program, "worker"],
+                    env=user.env,
+                    cwd=user.home,
+                    stdout=sink,
+                    stderr=sink,
+                    text=True,
+                )
+            )
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.poll() is None:
+            one.kill()
+        one.wait()
+
+
+def shown(user: Cli) -> list[OccurrenceStanding]:
+    """What became of the schedule's times, the newest first; looked up behind diskbench's back,
+    since a command takes a second to start."""
+    database = open_database(user.env["DISKBENCH_DATABASE_URL"])
+    try:
+        (schedule,) = standings(database, now=datetime.now(UTC), past=1000)
+    finally:
+        database.dispose()
+    return list(schedule.occurrences)
+
+
+def until(user: Cli, what: Callable[[list[OccurrenceStanding]], bool], why: str) -> None:
+    """Wait until `what` holds of the schedule's occurrences."""
+    deadline = time.monotonic() + WAIT_S
+    while not what(shown(user)):
+        if time.monotonic() > deadline:
+            logs = "\n".join(log.read_text() for log in sorted(user.home.glob("worker*.log")))
+            raise AssertionError(f"it never came: {why}\n{shown(user)}\n{logs}")
+        time.sleep(0.2)
+
+
+def matrices(occurrences: list[OccurrenceStanding]) -> Counter[CampaignState | None]:
+    """How many of the matrices that were begun are in which state."""
+    return Counter(one.campaign_state for one in occurrences if one.state == "begun")
+
+
+def test_a_schedule_of_two_commands_survives_the_death_of_its_worker(user, worker):
+    added = user.run("schedule", "add", "nightly", "nightly.yaml", "--cron", EVERY_OTHER_SECOND)
+    assert added.returncode == 0, added.stderr
+    assert "  next  " in added.stdout
+    (user.home / "nightly.yaml").unlink()
+    first = worker()
+    until(user, lambda seen: any(one.state == "begun" for one in seen), "the first matrix")
+    first.kill()
+    first.wait()
+    before = {one.campaign_id for one in shown(user)}
+    worker()
+    worker()  # both hear every ring
+    until(
+        user,
+        lambda seen: matrices([one for one in seen if one.campaign_id not in before])["done"] > 0,
+        "a matrix that the next workers began and ended",
+    )
+    assert user.run("schedule", "pause", "nightly").returncode == 0
+    until(user, lambda seen: set(matrices(seen)) == {"done"}, "the end of all matrices")
+
+    occurrences = shown(user)
+    times = [one.scheduled_for for one in occurrences]
+    assert len(times) == len(set(times))
+    begun = [one for one in occurrences if one.state == "begun"]
+    assert len({one.campaign_id for one in begun}) == len(begun) >= 2
+    assert all(one.counts == {"done": 1} for one in begun), "what the dead one began is ended too"
+    skipped = {one.reason.partition(" ")[0] for one in occurrences if one.state == "skipped"}
+    assert skipped <= {"matrix", "an", "the"}, "while another ran, waited, or it was paused"
+    runs = user.json("results", "list", "--limit", "0")["runs"]
+    assert Counter(run["state"] for run in runs)["done"] == len(runs)
+
+
+@pytest.mark.parametrize("user", ["sqlite"], indirect=True)
+def test_triggered_by_hand_it_begins_at_the_next_look_of_a_worker(user, worker):
+    added = user.run(
+        "schedule", "add", "nightly", "nightly.yaml", "--cron", "30 3 29 2 *", "--timezone",
+        "Asia/Kolkata",
+    )  # fmt: skip
+    assert added.returncode == 0, added.stderr
+    assert "03:30 IST" in added.stdout
+    assert user.run("schedule", "trigger", "nightly").returncode == 0
+    assert "queued: triggered by hand" in user.run("schedule", "list").stdout
+    worker()
+    until(user, lambda seen: matrices(seen)["done"] == 1, "the end of its matrix")
+    assert "is over: 1 of 1 done" in user.run("schedule", "list").stdout
+    assert user.run("schedule", "remove", "nightly").returncode == 0
+    assert user.json("schedule", "list")["schedules"] == []

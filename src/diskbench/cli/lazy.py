@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 COMMANDS: dict[str, str] = {
     "run": "Measure a disk: here, over SSH, or on a rented machine.",
+    "plan": "What a run would find, take and cost, with nothing rented.",
     "matrix": "Many cells from one file: regions, machines, disks, times.",
     "worker": "Measure cells of matrices; go on with those of dead workers.",
     "schedule": "A matrix measured again and again: nightly, weekly, by workers.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -131,43 +130,17 @@ def run(
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Measure a disk: render a profile, run fio, keep the evidence, say what it means."""
+    typed = dict(locals())  # first, while it holds the options and nothing else
+    from diskbench.cli.asked import asked_for
     from diskbench.cli.foreground import Show
     from diskbench.cli.start import Stores, start
-    from diskbench.plan.cells import Request
-    from diskbench.plan.cost_limit import cost_limit
 
-    typed = dict(locals())  # first, while it holds the options and nothing else
-    provider = provider or ("ssh" if host else "local")
-    rent = flags.rent_spec(provider, typed)
-    limit = cost_limit(provider, max_cost, assume_price, rents=rent is not None)
-    request = Request(
-        provider=provider,
-        profile=profile,
-        hosts=() if rent and rent.vsphere.esxi_host else tuple(host or ()),
-        path=path if rent else _here(path, device, host),
-        device=device,
-        destroy_data=destroy_data,
-        size_gib=None if rent else size,
-        rent=rent,
-        filesystem=filesystem,
-        parameters=tuple(set_ or ()),
-        labels=tuple(label or ()),
-        runs=runs,
-        replicates=replicates,
-        promise=promise,
-    )
+    asked = asked_for(typed)
     start(
-        request,
+        asked.request,
         Show(output=output, quiet=quiet, timing=timing),
         Stores(database_url, evidence_url),
         install_fio=install_fio,
         detach=detach,
-        limit=limit,
+        limit=asked.limit,
     )
-
-
-def _here(path: str | None, device: str | None, host: list[str] | None) -> str | None:
-    """The directory as the target sees it: on this machine relative to where we are."""
-    if host or (path is None and device is not None):
-        return path
-    return str(Path(path or ".").absolute())

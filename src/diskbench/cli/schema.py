@@ -10,6 +10,7 @@ MODELS = {
     "doctor": ("diskbench.model.finding", "DoctorDocument"),
     "gc": ("diskbench.model.swept", "SweepDocument"),
     "matrix-plan": ("diskbench.plan.outlook", "MatrixOutlook"),
+    "plan": ("diskbench.plan.document", "PlanDocument"),
     "status": ("diskbench.model.fleet", "FleetDocument"),
 }
 """Document → the model that it is made of."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from diskbench import __version__
 from diskbench.engine.probe import check_profile_suits
 from diskbench.engine.session import new_id
-from diskbench.errors import DiskbenchError
+from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.time_scale import time_scale_notes
@@ -111,3 +111,25 @@ def renter_named(name: str) -> Renter | None:
 
     found = provider(name)
     return found if isinstance(found, Renter) else None
+
+
+def look_up(cell: Cell, *, offline: bool) -> tuple[Rental, bool, tuple[str, ...]]:
+    """What would be rented, whether the provider was asked, and why not. Who may not ask is
+    answered by the catalogue. Raises DiskbenchError."""
+    from diskbench.ports import Foresees
+
+    renter = renter_named(cell.provider)
+    assert renter is not None, "rents() said so"
+    if not offline:
+        try:
+            return renter.resolve(cell), True, ()
+        except AccessDenied as error:
+            if not isinstance(renter, Foresees):
+                raise
+            return renter.foresee(cell), False, (f"not asked: {error.message}",)
+    if isinstance(renter, Foresees):
+        return renter.foresee(cell), False, ()
+    raise InvalidValue(
+        f"--provider {cell.provider} tells nothing without being asked",
+        advice="leave --offline out",
+    )

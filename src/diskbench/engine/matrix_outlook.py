@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
-from diskbench.engine.draft import draft, renter_named
+from diskbench.engine.draft import draft, look_up
 from diskbench.engine.matrix_file import rents
 from diskbench.engine.session import new_id
-from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
+from diskbench.errors import DiskbenchError
 from diskbench.fio.profiles import find_profile
 from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.model.outcome import problem_of
@@ -22,13 +22,11 @@ from diskbench.plan.expectation import expectation_of
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, outlook
 from diskbench.plan.trial import Names, make_plan
-from diskbench.ports import Foresees
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from diskbench.engine.matrix_file import MatrixFile
     from diskbench.model.matrix import MatrixCell
-    from diskbench.model.rental import Rental
     from diskbench.model.spec import Cell, Plan
 
 AT_ONCE = 8
@@ -69,31 +67,11 @@ def _look(one: MatrixCell, *, offline: bool) -> _Looked:
     try:
         if not rents(one.cell.provider):
             return _Looked(_there(one.cell))
-        rental, asked, notes = _rental(one.cell, offline=offline)
+        rental, asked, notes = look_up(one.cell, offline=offline)
         plan = draft(one.cell, find_profile(one.cell.profile), rental, new_id())
     except DiskbenchError as error:
         return _Looked(problem=error)
     return _Looked(plan, asked, notes)
-
-
-def _rental(cell: Cell, *, offline: bool) -> tuple[Rental, bool, tuple[str, ...]]:
-    """What would be rented, whether the provider was asked, and why not. Who may not ask is
-    answered by the catalogue."""
-    renter = renter_named(cell.provider)
-    assert renter is not None, "rents() said so"
-    if not offline:
-        try:
-            return renter.resolve(cell), True, ()
-        except AccessDenied as error:
-            if not isinstance(renter, Foresees):
-                raise
-            return renter.foresee(cell), False, (f"not asked: {error.message}",)
-    if isinstance(renter, Foresees):
-        return renter.foresee(cell), False, ()
-    raise InvalidValue(
-        f"--provider {cell.provider} tells nothing without being asked",
-        advice="leave --offline out",
-    )
 
 
 def _there(cell: Cell) -> Plan:

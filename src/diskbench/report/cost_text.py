@@ -37,7 +37,8 @@ def price_lines(plan: Plan) -> Iterator[str]:
     if cost.transactions_usd:
         about += f", {format_usd(cost.transactions_usd)} of it for transactions"
     yield about
-    if cost.transactions_usd:
+    has_month = plan.expectation is not None and plan.expectation.price is not None
+    if cost.transactions_usd and not has_month:
         yield from _month_lines(plan)
 
 

@@ -7,6 +7,7 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from diskbench.report.matrix_expected import expected_table, price_table
 from diskbench.units import format_duration_s, format_usd
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def render_outlook(outlook: MatrixOutlook, *, width: int | None = None) -> str:
     width = max(_LEAST_WIDTH, width or shutil.get_terminal_size().columns)
     title = f": {outlook.title}" if outlook.title else ""
     lines = textwrap.wrap(f"{outlook.name}{title}", width, subsequent_indent="  ")
-    lines += [*_block_lines(outlook.blocks, width), ""]
+    lines += _block_lines(outlook.blocks, width)
+    lines += [*expected_table(outlook.blocks), *price_table(outlook.blocks), ""]
     for name, text in _pairs(outlook):
         lines += textwrap.wrap(
             text,

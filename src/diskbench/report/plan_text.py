@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
 from diskbench.report.cost_text import price_lines
+from diskbench.report.expectation_text import expected_lines, expected_pairs
 from diskbench.report.subject import disk_words, machine, target
 from diskbench.units import format_bytes, format_duration_s
 
@@ -17,8 +18,13 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 16
 _NAMES = frozenset(
-    {"", "machine", "target", "rent", "promised", "price", "space", "time", "run", "runs", "note"}
+    {
+        *("", "machine", "target", "rent", "promised", "price", "credit", "disk", "unknown"),
+        *("space", "time", "run", "runs", "note"),
+    }
 )
+_MUCH_LONGER = 1.1
+"""From where on it is told that work bound by size will take longer than is estimated."""
 _TEXT_AT = 11
 """Where the text of a named line begins."""
 
@@ -43,6 +49,8 @@ def render_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
         for plan in alike:
             out += ["", *_target_lines(plan)]
         out += ["", *_step_lines(first)]
+        if table := list(expected_lines(first.expectation)):
+            out += ["", *table]
     return "\n".join(_wrapped(out, width or shutil.get_terminal_size().columns))
 
 
@@ -109,6 +117,7 @@ def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:
     made = f", new {spec.filesystem}" if spec.filesystem != "none" else ""
     pairs.append(("target", f"{how}{made}; all of it is given back at the end"))
     pairs += [("space", _space(plan)), ("time", _time(plan))]
+    pairs += expected_pairs(plan.expectation)
     runs = plan.run_ids
     pairs.append(("runs" if len(runs) > 1 else "run", ", ".join(runs)))
     pairs += [("note", note) for note in plan.notes]
@@ -131,6 +140,9 @@ def _time(plan: Plan) -> str:
     shape = f" in {runs} runs of about {format_duration_s(plan.expected_s / runs)}"
     more = "or more, " if plan.loop and plan.loop.max_rounds > plan.loop.min_rounds else ""
     about = f"about {format_duration_s(plan.expected_s)}{shape if runs > 1 else ''}"
+    foreseen = plan.expectation.seconds if plan.expectation else 0.0
+    if foreseen > plan.expected_s * _MUCH_LONGER:
+        about += f" ({format_duration_s(foreseen)} at the rates expected)"
     return f"{about}, {more}plus start and checks"
 
 

@@ -1,0 +1,54 @@
+"""What was typed to `diskbench run` or `diskbench plan`, which take the same flags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from diskbench.cli.rent import rent_spec
+from diskbench.plan.cells import Request
+from diskbench.plan.cost_limit import CostLimit, cost_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to measure, and what it may cost."""
+
+    request: Request
+    limit: CostLimit
+
+
+def asked_for(typed: Mapping[str, Any]) -> Asked:
+    """The request that the options of a command line say, by their names. Raises UserError."""
+    hosts, path, device = tuple(typed["host"] or ()), typed["path"], typed["device"]
+    provider = typed["provider"] or ("ssh" if hosts else "local")
+    rent = rent_spec(provider, typed)
+    limit = cost_limit(provider, typed["max_cost"], typed["assume_price"], rents=rent is not None)
+    request = Request(
+        provider=provider,
+        profile=typed["profile"],
+        hosts=() if rent and rent.vsphere.esxi_host else hosts,
+        path=path if rent else _here(path, device, hosts),
+        device=device,
+        destroy_data=typed["destroy_data"],
+        size_gib=None if rent else typed["size"],
+        rent=rent,
+        filesystem=typed["filesystem"],
+        parameters=tuple(typed["set_"] or ()),
+        labels=tuple(typed["label"] or ()),
+        runs=typed["runs"],
+        replicates=typed["replicates"],
+        promise=typed["promise"],
+    )
+    return Asked(request, limit)
+
+
+def _here(path: str | None, device: str | None, hosts: tuple[str, ...]) -> str | None:
+    """The directory as the target sees it: on this machine relative to where we are."""
+    if hosts or (path is None and device is not None):
+        return path
+    return str(Path(path or ".").absolute())

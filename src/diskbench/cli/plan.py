@@ -1,0 +1,92 @@
+"""`diskbench plan`: what `diskbench run` would do, find and cost, with the same flags."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from diskbench.cli.run import run
+
+if TYPE_CHECKING:
+    from diskbench.engine.look import Looked
+
+PROBLEM = 2
+"""Exit code where something cannot be measured as asked."""
+
+
+def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each with its type there
+    """Tell what a run would find, take and cost, and what would limit it. Rents nothing.
+
+    The flags are those of `diskbench run`: change the word and the plan becomes the run.
+    """
+    from diskbench.cli.asked import asked_for
+    from diskbench.engine.look import look
+
+    asked = asked_for(typed)
+    found = look(asked.request, install_fio=typed["install_fio"], offline=typed["offline"])
+    if typed["output"] == "json":
+        _print_document(found)
+    else:
+        _print_text(found)
+    if found.refused:
+        raise typer.Exit(PROBLEM)
+
+
+def _print_text(found: Looked) -> None:
+    from diskbench.cli.foreground import print_error
+    from diskbench.report.plan_text import render_plan
+
+    if found.plans:
+        typer.echo(render_plan([one for one, _ in found.plans]))
+    for cell, error in found.refused:
+        print_error(error, prefix=f"{cell.address}: " if cell.address else "")
+
+
+def _print_document(found: Looked) -> None:
+    from diskbench.model.outcome import problem_of
+    from diskbench.plan.cost import cost_of_plan
+    from diskbench.plan.document import PlanDocument, PlannedTrial, RefusedTrial
+
+    document = PlanDocument(
+        trials=tuple(
+            PlannedTrial(
+                plan=one,
+                asked=was_asked,
+                cost=cost_of_plan(one),
+                longest_cost=cost_of_plan(one, longest=True),
+            )
+            for one, was_asked in found.plans
+        ),
+        refused=tuple(
+            RefusedTrial(address=cell.address, replicate=cell.replicate, problem=problem_of(error))
+            for cell, error in found.refused
+        ),
+    )
+    typer.echo(document.model_dump_json(indent=2))
+
+
+def _as_run(command: Any, *more: inspect.Parameter) -> None:  # noqa: ANN401 - a typer command
+    """Give `command` the options of `run` and some more, as typer reads them."""
+    types = typing.get_type_hints(run, include_extras=True)
+    options = [
+        one.replace(annotation=types[one.name])
+        for one in inspect.signature(run).parameters.values()
+    ]
+    command.__signature__ = inspect.Signature([*options, *more], return_annotation=None)
+    command.__annotations__ = {one.name: one.annotation for one in [*options, *more]}
+
+
+_as_run(
+    plan,
+    inspect.Parameter(
+        "offline",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[
+            bool, typer.Option("--offline", help="Ask no cloud: plan by the catalogue alone.")
+        ],
+    ),
+)

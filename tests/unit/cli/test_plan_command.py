@@ -1,0 +1,114 @@
+"""`diskbench plan`: the flags of `run`, what a run would find and cost, and nothing rented."""
+
+import inspect
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from diskbench.cli.lazy import load
+from diskbench.cli.panels import PanelledCommand
+from diskbench.cli.plan import plan
+from diskbench.cli.run import run as run_command
+from diskbench.cli.schema import _schema
+from diskbench.errors import UserError
+from diskbench.plan.document import PlanDocument
+
+GP2 = ("--provider", "aws", "--disk", "gp2", "--size", "20", "--region", "us-east-1", "--offline")
+C4 = ("--instance-type", "c4.xlarge")
+APP = typer.Typer(rich_markup_mode=None)
+APP.command("plan", cls=PanelledCommand)(plan)
+
+
+def told(*arguments: str, code: int = 0) -> str:
+    done = CliRunner().invoke(APP, list(arguments), env={"COLUMNS": "80"})
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == code, done.output
+    return done.stdout
+
+
+def planned(*arguments: str) -> PlanDocument:
+    return PlanDocument.model_validate_json(told(*arguments, "--output", "json"))
+
+
+def test_it_takes_every_flag_of_run():
+    ours, theirs = inspect.signature(plan).parameters, inspect.signature(run_command).parameters
+    assert set(theirs) < set(ours)
+    assert set(ours) - set(theirs) == {"offline"}
+    assert {one.name for one in load("run").params} < {one.name for one in load("plan").params}
+
+
+def test_it_tells_what_each_step_should_find_and_what_limits_it():
+    text = told(*GP2, *C4, "--profile", "quick")
+    assert "limited by" in text
+    assert "rand-read-4k-qd32      3,000    12.3  disk IOPS" in text
+    assert "  after 31 min           100    0.41  disk IOPS" in text
+    assert "latency × queue depth" in text
+    assert "VM throughput" in text
+
+
+def test_it_tells_what_the_disk_costs_and_what_that_buys():
+    text = " ".join(told(*GP2, *C4, "--profile", "quick").split())
+    assert "$2.00 a month" in text
+    assert "$20.00 per 1,000 IOPS of the baseline; $0.67 of the burst" in text
+    assert "per 100 MB/s of the baseline" in text
+
+
+def test_it_tells_when_credit_is_gone_and_how_sure_that_is():
+    text = " ".join(told(*GP2, *C4, "--profile", "gobonniego", "--runs", "40").split())
+    assert "disk IOPS: gone after 3 h 11 min, in seq-read-64k of run 33" in text
+    assert "by the size of its requests" in text
+
+
+def test_no_line_is_wider_than_the_terminal():
+    for profile in ("quick", "sustained", "default", "oltp"):
+        for line in told(*GP2, *C4, "--profile", profile).splitlines():
+            assert len(line) <= 80, line
+
+
+def test_transactions_are_part_of_the_price():
+    text = " ".join(
+        told(
+            *("--provider", "azure", "--disk", "Standard_LRS", "--size", "256"),
+            *("--region", "eastus", "--profile", "quick", "--offline"),
+        ).split()
+    )
+    assert "$77.03 a month, $65.70 of it transactions at the baseline" in text
+
+
+def test_the_document_has_plan_expectation_and_cost():
+    (one,) = planned(*GP2, *C4, "--profile", "quick").trials
+    assert not one.asked
+    assert one.cost.total_usd is not None
+    assert one.plan.expectation is not None
+    step = one.plan.expectation.step(5)
+    found = one.plan.expectation.of(step)
+    assert found is not None
+    assert (found.begin.iops, found.lasting.iops) == (3000, 100)
+
+
+def test_replicates_are_planned_once():
+    assert len(planned(*GP2, *C4, "--profile", "quick", "--replicates", "5").trials) == 1
+
+
+def test_the_document_fits_its_published_schema():
+    document = json.loads(told(*GP2, *C4, "--profile", "quick", "--output", "json"))
+    jsonschema.Draft202012Validator(_schema("plan")).validate(document)
+
+
+def test_a_machine_that_is_here_is_looked_at_and_what_it_should_find_is_its_promise(tmp_path: Path):
+    text = told(
+        *("--path", str(tmp_path), "--profile", "quick", "--size", "0.05"),
+        *("--promise", "iops=5000,mb_per_s=100"),
+    )
+    assert "rand-read-4k-qd32      5,000    20.5  disk IOPS" in text
+    assert list(tmp_path.iterdir()) == [], "nothing is written"
+
+
+def test_a_disk_that_is_not_sold_is_refused():
+    with pytest.raises(UserError):
+        told("--provider", "aws", "--disk", "gp9", "--size", "20", "--offline")

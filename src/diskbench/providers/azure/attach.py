@@ -69,7 +69,7 @@ def reach(order: Order, guest: Guest) -> None:
 def attach(order: Order, made: Made, guest: Guest) -> tuple[tuple[GuestDisk, ...], list[str]]:
     """The disks as they appear in the guest, in order of LUN; and what was changed on the way to
     the wanted host cache. Raises RentalFailed."""
-    already = bool(_data_disks(made.machine))
+    already = bool(data_disks(made.machine))
     before = ask_guest(
         "its disks",
         functools.partial(disks_before, guest.host, attached=already),
@@ -94,31 +94,31 @@ def _attach_one(order: Order, disk: Item, lun: int) -> list[str]:
         machine = _machine(order)
         if state_of(machine) == "Updating":
             return Still("the machine is being changed")
-        held = _data_disks(machine)
+        held = data_disks(machine)
         mine = next((one for one in held if _is(one, disk_id)), None)
         others = [one for one in held if not _is(one, disk_id)]
         if mine is None:
             wanted = requests.attachment(disk_id, lun, caching)
-            return _change(order, [*others, wanted], "attaching")
+            return change(order, [*others, wanted], "attaching")
         if mine.get("lun") == lun and (mine.get("caching") or "None") == caching:
             return list(changes)
         was = mine.get("caching") or "None"
         changes[f"{name}: host cache {was} to {caching}, detached and attached for it"] = None
-        return _change(order, others, "detaching")
+        return change(order, others, "detaching")
 
     found = until(ask, f"disk {name}", order.timing.attach_s, order.timing, order.watch)
     order.watch.note(f"disk {name} is attached as LUN {lun}, host cache {caching}")
     return found
 
 
-def _change(order: Order, data_disks: list[dict[str, Any]], what: str) -> Still:
+def change(order: Order, attached: list[dict[str, Any]], what: str) -> Still:
     """Set the machine's data disks; what came of it is looked at afterwards."""
     name = name_of(order.lease, "machine")
     try:
         order.edge.finished(
             f"{what} at {name}", order.timing.attach_s, f"{MACHINES}/write",
             "compute", "virtual_machines.begin_update",
-            order.group, name, requests.data_disks(data_disks), insist=False,
+            order.group, name, requests.data_disks(attached), insist=False,
         )  # fmt: skip
     except Busy:
         return Still("the machine is being changed")
@@ -135,7 +135,7 @@ def _machine(order: Order) -> Item:
     return found
 
 
-def _data_disks(machine: Item) -> list[dict[str, Any]]:
+def data_disks(machine: Item) -> list[dict[str, Any]]:
     """What is attached, as a request may repeat it."""
     profile = (machine.get("properties") or {}).get("storageProfile") or {}
     kept = ("lun", "name", "createOption", "caching", "deleteOption", "managedDisk")

@@ -30,8 +30,7 @@ def find_lun(
 
     None while it is not there yet. Raises RentalFailed when what is there is something else.
     """
-    names = {link.format(lun=lun) for link in _LUN_LINKS}
-    named = [disk for disk in found if names & set(disk.links)]
+    named = [disk for disk in found if is_at_lun(disk, lun)]
     if not named:
         return None
     if len(named) > 1:
@@ -57,6 +56,11 @@ def find_lun(
             advice="nothing was written",
         )
     return disk
+
+
+def is_at_lun(disk: GuestDisk, lun: int) -> bool:
+    """Whether a disk is the one attached as `lun`, by its names."""
+    return not {link.format(lun=lun) for link in _LUN_LINKS}.isdisjoint(disk.links)
 
 
 def identity(disk: GuestDisk) -> str:

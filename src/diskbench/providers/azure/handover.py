@@ -11,7 +11,7 @@ from diskbench.providers.azure import attach, deadman, readback
 from diskbench.providers.azure import guest as azure_guest
 from diskbench.providers.azure.inventory import read_disk
 from diskbench.providers.azure.provision import running
-from diskbench.providers.azure.requests import disk_kind, name_of
+from diskbench.providers.azure.requests import name_of
 from diskbench.providers.guest import ROOT_DIRECTORY, Guest, ask_guest, await_prepared
 from diskbench.providers.guest_disks import disks
 from diskbench.units import GIB
@@ -75,11 +75,11 @@ def _acquired(
     details = order.details
     machine = running(order)
     names = {
-        "disk": [disk_kind(index) for index in range(details.wanted.count)],
-        "root": ["os"],
+        "disk": [order.disk_name(index) for index in range(details.wanted.count)],
+        "root": [name_of(order.lease, "os")],
         "local": [],
     }[details.wanted.kind]
-    measured = [_disk(order, name_of(order.lease, role)) for role in names]
+    measured = [_disk(order, name) for name in names]
     readback.check(details, made.zone, machine, measured)
     sizes = [disk.size_bytes for disk in seen.disks] or [
         int(disk["properties"]["diskSizeGB"]) * GIB for disk in measured

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, ReleaseFailed
@@ -18,11 +19,12 @@ from diskbench.providers.unanswered import while_looking
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from diskbench.model.disk import Acquired
+    from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding, Quota
     from diskbench.model.rental import Claim, Rental, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import RentWatch
+    from diskbench.providers.azure.provision import Order
 
 _TIMING = AzureTiming()
 
@@ -68,30 +70,43 @@ class AzureProvider:
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
-        from diskbench.providers.azure.edge import open_scope
         from diskbench.providers.azure.handover import hand_over
-        from diskbench.providers.azure.provision import Order, provision
-        from diskbench.providers.azure.requests import USER
+        from diskbench.providers.azure.provision import provision
+
+        order = self._order(claim, rental, watch)
+        return hand_over(order, provision(order), functools.partial(_access, order))
+
+    def check_swap(self, cell: Cell) -> None:
+        """See ports.SwapsDisks.check_swap."""
+        from diskbench.providers.asked import check_machine_is_named
+        from diskbench.providers.azure.wanted import check_swappable
+
+        assert cell.rent is not None, "check() refuses a cell that rents nothing"
+        check_swappable(wanted(cell.rent), cell.rent)
+        check_machine_is_named(cell.rent)
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.SwapsDisks.swap."""
+        from diskbench.providers.azure.handover import hand_over
+        from diskbench.providers.azure.swap import swapped
+
+        order = self._order(claim, rental, watch)
+        access_at = functools.partial(_access, order)
+        return hand_over(order, swapped(order, access_at), access_at)
+
+    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> Order:
+        from diskbench.providers.azure.edge import open_scope
+        from diskbench.providers.azure.provision import Order
         from diskbench.providers.azure.resolved import Resolved
 
-        directory = lease_directory(claim.lease_id)
-        keys = lease_keys(watch.secret(), claim.lease_id)
-        order = Order(
+        return Order(
             edge=open_scope(rental.scope).edge(self.timing, watch),
             claim=claim,
             spec=rental.spec,
             details=Resolved.model_validate(rental.details),
-            keys=keys,
+            keys=lease_keys(watch.secret(), claim.lease_id),
             watch=watch,
             timing=self.timing,
-        )
-        made = provision(order)
-        return hand_over(
-            order,
-            made,
-            lambda address: write_access(
-                claim.lease_id, keys, directory, address=address, user=USER
-            ),
         )
 
     def release(self, lease_id: str, scope: Scope) -> None:
@@ -184,3 +199,11 @@ class AzureProvider:
             if (power := power_of(machine)) in STOPPED:
                 return f"{machine['name']} is {power}: {why(machine)}"
         return None
+
+
+def _access(order: Order, address: str) -> SshAccess:
+    """How the machine is reached at its address, written down where the lease's things are."""
+    from diskbench.providers.azure.requests import USER
+
+    directory = lease_directory(order.lease)
+    return write_access(order.lease, order.keys, directory, address=address, user=USER)

@@ -55,6 +55,10 @@ class Order:
         """The name of the lease's resource group."""
         return group_name(self.lease)
 
+    def disk_name(self, index: int) -> str:
+        """The name of the disk number `index` of this turn."""
+        return name_of(self.lease, disk_kind(index, self.claim.turn))
+
     @property
     def lab(self) -> str:
         """How an emulated cloud is to behave; nothing for the real one."""
@@ -156,9 +160,13 @@ def _in_zone(order: Order, zone: str | None) -> Made:
     wanted = order.details.wanted
     # An interface goes with its machine: the next zone needs another.
     _machine(order, _interface(order), zone)
-    count = wanted.count if wanted.kind == "disk" else 0
-    disks = tuple(_disk(order, index, zone) for index in range(count))
+    disks = disks_of_turn(order, zone) if wanted.kind == "disk" else ()
     return Made(running(order), disks, zone)
+
+
+def disks_of_turn(order: Order, zone: str | None) -> tuple[Item, ...]:
+    """The disks of this turn on the machine, made or found."""
+    return tuple(_disk(order, index, zone) for index in range(order.details.wanted.count))
 
 
 def _machine(order: Order, interface: str, zone: str | None) -> None:
@@ -207,7 +215,7 @@ def _launch(order: Order, interface: str, zone: str | None) -> Launch:
 
 def _disk(order: Order, index: int, zone: str | None) -> Item:
     """The disk number `index`, made or found."""
-    name = name_of(order.lease, disk_kind(index))
+    name = order.disk_name(index)
     wanted, details = order.details.wanted, order.details
     new = NewDisk(
         region=details.region,

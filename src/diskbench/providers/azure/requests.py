@@ -39,9 +39,10 @@ def name_of(lease_id: str, kind: str) -> str:
     return f"diskbench-{lease_id}-{kind}"
 
 
-def disk_kind(index: int) -> str:
-    """The kind of the disk number `index`, from 0, which is its LUN as well."""
-    return f"disk-{index}"
+def disk_kind(index: int, turn: int = 1) -> str:
+    """The kind of the disk number `index`, from 0, which is its LUN as well, of a turn on its
+    machine, from 1."""
+    return f"disk-{index}" if turn == 1 else f"disk-{turn}-{index}"
 
 
 def tags(claim: Claim, lab: str = "") -> dict[str, str]:

@@ -94,6 +94,20 @@ def wanted(spec: RentSpec | None) -> Wanted:
     return _checked(_of(spec, "disk", spec.disk), spec.size_gib)
 
 
+def check_swappable(asked: Wanted, spec: RentSpec) -> None:
+    """Refuse a disk that no machine can be given later. Raises InvalidValue."""
+    if asked.kind != "disk":
+        raise InvalidValue(
+            f"--disk {spec.disk} comes with its machine, which reuse_host keeps",
+            advice="measure managed disks so, or leave reuse_host out",
+        )
+    if asked.type == "UltraSSD_LRS":
+        raise InvalidValue(
+            f"--disk {asked.type} needs a machine that was made for it",
+            advice="leave it out of a matrix with reuse_host",
+        )
+
+
 def check_cache(asked: Wanted, size_gib: int) -> None:
     """Refuse a host cache that the disk cannot have. Raises InvalidValue."""
     if asked.caching in {None, "None"}:

@@ -1,0 +1,128 @@
+"""Other disks for a machine that stays: those of earlier turns go before those of this one come.
+
+They have the same LUNs, so each is seen to be gone, by Azure and in the guest, before the next is
+attached.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.providers.azure import attach
+from diskbench.providers.azure.errors import is_missing
+from diskbench.providers.azure.guest import is_at_lun
+from diskbench.providers.azure.inventory import DISKS, GROUPS, state_of
+from diskbench.providers.azure.provision import Made, alive, disks_of_turn, running
+from diskbench.providers.azure.requests import name_of
+from diskbench.providers.guest import Guest, ask_guest
+from diskbench.providers.guest_disks import disks
+from diskbench.providers.waits import Still, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.model.disk import SshAccess
+    from diskbench.providers.azure.edge import Item
+    from diskbench.providers.azure.provision import Order
+
+
+def swapped(order: Order, access_at: Callable[[str], SshAccess]) -> Made:
+    """The lease's machine and the disks of this turn; twice is as once. Raises RentalFailed."""
+    zone = _zone(order, _machine(order))
+    earlier = _detached(order)
+    if earlier:
+        address = attach.address_of(order)
+        host = order.watch.host(access_at(address), address)
+        try:
+            guest = Guest(host, address)
+            attach.reach(order, guest)
+            _await_gone(order, guest, earlier)
+        finally:
+            host.close()
+    for name in _earlier_disks(order):
+        _delete(order, name)
+    made = disks_of_turn(order, zone)
+    return Made(running(order), made, zone)
+
+
+def _machine(order: Order) -> Item:
+    found = alive(order)
+    if found is None:
+        raise RentalFailed(
+            f"machine {name_of(order.lease, 'machine')} is not listed any more",
+            advice="somebody deleted it; start a new run",
+        )
+    return found
+
+
+def _zone(order: Order, machine: Item) -> str | None:
+    held = next((str(one) for one in machine.get("zones") or []), None)
+    zones = order.details.zones
+    if zones and held not in zones:
+        raise RentalFailed(
+            f"machine {machine['name']} is in {held or 'no'} zone, where no such disk is to be had",
+            advice="start a new run",
+        )
+    return held
+
+
+def _is_earlier(order: Order, name: str) -> bool:
+    """Whether a disk is one that was measured in another turn."""
+    mine = {order.disk_name(index) for index in range(order.details.wanted.count)}
+    return name.startswith(name_of(order.lease, "disk-")) and name not in mine
+
+
+def _detached(order: Order) -> list[int]:
+    """Detach the disks of earlier turns; returns their LUNs."""
+    luns: dict[int, None] = {}
+
+    def ask() -> bool | Still:
+        machine = _machine(order)
+        if state_of(machine) == "Updating":
+            return Still("the machine is being changed")
+        held = attach.data_disks(machine)
+        going = [one for one in held if _is_earlier(order, _name(one))]
+        if not going:
+            return True
+        luns.update({int(one["lun"]): None for one in going})
+        return attach.change(order, [one for one in held if one not in going], "detaching")
+
+    what = f"the disks of {name_of(order.lease, 'machine')}"
+    until(ask, what, order.timing.attach_s, order.timing, order.watch)
+    return list(luns)
+
+
+def _name(attached: dict[str, Any]) -> str:
+    return str((attached.get("managedDisk") or {}).get("id", "")).rpartition("/")[2]
+
+
+def _await_gone(order: Order, guest: Guest, luns: list[int]) -> None:
+    """Wait until the guest shows none of them: the next has the same names there."""
+
+    def ask() -> bool | Still:
+        shown = disks(guest.host)
+        left = [str(lun) for lun in luns if any(is_at_lun(disk, lun) for disk in shown)]
+        return Still(f"LUN {', '.join(left)} is still seen in the guest") if left else True
+
+    ask_guest("the disks before", ask, order.timing, order.watch)
+
+
+def _earlier_disks(order: Order) -> list[str]:
+    listed = order.edge.listed(
+        f"{GROUPS}/resources/read", "resources", "resources.list_by_resource_group", order.group
+    )
+    names = [str(one["name"]) for one in listed if str(one.get("type")).lower() == DISKS.lower()]
+    return [name for name in names if _is_earlier(order, name)]
+
+
+def _delete(order: Order, name: str) -> None:
+    try:
+        order.edge.finished(
+            f"disk {name}", order.timing.disk_s, f"{DISKS}/delete",
+            "compute", "disks.begin_delete", order.group, name,
+        )  # fmt: skip
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+    order.watch.note(f"disk {name} is deleted")

@@ -2,9 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
+
+from diskbench.model.phase import Phase, Steadiness
 
 EXCURSION_LIMIT = 0.20
 SLOPE_LIMIT = 0.10
+ROUNDS = 5
+ROUND_S = 60
+"""A round of a step that was not cut into rounds: the least that the standard's tests last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,33 @@ def steady(values: Sequence[float]) -> Steady:
         steady=_within(excursion, EXCURSION_LIMIT) and _within(abs(slope), SLOPE_LIMIT),
         excursion=excursion,
         slope=slope,
+    )
+
+
+def last_rounds(
+    values: Sequence[float], phases: Sequence[Phase], *, round_s: int = ROUND_S
+) -> Steadiness:
+    """The verdict on the last five rounds of a step, from one value a second.
+
+    A round is the mean of `round_s` seconds. Steady in a burst is said as such: it is not what
+    lasts (MR-3). Where the rounds lie in several phases no figure stands for them, and they are not
+    steady whatever the rule says.
+    """
+    count = ROUNDS * round_s
+    if len(values) < count:
+        return Steadiness(state="too short", round_s=round_s)
+    begin = len(values) - count
+    rounds = [fmean(values[i : i + round_s]) for i in range(begin, len(values), round_s)]
+    found = steady(rounds)
+    within = [phase for phase in phases if phase.end_s > begin and phase.start_s < len(values)]
+    one = within[0].kind if len(within) == 1 else None
+    holds = found.steady and one is not None and one not in ("ramp", "stall")
+    return Steadiness(
+        state="steady" if holds else "not steady",
+        kind=one,
+        round_s=round_s,
+        excursion=found.excursion,
+        slope=found.slope,
     )
 
 

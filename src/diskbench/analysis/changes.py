@@ -1,0 +1,173 @@
+"""Where the level of a per-second series changes (MR-4; facts of method.md B5).
+
+    y_i      = log of the mean of bin i (5 s; stalls filled in, outliers clipped to 4.45 MAD)
+    pass 1   the best fit with K cuts leaves residuals with variance σ² and lag-1 correlation φ
+    pass 2   PELT on y, squared error, penalty 3 · ln n · σ² · (1 + φ) / (1 − φ) a cut
+
+The fit with K cuts is believed where the noise that it leaves makes pass 2 find K cuts or more; the
+largest such K ≤ 5 counts. With the penalty of white noise alone, correlated noise is cut to pieces.
+
+A cut is kept where the levels of both sides, medians of at least a minute each, differ by 20 % of
+the higher; it is *sharp* where most of that happens within seconds (all in logs):
+
+    |median(k − 30 … k − 5 s) − median(k + 5 … k + 30 s)| ≥ 0.6 · |difference of the levels|
+
+Segmentation: Killick, Fearnhead & Eckley 2012 (PELT), by `ruptures`. Thresholds are our choice,
+tried by simulation; benchmarks/method.py prints the rates that they give.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+SHORTEST_S = 60
+"""Both sides of a change last at least so long."""
+LEAST_CHANGE = 0.20
+SHARPNESS = 0.6
+MOST_CUTS = 5
+"""The most cuts whose residuals are asked for the noise; pass 2 may find more."""
+_BINS_A_PHASE = 12
+_MOST_BINS = 2000
+"""More seconds make longer bins: a day is cut in two seconds."""
+_FLOOR = 0.01
+"""Of the series' 90th percentile: what a second without I/O is taken for, since log 0 is none."""
+_PENALTY = 3.0
+_OUTLIER = 3 * 1.4826
+_MOST_PHI = 0.98
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The level changes at second `at`; `sharp` where it does so within seconds."""
+
+    at: int
+    sharp: bool
+
+
+def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ...]:
+    """The changes of a series of one value a second whose stalls are filled in, in order.
+
+    `shortest_s` shrinks all times in proportion, for disks whose credit was scaled down.
+    """
+    if filled.size < 2 * shortest_s:
+        return ()
+    y = _logs(filled)
+    width = max(1, round(shortest_s / _BINS_A_PHASE), math.ceil(y.size / _MOST_BINS))
+    cuts = [cut * width for cut in _segment(_bins(filled, width), math.ceil(shortest_s / width))]
+    cuts = _merged(y, _refined(y, cuts, max(shortest_s // 2, 2 * width)), shortest_s)
+    edges = [0, *cuts, y.size]
+    levels = _levels(y, edges)
+    return tuple(
+        Change(cut, _is_sharp(y, cut, levels[i + 1] - levels[i], shortest_s))
+        for i, cut in enumerate(cuts)
+    )
+
+
+def _logs(values: Floats) -> Floats:
+    import numpy as np
+
+    floor = max(float(np.quantile(values, 0.9)) * _FLOOR, 1e-9)
+    found: Floats = np.log(np.maximum(values, floor))
+    return found
+
+
+def _bins(filled: Floats, width: int) -> Floats:
+    """Logs of the means of `width` seconds each, outliers clipped; the rest is dropped."""
+    import numpy as np
+    from scipy.ndimage import median_filter
+
+    count = filled.size // width
+    y = _logs(filled[: count * width].reshape(count, width).mean(axis=1))
+    middle = median_filter(y, size=_BINS_A_PHASE - 1, mode="nearest")
+    reach = _OUTLIER * float(np.median(np.abs(y - middle)))
+    clipped: Floats = np.clip(y, middle - reach, middle + reach) if reach else middle
+    return clipped
+
+
+def _segment(y: Floats, smallest: int) -> list[int]:
+    """The bins at which a segment begins, but for the first."""
+    import numpy as np
+    from ruptures import KernelCPD
+
+    n = y.size
+    if n < 2 * smallest or float(np.ptp(y)) < -math.log(1 - LEAST_CHANGE):
+        return []  # nothing differs by enough
+    search = KernelCPD(kernel="linear", min_size=max(2, smallest)).fit(y.reshape(-1, 1))
+    found: list[int] = []
+    for count in range(1, min(MOST_CUTS, n // smallest - 1) + 1):
+        sigma2, phi = _noise(y, [0, *search.predict(n_bkps=count)])
+        penalty = _PENALTY * math.log(n) * sigma2 * (1 + phi) / (1 - phi)
+        cuts = [int(cut) for cut in search.predict(pen=max(penalty, 1e-9))[:-1]]
+        if len(cuts) >= count:
+            found = cuts
+    return found
+
+
+def _noise(y: Floats, edges: list[int]) -> tuple[float, float]:
+    """Variance and lag-1 correlation of what a fit leaves."""
+    import numpy as np
+
+    rest = np.concatenate([y[a:b] - y[a:b].mean() for a, b in pairwise(edges)])
+    sigma2 = float(rest.var())
+    if sigma2 <= 0:
+        return 0.0, 0.0
+    phi = float((rest[1:] * rest[:-1]).mean()) / sigma2
+    return sigma2, min(max(phi, 0.0), _MOST_PHI)
+
+
+def _levels(y: Floats, edges: list[int]) -> list[float]:
+    import numpy as np
+
+    return [float(np.median(y[a:b])) for a, b in pairwise(edges)]
+
+
+def _refined(y: Floats, cuts: list[int], reach: int) -> list[int]:
+    """Each cut moved to the second that divides its two levels best (least absolute error)."""
+    import numpy as np
+
+    moved = list(cuts)
+    for i, cut in enumerate(cuts):
+        before = moved[i - 1] if i else 0
+        after = cuts[i + 1] if i + 1 < len(cuts) else y.size
+        left, right = float(np.median(y[before:cut])), float(np.median(y[cut:after]))
+        low, high = max(before + 1, cut - reach), min(after - 1, cut + reach)
+        part = y[low:high]
+        cost = np.concatenate([[0.0], np.cumsum(np.abs(part - left) - np.abs(part - right))])
+        moved[i] = low + int(np.argmin(cost))
+    return moved
+
+
+def _merged(y: Floats, cuts: list[int], shortest_s: int) -> list[int]:
+    """The cuts without those between levels that are alike, the most alike first."""
+    kept = list(cuts)
+    least = -math.log(1 - LEAST_CHANGE)
+    while kept:
+        levels = _levels(y, [0, *kept, y.size])
+        steps = [abs(b - a) for a, b in pairwise(levels)]
+        smallest = min(range(len(steps)), key=steps.__getitem__)
+        if steps[smallest] >= least:
+            break
+        del kept[smallest]
+    # Refining may have left less than half a phase between two cuts: the later one goes.
+    edges = [0, *kept, y.size]
+    return [cut for before, cut in pairwise(edges[:-1]) if cut - before >= shortest_s // 2]
+
+
+def _is_sharp(y: Floats, cut: int, difference: float, shortest_s: int) -> bool:
+    import numpy as np
+
+    far, near = max(2, shortest_s // 2), max(1, shortest_s // 12)
+    before, after = y[max(0, cut - far) : cut - near], y[cut + near : cut + far]
+    if not before.size or not after.size:
+        return False
+    jump = float(np.median(after) - np.median(before))
+    return jump * difference > 0 and abs(jump) >= SHARPNESS * abs(difference)

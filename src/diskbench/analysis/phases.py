@@ -1,0 +1,265 @@
+"""The phases of a step: what its levels are, which of them lasts, and where it fell (MR-3, MR-4).
+
+Changes come from analysis/changes.py. Two levels with a sharp change between them are phases next
+to each other; where the change is gradual, what lies between flat ends is a ramp. A level is flat
+where the medians of its first and last third differ by a tenth at most.
+
+What a level is called: with an expectation, `burst` where credit is expected and the level is above
+1.1 times what lasts, else `baseline`. From the seconds alone: if it falls sharply and ends below
+where it was, the level at the end (and any like it, within 20 %) is the `baseline` and those above
+it are `burst`, for a bucket does not fill again under full load; a dip that recovers shows none.
+Otherwise it is a `level`. Thresholds are our choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.changes import LEAST_CHANGE, SHORTEST_S, Change, changes
+from diskbench.analysis.stalls import STALLED, filled, stalls
+from diskbench.analysis.steady import last_rounds
+from diskbench.model.phase import Cliff, Phase, PhaseKind, Stall, StepPhases
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from diskbench.model.expectation import Expectation
+
+    Floats = NDArray[np.float64]
+
+ABOVE = 1.1
+"""How far above what lasts a level must be to be a burst."""
+_FLAT = 0.10
+_NOTHING = 0.01
+"""Of the highest level: a phase below it at either end is a stall, too."""
+_SETTLED_S = 60
+_TRIMMED = 0.1
+"""Of each side: outliers do not make a level, and two values in turn have their mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Seconds [start, end) with one median; `sharp` tells of the change that it begins with."""
+
+    start: int
+    end: int
+    median: float
+    sharp: bool
+    kind: PhaseKind = "level"
+
+
+def step_phases(
+    iops: Floats,
+    bytes_per_s: Floats,
+    *,
+    expected: Expectation | None = None,
+    shortest_s: int = SHORTEST_S,
+) -> StepPhases:
+    """The phases of a step from one value a second, all directions summed.
+
+    Bytes are cut where there are no I/Os. The last second, which is seldom whole, belongs to the
+    last phase but counts for nothing. `shortest_s` shrinks all times in proportion (and the rounds
+    of the steady state with them), for disks whose credit was scaled down.
+    """
+    use_bytes = not iops.any() and bool(bytes_per_s.any())
+    figure = bytes_per_s if use_bytes else iops
+    values = figure[:-1] if figure.size > 1 else figure
+    parts = _parts(values, shortest_s)
+    parts = _named(parts, _lasting(expected, use_bytes=use_bytes))
+    phases = tuple(_phase(part, iops, bytes_per_s, figure.size) for part in parts)
+    return StepPhases(
+        figure="bytes_per_s" if use_bytes else "iops",
+        seconds=float(figure.size),
+        shortest_s=float(shortest_s),
+        phases=phases,
+        cliffs=_cliffs(parts, values),
+        stalls=_stalls(parts, values, figure.size),
+        steady=last_rounds(values.tolist(), phases, round_s=shortest_s),
+    )
+
+
+def _parts(values: Floats, shortest_s: int) -> list[_Part]:
+    """Levels, ramps and stalls in order."""
+    if not values.size:
+        return []
+    smooth = filled(values, longest_s=shortest_s)
+    found = [Change(0, sharp=True), *changes(smooth, shortest_s=shortest_s)]
+    ends = [*(change.at for change in found[1:]), values.size]
+    parts = [
+        _Part(change.at, end, _median(smooth[change.at : end]), change.sharp)
+        for change, end in zip(found, ends, strict=True)
+    ]
+    parts = [replace(p, kind="stall") if _is_stall(i, parts) else p for i, p in enumerate(parts)]
+    return [part for chain in _chains(parts) for part in _ramped(chain, smooth)]
+
+
+def _is_stall(index: int, parts: Sequence[_Part]) -> bool:
+    """Whether a part lies below a tenth of both its neighbours and is not what the step comes to in
+    the end; or near nothing, wherever it is."""
+    here, last = parts[index].median, parts[-1].median
+    highest = max(part.median for part in parts)
+    if here <= _NOTHING * highest:
+        return True
+    if index in (0, len(parts) - 1):
+        return False
+    if last > 0 and (1 - LEAST_CHANGE) <= here / last <= 1 / (1 - LEAST_CHANGE):
+        return False
+    return here < STALLED * min(parts[index - 1].median, parts[index + 1].median)
+
+
+def _chains(parts: Sequence[_Part]) -> list[list[_Part]]:
+    """Parts that change gradually into each other, together."""
+    chains: list[list[_Part]] = []
+    for part in parts:
+        alone = part.sharp or part.kind == "stall" or (chains and chains[-1][-1].kind == "stall")
+        if alone or not chains:
+            chains.append([part])
+        else:
+            chains[-1].append(part)
+    return chains
+
+
+def _ramped(chain: Sequence[_Part], values: Floats) -> list[_Part]:
+    """A chain as a level, a ramp and a level; the levels only where they are flat."""
+    if len(chain) == 1:
+        return list(chain)
+    start = chain[0].end if _drift(values[chain[0].start : chain[0].end]) <= _FLAT else 0
+    start = start or chain[0].start
+    end = _settled(chain, values, start)
+    if start >= end:  # two flat levels, and all of the change within a minute between them
+        return list(chain)
+    head = [chain[0]] if start == chain[0].end else []
+    ramp = _Part(start, end, _median(values[start:end]), not head and chain[0].sharp, kind="ramp")
+    if end == chain[-1].end:
+        return [*head, ramp]
+    return [*head, ramp, _Part(end, chain[-1].end, _median(values[end:]), sharp=False)]
+
+
+def _settled(chain: Sequence[_Part], values: Floats, start: int) -> int:
+    """Where the level that a gradual change ends in begins: from there on it is flat, and moves a
+    quarter as fast as before at most; the end of the chain where it never is."""
+    last = chain[-1]
+    for begin in range(last.start, last.end - _SETTLED_S, _SETTLED_S // 2):
+        tail, ramp = values[begin : last.end], values[start:begin]
+        if not ramp.size:
+            if _drift(tail) <= _FLAT:
+                return begin
+            continue
+        moved = abs(_median(ramp[:_SETTLED_S]) - _median(tail)) / ramp.size
+        if _drift(tail) <= _FLAT and _drift(tail) * _median(tail) / tail.size <= moved / 4:
+            return begin
+    return last.end
+
+
+def _drift(values: Floats) -> float:
+    """The difference between the medians of the first and the last third, of the median of all."""
+    third = max(1, values.size // 3)
+    middle = _median(values)
+    moved = abs(_median(values[-third:]) - _median(values[:third]))
+    return moved / middle if middle > 0 else 0.0
+
+
+def _median(values: Floats) -> float:
+    import numpy as np
+
+    return float(np.median(values))
+
+
+def _lasting(expected: Expectation | None, *, use_bytes: bool) -> tuple[float, bool] | None:
+    """The rate that should last, in the series' figure, and whether there is more at first."""
+    if expected is None or expected.lasting.limited_by is None:
+        return None
+    each = expected.load.block_bytes if use_bytes else 1
+    return expected.lasting.high_iops * each, expected.bursts
+
+
+def _named(parts: Sequence[_Part], lasting: tuple[float, bool] | None) -> list[_Part]:
+    levels = [part for part in parts if part.kind == "level"]
+    if not levels:
+        return list(parts)
+    last = levels[-1].median
+    fell = any(_falls(a, b) for a, b in pairwise(levels)) and any(
+        last <= (1 - LEAST_CHANGE) * part.median for part in levels
+    )
+
+    def name(part: _Part) -> PhaseKind:
+        if lasting is not None and part.median <= ABOVE * lasting[0]:
+            return "baseline"
+        if lasting is not None and lasting[1]:
+            return "burst"
+        if not fell:
+            return "level"
+        if part.median > last / (1 - LEAST_CHANGE):
+            return "burst"
+        # Above what is promised to last it may fall again.
+        near = part.median >= (1 - LEAST_CHANGE) * last
+        return "baseline" if near and lasting is None else "level"
+
+    return [replace(part, kind=name(part)) if part.kind == "level" else part for part in parts]
+
+
+def _falls(before: _Part, after: _Part) -> bool:
+    return after.sharp and after.median <= (1 - LEAST_CHANGE) * before.median
+
+
+def _cliffs(parts: Sequence[_Part], values: Floats) -> tuple[Cliff, ...]:
+    """The sharp falls; what stalls between two levels is passed over."""
+    moving = [part for part in parts if part.kind != "stall"]
+    return tuple(
+        Cliff(
+            at_s=float(after.start),
+            before=_trimmed(values[before.start : before.end]),
+            after=(level := _trimmed(values[after.start : after.end])),
+            credits=max(0.0, float((values[: after.start] - level).sum())),
+        )
+        for before, after in pairwise(moving)
+        if _falls(before, after) and after.kind != "ramp" and before.kind != "ramp"
+    )
+
+
+def _stalls(parts: Sequence[_Part], values: Floats, seconds: int) -> tuple[Stall, ...]:
+    """Stalls within each phase, by its own median, and phases that are stalls, joined."""
+    found: list[tuple[int, int]] = []
+    for part in parts:
+        if part.kind == "stall":
+            runs: tuple[tuple[int, int], ...] = ((part.start, part.end),)
+        else:
+            within = stalls(values[part.start : part.end], median=part.median)
+            runs = tuple((part.start + a, part.start + b) for a, b in within)
+        for start, end in runs:
+            if found and found[-1][1] >= start:
+                start = found.pop()[0]
+            # What stalls up to the end does so in the last second, too.
+            is_last = part.kind == "stall" and end == values.size
+            found.append((start, seconds if is_last else end))
+    return tuple(Stall(start_s=start, end_s=end) for start, end in found)
+
+
+def _phase(part: _Part, iops: Floats, bytes_per_s: Floats, seconds: int) -> Phase:
+    end = seconds if part.end == seconds - 1 else part.end
+    here = slice(part.start, part.end)
+    ramp = part.kind == "ramp" and iops.any()
+    few = max(1, min(10, (part.end - part.start) // 4))
+    return Phase(
+        kind=part.kind,
+        start_s=part.start,
+        end_s=end,
+        iops=_trimmed(iops[here]) if iops.any() else None,
+        bytes_per_s=_trimmed(bytes_per_s[here]) if bytes_per_s.any() else None,
+        from_iops=_trimmed(iops[part.start : part.start + few]) if ramp else None,
+        to_iops=_trimmed(iops[part.end - few : part.end]) if ramp else None,
+    )
+
+
+def _trimmed(values: Floats) -> float:
+    """The mean without stalls and without the highest and lowest tenth of what is left."""
+    import numpy as np
+
+    moving = values[values >= STALLED * np.median(values)]
+    ordered = np.sort(moving)
+    cut = int(_TRIMMED * ordered.size)
+    return float(ordered[cut : ordered.size - cut].mean()) if ordered.size else 0.0

@@ -1,0 +1,84 @@
+"""Per-second series with known answers, for tests and benchmarks of the detectors. Seeded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Multiplicative noise: exp of an AR(1) process of standard deviation `sd` whose neighbouring
+    seconds correlate with `phi`; a share of `outliers` seconds is three times too high or low."""
+
+    sd: float = 0.05
+    phi: float = 0.0
+    outliers: float = 0.0
+
+    def factors(self, seconds: int, generator: np.random.Generator) -> Floats:
+        """One factor a second, with median 1."""
+        import numpy as np
+        from scipy.signal import lfilter
+
+        # The first value is drawn from the stationary distribution, so that there is no warm-up.
+        shocks = generator.normal(size=seconds) * np.sqrt(1 - self.phi**2)
+        shocks[:1] = generator.normal(size=shocks[:1].size)
+        log = self.sd * lfilter([1.0], [1.0, -self.phi], shocks)
+        off = generator.random(seconds) < self.outliers
+        log[off] += generator.choice([-1.0, 1.0], size=int(off.sum())) * np.log(3)
+        found: Floats = np.exp(log)
+        return found
+
+
+def flat(level: float, seconds: int, noise: Noise, *, seed: int) -> Floats:
+    """One level for ever."""
+    return steps([(level, seconds)], noise, seed=seed)
+
+
+def steps(levels: Sequence[tuple[float, int]], noise: Noise, *, seed: int) -> Floats:
+    """Levels, each for so many seconds: the changes are at the sums of the seconds."""
+    import numpy as np
+
+    clean = np.concatenate([np.full(seconds, level, dtype=float) for level, seconds in levels])
+    found: Floats = clean * noise.factors(clean.size, np.random.default_rng(seed))
+    return found
+
+
+def settling(
+    start: float, end: float, tau_s: float, seconds: int, noise: Noise, *, seed: int
+) -> Floats:
+    """An exponential approach from one level to another: a change, and no cliff."""
+    import numpy as np
+
+    clean = end + (start - end) * np.exp(-np.arange(seconds) / tau_s)
+    found: Floats = clean * noise.factors(seconds, np.random.default_rng(seed))
+    return found
+
+
+def bucket(
+    credits_: float, burst: float, baseline: float, seconds: int, noise: Noise, *, seed: int
+) -> Floats:
+    """A token bucket under full load, emptied by what is really done: its cliff is where the credit
+    is gone, some seconds off credits / (burst − baseline) as the noise has it."""
+    import numpy as np
+
+    factors = noise.factors(seconds, np.random.default_rng(seed))
+    spent = np.cumsum(burst * factors - baseline)
+    found: Floats = np.where(spent <= credits_, burst, baseline) * factors
+    return found
+
+
+def with_stalls(values: Floats, stalls: Sequence[tuple[int, int]], *, left: float = 0.0) -> Floats:
+    """The series with nothing (or the share `left`) done from second `start` to `end` of each."""
+    found = values.copy()
+    for start, end in stalls:
+        found[start:end] *= left
+    return found

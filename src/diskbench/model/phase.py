@@ -1,0 +1,91 @@
+"""What a step did second by second, cut into phases, and whether it was steady (MR-2 to MR-4)."""
+
+from typing import Literal
+
+from diskbench.model.base import Frozen
+
+PhaseKind = Literal["burst", "baseline", "level", "ramp", "stall"]
+"""`burst` does not last; `baseline` is what does; `level` is one of which neither the seconds nor a
+promise tell which of both it is; `ramp` has no level; in a `stall` next to nothing was done."""
+
+SteadyState = Literal["steady", "not steady", "too short"]
+
+
+class Phase(Frozen):
+    """Seconds of a step that belong together, from `start_s` up to `end_s`, on the series' clock.
+
+    `iops` and `bytes_per_s` are trimmed means of its seconds, stalls left out; None where its log
+    tells nothing of them. `from_iops` and `to_iops` are where a ramp begins and ends.
+    """
+
+    kind: PhaseKind
+    start_s: float
+    end_s: float
+    iops: float | None = None
+    bytes_per_s: float | None = None
+    from_iops: float | None = None
+    to_iops: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasted."""
+        return self.end_s - self.start_s
+
+
+class Cliff(Frozen):
+    """A sharp fall between two phases. `before` and `after` are their levels; `credits` is what was
+    done above the level after it, since the step began: what a bucket held, if it was one. All are
+    in the figure of the series: I/Os, or bytes where its log has no others."""
+
+    at_s: float
+    before: float
+    after: float
+    credits: float
+
+
+class Stall(Frozen):
+    """A second or more in which less than a tenth of the phase's median was done."""
+
+    start_s: float
+    end_s: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasted."""
+        return self.end_s - self.start_s
+
+
+class Steadiness(Frozen):
+    """The verdict on the last five rounds of a step, each of `round_s` seconds, and its two
+    figures, fractions of their mean (None where the step is too short). `kind` is the phase that
+    the rounds lie in; None where they lie in several."""
+
+    state: SteadyState
+    kind: PhaseKind | None = None
+    round_s: float | None = None
+    excursion: float | None = None
+    slope: float | None = None
+
+    def words(self) -> str:
+        """`steady (burst)` is not `steady (baseline)`; a bare `steady` leaves open which."""
+        known = self.state == "steady" and self.kind in ("burst", "baseline")
+        return f"{self.state} ({self.kind})" if known else self.state
+
+
+class StepPhases(Frozen):
+    """The course of one step (one round of one that is repeated), all directions together.
+
+    `figure` is what was cut into phases. `shortest_s` is the shortest phase that could be found.
+    """
+
+    run_id: str = ""
+    step_index: int = 0
+    step: str = ""
+    round: int | None = None
+    figure: Literal["iops", "bytes_per_s"] = "iops"
+    seconds: float
+    shortest_s: float
+    phases: tuple[Phase, ...]
+    cliffs: tuple[Cliff, ...] = ()
+    stalls: tuple[Stall, ...] = ()
+    steady: Steadiness

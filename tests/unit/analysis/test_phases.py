@@ -1,0 +1,182 @@
+"""What the phases of a series are, on series whose phases are known."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.analysis.phases import step_phases
+from diskbench.analysis.synthetic import Noise, bucket, flat, settling, steps, with_stalls
+from diskbench.model.expectation import Expectation, Level, Load
+
+QUIET = Noise(sd=0.03, phi=0.5)
+
+
+def of(values, **more):
+    return step_phases(values, values * 4096, **more)
+
+
+def kinds(found):
+    return [phase.kind for phase in found.phases]
+
+
+def expectation(begin: float, lasting: float) -> Expectation:
+    def level(iops: float) -> Level:
+        return Level(
+            iops=iops,
+            low_iops=iops,
+            high_iops=iops,
+            bytes_per_s=iops * 4096,
+            limited_by="disk-iops",
+        )
+
+    load = Load(block_bytes=4096, depth=32)
+    return Expectation(
+        load=load, reads=None, writes=None, begin=level(begin), lasting=level(lasting)
+    )
+
+
+def test_burst_cliff_and_baseline_are_found_where_they_are():
+    found = of(steps([(3000, 1862), (100, 900)], QUIET, seed=1))
+    burst, baseline = found.phases
+    assert kinds(found) == ["burst", "baseline"]
+    assert burst.end_s == baseline.start_s == pytest.approx(1862, abs=3)
+    assert burst.iops == pytest.approx(3000, rel=0.02)
+    assert baseline.iops == pytest.approx(100, rel=0.02)
+    assert baseline.bytes_per_s == pytest.approx(409_600, rel=0.02)
+
+
+def test_the_credits_of_a_bucket_come_back_from_the_seconds():
+    found = of(bucket(5_400_000, 3000, 100, 2400, QUIET, seed=2))
+    [cliff] = found.cliffs
+    assert cliff.credits == pytest.approx(5_400_000, rel=0.01)
+
+
+def test_one_level_alone_is_called_neither_burst_nor_baseline():
+    found = of(flat(3000, 900, QUIET, seed=3))
+    assert kinds(found) == ["level"]
+    assert found.steady.words() == "steady"
+
+
+def test_a_promise_tells_a_burst_from_a_baseline():
+    series = flat(3000, 900, QUIET, seed=3)
+    burst = of(series, expected=expectation(3000, 100))
+    assert kinds(burst) == ["burst"]
+    assert burst.steady.words() == "steady (burst)"
+    lasts = of(series, expected=expectation(3000, 3000))
+    assert kinds(lasts) == ["baseline"]
+    assert lasts.steady.words() == "steady (baseline)"
+
+
+def test_what_lies_far_above_a_promise_without_credit_is_no_burst():
+    assert kinds(of(flat(3000, 900, QUIET, seed=3), expected=expectation(500, 500))) == ["level"]
+
+
+def test_two_buckets_give_two_cliffs_and_only_the_last_level_is_the_baseline():
+    found = of(steps([(3000, 600), (1500, 900), (500, 1200)], QUIET, seed=4))
+    assert kinds(found) == ["burst", "burst", "baseline"]
+    assert [cliff.at_s for cliff in found.cliffs] == pytest.approx([600, 1500], abs=3)
+
+
+def test_a_dip_that_recovers_is_no_bucket():
+    found = of(steps([(1000, 900), (500, 600), (1000, 900)], QUIET, seed=5))
+    assert kinds(found) == ["level", "level", "level"]
+
+
+def test_credit_that_comes_back_bursts_again():
+    found = of(steps([(3000, 900), (100, 900), (3000, 900), (100, 900)], QUIET, seed=5))
+    assert kinds(found) == ["burst", "baseline", "burst", "baseline"]
+    assert found.stalls == ()
+
+
+def test_a_slow_settling_is_a_ramp_and_no_cliff():
+    found = of(settling(2500, 1000, 200, 1800, QUIET, seed=6))
+    assert kinds(found) == ["ramp", "level"]
+    assert found.cliffs == ()
+    ramp = found.phases[0]
+    assert ramp.from_iops is not None
+    assert ramp.to_iops is not None
+    assert ramp.from_iops > 2 * ramp.to_iops * 0.8
+
+
+def test_a_steady_fall_has_no_level():
+    values = np.linspace(3000, 1500, 1800) * QUIET.factors(1800, np.random.default_rng(7))
+    found = of(values)
+    assert kinds(found) == ["ramp"]
+    assert found.steady.state == "not steady"
+
+
+def test_short_stalls_make_no_phase_and_are_all_told():
+    series = with_stalls(flat(1000, 900, QUIET, seed=8), [(100, 101), (300, 345)])
+    found = of(series)
+    assert kinds(found) == ["level"]
+    assert [(one.start_s, one.end_s) for one in found.stalls] == [(100, 101), (300, 345)]
+    assert found.phases[0].iops == pytest.approx(1000, rel=0.02)
+
+
+def test_the_baseline_after_a_burst_is_no_stall_though_it_is_below_a_tenth_of_the_median():
+    assert of(steps([(3000, 1200), (100, 600)], QUIET, seed=9)).stalls == ()
+
+
+def test_a_stall_at_the_baseline_is_measured_against_the_baseline():
+    series = with_stalls(steps([(3000, 1200), (100, 600)], QUIET, seed=9), [(1500, 1503)])
+    assert [(one.start_s, one.end_s) for one in of(series).stalls] == [(1500, 1503)]
+
+
+def test_a_long_stall_is_a_phase():
+    found = of(with_stalls(flat(1000, 1800, QUIET, seed=10), [(900, 1020)]))
+    assert kinds(found) == ["level", "stall", "level"]
+    assert [(one.start_s, one.end_s) for one in found.stalls] == [(900, 1020)]
+
+
+def test_a_disk_that_stops_answering_stalls_and_has_no_baseline_of_nothing():
+    found = of(with_stalls(flat(1000, 900, QUIET, seed=11), [(600, 900)]))
+    assert kinds(found) == ["level", "stall"]
+    assert found.stalls[-1].end_s == 900
+
+
+def test_the_last_second_is_seldom_whole_and_counts_for_nothing():
+    series = flat(1000, 300, QUIET, seed=12)
+    series[-1] = 3
+    found = of(series)
+    assert found.stalls == ()
+    assert found.phases[-1].end_s == 300
+
+
+def test_bytes_are_cut_where_a_log_has_no_ios():
+    series = steps([(3000, 600), (100, 600)], QUIET, seed=13)
+    found = step_phases(np.zeros(series.size), series * 4096)
+    assert found.figure == "bytes_per_s"
+    assert kinds(found) == ["burst", "baseline"]
+    assert found.phases[0].iops is None
+
+
+def test_a_scaled_bucket_is_found_in_scaled_seconds():
+    series = steps([(3000, 40), (100, 40)], QUIET, seed=14)
+    assert kinds(of(series)) == ["level"]
+    assert kinds(of(series, shortest_s=12)) == ["burst", "baseline"]
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 2, 5])
+def test_a_series_of_hardly_any_seconds_is_borne(seconds):
+    found = of(np.full(seconds, 100.0))
+    assert found.steady.state == "too short"
+    assert len(found.phases) == (1 if seconds else 0)
+
+
+def test_a_series_of_nothing_is_a_stall():
+    assert kinds(of(np.zeros(200))) == ["stall"]
+
+
+@given(
+    st.lists(st.floats(0, 1e6), min_size=1, max_size=200),
+    st.integers(4, 20),
+)
+def test_the_phases_of_any_series_are_all_of_it_in_order(values, shortest_s):
+    found = of(np.array(values), shortest_s=shortest_s)
+    edges = [phase.start_s for phase in found.phases] + [found.phases[-1].end_s]
+    assert edges[0] == 0
+    assert edges[-1] == len(values)
+    assert edges == sorted(set(edges))
+    for stall in found.stalls:
+        assert 0 <= stall.start_s < stall.end_s <= len(values)

@@ -67,7 +67,7 @@ def reach(order: Order, made: Made, guest: Guest) -> None:
 
 def attach(order: Order, made: Made, guest: Guest) -> tuple[GuestDisk, ...]:
     """The disks as they appear in the guest, in order. Raises RentalFailed."""
-    names = [requests.device_name(index) for index in range(len(made.disks))]
+    names = [order.device_name(index) for index in range(len(made.disks))]
     held = {str(one.get("deviceName")) for one in alive(order, made).get("disks", [])}
     before = ask_guest(
         "its disks",
@@ -90,7 +90,7 @@ def local_ssds(order: Order, guest: Guest) -> tuple[GuestDisk, ...]:
 
 
 def _attach_one(order: Order, made: Made, index: int) -> None:
-    disk, name = made.disks[index], requests.device_name(index)
+    disk, name = made.disks[index], order.device_name(index)
     attempt = 0
 
     def ask() -> bool | Still:
@@ -100,8 +100,14 @@ def _attach_one(order: Order, made: Made, index: int) -> None:
             if not held.get("autoDelete"):
                 _goes_with_machine(order, made, index)
             return True
-        lease = order.claim.lease_id
-        request = requests.attach_disk(lease, order.details.project, made.zone, index, attempt)
+        request = requests.attach_disk(
+            order.claim.lease_id,
+            order.details.project,
+            made.zone,
+            index,
+            attempt,
+            turn=order.claim.turn,
+        )
         attempt += 1
         try:
             change(
@@ -147,8 +153,9 @@ def _refuse_elsewhere(order: Order, made: Made, name: str) -> None:
 
 
 def _goes_with_machine(order: Order, made: Made, index: int) -> None:
-    request = requests.set_auto_delete(order.claim.lease_id, made.zone, index)
-    what = f"disk {requests.device_name(index)}"
+    claim = order.claim
+    request = requests.set_auto_delete(claim.lease_id, made.zone, index, claim.turn)
+    what = f"disk {order.device_name(index)}"
     change(order.compute, "instances", "setDiskAutoDelete", request, what, order.timing.attach_s)
 
 

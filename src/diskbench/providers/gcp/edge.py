@@ -32,7 +32,7 @@ _CLIENTS = {
     "regions": "Regions", "subnetworks": "Subnetworks", "zoneOperations": "ZoneOperations",
 }  # fmt: skip
 """Our name of a collection, which is the API's, and the SDK's."""
-_CHANGES = frozenset({"insert", "delete", "attachDisk", "setDiskAutoDelete"})
+_CHANGES = frozenset({"insert", "delete", "attachDisk", "detachDisk", "setDiskAutoDelete"})
 
 
 @dataclass(frozen=True)

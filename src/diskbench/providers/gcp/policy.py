@@ -31,6 +31,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     ),
     "instances.delete": ("instances.delete", "disks.delete"),
     "instances.attachDisk": ("instances.attachDisk", "instances.use", "disks.use"),
+    "instances.detachDisk": ("instances.detachDisk",),
     "instances.setDiskAutoDelete": ("instances.setDiskAutoDelete",),
     "disks.list": ("disks.list",),
     "disks.get": ("disks.get",),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError
-from diskbench.providers.asked import provisioned_types
+from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.providers.asked import check_machine_is_named, provisioned_types
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.gcp.edge import open_compute, open_scope
 from diskbench.providers.gcp.offer import rental
-from diskbench.providers.gcp.provision import Order, provision
+from diskbench.providers.gcp.provision import Made, Order, provision
 from diskbench.providers.gcp.resolved import Resolved
 from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.gcp.wanted import wanted
@@ -69,27 +69,35 @@ class GCPProvider:
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
-        from diskbench.providers.gcp.handover import hand_over
+        order = self._order(claim, rental, watch)
+        return _handed_over(order, provision(order))
 
-        directory = lease_directory(claim.lease_id)
-        details = Resolved.model_validate(rental.details)
-        keys = lease_keys(watch.secret(), claim.lease_id)
-        order = Order(
+    def check_swap(self, cell: Cell) -> None:
+        """See ports.SwapsDisks.check_swap."""
+        assert cell.rent is not None, "check() refuses a cell that rents nothing"
+        if wanted(cell.rent).kind != "disk":
+            raise InvalidValue(
+                f"--disk {cell.rent.disk} comes with its machine, which reuse_host keeps",
+                advice="measure persistent disks so, or leave reuse_host out",
+            )
+        check_machine_is_named(cell.rent)
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.SwapsDisks.swap."""
+        from diskbench.providers.gcp.swap import swapped
+
+        order = self._order(claim, rental, watch)
+        return _handed_over(order, swapped(order))
+
+    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> Order:
+        return Order(
             compute=open_scope(rental.scope, self.timing).watched(watch),
             claim=claim,
             spec=rental.spec,
-            details=details,
-            keys=keys,
+            details=Resolved.model_validate(rental.details),
+            keys=lease_keys(watch.secret(), claim.lease_id),
             watch=watch,
             timing=self.timing,
-        )
-        made = provision(order)
-        return hand_over(
-            order,
-            made,
-            lambda address: write_access(
-                claim.lease_id, keys, directory, address=address, user=details.image.user
-            ),
         )
 
     def release(self, lease_id: str, scope: Scope) -> None:
@@ -139,3 +147,15 @@ class GCPProvider:
         with contextlib.suppress(DiskbenchError):
             return why_gone(lease_id, open_scope(scope, self.timing.looking()))
         return None
+
+
+def _handed_over(order: Order, made: Made) -> Acquired:
+    from diskbench.providers.gcp.handover import hand_over
+
+    lease_id, user = order.claim.lease_id, order.details.image.user
+    directory = lease_directory(lease_id)
+    return hand_over(
+        order,
+        made,
+        lambda address: write_access(lease_id, order.keys, directory, address=address, user=user),
+    )

@@ -67,6 +67,15 @@ class Order:
             return wanted.spec(self.details.size_gib)
         return DiskSpec(type=self.details.boot_type or "any", size_gib=self.details.image.root_gib)
 
+    def disk_name(self, index: int) -> str:
+        """The name of the disk number `index` of this turn."""
+        kind = requests.disk_kind(index, self.claim.turn)
+        return requests.name_of(self.claim.lease_id, kind)
+
+    def device_name(self, index: int) -> str:
+        """What it is attached as."""
+        return requests.device_name(index, self.claim.turn)
+
     @property
     def machine_name(self) -> str:
         """The name of the lease's machine."""
@@ -93,7 +102,7 @@ def provision(order: Order) -> Made:
     refused: list[str] = []
     for zone in _zones_from(order, there):
         try:
-            return _in_zone(order, zone)
+            return in_zone(order, zone)
         except NoCapacity as error:
             refused.append(f"{zone}: {error.message}")
             order.watch.note(f"no capacity in {zone}")
@@ -129,8 +138,8 @@ def _zones_from(order: Order, there: Inventory) -> tuple[str, ...]:
     return zones[zones.index(zone_of(there.live[0])) :]
 
 
-def _in_zone(order: Order, zone: str) -> Made:
-    """Machine and disks in one zone, running and ready. Raises NoCapacity."""
+def in_zone(order: Order, zone: str) -> Made:
+    """Machine and disks of this turn in one zone, running and ready. Raises NoCapacity."""
     there = inventory(order.compute, order.claim.lease_id)
     _refuse_dead(there, zone)
     under_way = []
@@ -139,7 +148,7 @@ def _in_zone(order: Order, zone: str) -> Made:
     names = []
     for disk in [order.disk] if order.disk else []:
         for index in range(disk.count):
-            names.append(requests.name_of(order.claim.lease_id, requests.disk_kind(index)))
+            names.append(order.disk_name(index))
             if there.disk(names[-1], zone) is None:
                 under_way.append(_new_disk(order, disk, zone, index))
     for started in under_way:

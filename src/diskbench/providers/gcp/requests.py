@@ -40,15 +40,15 @@ def name_of(lease_id: str, kind: str) -> str:
     return f"diskbench-{lease_id}-{kind}"
 
 
-def disk_kind(index: int) -> str:
-    """The kind of the disk number `index`, from 0."""
-    return f"disk-{index}"
+def disk_kind(index: int, turn: int = 1) -> str:
+    """The kind of the disk number `index`, from 0, of a turn on its machine, from 1."""
+    return f"disk-{index}" if turn == 1 else f"disk-{turn}-{index}"
 
 
-def device_name(index: int) -> str:
-    """Under which name the disk number `index` is attached: the guest has it as
+def device_name(index: int, turn: int = 1) -> str:
+    """Under which name the disk number `index` of a turn is attached: the guest has it as
     /dev/disk/by-id/google-NAME."""
-    return f"diskbench-{index}"
+    return f"diskbench-{index}" if turn == 1 else f"diskbench-{turn}-{index}"
 
 
 def token(lease_id: str, role: str, request: Mapping[str, Any]) -> str:
@@ -209,7 +209,7 @@ def boot_disk(disk_type: str, zone: str, disk: DiskSpec) -> Request:
 
 def insert_disk(claim: Claim, disk: DiskSpec, project: str, zone: str, index: int) -> Request:
     """One new and empty disk."""
-    kind = disk_kind(index)
+    kind = disk_kind(index, claim.turn)
     resource: Request = {
         "name": name_of(claim.lease_id, kind),
         "description": f"diskbench lease {claim.lease_id}",
@@ -231,19 +231,21 @@ def _provisioned(disk: DiskSpec) -> Request:
     return made
 
 
-def attach_disk(lease_id: str, project: str, zone: str, index: int, attempt: int = 0) -> Request:
+def attach_disk(
+    lease_id: str, project: str, zone: str, index: int, attempt: int = 0, *, turn: int = 1
+) -> Request:
     """The disk number `index` on the lease's machine, under a name of ours, to be deleted with it.
 
     `attempt` tells a second try from a repetition of the first: the same requestId would be
     answered with the outcome of that.
     """
-    disk = name_of(lease_id, disk_kind(index))
+    disk = name_of(lease_id, disk_kind(index, turn))
     request = {
         "zone": zone,
         "instance": name_of(lease_id, "machine"),
         "attachedDiskResource": {
             "source": f"projects/{project}/zones/{zone}/disks/{disk}",
-            "deviceName": device_name(index),
+            "deviceName": device_name(index, turn),
             "autoDelete": True,
             "mode": "READ_WRITE",
         },
@@ -251,12 +253,18 @@ def attach_disk(lease_id: str, project: str, zone: str, index: int, attempt: int
     return {**request, "requestId": token(lease_id, f"attach-{index}-{attempt}", request)}
 
 
-def set_auto_delete(lease_id: str, zone: str, index: int) -> Request:
+def detach_disk(lease_id: str, zone: str, device: str, attempt: str) -> Request:
+    """The disk attached as `device` leaves the lease's machine; `attempt` is new with each try."""
+    request = {"zone": zone, "instance": name_of(lease_id, "machine"), "deviceName": device}
+    return {**request, "requestId": token(lease_id, f"detach-{attempt}", request)}
+
+
+def set_auto_delete(lease_id: str, zone: str, index: int, turn: int = 1) -> Request:
     """The disk number `index` is deleted with its machine."""
     request = {
         "zone": zone,
         "instance": name_of(lease_id, "machine"),
-        "deviceName": device_name(index),
+        "deviceName": device_name(index, turn),
         "autoDelete": True,
     }
     return {**request, "requestId": token(lease_id, f"auto-delete-{index}", request)}

@@ -1,0 +1,100 @@
+"""Other disks for a machine that stays: those of earlier turns go before those of this one come.
+
+Each turn's disks are attached under names of their own, so none is taken for an earlier one.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.providers.gcp import requests
+from diskbench.providers.gcp.describe import describe
+from diskbench.providers.gcp.errors import is_busy, is_missing
+from diskbench.providers.gcp.inventory import inventory, zone_of
+from diskbench.providers.gcp.operations import change, last
+from diskbench.providers.gcp.provision import Made, ended, in_zone
+from diskbench.providers.gcp.teardown import give_back
+from diskbench.providers.waits import Still, until
+
+if TYPE_CHECKING:
+    from diskbench.providers.gcp.edge import Item
+    from diskbench.providers.gcp.inventory import Inventory
+    from diskbench.providers.gcp.provision import Order
+
+
+def swapped(order: Order) -> Made:
+    """The lease's machine and the disks of this turn; twice is as once. Raises RentalFailed."""
+    there = inventory(order.compute, order.claim.lease_id)
+    zone = _zone(order, there)
+    earlier = tuple(one for one in there.disks if _is_earlier(order, str(one["name"])))
+    for disk in earlier:
+        _detach(order, zone, str(disk["name"]))
+    failures: dict[str, str] = {}
+    give_back(order.compute, order.claim.lease_id, "disks", earlier, failures)
+    if failures:
+        told = "; ".join(f"{what}: {why}" for what, why in failures.items())
+        raise RentalFailed(f"not deleted: {told}", advice="it goes with its machine")
+    return in_zone(order, zone)
+
+
+def _zone(order: Order, there: Inventory) -> str:
+    """The zone of the machine. Raises RentalFailed when there is none that runs, or no such disk
+    there."""
+    if not there.live:
+        if there.instances:
+            raise ended(there.instances[0])
+        raise RentalFailed(
+            f"instance {order.machine_name} is not listed any more",
+            advice="somebody or something deleted it; start a new run",
+        )
+    zone = zone_of(there.live[0])
+    if zone not in order.details.zones:
+        raise RentalFailed(
+            f"{order.machine_name} is in {zone}, where no such disk is to be had",
+            advice="start a new run",
+        )
+    return zone
+
+
+def _is_earlier(order: Order, name: str) -> bool:
+    """Whether a disk is one that was measured in another turn; a machine's root is none."""
+    count = order.disk.count if order.disk else 0
+    mine = {order.disk_name(index) for index in range(count)}
+    return name.startswith(requests.name_of(order.claim.lease_id, "disk-")) and name not in mine
+
+
+def _detach(order: Order, zone: str, name: str) -> None:
+    """Take a disk from the machine; one that it has not is as well."""
+    what = f"disk {name}"
+
+    def ask() -> bool | Still:
+        instance = describe(order.compute, "instances", zone, order.machine_name) or {}
+        device = _device(instance, name)
+        if device is None:
+            return True
+        lease_id, attempt = order.claim.lease_id, uuid.uuid4().hex
+        request = requests.detach_disk(lease_id, zone, device, attempt)
+        try:
+            change(order.compute, "instances", "detachDisk", request, what, order.timing.attach_s)
+        except DiskbenchError as error:
+            if not (is_busy(error) or is_missing(error)):
+                raise
+            return Still(error.message)
+        return Still("detaching")
+
+    until(ask, what, order.timing.attach_s, order.timing, order.watch)
+    order.watch.note(f"{what} is detached")
+
+
+def _device(instance: Item, name: str) -> str | None:
+    """What a disk is attached as; None for one that is not."""
+    return next(
+        (
+            str(one["deviceName"])
+            for one in instance.get("disks", [])
+            if last(str(one.get("source", ""))) == name
+        ),
+        None,
+    )

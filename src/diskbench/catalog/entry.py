@@ -7,6 +7,7 @@ a figure names its source, and a file with a figure that has none is refused (In
 from __future__ import annotations
 
 import functools
+import re
 from importlib import resources
 from typing import Any, Literal
 
@@ -17,16 +18,32 @@ from diskbench.model.base import Frozen
 from diskbench.units import KIB, MIB
 
 GIB_PER_TIB = 1024
+_DATE = re.compile(r"20[0-9]{2}(-[01][0-9](-[0-3][0-9])?)?")
 _UNIT_BYTES = {"MiB/s": MIB, "MB/s": 10**6}
 
 Unit = Literal["MiB/s", "MB/s"]
 
 
 class Source(Frozen):
-    """Where a figure was read. `as_of` is the date of the document; None where it bears none."""
+    """Where a figure was read. `as_of` is the date of the document; where it bears none, `read` is
+    the day on which it was read, and the figure is to be taken for weaker."""
 
-    title: str
+    title: str = Field(min_length=1)
     as_of: str | None
+    read: str | None = None
+
+    @model_validator(mode="after")
+    def _has_a_date(self) -> Source:
+        for told in (self.as_of, self.read):
+            if told is not None and not _DATE.fullmatch(told):
+                raise ValueError(f"{told!r} is no date: write 2026, 2026-11 or 2026-11-21")
+        if self.as_of is None and self.read is None:
+            raise ValueError(f"{self.title}: it has neither a date nor the day it was read on")
+        return self
+
+    def words(self) -> str:
+        """`AWS EC2 User Guide … (2023-05-11)`, or with the day on which it was read."""
+        return f"{self.title} ({self.as_of or f'undated, read {self.read}'})"
 
 
 class Figure(Frozen):

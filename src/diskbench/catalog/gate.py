@@ -88,7 +88,7 @@ def ways(load: Load) -> dict[Way, float]:
 def disk_gates(limits: DiskLimits, *, count: int = 1, time_scale: float = 1.0) -> tuple[Gate, ...]:
     """The gates of `count` equal disks that share a load evenly. `time_scale` divides the capacity
     of their buckets (the lab)."""
-    source = "; ".join(f"{one.title} ({one.as_of or 'undated'})" for one in limits.sources)
+    source = "; ".join(one.words() for one in limits.sources)
     return tuple(
         Gate(
             limit=limit,

@@ -18,12 +18,21 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 
 
+class LocalSpeed(Figure):
+    """The IOPS of 4 KiB that all disks of a machine reach together."""
+
+    read_iops: float
+    write_iops: float
+
+
 class LocalDisks(Frozen):
-    """The equal disks that come with a machine; `size_gb` is 10^9 bytes, as the cloud says it."""
+    """The equal disks that come with a machine; `size_gb` is 10^9 bytes, as the cloud says it.
+    `speed` is None where no figure is published that we know of."""
 
     count: int
     size_gb: int
     nvme: bool = True
+    speed: LocalSpeed | None = None
 
 
 class InstanceEntry(Figure):
@@ -108,6 +117,8 @@ class InstanceCatalogue(Frozen):
             named = [figure.source]
             if isinstance(figure, InstanceEntry):
                 named.append(figure.price_source)
+                if figure.local is not None and figure.local.speed is not None:
+                    named.append(figure.local.speed.source)
             for key in named:
                 if key not in self.sources:
                     raise ValueError(f"{name}: the source {key!r} is not in the list of sources")

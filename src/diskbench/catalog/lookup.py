@@ -142,8 +142,7 @@ def _latency(book: Catalogue, told: LatencyFigure | None) -> Latency | None:
     if told is None:
         return None
     source = book.sources[told.source]
-    words = f"{source.title} ({source.as_of or 'undated'})"
-    return Latency(told.best_ms, told.usual_ms, told.worst_ms, words)
+    return Latency(told.best_ms, told.usual_ms, told.worst_ms, source.words())
 
 
 def _tier_pools(

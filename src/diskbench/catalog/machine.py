@@ -48,8 +48,8 @@ def machine_of(cloud: str, machine_type: str | None, disk_type: str) -> Machine:
     name = machine_type or ""
     if not name:
         return Machine("")
-    if cloud == "aws" and disk_type not in LOCAL_TYPES:
-        return _aws(name)
+    if cloud == "aws":
+        return _aws_store(name) if disk_type in LOCAL_TYPES else _aws(name)
     if cloud == "azure":
         return _azure(name, disk_type)
     if cloud == "gcp" and disk_type not in LOCAL_TYPES:
@@ -86,6 +86,23 @@ def _aws(name: str) -> Machine:
         baseline = entry.baseline_mb_per_s * _MB
         gates.append(_ebs("vm-throughput", "bytes", baseline, most, burst, source))
     return Machine(name, tuple(gates))
+
+
+def _aws_store(name: str) -> Machine:
+    book = instances("aws")
+    entry = book.instances.get(name)
+    speed = entry.local.speed if entry and entry.local else None
+    if speed is None:
+        return Machine(name, unknown=f"limits of the instance store of {name}")
+    source = _told(book.sources, speed.source)
+    reads, writes = Allowance(speed.read_iops), Allowance(speed.write_iops)
+    return Machine(
+        name,
+        (
+            Gate("disk-iops", "ios", reads, "read", source=source),
+            Gate("disk-iops", "ios", writes, "write", source=source),
+        ),
+    )
 
 
 def _ebs(
@@ -177,4 +194,4 @@ def _bursting(baseline: float, most: float, seconds: float) -> Allowance:
 
 
 def _told(sources: Mapping[str, Source], key: str) -> str:
-    return f"{sources[key].title} ({sources[key].as_of or 'undated'})"
+    return sources[key].words()

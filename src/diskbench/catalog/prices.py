@@ -132,7 +132,7 @@ def _disk_source(cloud: str, disk_type: str) -> str:
 
 def _told(sources: Mapping[str, Source], key: str) -> str:
     """`infracost …/x.golden (2024-07-01)`."""
-    return f"{sources[key].title} ({sources[key].as_of or 'undated'})"
+    return sources[key].words()
 
 
 def _seconds(minimum: Minimum | None) -> float:

@@ -51,7 +51,7 @@ def charge_of(cloud: str, disk: DiskSpec, region: str | None) -> Charge | None:
     return Charge(
         counting=found.counted_as(limited.tier if limited else None),
         price=found if region == ours.region else None,
-        source=f"{source.title} ({source.as_of or 'undated'})",
+        source=source.words(),
     )
 
 

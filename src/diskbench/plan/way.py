@@ -79,7 +79,7 @@ def _rented(rental: Rental) -> Way | None:
     path = path_of(
         Disk(found, rental.disk.count, _CACHES.get(cache, "none"), lab.time_scale), machine
     )
-    told_by = [f"{one.title} ({one.as_of or 'undated'})" for one in found.sources]
+    told_by = [one.words() for one in found.sources]
     told_by += [gate.source for gate in machine.gates]
     unknown = (machine.unknown,) if machine.unknown else ()
     if not found.pools:

@@ -56,7 +56,7 @@ def test_a_figure_without_a_source_is_refused() -> None:
     text = """
 format: 1
 cloud: gcp
-sources: {here: {title: somewhere, as_of: null}}
+sources: {here: {title: somewhere, as_of: null, read: '2026-11-21'}}
 choices: {types: [], source: here}
 series:
   n2: {interface: scsi, local_ssd: none, source: here, disks: {pd-ssd: {source: nowhere}}}

@@ -30,6 +30,8 @@ def test_every_listed_source_is_used() -> None:
     book = instances("aws")
     figures = [*book.instances.values(), *book.volumes.values(), book.month_hours, book.ebs_burst]
     used = {f.source for f in figures} | {i.price_source for i in book.instances.values()}
+    local = [one.local for one in book.instances.values() if one.local is not None]
+    used |= {one.speed.source for one in local if one.speed is not None}
     assert used | {"volume-prices"} == set(book.sources)
 
 

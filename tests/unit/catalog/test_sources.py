@@ -1,0 +1,99 @@
+"""Every figure of every shipped file has a source, and every source a date."""
+
+from collections.abc import Iterator
+from importlib import resources
+from typing import Any
+
+import pytest
+import yaml
+
+from diskbench.catalog.entry import CLOUDS, Source, catalogue
+from diskbench.catalog.expect import machine_of
+from diskbench.catalog.lookup import disk_types
+from diskbench.catalog.vsphere import parse_vsphere, vsphere_book
+from diskbench.errors import InvalidValue
+
+DATA = resources.files("diskbench.catalog") / "data"
+FILES = sorted(
+    path.name
+    for path in DATA.iterdir()
+    if path.name.endswith(".yaml") and path.name != "published.yaml"
+)
+"""Published measurements have sources of another form (test_published.py)."""
+
+
+def unsourced(node: Any, path: str, *, covered: bool) -> Iterator[str]:
+    """Paths of numbers that stand in no mapping with a `source`."""
+    if isinstance(node, dict):
+        here = covered or "source" in node
+        for key, value in node.items():
+            yield from unsourced(value, f"{path}/{key}", covered=here)
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from unsourced(value, f"{path}[{index}]", covered=covered)
+    elif isinstance(node, int | float) and not isinstance(node, bool) and not covered:
+        yield path
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_figure_has_a_source(name: str):
+    data = yaml.safe_load((DATA / name).read_text())
+    del data["format"]
+    assert list(unsourced(data, "", covered=False)) == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_source_has_a_date_or_the_day_it_was_read_on(name: str):
+    for source in yaml.safe_load((DATA / name).read_text())["sources"].values():
+        assert "20" in Source.model_validate(source).words()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"title": "hearsay", "as_of": None},
+        {"title": "hearsay", "as_of": "yesterday"},
+        {"title": "", "as_of": "2026"},
+        {"title": "hearsay"},
+    ],
+)
+def test_a_source_without_title_or_date_is_refused(source: dict[str, str]):
+    with pytest.raises(ValueError, match=r"title|date|as_of"):
+        Source.model_validate(source)
+
+
+def test_every_disk_type_of_every_cloud_is_known():
+    assert set(disk_types("aws")) >= {
+        *("standard", "gp2", "gp3", "io1", "io2", "st1", "sc1", "instance-store")
+    }
+    assert set(disk_types("azure")) >= {
+        *("Standard_LRS", "StandardSSD_LRS", "Premium_LRS", "PremiumV2_LRS", "UltraSSD_LRS"),
+        "temp-disk",
+    }
+    assert set(disk_types("gcp")) >= {
+        *("pd-standard", "pd-balanced", "pd-ssd", "pd-extreme", "local-ssd"),
+        *("hyperdisk-balanced", "hyperdisk-extreme", "hyperdisk-throughput"),
+    }
+    book = vsphere_book()
+    assert set(book.datastores) >= {"VMFS", "NFS", "vsan", "VVOL"}
+    assert set(book.provisioning) == {"thin", "lazy-zeroed", "eager-zeroed"}
+    assert set(book.controllers) >= {"pvscsi", "nvme"}
+
+
+def test_a_disk_without_figures_says_where_they_are():
+    for cloud in CLOUDS:
+        for name, disk in catalogue(cloud).disks.items():
+            assert disk.unknown or disk.iops or disk.tiers, name
+
+
+def test_an_instance_store_has_the_figures_of_its_machine():
+    (reads, writes) = machine_of("aws", "i3.large", "instance-store").gates
+    assert (reads.allowance.baseline, writes.allowance.baseline) == (100_125, 35_000)
+    assert machine_of("aws", "c5d.large", "instance-store").unknown
+
+
+def test_a_figure_of_vsphere_without_a_listed_source_is_refused():
+    data = yaml.safe_load((DATA / "vsphere.yaml").read_text())
+    data["controllers"]["pvscsi"]["queue"]["source"] = "hearsay"
+    with pytest.raises(InvalidValue, match="hearsay"):
+        parse_vsphere(yaml.safe_dump(data), where="mine.yaml")

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="A matrix measured again and again: nightly, weekly, by workers.")
 
-FORMAT = 1
-"""Format number of the JSON documents of `list` and `show`."""
-
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
 Output = Annotated[
     Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
@@ -184,10 +181,9 @@ def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> Sch
 
 def _print(seen: list[ScheduleStanding], output: str = "table") -> None:
     if output == "json":
-        import json
+        from diskbench.model.schedule import ScheduleDocument
 
-        document = {"format": FORMAT, "schedules": [one.model_dump(mode="json") for one in seen]}
-        print(json.dumps(document, indent=2))
+        print(ScheduleDocument(schedules=tuple(seen)).model_dump_json(indent=2))
         return
     from diskbench.report.schedule_text import schedule_lines
 

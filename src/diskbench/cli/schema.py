@@ -11,6 +11,7 @@ MODELS = {
     "gc": ("diskbench.model.swept", "SweepDocument"),
     "matrix-plan": ("diskbench.plan.outlook", "MatrixOutlook"),
     "plan": ("diskbench.plan.document", "PlanDocument"),
+    "schedules": ("diskbench.model.schedule", "ScheduleDocument"),
     "status": ("diskbench.model.fleet", "FleetDocument"),
 }
 """Document → the model that it is made of."""

@@ -158,7 +158,8 @@ def _begin(database: sa.Engine, schedule: ScheduleRow, chosen: Occurrence) -> di
 
 
 def matrix_of(schedule: ScheduleRow) -> MatrixFile:
-    """The matrix as it was kept, with the schedule's limits of money. Raises MatrixError."""
+    """The matrix as it was kept, with the schedule's limits of money, and its name as a label of
+    every row. Raises MatrixError."""
     file = read_matrix(schedule.text, schedule.source, Path(schedule.folder))
     money = {
         "budget_usd": schedule.budget_usd,
@@ -167,7 +168,9 @@ def matrix_of(schedule: ScheduleRow) -> MatrixFile:
     limits = file.matrix.limits.model_copy(
         update={name: value for name, value in money.items() if value is not None}
     )
-    return dataclasses.replace(file, matrix=file.matrix.model_copy(update={"limits": limits}))
+    labels = {"schedule": schedule.name, **file.matrix.labels}
+    matrix = file.matrix.model_copy(update={"limits": limits, "labels": labels})
+    return dataclasses.replace(file, matrix=matrix)
 
 
 def _outlook(file: MatrixFile, *, seed: int) -> MatrixOutlook:

@@ -78,3 +78,10 @@ class ScheduleStanding(Frozen):
     waiting: int = 0
     occurrences: tuple[OccurrenceStanding, ...] = ()
     """The newest first."""
+
+
+class ScheduleDocument(Frozen):
+    """What `diskbench schedule list` and `show` print with `--output json`."""
+
+    format: Literal[1] = 1
+    schedules: tuple[ScheduleStanding, ...]

@@ -122,7 +122,9 @@ def test_a_due_time_begins_a_matrix_for_workers_though_its_file_is_gone(watched)
     (campaign,) = list_campaigns(watched.database)
     assert (campaign.name, campaign.queue, campaign.schedule) == ("nightly", None, "nightly")
     assert campaign.scheduled_for == "2026-11-02T02:30:00.000000+00:00"
-    assert [cell.cell.runs for cell in load_cells(watched.database, campaign.campaign_id)]
+    cells = load_cells(watched.database, campaign.campaign_id)
+    assert {cell.cell.runs for cell in cells} == {1, 2}
+    assert all(("schedule", "nightly") in cell.cell.labels for cell in cells)
     assert watched.became == [("2026-11-02T03:30+01:00", "begun", None)]
 
 

@@ -9,22 +9,24 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.cli import Cli, a_user
 from tests.rigs.postgres import Server, postgres_server
 
+from diskbench.engine.executor import DEAD_AFTER_S
 from diskbench.engine.fleet import fleet
 from diskbench.model.campaign import CellRow
 from diskbench.model.fleet import CellSeen
+from diskbench.model.result import StepResult
 from diskbench.providers.fake import VARIABLE as FAKE_DIR
 from diskbench.store.campaigns import list_campaigns, load_cells
 from diskbench.store.database import open_database
-from diskbench.store.rows import find_plan
+from diskbench.store.rows import find_plan, load_results
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +52,8 @@ bs=4k
 number_ios=50
 """
 STEPS = ["write", "long", "last"]
-WAIT_S = 90.0
+WAIT_S = 240.0
+"""After this a test has failed; a machine that does nothing else needs a tenth of it."""
 
 
 @pytest.fixture
@@ -103,6 +106,9 @@ class Worker:
 
     def told(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def serves(self) -> bool:
+        return self.has_told("worker ")
 
     def has_told(self, begin: str) -> bool:
         return any(event["event"].startswith(begin) for event in self.told())
@@ -161,59 +167,64 @@ def seen_by(user: Cli) -> sa.Engine:
     return _database(user.extra_env["DISKBENCH_DATABASE_URL"])
 
 
-def measured(user: Cli, trial_id: str | None) -> dict[str, Any]:
-    """The one run of a trial, with its steps."""
-    assert trial_id is not None
-    plan = find_plan(seen_by(user), trial_id)
+def measured(user: Cli, trial_id: str | None) -> list[StepResult]:
+    """The finished steps of a trial's one run."""
+    plan = find_plan(seen_by(user), trial_id or "")
     assert plan is not None
-    (run_id,) = plan.run_ids
-    return user.json("results", "show", run_id)["runs"][0]
+    return list(load_results(seen_by(user), *plan.run_ids)[plan.run_ids[0]])
+
+
+def names(steps: list[StepResult]) -> list[str]:
+    return [step.step for step in steps]
 
 
 def test_of_two_workers_one_is_killed_and_the_other_goes_on_where_it_stood(
     user, worker, record_property
 ):
-    queue(user, cells=4, seconds=25)
     first, second = worker("first", "--concurrency", "2"), worker("second", "--concurrency", "2")
+    until(lambda: first.serves() and second.serves(), "both workers")
+    queue(user, cells=4, seconds=25)
     until(lambda: len(running(user, "long")) == 4, "all four cells in their second step")
     before = {one.trial_id: one for one in running(user)}
-    of_first = [one for one in before.values() if one.worker == "first"]
-    assert len(of_first) == 2, "each takes as many as it has room for"
-    written = {name: measured(user, name)["steps"][0] for name in before}
-    killed_at = time.time()
+    written = {name: measured(user, name) for name in before}
+    killed_at = datetime.now(UTC)
     first.process.kill()
     first.process.wait()
+    of_first = [one for one in before.values() if one.worker == "first"]
+    assert len(of_first) == 2, "each takes as many as it has room for"
     until(lambda: all_over(user), "the end of the matrix")
     after = cells(user)
     assert [cell.state for cell in after] == ["done"] * 4
     assert {cell.trial_id for cell in after} == set(before), "nothing was begun anew"
-    for name, step in written.items():
-        run = measured(user, name)
-        assert [row["step"] for row in merged_rows(run)] == STEPS
-        assert run["steps"][0] == step, "a finished step is not repeated"
-        began = datetime.fromisoformat(run["steps"][1]["started_at"]).timestamp()
-        assert began < killed_at, "fio went on while nobody looked"
+    for name, finished in written.items():
+        steps = measured(user, name)
+        assert names(steps) == STEPS
+        assert steps[: len(finished)] == finished, "a finished step is not repeated"
+        assert steps[1].started_at < killed_at.isoformat(), "fio went on while nobody looked"
     taken = [event for event in second.told() if event["event"].startswith("takes over")]
-    assert len(taken) == 2
+    assert {event["trial"] for event in taken} == {one.trial_id for one in of_first}
     lost_s = max(float(event["lost_s"]) for event in taken)
     record_property("wall_time_lost_s", lost_s)
-    assert lost_s < 10, "on one machine the kernel knows at once that a process is dead"
+    print(f"wall time lost: at most {lost_s} s")
+    assert lost_s < DEAD_AFTER_S, "on one machine no beat has to be missed"
 
 
 def test_a_worker_that_is_told_to_end_hands_over_at_once(user, worker):
+    both = {name: worker(name) for name in ("first", "second")}
+    until(lambda: all(one.serves() for one in both.values()), "both workers")
     queue(user, seconds=25)
-    first = worker("first")
     (cell,) = until(lambda: running(user, "long"), "the second step")
-    second = worker("second")
-    until(lambda: second.has_told("worker second serves"), "the second worker")
-    first.process.send_signal(signal.SIGTERM)
-    assert first.process.wait(timeout=20) == 0
-    assert first.has_told("worker first leaves")
-    until(lambda: second.has_told("takes over"), "the second worker's turn")
+    assert cell.worker is not None
+    leaves = both.pop(cell.worker)
+    (stays,) = both.values()
+    leaves.process.send_signal(signal.SIGTERM)
+    assert leaves.process.wait(timeout=WAIT_S) == 0
+    assert leaves.has_told(f"worker {cell.worker} leaves")
+    until(lambda: stays.has_told("takes over"), "the other's turn")
     until(lambda: all_over(user), "the end of the matrix")
     (after,) = cells(user)
     assert (after.state, after.trial_id) == ("done", cell.trial_id)
-    assert [row["step"] for row in merged_rows(measured(user, cell.trial_id))] == STEPS
+    assert names(measured(user, cell.trial_id)) == STEPS
 
 
 def test_a_worker_that_drains_finishes_its_own_cells_and_takes_no_other(user, worker):
@@ -252,16 +263,16 @@ def test_a_cell_with_a_route_waits_for_a_worker_that_reaches_it(user, worker):
 
 
 def test_postgresql_restarts_in_the_middle_and_every_cell_is_done(user, worker, server):
-    queue(user, cells=3, seconds=12)
-    worker("first", "--concurrency", "2")
-    worker("second", "--concurrency", "1")
+    first, second = worker("first", "--concurrency", "2"), worker("second", "--concurrency", "1")
+    until(lambda: first.serves() and second.serves(), "both workers")
+    queue(user, cells=3, seconds=15)
     until(lambda: len(running(user, "long")) == 3, "the second steps")
     server.restart()
     until(lambda: all_over(user), "the end of the matrix")
     after = cells(user)
     assert [cell.state for cell in after] == ["done"] * 3
     for cell in after:
-        assert [row["step"] for row in merged_rows(measured(user, cell.trial_id))] == STEPS
+        assert names(measured(user, cell.trial_id)) == STEPS
 
 
 def test_one_cell_can_be_cancelled_and_the_others_go_on(user, worker):

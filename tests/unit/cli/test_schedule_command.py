@@ -1,0 +1,115 @@
+"""`diskbench schedule`: what is said where, and how it ends."""
+
+import json
+
+import jsonschema
+import pytest
+
+from diskbench.cli.main import run as main
+from diskbench.providers.fake import VARIABLE as FAKE_DIR
+
+MATRIX = """name: nightly
+defaults: {provider: fake, disk: plain, size: 1, profile: quick}
+"""
+WEEKLY = ("--cron", "30 3 * * 0", "--timezone", "Europe/Berlin")
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Runs a command beside `nightly.yaml`; returns its exit code, stdout and stderr."""
+    (tmp_path / "nightly.yaml").write_text(MATRIX)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    monkeypatch.setenv(FAKE_DIR, str(tmp_path / "fake"))
+
+    def run(*arguments):
+        code = main(list(arguments))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def test_add_says_when_it_is_due_and_who_begins_it(call):
+    code, out, err = call("schedule", "add", "weekly", "nightly.yaml", *WEEKLY)
+    assert code == 0
+    assert out.splitlines()[0] == "weekly  nightly.yaml  '30 3 * * 0' Europe/Berlin"
+    assert "  next  Sun " in out
+    assert " 03:30 CE" in out
+    assert out.endswith("  last  none yet\n")
+    assert err == "weekly is kept; workers begin it\n"
+    assert call("schedule", "add", "weekly", "nightly.yaml", *WEEKLY)[2].startswith(
+        "weekly is changed"
+    )
+
+
+def test_a_time_is_told_in_the_readers_timezone_too_where_that_differs(call):
+    call("schedule", "add", "weekly", "nightly.yaml", "--cron", "30 3 * * 0",
+         "--timezone", "Asia/Kathmandu")  # fmt: skip
+    _, out, _ = call("schedule", "list")
+    assert "03:30 +0545 (" in out
+    assert " here)" in out
+
+
+def test_the_document_meets_its_schema(call):
+    call("schedule", "add", "weekly", "nightly.yaml", *WEEKLY)
+    call("schedule", "trigger", "weekly")
+    schema = json.loads(call("schema", "schedules")[1])
+    for arguments in (("list",), ("show", "weekly")):
+        document = json.loads(call("schedule", *arguments, "--output", "json")[1])
+        jsonschema.validate(document, schema)
+        (one,) = document["schedules"]
+        assert (one["name"], one["paused"], one["waiting"]) == ("weekly", False, 1)
+        assert one["occurrences"][0]["state"] == "queued"
+
+
+def test_a_paused_one_has_no_next_time_until_it_is_resumed(call):
+    call("schedule", "add", "weekly", "nightly.yaml", *WEEKLY)
+    assert call("schedule", "pause", "weekly") == (0, "", "weekly is paused\n")
+    assert "  next  paused\n" in call("schedule", "list")[1]
+    assert "  next  Sun " in call("schedule", "resume", "weekly")[1]
+
+
+def test_times_to_make_up_for_are_listed(call):
+    call("schedule", "add", "weekly", "nightly.yaml", *WEEKLY)
+    code, out, err = call(
+        "schedule", "backfill", "weekly", "--from", "2024-10-19", "--to", "2024-10-28"
+    )
+    assert code == 0
+    assert out == "Sun 2024-10-20 03:30 CEST\nSun 2024-10-27 03:30 CET\n"
+    assert err == "2 wait for a worker\n"
+    again = call("schedule", "backfill", "weekly", "--from", "2024-10-19", "--to", "2024-10-28")
+    assert again == (0, "", "nothing to make up for\n")
+
+
+def test_nothing_is_kept_of_one_that_was_removed(call):
+    call("schedule", "add", "weekly", "nightly.yaml", *WEEKLY)
+    assert call("schedule", "remove", "weekly")[0] == 0
+    code, out, err = call("schedule", "list")
+    assert (code, out) == (0, "")
+    assert "add one with" in err
+    assert call("schedule", "show", "weekly")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("add", "x", "nightly.yaml", "--cron", "30 25 * * 0"), "'25' is no hour"),
+        (
+            ("add", "x", "nightly.yaml", "--cron", "@daily", "--timezone", "Europe/Berln"),
+            "did you mean Europe/Berlin",
+        ),
+        (("add", "x", "nightly.yaml", "--cron", "@daily", "--budget", "0"), "--budget 0 is no sum"),
+        (("add", "x", "none.yaml", "--cron", "@daily"), "none.yaml"),
+        (("add", "x", "broken.yaml", "--cron", "@daily"), "broken.yaml:2: unknown fake disk type"),
+        (("trigger", "x"), "unknown schedule 'x'"),
+        (("backfill", "x", "--from", "2024-10-19"), "unknown schedule 'x'"),
+        (("resume", "x"), "unknown schedule 'x'"),
+    ],
+)
+def test_a_mistake_ends_with_2_and_keeps_nothing(call, tmp_path, arguments, said):
+    (tmp_path / "broken.yaml").write_text(MATRIX.replace("plain", "plane"))
+    code, out, err = call("schedule", *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert json.loads(call("schedule", "list", "--output", "json")[1])["schedules"] == []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,8 @@ ROWS = [("write", "write"), ("read", "read")]
 """Step and direction of each row that one run of it has."""
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "fake": ("ioengine=null", {"provider": "fake", "disk": "plain", "size": 1}),
+    "cloud": ("ioengine=psync\ndirect=1", {}),
+    "ssh": ("ioengine=psync", {"provider": "ssh", "replicates": 1, "runs": 2}),
     "lab": ("ioengine=psync\ndirect=1", {"provider": "lab", "disk": "gp2", "size": 1}),
 }
 
@@ -46,12 +50,12 @@ class Chaos:
     user: Cli
     place: Path
 
-    def matrix(self, provider: str = "fake", *, seconds: int = 1, **more: Any) -> str:
+    def matrix(self, kind: str = "fake", *, seconds: int = 1, **more: Any) -> str:
         """The path of a matrix of two cells with one run each, unless `more` says otherwise."""
-        how, rented = KINDS[provider]
-        profile = self.user.home / f"{provider}{seconds}.fio"
+        how, rented = KINDS[kind]
+        profile = self.user.home / f"{kind}{seconds}.fio"
         profile.write_text(WRITE_THEN_READ.format(how=how, seconds=seconds))
-        defaults = rented | {"profile": f"./{profile.name}", "replicates": 2}
+        defaults = {"profile": f"./{profile.name}", "replicates": 2} | rented
         limits = {"max_parallel": more.pop("max_parallel", 1)} | more.pop("limits", {})
         file = self.user.home / "matrix.yaml"
         file.write_text(
@@ -74,12 +78,27 @@ class Chaos:
         done = self.user.run("matrix", "resume")
         assert done.returncode == 0, done.stderr
 
-    def books(self, expected: Sequence[tuple[str, str]] = tuple(ROWS)) -> Books:
+    def cells(self) -> list[Any]:
+        """The cells, in order, as `matrix status` tells them."""
+        return [one["row"] for one in self.user.json("matrix", "status")["cells"]]
+
+    def steps(self) -> list[str]:
+        """The steps that are measured right now."""
+        database = self.user.home / ".local/share/diskbench/diskbench.db"
+        asked = "SELECT step FROM diskbench_progress WHERE tick IS NOT NULL"
+        try:
+            with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+                return [step for (step,) in connection.execute(asked)]
+        except sqlite3.OperationalError:  # it is not made yet
+            return []
+
+    def books(self, *, evidence: Path | None = None) -> Books:
+        """What became of the matrix; its runs have the rows of WRITE_THEN_READ."""
         share = self.user.home / ".local/share/diskbench"
         return audit(
             f"sqlite:///{share}/diskbench.db",
-            share / "evidence",
-            expected=expected,
+            evidence or share / "evidence",
+            expected=ROWS,
             left=in_directories(self.place / "fake", self.place / "lab"),
         )
 

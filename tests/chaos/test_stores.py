@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 from tests.chaos.conftest import Chaos
+from tests.cloud.rented import until
+from tests.rigs import dying
 
 pytestmark = pytest.mark.slow
 
@@ -38,3 +47,56 @@ def test_a_database_that_goes_away_between_winning_a_cell_and_going_on_stops_not
     assert done.returncode == 0, done.stderr
     books = chaos.books()
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+def test_a_database_that_stays_locked_is_waited_for_and_nothing_is_lost(chaos: Chaos) -> None:
+    chaos.user.extra_env[dying.BUSY_S] = "1"
+    chaos.user.program = (dying.__file__,)
+    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=3, max_parallel=2))
+    until(lambda: len(chaos.steps()) == 2)
+    path = chaos.user.home / ".local/share/diskbench/diskbench.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.communicate(timeout=8)
+        other.execute("ROLLBACK")
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == 0, said
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+@pytest.fixture
+def small_store(tmp_path: Path) -> Iterator[Path]:
+    """A filesystem of one MiB."""
+    directory = tmp_path / "small"
+    directory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "small", str(directory)], check=True)
+    try:
+        yield directory
+    finally:
+        subprocess.run(["umount", str(directory)], check=True)
+
+
+def test_a_full_evidence_store_is_told_and_waited_for(chaos: Chaos, small_store: Path) -> None:
+    chaos.user.extra_env["DISKBENCH_EVIDENCE_URL"] = small_store.as_uri()
+    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=3))
+    until(lambda: chaos.steps() == ["read"])
+    filler = small_store / "filler"
+    with filler.open("wb", buffering=0) as file:
+        while filled(file):
+            pass
+    until(lambda: "No space left" in (chaos.cells()[0]["note"] or ""))
+    filler.unlink()
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == 0, said
+    books = chaos.books(evidence=small_store)
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+def filled(file: io.FileIO) -> bool:
+    """Whether there was room for another page."""
+    try:
+        return file.write(b"x" * 4096) > 0
+    except OSError:
+        return False

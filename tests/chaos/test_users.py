@@ -15,8 +15,7 @@ MEASURE = "before diskbench.engine.stations:LiveStations.measure 1"
 
 
 def states(chaos: Chaos) -> Counter[str]:
-    told = chaos.user.json("matrix", "status")
-    return Counter(cell["row"]["state"] for cell in told["cells"])
+    return Counter(cell["state"] for cell in chaos.cells())
 
 
 def test_of_two_that_resume_at_once_one_does_and_the_other_says_so(chaos: Chaos) -> None:
@@ -84,8 +83,7 @@ def test_a_cell_whose_workflow_broke_fails_with_its_reason_and_the_next_goes_on(
     moment = "break before diskbench.engine.trial:next_step 1"
     done = chaos.at(moment).run("matrix", "run", chaos.matrix())
     assert done.returncode == 1, done.stderr
-    told = chaos.user.json("matrix", "status")
-    (failed,) = [cell["row"] for cell in told["cells"] if cell["row"]["state"] != "done"]
+    (failed,) = [cell for cell in chaos.cells() if cell["state"] != "done"]
     assert (failed["state"], failed["error_kind"]) == ("failed", "Broken")
     assert chaos.books().wrong == ()
     again = chaos.user.run("matrix", "retry", "--failed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 from collections.abc import Callable
@@ -107,7 +108,7 @@ class LiveCells:
         if self.stop.of(trial_id).is_set():
             report = give_up(self.session, plan, Interrupted("stopped by the user"))
             return Outcome(state="stopped", problem=_problem_of(report))
-        onlooker = Onlooker(self.session, trial_id, self.stop, self._noted)
+        onlooker = Onlooker(self.session, trial_id, self.stop, self.noted)
         try:
             plan = rent(self.session, plan, onlooker)
         except StoreUnavailable:
@@ -221,15 +222,19 @@ class LiveCells:
             self.session, plan, reason, state="interrupted" if stopped else "failed"
         )
 
-    def _noted(self, trial_id: str, text: str) -> None:
+    def noted(self, trial_id: str, text: str) -> None:
+        """Keep what happens to a cell where `matrix status` shows it, and tell it; nothing means
+        that it is over."""
         from diskbench.store.campaigns import update_cell
 
-        update_cell(self.session.database, trial_id, states=LIVE, note=text)
-        self.note(trial_id, text)
+        if text:
+            self.note(trial_id, text)
+        with contextlib.suppress(StoreUnavailable):  # which may be what is to be told
+            update_cell(self.session.database, trial_id, states=LIVE, note=text or None)
 
     @property
     def _patience(self) -> Patience:
-        return Patience(self.stop, self.note)
+        return Patience(self.stop, self.noted)
 
 
 def run_ids(trial_id: str, count: int) -> tuple[str, ...]:

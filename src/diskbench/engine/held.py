@@ -49,8 +49,9 @@ def hold(_trial_id: str, error: BaseException) -> None:
 
 @dataclass(frozen=True)
 class Patience:
-    """How a worker waits, told through `note`: for a store until it is there, since what was
-    measured must be kept; for a host until HOST_AWAY_S have passed or `stop` is asked."""
+    """How a worker waits, told through `note`, which is told nothing when it goes on: for a store
+    until it is there, since what was measured must be kept; for a host until HOST_AWAY_S have
+    passed or `stop` is asked."""
 
     stop: Stop
     note: Callable[[str, str], None]
@@ -60,9 +61,13 @@ class Patience:
         wait, away = FIRST_WAIT_S, 0.0
         while True:
             try:
-                return work()
+                result = work()
             except Exception as raised:  # noqa: BLE001 - looked at closely
                 error = raised.error if isinstance(raised, Held) else raised
+            else:
+                if wait > FIRST_WAIT_S:
+                    self.note(trial_id, "")
+                return result
             if not isinstance(error, _STORES) and (
                 not isinstance(error, _HOSTS) or away >= HOST_AWAY_S
             ):

@@ -83,7 +83,8 @@ def doing(cell: CellRow, progress: Mapping[str, Any] | None) -> str:
     """What a cell does now, or why it does not; `progress` is its run's last, None: none yet."""
     if cell.state not in LIVE:
         return cell.error or ""
-    return doing_now(progress) if progress is not None else cell.note or ""
+    # While it is measured, only what it waits for is noted.
+    return cell.note or (doing_now(progress) if progress is not None else "")
 
 
 def doing_now(progress: Mapping[str, Any]) -> str:

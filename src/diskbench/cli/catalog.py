@@ -1,0 +1,79 @@
+"""`diskbench catalog`: what disks and machines promise and cost, each figure with its source."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Annotated, Any, Literal
+
+import typer
+
+app = typer.Typer(help="What disks and machines promise and cost, and where that stands.")
+
+FORMAT = 1
+"""Format number of the JSON documents."""
+
+OutputOption = Annotated[Literal["table", "json"], typer.Option("--output", help="table or json.")]
+Cloud = Annotated[Literal["aws", "azure", "gcp"] | None, typer.Option(help="Of one cloud only.")]
+
+
+@app.command()
+def disks(cloud: Cloud = None, output: OutputOption = "table") -> None:
+    """List the disk types: sizes, IOPS and throughput by formula, bursts."""
+    from diskbench.catalog.entry import catalogue
+    from diskbench.catalog.listing import disk_entries
+    from diskbench.report.catalog_text import disk_table
+
+    found = [one for one in disk_entries() if cloud in (None, one[0])]
+    if output == "table":
+        _print(disk_table(found))
+        return
+    rows = []
+    for of_cloud, name, entry in found:
+        sources = catalogue(of_cloud).sources
+        told = {key: sources[key].model_dump() for key in entry.sources()}
+        figures = entry.model_dump(exclude_defaults=True)
+        rows.append({"cloud": of_cloud, "type": name, **figures, "sources": told})
+    _print_json("disks", rows)
+
+
+@app.command()
+def instances(cloud: Cloud = None, output: OutputOption = "table") -> None:
+    """List the machines: what each sustains towards its disks, and its price."""
+    from diskbench.catalog.listing import machine_rows
+    from diskbench.report.catalog_text import machine_table
+
+    found = [one for one in machine_rows() if cloud in (None, one.cloud)]
+    if output == "table":
+        _print(machine_table(found))
+    else:
+        _print_json("instances", [one.model_dump() for one in found])
+
+
+@app.command()
+def show(
+    name: Annotated[
+        str, typer.Argument(help="A disk type, a machine, or a part of vSphere: gp2, m5.large.")
+    ],
+    output: OutputOption = "table",
+) -> None:
+    """Show all figures of one disk type or machine, each with its source and date."""
+    from dataclasses import asdict
+
+    from diskbench.catalog.listing import find
+    from diskbench.report.catalog_text import thing_text
+
+    found = find(name)
+    if output == "json":
+        _print_json("found", [asdict(one) for one in found])
+        return
+    width = shutil.get_terminal_size().columns
+    _print(line for thing in found for line in thing_text(thing, width))
+
+
+def _print(lines: Any) -> None:  # noqa: ANN401 - an iterable of text
+    typer.echo("\n".join(lines))
+
+
+def _print_json(name: str, rows: list[Any]) -> None:
+    typer.echo(json.dumps({"format": FORMAT, name: rows}, indent=2, ensure_ascii=False))

@@ -1,0 +1,149 @@
+"""The catalogue as tables of 80 columns, and one thing of it with all its sources."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from diskbench.catalog.entry import DiskEntry, Quantity
+    from diskbench.catalog.listing import MachineRow, Thing
+
+_DISKS = (("cloud", 6), ("disk type", 20), ("GiB", 13), ("IOPS", 19), ("throughput", 18))
+_MACHINES = (
+    ("machine", 22), ("vCPUs", 5), ("IOPS", 8), ("MB/s", 7), ("at most", 8), ("MB/s", 7),
+    ("$/hour", 8),
+)  # fmt: skip
+_GOOGLE = "The limits of Google's machines depend on the disk type: diskbench catalog show NAME."
+
+
+def disk_table(entries: Iterable[tuple[str, str, DiskEntry]]) -> Iterator[str]:
+    """A row a disk type: sizes, IOPS and throughput by formula, and the burst below them."""
+    yield from _row(_DISKS, [name for name, _ in _DISKS])
+    for cloud, name, entry in entries:
+        sizes = f"{entry.size_gib.min:,}–{entry.size_gib.max:,}" if entry.size_gib else "–"
+        yield from _row(_DISKS, [cloud, name, sizes, _iops(entry), _throughput(entry)])
+
+
+def machine_table(rows: Iterable[MachineRow]) -> Iterator[str]:
+    """A row a machine: what it sustains, the most for a while, and its price."""
+    head = [name for name, _ in _MACHINES]
+    yield from _row(_MACHINES, head, right=1)
+    has_google = False
+    for one in rows:
+        cells = [
+            one.type,
+            _number(one.vcpus),
+            _number(one.iops),
+            _number(one.mb_per_s),
+            _number(one.max_iops if one.max_iops != one.iops else None),
+            _number(one.max_mb_per_s if one.max_mb_per_s != one.mb_per_s else None),
+            "–" if one.usd_per_hour is None else f"{one.usd_per_hour:.4f}",
+        ]
+        has_google = has_google or one.cloud == "gcp"
+        yield from _row(_MACHINES, cells, right=1)
+    if has_google:
+        yield from ("", *textwrap.wrap(_GOOGLE, 80))
+
+
+def thing_text(thing: Thing, width: int) -> Iterator[str]:
+    """All that is known of one thing, each figure above its source."""
+    title = f": {thing.title}" if thing.title else ""
+    yield from textwrap.wrap(
+        f"{thing.cloud} {thing.kind} {thing.name}{title}", width, subsequent_indent="  "
+    )
+    for line in thing.lines:
+        name = f"{line.name}: " if line.name else ""
+        yield from textwrap.wrap(
+            f"{name}{line.text}", width, initial_indent="  ", subsequent_indent="    "
+        )
+        if line.source:
+            yield from textwrap.wrap(
+                line.source, width, initial_indent="      ", subsequent_indent="      "
+            )
+
+
+def _iops(entry: DiskEntry) -> str:
+    if entry.tiers is not None:
+        rows = entry.tiers.rows
+        burst = max((row.burst_iops or 0 for row in rows), default=0)
+        return _and_burst(_span([row.iops for row in rows], "by tier"), burst)
+    told = formula(entry.iops)
+    if entry.write_iops is not None:
+        told = f"read {told}; write {formula(entry.write_iops)}"
+    return told + (f"; burst {formula(entry.iops_burst)}" if entry.iops_burst else "")
+
+
+def _throughput(entry: DiskEntry) -> str:
+    if entry.tiers is not None:
+        rows = entry.tiers.rows
+        burst = max((row.burst_throughput or 0 for row in rows), default=0)
+        told = _span([row.throughput for row in rows], f"{entry.tiers.unit} by tier")
+        return _and_burst(told, burst)
+    told = formula(entry.throughput)
+    if entry.throughput is not None and entry.throughput.unit:
+        told += f" {entry.throughput.unit}"
+    if entry.throughput_burst is not None:
+        told += f"; burst {formula(entry.throughput_burst)}"
+    return told
+
+
+def formula(quantity: Quantity | None) -> str:
+    """`3/GiB, 100–16,000`: how a figure follows from the size; `sold` where it is asked for."""
+    if quantity is None:
+        return "–"
+    if quantity.fixed is not None:
+        return _number(quantity.fixed)
+    if quantity.steps:
+        return _span([step.value for step in quantity.steps], "by size")
+    if quantity.per_iops:
+        return _upto(f"{quantity.per_iops[0].value:g}/IOPS", max(s.max for s in quantity.per_iops))
+    if quantity.per_throughput is not None:
+        return _upto(f"{quantity.per_throughput:g} per MiB/s", quantity.max)
+    if quantity.provisioned:
+        return f"{_number(quantity.min)}–{_number(quantity.max)} sold"
+    parts = [f"{quantity.base:,g}"] if quantity.base else []
+    if quantity.per_gib:
+        parts.append(f"{quantity.per_gib:g}/GiB")
+    if quantity.per_tib:
+        parts.append(f"{quantity.per_tib:g}/TiB")
+    told = " + ".join(parts)
+    if quantity.min is not None:
+        return f"{told}, {_number(quantity.min)}–{_number(quantity.max)}"
+    return _upto(told, quantity.max)
+
+
+def _upto(told: str, most: float | None) -> str:
+    return told if most is None else f"{told}, ≤ {_number(most)}"
+
+
+def _span(values: Sequence[float], what: str) -> str:
+    low, high = min(values), max(values)
+    return f"{_number(low)}–{_number(high)} {what}" if low < high else f"{_number(low)} {what}"
+
+
+def _and_burst(told: str, burst: float) -> str:
+    return f"{told}; burst to {_number(burst)}" if burst else told
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.6g}" if value < 1e6 else f"{value:,.0f}"
+
+
+def _row(
+    columns: Sequence[tuple[str, int]], cells: Sequence[str], *, right: int | None = None
+) -> Iterator[str]:
+    """A row whose cells go on below themselves; from column `right` on they end at the right."""
+    folded = [
+        textwrap.wrap(cell, width, break_on_hyphens=False) or [""]
+        for cell, (_, width) in zip(cells, columns, strict=True)
+    ]
+    for number in range(max(map(len, folded))):
+        parts = []
+        for place, (lines, (_, width)) in enumerate(zip(folded, columns, strict=True)):
+            text = lines[number] if number < len(lines) else ""
+            is_right = right is not None and place >= right
+            parts.append(f"{text:>{width}}" if is_right else f"{text:<{width}}")
+        yield " ".join(parts).rstrip()

@@ -1,0 +1,86 @@
+"""`diskbench catalog`: disks, instances, show."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from diskbench.catalog.entry import CLOUDS
+from diskbench.catalog.listing import disk_entries, find, machine_rows
+from diskbench.catalog.lookup import disk_types
+from diskbench.cli.catalog import app
+from diskbench.errors import InvalidValue
+
+
+def told(*arguments: str) -> str:
+    done = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80"})
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("disks",), ("instances",), ("show", "gp2"), ("show", "Premium_LRS"), ("show", "i3.large")],
+)
+def test_no_table_is_wider_than_80_columns(arguments: tuple[str, ...]):
+    assert max(len(line) for line in told(*arguments).splitlines()) <= 80
+
+
+def test_disks_lists_every_type_of_every_cloud():
+    text = told("disks")
+    for cloud in CLOUDS:
+        for name in disk_types(cloud):
+            assert name in text
+    assert "3/GiB, 100–16,000;" in text
+
+
+def test_one_cloud_may_be_asked_for():
+    document = json.loads(told("disks", "--cloud", "gcp", "--output", "json"))
+    assert document["format"] == 1
+    assert {one["cloud"] for one in document["disks"]} == {"gcp"}
+    assert "Premium_LRS" not in told("disks", "--cloud", "gcp")
+
+
+def test_the_document_of_disks_carries_every_figure_with_its_source():
+    document = json.loads(told("disks", "--output", "json"))
+    (gp2,) = (one for one in document["disks"] if one["type"] == "gp2")
+    assert gp2["iops"]["per_gib"] == 3
+    assert gp2["sources"][gp2["iops"]["source"]]["as_of"] == "2023-05-11"
+
+
+def test_instances_lists_what_machines_sustain():
+    assert "c4.xlarge                  4    6,000   93.75" in told("instances")
+    document = json.loads(told("instances", "--output", "json"))
+    rows = {one["type"]: one for one in document["instances"]}
+    assert rows["c5.large"]["max_iops"] == 20_000
+    assert rows["Standard_D2s_v3"]["cached_iops"] > 0
+    assert rows["n2-standard-8"]["caps"]["pd-ssd"][0] == 15_000
+
+
+def test_show_tells_each_figure_with_its_source_and_date():
+    text = told("show", "gp2")
+    assert "iops_burst: fixed 3,000, capacity 5,400,000" in text
+    assert text.count("(2023-05-11)") > 2
+    assert "usd a month: per_gib 0.1" in text
+
+
+def test_show_finds_machines_and_parts_of_vsphere_by_any_case():
+    assert "read_iops 100,125" in told("show", "i3.large")
+    assert "adapter 256" in told("show", "PVSCSI")
+
+
+def test_an_unknown_name_gets_the_nearest_ones():
+    with pytest.raises(InvalidValue) as caught:
+        told("show", "gp9")
+    assert "gp2" in caught.value.advice
+    assert len(caught.value.advice) < 200
+
+
+def test_every_name_that_is_listed_can_be_shown_and_every_figure_has_a_source():
+    for name in [name for _, name, _ in disk_entries()] + [row.type for row in machine_rows()]:
+        for thing in find(name):
+            assert thing.lines, name
+            for line in thing.lines:
+                assert line.source or line.name == "speed", (name, line)

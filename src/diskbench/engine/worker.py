@@ -94,7 +94,7 @@ class Worker:
         process.launch(
             self.session.database,
             self.session.executor_id,
-            PatientStations(stations, Patience(self.stop, self.note)),
+            PatientStations(stations, Patience(self.stop, self.cells.noted)),
             lambda trial_id: load_plan(self.session.database, trial_id),
             takes_over=True,
             listens=sorted(queues),

@@ -102,6 +102,8 @@ def open_ways(cloud: Cloud) -> None:
         if row is None or machine.reach is None:
             continue
         (nic,) = row["networkInterfaces"]
+        if "networkIP" not in nic:
+            continue  # it is booting; its own end of that comes here again
         told = [nic["networkIP"], *(one["natIP"] for one in nic.get("accessConfigs", ()))]
         address, port = machine.reach
         if not _lets_in(cloud, row):

@@ -195,7 +195,6 @@ def test_released_in_the_middle_of_renting_nothing_is_left_in_the_end(cloud):
     assert all(isinstance(error, Interrupted) for error in failed)
 
 
-@pytest.mark.parametrize("cloud", ["fake", "lab", "aws", "azure", "gcp"], indirect=True)
 class TestDisksThatAreSwapped:
     """What a provider does that gives a machine other disks (ports.SwapsDisks)."""
 

@@ -16,8 +16,9 @@ _DISK = {
     "zone": None, "azure": AzureSpec(),
 }  # fmt: skip
 """What a disk is, and not the machine that it is attached to."""
-_VIRTUAL_DISK = {"provisioning": None, "controller": None, "iops_limit": None}
-"""The same of vSphere; a machine lies on the datastore of its disks."""
+_VIRTUAL_DISK = {"provisioning": None}
+"""The same of vSphere: a machine lies on the datastore of its disks, is made with their controller,
+and a limit counts only where all its disks have it."""
 
 
 def machine_name(cell: MatrixCell) -> str | None:

@@ -93,19 +93,23 @@ def attach(
 
 def virtual_disks(order: Order, vm: Ref) -> tuple[VirtualDisk, ...]:
     """The disks on the controller of our own, in their order."""
-    devices = device_list(order, vm)
-    controller = _our_controller(order, vm, devices)
-    ours = sorted(
-        (one for one in _disks(devices) if one.controllerKey == controller.key),
-        key=lambda one: int(one.unitNumber or 0),
-    )
     return tuple(
         VirtualDisk(
             key=one.key,
             uuid=str(one.backing.uuid),
             size_bytes=int(one.capacityInBytes or one.capacityInKB * 1024),
         )
-        for one in ours
+        for one in our_devices(order, vm)
+    )
+
+
+def our_devices(order: Order, vm: Ref) -> list[Any]:
+    """The same as pyVmomi has them."""
+    devices = device_list(order, vm)
+    controller = _our_controller(order, vm, devices)
+    return sorted(
+        (one for one in _disks(devices) if one.controllerKey == controller.key),
+        key=lambda one: int(one.unitNumber or 0),
     )
 
 
@@ -115,7 +119,8 @@ def _add(order: Order, vm: Ref) -> None:
     devices = device_list(order, vm)
     controller = _our_controller(order, vm, devices)
     datastore = reference(order.vsphere, "Datastore", details.datastore.id)
-    spec = requests.add_disks(details, controller.key, datastore, _disks(devices))
+    others, turn = _disks(devices), order.claim.turn
+    spec = requests.add_disks(details, controller.key, datastore, others, turn)
     how = wanted.provisioning or "as its policy says"
     order.watch.note(
         f"disk of {wanted.size_gib} GiB is being made on {details.datastore.name}: {how}"

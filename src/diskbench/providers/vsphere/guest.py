@@ -61,6 +61,20 @@ def find_disks(
     return tuple(chosen)
 
 
+def still_shown(
+    found: Sequence[GuestDisk],
+    gone: Sequence[VirtualDisk],
+    before: Sequence[GuestDisk] | None,
+    controller: Controller,
+) -> tuple[str, ...]:
+    """The nodes by which the guest still shows disks of ours that were taken away: pure."""
+    named = [disk for disk in found if any(_is(disk, one) for one in gone)]
+    if controller == "nvme" and before is not None:
+        known = {key for disk in before for key in _places(disk)}
+        named += [d for d in found if d.model == NVME_MODEL and not known & _places(d)]
+    return tuple(dict.fromkeys(disk.node for disk in named))
+
+
 def _by_appearance(
     found: Sequence[GuestDisk], ours: Sequence[VirtualDisk], before: Sequence[GuestDisk] | None
 ) -> tuple[GuestDisk, ...] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import TYPE_CHECKING
 
 from diskbench.errors import AccessDenied, DiskbenchError, ReleaseFailed
@@ -20,12 +21,13 @@ from diskbench.providers.vsphere.wanted import wanted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from diskbench.model.disk import Acquired
+    from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding
     from diskbench.model.rental import Claim, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import RentWatch
     from diskbench.providers.vsphere.edge import Vsphere
+    from diskbench.providers.vsphere.provision import Order
 
 _TIMING = VsphereTiming()
 
@@ -66,29 +68,38 @@ class VsphereProvider:
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
         from diskbench.providers.vsphere.handover import hand_over
-        from diskbench.providers.vsphere.provision import GUEST_USER, Order, provision
+        from diskbench.providers.vsphere.provision import provision
 
-        directory = lease_directory(claim.lease_id)
-        keys = lease_keys(watch.secret(), claim.lease_id)
+        with self._ordered(claim, rental, watch) as order:
+            return hand_over(order, provision(order), functools.partial(_access, order))
+
+    def check_swap(self, cell: Cell) -> None:
+        """See ports.SwapsDisks.check_swap: every disk is a virtual one that a machine is given."""
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.SwapsDisks.swap."""
+        from diskbench.providers.vsphere.handover import hand_over
+        from diskbench.providers.vsphere.swap import swapped
+
+        with self._ordered(claim, rental, watch) as order:
+            access_at = functools.partial(_access, order)
+            return hand_over(order, swapped(order, access_at), access_at)
+
+    @contextlib.contextmanager
+    def _ordered(self, claim: Claim, rental: Rental, watch: RentWatch) -> Iterator[Order]:
+        from diskbench.providers.vsphere.provision import Order
+
         details = Resolved.model_validate(rental.details)
         with self._opened(rental.scope, self.timing, watch) as vsphere:
-            order = Order(
+            yield Order(
                 vsphere=vsphere,
                 claim=claim,
                 spec=rental.spec,
                 details=details,
-                keys=keys,
+                keys=lease_keys(watch.secret(), claim.lease_id),
                 watch=watch,
                 timing=self.timing,
                 lab=lab_words(rental.spec.lab) if details.emulated else "",
-            )
-            machine = provision(order)
-            return hand_over(
-                order,
-                machine,
-                lambda address: write_access(
-                    claim.lease_id, keys, directory, address=address, user=GUEST_USER
-                ),
             )
 
     def release(self, lease_id: str, scope: Scope) -> None:
@@ -168,3 +179,12 @@ class VsphereProvider:
                     advice="set VSPHERE_SERVER or --endpoint-url to the server of the lease",
                 )
             yield vsphere
+
+
+def _access(order: Order, address: str) -> SshAccess:
+    """How the machine is reached at its address, written down where the lease's things are."""
+    from diskbench.providers.vsphere.provision import GUEST_USER
+
+    lease_id = order.claim.lease_id
+    directory = lease_directory(lease_id)
+    return write_access(lease_id, order.keys, directory, address=address, user=GUEST_USER)

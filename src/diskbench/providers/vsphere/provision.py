@@ -43,7 +43,7 @@ class Order:
 
 def provision(order: Order) -> Ref:
     """The machine of the lease, switched on. Raises NoCapacity, or RentalFailed with the reason."""
-    vm = _existing(order) or _clone(order)
+    vm = existing(order) or _clone(order)
     _switch_on(order, vm)
     return vm
 
@@ -78,7 +78,8 @@ def gone_missing(vm: Ref) -> RentalFailed:
     )
 
 
-def _existing(order: Order) -> Ref | None:
+def existing(order: Order) -> Ref | None:
+    """The machine of the lease; None where there is none."""
     found = machines(order.vsphere, order.claim.lease_id)
     name = machine_name(order.claim.lease_id)
     return next((one.item.ref for one in found if one.item.name == name), None)

@@ -22,6 +22,8 @@ Spec = Any
 """An object of pyVmomi's: its types are made at run time."""
 
 LAB_OPTION = "diskbench-lab"
+TURN_OPTION = "diskbench-turn"
+"""Whose the disks on our controller are: written with them, in one change."""
 SCSI_BUSES = 4
 """Controllers of a kind that a machine can have (Configuration Maximums, vSphere 6.0 and later)."""
 _CONTROLLER_KEY, _DISK_KEY = -1000, -2000
@@ -103,11 +105,12 @@ def add_disks(
     controller_key: int,
     datastore: Any,  # noqa: ANN401 - as Spec
     others: Sequence[Spec],
+    turn: int = 1,
 ) -> Spec:
-    """The disks to measure, on our controller. `others` are the machine's own disks: a limit counts
-    only where every disk of the machine has one (VMware, "vSphere Resource Management", Storage I/O
-    Control). ESXi's scheduler keeps it, and counts ceil(bytes / 32 KiB) for a request (Broadcom KB
-    385258, as stored 2026)."""
+    """The disks to measure in a turn, on our controller. `others` are the machine's own disks: a
+    limit counts only where every disk of the machine has one (VMware, "vSphere Resource
+    Management", Storage I/O Control). ESXi's scheduler keeps it, and counts ceil(bytes / 32 KiB)
+    for a request (Broadcom KB 385258, as stored 2026)."""
     vim = sdk("vim")
 
     changes = [
@@ -118,7 +121,27 @@ def add_disks(
             device.storageIOAllocation = _allocation(details.wanted)
             operation = vim.vm.device.VirtualDeviceSpec.Operation.edit
             changes.append(vim.vm.device.VirtualDeviceSpec(operation=operation, device=device))
-    return vim.vm.ConfigSpec(deviceChange=changes)
+    spec = vim.vm.ConfigSpec(deviceChange=changes)
+    if turn > 1:
+        spec.extraConfig = [vim.option.OptionValue(key=TURN_OPTION, value=str(turn))]
+    return spec
+
+
+def remove_disks(devices: Sequence[Spec]) -> Spec:
+    """These disks leave the machine, and their files the datastore."""
+    vim = sdk("vim")
+
+    change = vim.vm.device.VirtualDeviceSpec
+    return vim.vm.ConfigSpec(
+        deviceChange=[
+            change(
+                operation=change.Operation.remove,
+                fileOperation=change.FileOperation.destroy,
+                device=device,
+            )
+            for device in devices
+        ]
+    )
 
 
 def unit_number(controller: Controller, index: int) -> int:

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/rand"
+	"fmt"
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
@@ -94,6 +96,9 @@ func checkDisks(
 			}}
 		}
 		backing, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
+		if ok && backing.Uuid == "" {
+			backing.Uuid = newDiskUUID()
+		}
 		if !ok || backing.Datastore == nil || backing.ThinProvisioned != nil && *backing.ThinProvisioned {
 			continue
 		}
@@ -105,4 +110,12 @@ func checkDisks(
 		}
 	}
 	return nil
+}
+
+// newDiskUUID is an identifier that no disk had before: the simulator's own follows from the file's
+// name, which the next disk on the same place has again.
+func newDiskUUID() string {
+	id := make([]byte, 16)
+	rand.Read(id)
+	return fmt.Sprintf("6000c29%x-%x-%x-%x-%x", id[0]&15, id[4:6], id[6:8], id[8:10], id[10:])
 }

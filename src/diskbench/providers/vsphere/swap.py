@@ -1,0 +1,80 @@
+"""Other disks for a machine that stays: those of the turn before go, and are seen to be gone in the
+guest, before those of this one are added."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from diskbench.errors import RentalFailed
+from diskbench.providers.guest import Guest, ask_guest, reach
+from diskbench.providers.guest_disks import disks, disks_before
+from diskbench.providers.vsphere import attach, requests
+from diskbench.providers.vsphere.edge import moid
+from diskbench.providers.vsphere.guest import still_shown
+from diskbench.providers.vsphere.provision import alive, existing, gone_missing
+from diskbench.providers.vsphere.readback import option
+from diskbench.providers.waits import Still
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from diskbench.model.disk import SshAccess
+    from diskbench.providers.vsphere.edge import Ref
+    from diskbench.providers.vsphere.guest import VirtualDisk
+    from diskbench.providers.vsphere.provision import Order
+
+
+def swapped(order: Order, access_at: Callable[[str], SshAccess]) -> Ref:
+    """The lease's machine without disks of earlier turns; twice is as once. Raises RentalFailed."""
+    vm = existing(order)
+    if vm is None:
+        raise RentalFailed(
+            f"vSphere lists no machine of lease {order.claim.lease_id}",
+            advice="somebody removed it; start a new run",
+        )
+    alive(order, vm)
+    machine = order.vsphere.properties(vm, ("config.extraConfig",))
+    if machine is None:
+        raise gone_missing(vm)
+    earlier = attach.virtual_disks(order, vm)
+    if not earlier or option(machine, requests.TURN_OPTION) == str(order.claim.turn):
+        return vm
+    address = attach.address_of(order, vm)
+    host = order.watch.host(access_at(address), address)
+    try:
+        guest = Guest(host, address)
+        reach(guest, lambda: alive(order, vm), order.timing, order.watch)
+        _remove(order, vm)
+        _await_gone(order, guest, earlier)
+    finally:
+        host.close()
+    return vm
+
+
+def _remove(order: Order, vm: Ref) -> None:
+    spec = requests.remove_disks(attach.our_devices(order, vm))
+    order.vsphere.run(
+        "VirtualMachine.Config.RemoveDisk",
+        f"removal of the disk before from {moid(vm)}",
+        lambda: vm.ReconfigVM_Task(spec=spec),
+        order.timing.disk_s,
+    )
+    order.watch.note(f"the disk before is gone from {moid(vm)}")
+
+
+def _await_gone(order: Order, guest: Guest, earlier: Sequence[VirtualDisk]) -> None:
+    """Wait until the guest shows none of them: the next may have the same name there."""
+    before = ask_guest(
+        "its disks",
+        functools.partial(disks_before, guest.host, attached=True),
+        order.timing,
+        order.watch,
+    )
+    controller = order.details.wanted.controller
+
+    def ask() -> bool | Still:
+        left = still_shown(disks(guest.host), earlier, before, controller)
+        return Still(f"{', '.join(left)} is still seen in the guest") if left else True
+
+    ask_guest("the disk before", ask, order.timing, order.watch)

@@ -1,8 +1,8 @@
 """diskbench measures how fast cloud disks really are.
 
-For notebooks: `load_runs`, `load_measurements`, `load_series` and `load_histogram` give polars
-frames; docs/api.md lists their columns and units. Importing this package imports none of what they
-need: that happens at the first call.
+For notebooks: `load_runs`, `load_measurements`, `load_series`, `load_histogram` and
+`load_published` give polars frames; docs/api.md lists their columns and units. Importing this
+package imports none of what they need: that happens at the first call.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
     from diskbench.model.result import Direction
 
-__all__ = ["__version__", "load_histogram", "load_measurements", "load_runs", "load_series"]
+__all__ = [
+    "__version__",
+    "load_histogram",
+    "load_measurements",
+    "load_published",
+    "load_runs",
+    "load_series",
+]
 
 __version__: str
 
@@ -86,6 +93,16 @@ def load_histogram(
 
     store = open_evidence(evidence or _setting("evidence_url"))
     return histogram_frame(store, run_id, step=step, direction=direction)
+
+
+def load_published() -> pl.DataFrame:
+    """One row a figure that others have published of a disk: where, of what, measured how.
+
+    Needs no database: the figures come with diskbench (docs/published.md).
+    """
+    from diskbench.catalog.published_frame import published_frame
+
+    return published_frame()
 
 
 def _setting(name: str) -> str:

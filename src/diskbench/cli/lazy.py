@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "Whether a run would work: access, rights, quota, clock, stores.",
     "profiles": "What can be measured: list, show, render, validate.",
     "catalog": "What disks and machines promise and cost, and where that stands.",
+    "published": "What others have published of cloud disks.",
     "devices": "The block devices of a machine, and their identities.",
     "results": "Read, export, import, rebuild and delete what was measured.",
     "report": "Draw a run: a page or a picture with its table and charts.",

@@ -11,6 +11,7 @@ MODELS = {
     "gc": ("diskbench.model.swept", "SweepDocument"),
     "matrix-plan": ("diskbench.plan.outlook", "MatrixOutlook"),
     "plan": ("diskbench.plan.document", "PlanDocument"),
+    "published": ("diskbench.catalog.published", "PublishedDocument"),
     "schedules": ("diskbench.model.schedule", "ScheduleDocument"),
     "status": ("diskbench.model.fleet", "FleetDocument"),
 }

@@ -1,0 +1,73 @@
+"""`diskbench published`: what others have published of cloud disks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from diskbench.catalog.published import Published
+
+app = typer.Typer(
+    help="What others have published of cloud disks: list and show.", no_args_is_help=True
+)
+
+Output = Annotated[
+    Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
+]
+
+
+@app.command("list")
+def list_(
+    seed: Annotated[
+        str | None, typer.Option("--seed", help="Only of one post: iaas-2018, ebs-types …")
+    ] = None,
+    provider: Annotated[
+        str | None, typer.Option("--provider", help="Only of one cloud: aws, azure, gcp …")
+    ] = None,
+    disk: Annotated[
+        str | None,
+        typer.Option("--disk", help="Only of one disk: its type, or a part of its name."),
+    ] = None,
+    output: Output = "table",
+) -> None:
+    """List the figures, one a line; those marked ! are doubted."""
+    from diskbench.catalog.published import filtered, load_published
+
+    found = filtered(load_published(), seed=seed, provider=provider, disk=disk)
+    if output == "json":
+        _print_document(found)
+        return
+    from diskbench.report.published_text import list_lines
+
+    for line in list_lines(found):
+        print(line)
+
+
+@app.command()
+def show(
+    name: Annotated[
+        str, typer.Argument(metavar="ID", help="An id, or the beginning of ids up to a slash.")
+    ],
+    output: Output = "table",
+) -> None:
+    """Show figures with all that is known of them: machine, method, samples, doubts."""
+    from diskbench.catalog.published import find_published
+
+    found = find_published(name)
+    if output == "json":
+        _print_document(found)
+        return
+    from diskbench.report.published_text import show_lines
+
+    for line in show_lines(found):
+        print(line)
+
+
+def _print_document(found: Iterable[Published]) -> None:
+    from diskbench.catalog.published import PublishedDocument
+
+    print(PublishedDocument(published=tuple(found)).model_dump_json())

@@ -31,7 +31,7 @@ COMMANDS: dict[str, str] = {
     "gc": "Give back what runs left behind.",
     "doctor": "Whether a run would work: access, rights, quota, clock, stores.",
     "profiles": "What can be measured: list, show, render, validate.",
-    "catalog": "What disks and machines promise and cost, and where that stands.",
+    "catalog": "What disks and machines promise and cost, with every source.",
     "published": "What others have published of cloud disks.",
     "devices": "The block devices of a machine, and their identities.",
     "results": "Read, export, import, rebuild and delete what was measured.",

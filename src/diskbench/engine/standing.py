@@ -71,7 +71,8 @@ def _expected_end(campaign: CampaignRow, cells: list[CellRow]) -> str | None:
         if cell.state in LIVE and cell.started_at is not None:
             gone = (now - datetime.fromisoformat(cell.started_at)).total_seconds()
         seconds = max(cell.expected_s - gone, 1.0)
-        left.append((cell.state not in LIVE, Task(cell.cell.provider, cell.partition, seconds)))
+        task = Task(cell.cell.provider, cell.partition, seconds, cell.machine)
+        left.append((cell.state not in LIVE, task))
     if not left:
         return None
     ordered = [task for _, task in sorted(left, key=lambda one: one[0])]

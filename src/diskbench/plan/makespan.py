@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
+import itertools
+import math
 from collections import Counter, defaultdict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,19 +21,43 @@ _ALL = ""
 
 @dataclass(frozen=True)
 class Task:
-    """A cell as far as time goes."""
+    """A cell as far as time goes. Those of one `machine` follow each other on it."""
 
     provider: str
     partition: str
     seconds: float
+    machine: str | None = None
 
 
 def starts(tasks: Sequence[Task], limits: Limits) -> tuple[float, ...]:
     """When each task begins, in seconds from the first, if each takes as long as expected.
 
     A place that is free goes to the first task in order that is let in: one that waits for its own
-    region's turn holds up no other.
+    region's turn holds up no other. A machine that several tasks use in turn has one place from the
+    first of them to the last.
     """
+    numbers = _chains(tasks)
+    whole = [
+        replace(tasks[chain[0]], seconds=math.fsum(tasks[n].seconds for n in chain))
+        for chain in numbers
+    ]
+    at = [0.0] * len(tasks)
+    for chain, begin in zip(numbers, _starts(whole, limits), strict=True):
+        ends = itertools.accumulate((tasks[n].seconds for n in chain), initial=begin)
+        for number, moment in zip(chain, ends, strict=False):
+            at[number] = moment
+    return tuple(at)
+
+
+def _chains(tasks: Sequence[Task]) -> list[list[int]]:
+    """The numbers of the tasks, those of one machine together, in the order of their first."""
+    chains: dict[object, list[int]] = {}
+    for number, task in enumerate(tasks):
+        chains.setdefault(number if task.machine is None else task.machine, []).append(number)
+    return list(chains.values())
+
+
+def _starts(tasks: Sequence[Task], limits: Limits) -> list[float]:
     waiting: dict[str, deque[int]] = defaultdict(deque)
     for number, task in enumerate(tasks):
         waiting[task.partition].append(number)
@@ -53,7 +79,7 @@ def starts(tasks: Sequence[Task], limits: Limits) -> tuple[float, ...]:
             continue
         now, number = heapq.heappop(running)
         taken.subtract(_names(tasks[number]))
-    return tuple(at)
+    return at
 
 
 def makespan_s(tasks: Sequence[Task], limits: Limits) -> float:
@@ -65,7 +91,7 @@ def makespan_s(tasks: Sequence[Task], limits: Limits) -> float:
 def at_once(partition: str, tasks: Iterable[Task], limits: Limits) -> int:
     """The most tasks of a partition that can run at once."""
     here = [task for task in tasks if task.partition == partition]
-    return min(len(here), *(limit_of(name, here[0], limits) for name in _names(here[0])))
+    return min(len(_chains(here)), *(limit_of(name, here[0], limits) for name in _names(here[0])))
 
 
 def limit_of(name: str, task: Task, limits: Limits) -> int:

@@ -115,7 +115,8 @@ def outlook(
     of_block = {one.block: one for one in blocks}
     planned = [cell for cell in cells if of_block[cell.block].problem is None]
     tasks = [
-        Task(cell.cell.provider, cell.partition, of_block[cell.block].trial_s) for cell in planned
+        Task(cell.cell.provider, cell.partition, of_block[cell.block].trial_s, cell.machine)
+        for cell in planned
     ]
     begins = starts(tasks, matrix.limits)
     times = {

@@ -90,6 +90,19 @@ def test_within_a_region_tasks_begin_in_their_order(tasks, limits):
         assert of == sorted(of)
 
 
+def test_cells_of_one_machine_follow_each_other_whatever_the_limits():
+    shared = [Task("aws", "aws/a", seconds, "one") for seconds in (3.0, 5.0)]
+    own = Task("aws", "aws/a", 2.0)
+    assert starts([shared[0], own, shared[1]], Limits(max_parallel=9)) == (0.0, 0.0, 3.0)
+    assert makespan_s([*shared, own], Limits(max_parallel=9)) == 8.0
+    assert at_once("aws/a", [*shared, own], Limits(max_parallel=9)) == 2
+
+
+def test_a_machine_keeps_its_place_until_its_last_cell():
+    tasks = [Task("aws", "aws/a", 3.0, name) for name in ("one", "two", "one")]
+    assert starts(tasks, Limits(max_parallel=1)) == (0.0, 6.0, 3.0)
+
+
 def test_what_a_region_has_at_once_is_the_least_of_its_limits():
     assert at_once("aws/a", aws(1, 1, 1), Limits(max_parallel=8)) == 3
     assert at_once("aws/a", aws(1, 1, 1), Limits(max_parallel=2)) == 2

@@ -136,7 +136,7 @@ def controllers_hunted(
             one.kill()
             one.wait()
             killed += 1
-            tell(f"{killed} killed, {matrices} matrices begun")
+            tell(f"{killed} controllers killed, {matrices} matrices begun")
 
 
 def workers_hunted(
@@ -181,7 +181,7 @@ def workers_hunted(
             workers[victim].wait()
             workers[victim] = process.start("worker")
             killed += 1
-            tell(f"{killed} killed, {matrices} matrices begun")
+            tell(f"{killed} workers killed, {matrices} matrices begun")
         over()
         return Hunt(killed, tuple(odd), calm_s, time.monotonic() - began, matrices)
     finally:

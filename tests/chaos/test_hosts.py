@@ -13,6 +13,7 @@ from tests.rigs.flaky_proxy import flaky_proxy
 from tests.rigs.sshd import running_sshd
 
 from diskbench.providers.lab.groups import find_groups, init_of
+from diskbench.providers.lab.places import VARIABLE
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +43,10 @@ def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
     assert list(target.iterdir()) == []
 
 
-def test_a_host_that_dies_fails_its_cell_with_the_reason_and_no_other(chaos: Chaos) -> None:
+def test_a_host_that_dies_fails_its_cell_with_the_reason_and_no_other(
+    chaos: Chaos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, chaos.user.extra_env[VARIABLE])
     process = chaos.user.start("matrix", "run", chaos.matrix("lab", seconds=8))
     until(lambda: chaos.steps() == ["read"])
     (host,) = [path.name for path in (chaos.place / "lab").iterdir() if path.name[0] != "."]

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from diskbench.engine.several import all_of
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.plan.duration import longest_s
+from diskbench.plan.route import EVERYWHERE, serves
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     import sqlalchemy as sa
 
@@ -152,9 +153,23 @@ def why_over(database: sa.Engine, machine: Machine) -> str | None:
     return None if is_wanted(database, machine) else "no cell of its matrix needs it"
 
 
-def let_idle_go(session: Session, campaign_id: str, *, all_of_them: bool = False) -> None:
+def machine_is_reached(database: sa.Engine, machine: Machine, patterns: Collection[str]) -> bool:
+    """Whether a worker with these patterns reaches the machine: by the route of its cells."""
+    from diskbench.store.machines import route_of
+
+    route = route_of(database, machine) or machine.rental.scope.provider
+    return serves(patterns, route)
+
+
+def let_idle_go(
+    session: Session,
+    campaign_id: str,
+    patterns: Collection[str] = EVERYWHERE,
+    *,
+    all_of_them: bool = False,
+) -> None:
     """Give back the machines of a matrix that no cell needs any more, or all that no cell is under
-    way on. What resists is left to the sweep."""
+    way on; those that a worker with these patterns reaches. What resists is left to the sweep."""
     from diskbench.store.machines import is_used, is_wanted, list_machines
 
     def over(machine: Machine) -> bool:
@@ -170,7 +185,11 @@ def let_idle_go(session: Session, campaign_id: str, *, all_of_them: bool = False
         except DiskbenchError:
             return  # noted in its lease, which stays open
 
-    idle = [one for one in list_machines(session.database, campaign_id) if over(one)]
+    idle = [
+        one
+        for one in list_machines(session.database, campaign_id)
+        if over(one) and machine_is_reached(session.database, one, patterns)
+    ]
     all_of(go, idle)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from diskbench.catalog import cost
 from diskbench.engine.executor import living
 from diskbench.engine.lease import left_behind, release, where
-from diskbench.engine.machine import let_go, why_over
+from diskbench.engine.machine import let_go, machine_is_reached, why_over
 from diskbench.engine.several import all_of
 from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.outcome import Problem, problem_of
@@ -78,7 +78,11 @@ def is_reached(database: Engine, lease: Lease, patterns: Collection[str]) -> boo
     """Whether a worker with these patterns reaches what a lease is about: by the routes that its
     matrix has with its provider, else by the provider alone."""
     from diskbench.store.campaigns import routes_of_trials
+    from diskbench.store.machines import find_machine
 
+    machine = find_machine(database, lease.lease_id)
+    if machine is not None:
+        return machine_is_reached(database, machine, patterns)
     found = routes_of_trials(database, [lease.lease_id]).get(lease.lease_id, set())
     routes = {route for route in found if route.partition("/")[0] == lease.provider}
     return any(serves(patterns, route) for route in routes or {lease.provider})

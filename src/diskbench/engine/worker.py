@@ -127,8 +127,9 @@ class Worker:
         ]
         by_id = {campaign.campaign_id: campaign for campaign in open_ones}
         self._look_at_cells(by_id)
+        patterns = self.serves if self.own is None else EVERYWHERE
         for campaign in open_ones:
-            let_idle_go(self.session, campaign.campaign_id)
+            let_idle_go(self.session, campaign.campaign_id, patterns)
         if time.monotonic() - self._swept_at > SWEEP_EVERY_S:
             self._swept_at = time.monotonic()
             self.sweep()

@@ -126,6 +126,16 @@ def end_machine(database: Engine, machine: Machine) -> bool:
     return swapped.rowcount == 1
 
 
+def route_of(database: Engine, machine: Machine) -> str | None:
+    """The route of the cells that use it: all have the same one."""
+    cell = schema.cell
+    query = sa.select(cell.c.route).where(
+        cell.c.campaign_id == machine.campaign_id, cell.c.machine == machine.name
+    )
+    with transaction(database) as connection:
+        return connection.execute(query.limit(1)).scalar_one_or_none()
+
+
 def is_wanted(database: Engine, machine: Machine) -> bool:
     """Whether a cell waits for the machine, or works on it."""
     cell = schema.cell

@@ -183,6 +183,45 @@ def test_what_no_provider_has_is_told_where_it_is_given(tmp_path, fields, field,
     assert wrong.split(":")[0].strip(" -") == field
 
 
+SHARED = {
+    "root": ({**AWS, "disk": "root"}, "disk", "disk root comes with its machine"),
+    "local": (
+        {"provider": "gcp", "disk": "local-ssd", "instance_type": "n2-standard-8"},
+        "disk",
+        "disk local-ssd comes with its machine",
+    ),
+    "ultra": (
+        {"provider": "azure", "disk": "UltraSSD_LRS", "size": 8, "iops": 300, "throughput": 8},
+        "disk",
+        "disk UltraSSD_LRS needs a machine that was made for it",
+    ),
+    "no machine": (AWS, "disk", "disk gp2 is given without a machine, which reuse_host needs"),
+    "stripe": (
+        {**AWS, "instance_type": "m5.large", "count": 2, "stripe": True},
+        "stripe",
+        "stripe does not go with reuse_host",
+    ),
+}
+
+
+@pytest.mark.parametrize(("fields", "field", "mistake"), SHARED.values(), ids=SHARED)
+def test_what_cannot_share_a_machine_is_told_where_it_is_given(tmp_path, fields, field, mistake):
+    lines = "".join(f"      {name}: {value!r}\n" for name, value in fields.items())
+    text = f"{HEAD}reuse_host: true\naxes:\n  v:\n    - runs: 2\n{lines.replace('True', 'true')}"
+    (told,) = mistakes(tmp_path, text)
+    number, _, message = told.partition(": ")
+    assert message.startswith(mistake)
+    wrong = text.splitlines()[int(number) - 1]
+    assert wrong.split(":")[0].strip(" -") == field
+
+
+def test_machines_that_are_there_may_stand_in_a_matrix_that_shares_them(tmp_path):
+    text = f"{HEAD}reuse_host: true\ndefaults: {{provider: local, path: /data}}\ninclude: [{{}}]\n"
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    assert load_matrix(str(path)).matrix.reuse_host
+
+
 def test_a_mistake_in_many_cells_is_told_once(tmp_path):
     text = (
         f"{HEAD}defaults: {{provider: aws, disk: gp9}}\naxes: {{size: [1, 2, 3], runs: [1, 2]}}\n"

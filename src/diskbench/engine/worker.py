@@ -42,6 +42,8 @@ TICK_S = 2.0
 """How often a worker looks for turns to give and cells to take over; our choice."""
 SWEEP_EVERY_S = 30.0
 """How often it looks for leases that outlived their use (DESIGN.md section 7)."""
+OWN_POLL_S = 0.25
+"""How often it looks into its own queue: what a cell waits at most, and what an idle worker does."""
 PER_PARTITION = 64
 """Cells of a region at once in a matrix's own queue, until its limits are known."""
 
@@ -69,6 +71,7 @@ class Worker:
         self.cells = LiveCells(self.session, self.stop, self.note, lambda _: self.wake.set())
         self._swept_at = time.monotonic()
         self._ticked_at = self._back_at = time.monotonic()
+        self._away: str | None = None
 
     def launch(self, queues: Collection[str] = (), *, schedules: bool = False) -> None:
         """Start the workflow engine, listening to this process's own queue and to `queues`;
@@ -97,6 +100,7 @@ class Worker:
             PatientStations(stations, Patience(self.stop, self.cells.noted)),
             lambda trial_id: load_plan(self.session.database, trial_id),
             takes_over=True,
+            own_poll_s=OWN_POLL_S,
             listens=sorted(queues),
             schedules=schedules,
         )
@@ -109,10 +113,16 @@ class Worker:
         """One look at everything; returns the matrices that are not over, or None while the
         database is away, which is told and waited for."""
         try:
-            return self._tick()
+            open_ones = self._tick()
         except StoreUnavailable as error:
-            log.warning("the database is away: %s", error.message)
+            if error.message != self._away:
+                log.warning("the database is away: %s", error.message)
+            self._away = error.message
             return None
+        if self._away is not None:
+            log.info("the database is back")
+        self._away = None
+        return open_ones
 
     def _tick(self) -> list[CampaignRow]:
         from diskbench.store.campaigns import list_campaigns

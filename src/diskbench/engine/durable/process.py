@@ -40,6 +40,7 @@ def launch(
     load_plan: Callable[[str], Plan],
     *,
     takes_over: bool = False,
+    own_poll_s: float = _TAKEOVER_POLL_S,
     listens: Sequence[str] = (),
     schedules: bool = False,
 ) -> None:
@@ -67,7 +68,7 @@ def launch(
     if schedules:
         clocks.listen()
     if takes_over:
-        DBOS.register_queue(own_queue(executor_id), polling_interval_sec=_TAKEOVER_POLL_S)
+        DBOS.register_queue(own_queue(executor_id), polling_interval_sec=own_poll_s)
 
 
 def register(

@@ -86,6 +86,9 @@ def _parts(values: Floats, shortest_s: int) -> list[_Part]:
     """Levels, ramps and stalls in order."""
     if not values.size:
         return []
+    if values.size < 2 * shortest_s:  # no room for two phases; spares importing what finds them
+        whole = _Part(0, values.size, _median(values), sharp=True)
+        return [replace(whole, kind="stall" if whole.median <= 0 else "level")]
     smooth = filled(values, longest_s=shortest_s)
     found = [Change(0, sharp=True), *changes(smooth, shortest_s=shortest_s)]
     ends = [*(change.at for change in found[1:]), values.size]

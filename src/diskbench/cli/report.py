@@ -37,6 +37,7 @@ def report(
 
     Other runs of the same trial go into its table and bars as well, as median and range.
     """
+    from diskbench.cli.results_show import phases_of_runs
     from diskbench.cli.stores import database
     from diskbench.report.page import write_report
     from diskbench.report.subject import subject_of_runs
@@ -45,13 +46,23 @@ def report(
     engine = database(database_url)
     run = find_run(engine, run_id)
     runs = _trial(engine, run)
-    subject = subject_of_runs(runs, _plan(engine, run))
+    plan = _plan(engine, run)
+    subject = subject_of_runs(runs, plan)
     measurements, warnings = _rows(engine, runs)
     paths = to or [Path(f"diskbench-{run['run_id']}.html")]
     pages = any(path.suffix.lower() == ".html" for path in paths)
     seconds = _seconds(str(run["run_id"]), evidence_url) if pages else ()
+    phases = phases_of_runs(runs, plan, evidence_url) if pages else ()
     for path in paths:
-        write_report(path, subject, measurements, warnings, seconds, seconds_of=str(run["run_id"]))
+        write_report(
+            path,
+            subject,
+            measurements,
+            warnings,
+            seconds,
+            seconds_of=str(run["run_id"]),
+            phases=phases,
+        )
         if not quiet:
             print(path.absolute())
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.cost import TrialCost
+    from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.store.manifest import Manifest
     from diskbench.store.query import Filter
@@ -96,8 +97,9 @@ def show(
     ] = False,
     output: Shown = "table",
     database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Show a run with the others on the same machine and disk: table, warnings, evidence."""
+    """Show a run with the others on the same machine and disk: table, phases, warnings."""
     from diskbench.cli.stores import database
     from diskbench.store.query import Filter, find_measurements, find_run, find_runs
 
@@ -117,16 +119,17 @@ def show(
 
         sys.stdout.write(csv_text(find_measurements(engine, these), measurement_fields()))
         return
-    from diskbench.cli.results_show import print_runs, trial_cost
+    from diskbench.cli.results_show import phases_of_runs, print_runs, trial_cost
     from diskbench.store.rows import find_plan, load_results
 
     steps = load_results(engine, *(one["run_id"] for one in runs))
     plan = find_plan(engine, run["trial_id"])
     cost = trial_cost(engine, plan)
+    phases = phases_of_runs(runs, plan, evidence_url)
     if output == "json":
-        _print_document(runs, steps, [] if cost is None else [cost])
+        _print_document(runs, steps, [] if cost is None else [cost], phases)
     else:
-        print_runs(runs, steps, plan, cost=cost)
+        print_runs(runs, steps, plan, phases=phases, cost=cost)
 
 
 @app.command()
@@ -273,11 +276,12 @@ def _print_document(
     runs: Sequence[dict[str, Any]],
     steps: Mapping[str, Sequence[StepResult]] | None = None,
     costs: Sequence[TrialCost] | None = None,
+    phases: Sequence[StepPhases] | None = None,
 ) -> None:
     from diskbench.store.document import results_document
     from diskbench.store.export import json_text
 
-    print(json_text(results_document(runs, steps, costs)))
+    print(json_text(results_document(runs, steps, costs, phases)))
 
 
 def _print_runs(runs: Sequence[dict[str, Any]]) -> None:

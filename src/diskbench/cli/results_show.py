@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.cost import TrialCost
+    from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
 
@@ -18,10 +19,11 @@ def print_runs(
     steps: Mapping[str, Sequence[StepResult]],
     plan: Plan | None,
     *,
+    phases: Sequence[StepPhases] = (),
     cost: TrialCost | None = None,
 ) -> None:
-    """Runs of one trial, in order: their table and warnings, how each ended, where its evidence is,
-    and what the trial cost.
+    """Runs of one trial, in order: their table, phases and warnings, how each ended, where its
+    evidence is, and what the trial cost.
 
     `plan` is None for imported runs; `cost` None where nothing was rented.
     """
@@ -40,7 +42,7 @@ def print_runs(
     warnings = [warning for step in results for warning in step.warnings]
     of_runs = [[row for s in steps[run["run_id"]] for row in s.measurements] for run in runs]
     warnings += run_warnings(of_runs)
-    print_result(subject_of_runs(runs, plan), rows, warnings, console=console)
+    print_result(subject_of_runs(runs, plan), rows, warnings, phases, console=console)
     for run in runs:
         when = local_time(run["started_at"] or run["created_at"])
         style = "dim" if run["state"] == "done" else "yellow"
@@ -53,6 +55,31 @@ def print_runs(
         console.print(place, no_wrap=True, overflow="ignore", crop=False)
     if cost is not None:
         console.print(Text(f"cost  {cost_line(cost)}"))
+
+
+def phases_of_runs(
+    runs: Sequence[Mapping[str, Any]], plan: Plan | None, evidence_url: str | None = None
+) -> list[StepPhases]:
+    """The phases of all steps of the runs of one trial, in order.
+
+    A run whose evidence is gone or damaged has none, which costs a result only these.
+    """
+    import logging
+
+    from diskbench.cli.stores import evidence
+    from diskbench.errors import DiskbenchError, UnknownName
+    from diskbench.store.phases import run_phases
+
+    found: list[StepPhases] = []
+    for run in runs:
+        try:
+            store = evidence(evidence_url or run["evidence_url"])
+            found += run_phases(store, run["run_id"], plan, run=run["run_index"] + 1)
+        except UnknownName:  # nothing finished, or imported without the seconds
+            continue
+        except DiskbenchError as error:
+            logging.getLogger(__name__).warning("no phases of %s: %s", run["run_id"], error.message)
+    return found
 
 
 def trial_cost(database: Engine, plan: Plan | None) -> TrialCost | None:

@@ -73,7 +73,8 @@ class Steadiness(Frozen):
 
 
 class StepPhases(Frozen):
-    """The course of one step (one round of one that is repeated), all directions together.
+    """The course of one step, all directions together; of one that is repeated, its `rounds` after
+    each other, and then `step_index` is that of the first.
 
     `figure` is what was cut into phases. `shortest_s` is the shortest phase that could be found.
     """
@@ -81,7 +82,7 @@ class StepPhases(Frozen):
     run_id: str = ""
     step_index: int = 0
     step: str = ""
-    round: int | None = None
+    rounds: int | None = None
     figure: Literal["iops", "bytes_per_s"] = "iops"
     seconds: float
     shortest_s: float

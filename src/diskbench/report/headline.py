@@ -7,7 +7,8 @@ nothing of the baseline. Whether the credit ran out follows from what the run di
     the credit ran out in the first step that leaves less than a tenth
 
 with a request above the largest that counts once charged as several (catalog/lookup.py), and
-without the steps that fill.
+without the steps that fill. Where the seconds of a step show the cliff itself, they tell it
+(analysis/phases.py).
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.lookup import limits
 from diskbench.errors import UserError
+from diskbench.report.phase_lines import cliff_words
 from diskbench.units import NS_PER_S, format_iops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.catalog.lookup import Allowance, DiskLimits, Pool
+    from diskbench.model.phase import StepPhases
     from diskbench.model.promise import Promise
     from diskbench.model.rental import Rental
     from diskbench.model.result import Measurement
@@ -63,18 +66,28 @@ def expected(promise: Promise) -> Promised:
     return Promised("", promise.words())
 
 
-def headline(told: Promised, rows: Sequence[Measurement]) -> str:
+def headline(
+    told: Promised | None, rows: Sequence[Measurement], phases: Sequence[StepPhases] = ()
+) -> str:
     """What was seen of burst and baseline, in the order of the run; a step in which the credit ran
-    out is never given one figure for both (MR-3). Empty for a disk without a burst bucket, or where
-    nothing went above its baseline."""
-    if told.limits is None:
+    out is never given one figure for both (MR-3): its phases tell each. Empty where none show a
+    cliff and the disk has no burst bucket, or nothing went above its baseline."""
+    pools = told.limits.pools if told is not None and told.limits is not None else ()
+    if seen := cliff_words(phases):
+        base = next((one.iops.baseline for one in pools if one.iops and _bursts(one.iops)), None)
+        return f"{seen}; promised {format_iops(base)} IOPS" if base is not None else seen
+    if told is None:
         return ""
-    return next((text for pool in told.limits.pools if (text := _of_pool(told, pool, rows))), "")
+    return next((text for pool in pools if (text := _of_pool(told, pool, rows))), "")
+
+
+def _bursts(allowance: Allowance) -> bool:
+    return bool(allowance.capacity) and allowance.ceiling > allowance.baseline
 
 
 def _of_pool(told: Promised, pool: Pool, rows: Sequence[Measurement]) -> str:
     allowance = pool.iops
-    if allowance is None or not allowance.capacity or allowance.ceiling <= allowance.baseline:
+    if allowance is None or not _bursts(allowance) or not allowance.capacity:
         return ""
     steps = _steps(told, pool, rows)
     if max((step.rate for step in steps), default=0) <= allowance.baseline * _ABOVE:

@@ -18,11 +18,13 @@ from diskbench.model.result import Measurement, Warning  # noqa: A004 - the fiel
 from diskbench.report.headline import headline
 from diskbench.report.lines import Line, Spread, grouped_warnings, lines
 from diskbench.report.next_step import next_step
+from diskbench.report.phase_lines import MIXED, mixed_steps, phase_lines
 from diskbench.report.seconds import StepSeconds
 from diskbench.report.subject import Subject, unfinished_words
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
+    from diskbench.model.phase import StepPhases
     from diskbench.report.charts import Figure
 
 PICTURES = (".svg", ".png")
@@ -48,6 +50,7 @@ def write_report(
     seconds: Sequence[StepSeconds] = (),
     *,
     seconds_of: str = "",
+    phases: Sequence[StepPhases] = (),
 ) -> None:
     """Write a page (.html) or a picture (.svg, .png) to `path`, by its ending.
 
@@ -60,7 +63,7 @@ def write_report(
             f"{path}: cannot write a {kind or 'nameless'} file", advice=f"use {', '.join(KINDS)}"
         )
     if kind == ".html":
-        shown = page(subject, measurements, warnings, seconds, seconds_of=seconds_of)
+        shown = page(subject, measurements, warnings, seconds, seconds_of=seconds_of, phases=phases)
         data = shown.encode()
     else:
         data = picture(subject, measurements, kind)
@@ -77,6 +80,7 @@ def page(
     seconds: Sequence[StepSeconds] = (),
     *,
     seconds_of: str = "",
+    phases: Sequence[StepPhases] = (),
 ) -> str:
     """The page as HTML. Everything that came from a user or a machine is escaped."""
     import jinja2
@@ -85,14 +89,16 @@ def page(
     groups = grouped_warnings(warnings)
     source = files("diskbench.report").joinpath("page.html.j2").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    mixed = mixed_steps(phases)
     shown = [series for series in seconds if series.n > 1]
     return environment.from_string(source).render(
         subject=subject,
         unfinished=unfinished_words(subject, measurements),
-        headline=headline(subject.promised, measurements) if subject.promised else "",
+        headline=headline(subject.promised, measurements, phases),
         when=_local(subject.when) if subject.when else "",
         runs=max((line.iops.n for line in found), default=0),
-        rows=[_row(line) for line in found],
+        rows=[_row(line, mixed=line.step in mixed) for line in found],
+        phases=phase_lines(phases),
         directions=_directions(found, shown),
         charts=_charts(found),
         series=_series(shown[:MOST_SERIES]),
@@ -158,18 +164,22 @@ def _drawn(figure: Figure) -> Drawn:
     return Drawn(figure.title, figure.subtitle, Markup(svg))  # noqa: S704
 
 
-def _row(line: Line) -> Row:
+def _row(line: Line, *, mixed: bool = False) -> Row:
     sync = line.direction == "sync"
     latencies = (line.mean_ns, line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns)
     name = line.step
     if line.rounds:
         name += f" (rounds {line.rounds[0]}–{line.rounds[1]})"
+    rates = [_cell(line.iops, format_iops), _cell(line.bytes_per_s, format_mb_per_s)]
+    if sync:
+        rates[1] = ("–", "")
+    elif mixed:
+        rates = [(MIXED, "")] * 2
     return Row(
         step=name,
         direction=line.direction,
         cells=(
-            _cell(line.iops, format_iops),
-            ("–", "") if sync else _cell(line.bytes_per_s, format_mb_per_s),
+            *rates,
             *(_cell(one, format_latency_ns) for one in latencies),
             _cell(line.cpu, _percent),
         ),

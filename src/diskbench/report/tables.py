@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.report.headline import headline
 from diskbench.report.lines import Line, Spread, WarningGroup, grouped_warnings, lines
 from diskbench.report.next_step import next_step
+from diskbench.report.phase_lines import MIXED, mixed_steps, phase_lines
 from diskbench.report.plain import print_trimmed
 from diskbench.report.sparkline import sparkline
 from diskbench.report.subject import unfinished_words
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from diskbench.model.phase import StepPhases
     from diskbench.report.subject import Subject
 
 NONE = "–"
@@ -30,13 +32,14 @@ def print_result(
     subject: Subject,
     measurements: Sequence[Measurement],
     warnings: Sequence[Warning],
+    phases: Sequence[StepPhases] = (),
     *,
     console: Console,
 ) -> None:
     """Print the result of one trial (all its runs), and what to do next."""
     from rich.text import Text
 
-    print_trimmed(console, result_table(subject, measurements, warnings))
+    print_trimmed(console, result_table(subject, measurements, warnings, phases))
     advice = next_step(subject, lines(measurements), grouped_warnings(warnings))
     console.print(Text.assemble(("next: ", "bold"), f"{advice.reason}:"))
     # A command is neither folded nor cut: it must survive copy and paste.
@@ -44,9 +47,12 @@ def print_result(
 
 
 def result_table(
-    subject: Subject, measurements: Sequence[Measurement], warnings: Sequence[Warning]
+    subject: Subject,
+    measurements: Sequence[Measurement],
+    warnings: Sequence[Warning],
+    phases: Sequence[StepPhases] = (),
 ) -> RenderableType:
-    """The result of one trial: heading, table, notes and warnings."""
+    """The result of one trial: heading, table, notes, phases and warnings."""
     from rich.console import Group
     from rich.text import Text
 
@@ -54,12 +60,15 @@ def result_table(
     parts: list[RenderableType] = [_heading(subject), Text()]
     if unfinished := unfinished_words(subject, measurements):
         parts.append(Text(unfinished, "bold yellow"))
-    if subject.promised and (line := headline(subject.promised, measurements)):
+    if line := headline(subject.promised, measurements, phases):
         parts += [Text(line, "bold"), Text()]
+    mixed = mixed_steps(phases)
     if found:
-        parts += [_table(found), *_notes(found)]
-    else:
+        parts += [_table(found, mixed), *_notes(found, mixed)]
+    elif not phases:
         parts.append(Text(_nothing(subject), "yellow"))
+    if told := phase_lines(phases):
+        parts += [*([Text()] if found else []), Text("second by second", "bold"), *map(Text, told)]
     for number, group in enumerate(grouped_warnings(warnings)):
         parts += [*([] if number else [Text()]), *_warning(group)]
     return Group(*parts, Text())
@@ -100,7 +109,7 @@ def promise_line(subject: Subject) -> str:
     return "\n".join(f"{name}: {text}" for name, text in told.items() if text)
 
 
-def _table(found: Sequence[Line]) -> Table:
+def _table(found: Sequence[Line], mixed: Collection[str]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -111,8 +120,11 @@ def _table(found: Sequence[Line]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for line in found:
         runs = line.iops.n
-        table.add_row(Text(_name(line), "bold"), line.direction, *_cells(line, _median))
-        if runs > 1:
+        cells = _cells(line, _median)
+        if line.step in mixed and line.direction != "sync":
+            cells[:2] = [MIXED, MIXED]
+        table.add_row(Text(_name(line), "bold"), line.direction, *cells)
+        if runs > 1 and line.step not in mixed:
             shape = Text(f" {sparkline(line.iops.values, width=16)}", "cyan")
             table.add_row(shape, Text("lowest", "dim"), *_dim(_cells(line, _low)))
             table.add_row(
@@ -161,10 +173,12 @@ def _high(spread: Spread) -> float:
     return spread.high
 
 
-def _notes(found: Sequence[Line]) -> list[Text]:
+def _notes(found: Sequence[Line], mixed: Collection[str]) -> list[Text]:
     from rich.text import Text
 
     notes = ["MB/s = 10^6 bytes/s; CPU = of one core, for all of fio's jobs"]
+    if any(line.step in mixed for line in found):
+        notes.append(f"{MIXED} = no one figure: the level fell; its latencies are of both levels")
     roles = {line.role for line in found}
     if "offered" in roles:
         notes.append(

@@ -2,9 +2,10 @@
 
     {"format": 1, "runs": [{…a run…, "steps": [{…, "measurements": […], "warnings": […]}]}]}
 
-Within a format number fields are only ever added. `steps` is there where a command shows them, and
-`costs`, one for each trial that rented something. Names end in their unit: `_bytes`,
-`_bytes_per_s`, `_ns`, `_s`, `_usd`; times are ISO 8601 in UTC.
+Within a format number fields are only ever added. `steps` and `phases` (an entry a step of a minute
+or more) are there where a command shows them, and `costs`, one for each trial that rented
+something. Names end in their unit: `_bytes`, `_bytes_per_s`, `_ns`, `_s`, `_usd`; times are ISO
+8601 in UTC.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from diskbench.catalog.cost import TrialCost
+    from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
 
 FORMAT = 1
@@ -30,14 +32,18 @@ def results_document(
     runs: Sequence[Mapping[str, Any]],
     steps: Mapping[str, Sequence[StepResult]] | None = None,
     costs: Sequence[TrialCost] | None = None,
+    phases: Sequence[StepPhases] | None = None,
 ) -> dict[str, Any]:
-    """The document of `runs` (rows), with the steps of each by its id, and what their trials cost,
-    where they are given."""
+    """The document of `runs` (rows), with the steps of each by its id, what their trials cost, and
+    the phases of their steps, where they are given."""
     found: list[dict[str, Any]] = []
     for run in runs:
         one = dict(run)
         if steps is not None:
             one["steps"] = [step.model_dump(mode="json") for step in steps[run["run_id"]]]
+        if phases is not None:
+            of_run = [each for each in phases if each.run_id == run["run_id"]]
+            one["phases"] = [each.model_dump(mode="json") for each in of_run]
         found.append(one)
     document: dict[str, Any] = {"format": FORMAT, "runs": found}
     if costs is not None:
@@ -48,10 +54,13 @@ def results_document(
 def results_schema() -> dict[str, Any]:
     """The JSON schema of the document."""
     from diskbench.catalog.cost import TrialCost
+    from diskbench.model.phase import StepPhases
     from diskbench.model.result import RunState, StepResult
 
     step = StepResult.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions = step.pop("$defs", {})
+    phases = StepPhases.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
+    definitions |= phases.pop("$defs", {}) | {"StepPhases": phases}
     definitions["TrialCost"] = TrialCost.model_json_schema(mode="serialization")
     columns = schema.run.c
     run = {
@@ -60,6 +69,7 @@ def results_schema() -> dict[str, Any]:
             **{column.name: _column(column) for column in columns},
             "state": {"enum": list(get_args(RunState))},
             "steps": {"type": "array", "items": {"$ref": "#/$defs/StepResult"}},
+            "phases": {"type": "array", "items": {"$ref": "#/$defs/StepPhases"}},
         },
         "required": [column.name for column in columns],
     }

@@ -56,8 +56,8 @@ def series_frame(evidence: EvidenceStore, run_id: str, *, step: str | None = Non
     import polars as pl
 
     frames = [
-        _with_step(_series_of(evidence, run_id, folder, record), run_id, record)
-        for folder, record in _steps(evidence, run_id, step)
+        _with_step(step_series(evidence, run_id, folder, record), run_id, record)
+        for folder, record in closed_steps(evidence, run_id, step)
     ]
     return pl.concat(frames) if frames else pl.DataFrame()
 
@@ -117,16 +117,17 @@ def _outputs(
             raise UnknownName("step", step, {one.name for one, _ in pairs})
         yield from (pair for pair in pairs if step is None or pair[0].name == step)
         return
-    for folder, closed in _steps(evidence, run_id, step):
+    for folder, closed in closed_steps(evidence, run_id, step):
         output = _output_of(evidence, run_id, folder, closed)
         if output is not None:
             yield closed.step, output
 
 
-def _steps(
-    evidence: EvidenceStore, run_id: str, step: str | None
+def closed_steps(
+    evidence: EvidenceStore, run_id: str, step: str | None = None
 ) -> Iterator[tuple[str, StepRecord]]:
-    """The closed steps of a run with their folders, all or those of one name."""
+    """The closed steps of a run with their folders, all or those of one name. Raises UnknownName
+    where there is none."""
     from diskbench.store.archive import read_step, run_prefix
 
     keys = evidence.list(f"{run_prefix(run_id)}/steps")
@@ -141,9 +142,10 @@ def _steps(
     yield from (pair for pair in closed if step is None or pair[1].step.name == step)
 
 
-def _series_of(
+def step_series(
     evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
 ) -> pl.DataFrame:
+    """The series of one closed step, from its logs the first time; see `series_frame`."""
     import polars as pl
 
     from diskbench.store.archive import run_prefix

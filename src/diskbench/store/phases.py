@@ -1,0 +1,169 @@
+"""The phases of a run's steps: read from its series when asked for, never stored with its rows.
+
+What was read is kept beside the series, because reading takes seconds: `derived/…phases-….json`,
+named after what it depends on, to be deleted at will. Rounds of a repeated step are one series: a
+cliff may lie between two of them. The last second of a round, seldom whole, is left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from diskbench.errors import StoreUnavailable
+from diskbench.model.phase import StepPhases
+from diskbench.store.evidence import KeyTaken
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from diskbench.model.expectation import Expectation
+    from diskbench.model.spec import Plan, Step
+    from diskbench.ports import EvidenceStore
+    from diskbench.store.manifest import StepRecord
+
+    Floats = NDArray[np.float64]
+    Closed = tuple[str, StepRecord]
+
+PHASES_VERSION = 1
+"""Raised when the same series gives other phases; older files are then left unused."""
+SHORTEST_STEP_S = 60.0
+"""Shorter steps have no phases, and what stalled in them shows in their highest latency."""
+_LEAST_S = 10
+_NOT_READ = frozenset({"fill", "canary"})
+
+
+def run_phases(
+    evidence: EvidenceStore, run_id: str, plan: Plan | None = None, *, run: int = 1
+) -> tuple[StepPhases, ...]:
+    """The phases of each measured step of a minute or more, in the order of the steps.
+
+    `plan` is where the run came from (None: imported) and `run` its number in the trial, from 1:
+    they tell what was expected, and how much faster than time the credit of a lab disk runs out.
+    Raises UnknownName for a run without evidence, FioOutputUnreadable for damaged logs.
+    """
+    from diskbench.store.frames import closed_steps
+
+    shortest_s = _shortest_s(plan)
+    return tuple(
+        _phases_of(evidence, run_id, group, _expected(plan, group[0][1].step, run), shortest_s)
+        for group in _groups(closed_steps(evidence, run_id))
+        if plan is None or _seconds(group) >= SHORTEST_STEP_S * shortest_s / 60
+    )
+
+
+def _shortest_s(plan: Plan | None) -> int:
+    """The shortest phase: a minute, or on a lab disk whose credit is scaled what a minute is."""
+    from diskbench.analysis.changes import SHORTEST_S
+
+    scale = plan.rental.spec.lab.time_scale if plan and plan.rental else 1.0
+    return max(_LEAST_S, math.ceil(SHORTEST_S / scale)) if scale > 1 else SHORTEST_S
+
+
+def _groups(steps: Iterable[Closed]) -> list[list[Closed]]:
+    """Measured steps in order, the rounds of one together."""
+    groups: dict[tuple[str, int | None], list[Closed]] = {}
+    for folder, record in steps:
+        step = record.step
+        if step.role not in _NOT_READ:
+            key = (step.name, step.index if step.round is None else None)
+            groups.setdefault(key, []).append((folder, record))
+    return list(groups.values())
+
+
+def _seconds(group: Sequence[Closed]) -> float:
+    spans = (
+        datetime.fromisoformat(one.finished_at) - datetime.fromisoformat(one.started_at)
+        for _, one in group
+    )
+    return sum(span.total_seconds() for span in spans)
+
+
+def _expected(plan: Plan | None, step: Step, run: int) -> Expectation | None:
+    found = plan.expectation if plan else None
+    if plan is None or found is None:
+        return None
+    index = step.index
+    if plan.loop is not None and index >= plan.loop.first:
+        body = len(plan.steps) - plan.loop.first
+        index = plan.loop.first + (index - plan.loop.first) % body
+    return found.of(found.step(index, run, step.round))
+
+
+def _phases_of(
+    evidence: EvidenceStore,
+    run_id: str,
+    group: Sequence[Closed],
+    expected: Expectation | None,
+    shortest_s: int,
+) -> StepPhases:
+    from diskbench.analysis.phases import step_phases
+    from diskbench.store.frames import step_series
+
+    kept = _key(run_id, group, expected, shortest_s)
+    with contextlib.suppress(KeyError, ValueError):
+        return StepPhases.model_validate_json(evidence.get(kept))
+    rounds = [
+        _arrays(step_series(evidence, run_id, folder, record), whole=record is group[-1][1])
+        for folder, record in group
+    ]
+    step = group[0][1].step
+    found = step_phases(
+        *(_joined(column) for column in zip(*rounds, strict=True)),
+        expected=expected,
+        shortest_s=shortest_s,
+    ).model_copy(
+        update={
+            "run_id": run_id,
+            "step_index": step.index,
+            "step": step.name,
+            "rounds": None if step.round is None else len(group),
+        }
+    )
+    # A store that may only be read will do: the phases are then read anew each time.
+    with contextlib.suppress(StoreUnavailable, KeyTaken):
+        evidence.put(kept, found.model_dump_json().encode())
+    return found
+
+
+def _key(
+    run_id: str, group: Sequence[Closed], expected: Expectation | None, shortest_s: int
+) -> str:
+    """Where the phases of a step are kept: it changes with all that they are read from."""
+    from diskbench.store.archive import run_prefix
+    from diskbench.store.frames import SERIES_VERSION
+
+    told = expected.model_dump_json() if expected else ""
+    folders = [folder for folder, _ in group]
+    whole = hashlib.sha256(f"{SERIES_VERSION} {folders} {shortest_s} {told}".encode()).hexdigest()
+    name = f"{folders[-1].rpartition('/')[2]}.phases-{PHASES_VERSION}-{whole[:12]}.json"
+    return f"{run_prefix(run_id)}/derived/{name}"
+
+
+def _arrays(frame: pl.DataFrame, *, whole: bool) -> tuple[Floats, Floats]:
+    """I/Os and bytes of each second, all directions summed, from the first second with a row."""
+    import numpy as np
+
+    if not frame.height:
+        return np.zeros(0), np.zeros(0)
+    seconds = frame["second"].to_numpy()
+    seconds = seconds - seconds.min()
+    size = int(seconds.max()) + 1
+    found = []
+    for name in ("iops", "bytes_per_s"):
+        values = np.zeros(size)
+        np.add.at(values, seconds, frame[name].fill_null(0.0).cast(float).to_numpy())
+        found.append(values if whole else values[:-1])
+    return found[0], found[1]
+
+
+def _joined(arrays: Sequence[Floats]) -> Floats:
+    import numpy as np
+
+    return np.concatenate(arrays)

@@ -1,0 +1,72 @@
+"""Phases of a stored run, from logs as fio writes them."""
+
+import numpy as np
+import pytest
+from tests.unit.report.test_headline import told
+
+from diskbench.analysis.synthetic import Noise, bucket, flat
+from diskbench.errors import UnknownName
+from diskbench.report.headline import headline
+from diskbench.store.evidence import open_evidence
+from diskbench.store.imports import import_source, read_sources
+from diskbench.store.phases import run_phases
+
+
+@pytest.fixture
+def evidence(tmp_path):
+    return open_evidence((tmp_path / "evidence").as_uri())
+
+
+def imported(evidence, place, series, name="disk"):
+    """A run whose averaged logs hold `series`, reads and writes a half each."""
+    place.mkdir()
+    for kind, factor in (("iops", 1), ("bw", 4)):
+        rows = [
+            f"{second * 1000}, {round(value * factor / 2)}, {direction}, 0, 0, 0\n"
+            for second, value in enumerate(series, 1)
+            for direction in (0, 1)
+        ]
+        (place / f"{name}_{kind}.1.log").write_text("".join(rows))
+    [source] = read_sources(sorted(place.iterdir()))
+    [manifest] = import_source(evidence, source, labels={}, version="0")
+    return manifest.run_id
+
+
+def test_reads_and_writes_together_are_cut_into_phases(evidence, tmp_path):
+    series = bucket(900_000, 3000, 100, 900, Noise(sd=0.02), seed=1)
+    run_id = imported(evidence, tmp_path / "logs", series)
+    [found] = run_phases(evidence, run_id)
+    assert (found.run_id, found.step) == (run_id, "disk")
+    assert [phase.kind for phase in found.phases] == ["burst", "baseline"]
+    assert found.cliffs[0].at_s == pytest.approx(900_000 / 2900, abs=3)
+    assert found.phases[0].iops == pytest.approx(3000, rel=0.02)
+
+
+def test_the_second_reading_needs_neither_logs_nor_series(evidence, tmp_path):
+    run_id = imported(evidence, tmp_path / "logs", flat(1000, 200, Noise(), seed=2))
+    first = run_phases(evidence, run_id)
+    for key in list(evidence.list("runs")):
+        if "series-" in key or key.endswith(".log.zst"):
+            (tmp_path / "evidence" / key).unlink()
+    assert run_phases(evidence, run_id) == first
+
+
+def test_a_damaged_copy_is_read_anew(evidence, tmp_path):
+    run_id = imported(evidence, tmp_path / "logs", flat(1000, 200, Noise(), seed=3))
+    first = run_phases(evidence, run_id)
+    [kept] = [key for key in evidence.list("runs") if ".phases-" in key]
+    (tmp_path / "evidence" / kept).write_bytes(b"{")
+    assert run_phases(evidence, run_id) == first
+
+
+def test_a_run_without_evidence_is_said_to_be_unknown(evidence):
+    with pytest.raises(UnknownName):
+        run_phases(evidence, "01hzzzzzzzzzzzzzzzzzzzzzzz")
+
+
+def test_the_headline_tells_the_cliff_and_what_was_promised(evidence, tmp_path):
+    series = bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1)
+    found = run_phases(evidence, imported(evidence, tmp_path / "logs", np.asarray(series)))
+    assert headline(told(), [], found) == (
+        "burst 3,000 for 5:10 of disk, then baseline 100; promised 100 IOPS"
+    )

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.engine.cell import LiveCells
-from diskbench.engine.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living, silent_s
+from diskbench.engine.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
 from diskbench.engine.feed import feed
 from diskbench.engine.held import Patience, PatientStations, hold
 from diskbench.engine.machine import let_idle_go
+from diskbench.engine.pick_up import go_on_with, pick_up
 from diskbench.engine.stations import LiveStations
 from diskbench.engine.stop import Stop
 from diskbench.engine.takeover import is_left
@@ -30,7 +31,6 @@ from diskbench.model.outcome import Problem
 from diskbench.plan.route import EVERYWHERE, serves
 
 if TYPE_CHECKING:
-    from diskbench.engine.durable.cells import Standing
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
     from diskbench.model.swept import Swept
@@ -43,7 +43,7 @@ TICK_S = 2.0
 SWEEP_EVERY_S = 30.0
 """How often it looks for leases that outlived their use (DESIGN.md section 7)."""
 OWN_POLL_S = 0.25
-"""How often it looks into its own queue: what a cell waits at most, and what an idle worker does."""
+"""How often it looks into its own queue: a cell waits no longer, and an idle worker does little."""
 PER_PARTITION = 64
 """Cells of a region at once in a matrix's own queue, until its limits are known."""
 
@@ -203,13 +203,13 @@ class Worker:
             standing = standings.get(cell.trial_id)
             if standing is None:
                 may_take = self.admits and (self.room is None or taken < self.room)
-                taken += self._queue(campaign, cell, alive, may_take=may_take)
+                taken += pick_up(self.session, campaign, cell, alive, may_take=may_take)
             elif cell.owner == me and not standing.is_over:
                 self._look_at_own(campaign, cell)
                 if not standing.is_with(me):
                     process.move_here(cell.trial_id, me)  # it was won, and the database went away
             elif standing.is_over or (takes and is_left(cell, standing, alive)):
-                self._take_over(cell, standing, alive)
+                go_on_with(self.session, self.cells, cell, standing, alive)
 
     def _free_places(
         self,
@@ -233,42 +233,6 @@ class Worker:
         is_back = time.monotonic() - self._back_at > 2 * BEAT_S
         return DEAD_AFTER_S if is_back else float("inf")
 
-    def _queue(
-        self, campaign: CampaignRow, cell: CellRow, alive: Collection[str], *, may_take: bool
-    ) -> int:
-        """Put a cell whose turn it is where it is taken from: the queue of its matrix, or of this
-        process. Returns how many cells this process has more."""
-        from diskbench.engine.durable import cells, process
-        from diskbench.store.campaigns import claim_cell
-
-        assert cell.trial_id is not None
-        if campaign.queue is not None:
-            limits = campaign.limits
-            per = limits.per.get(cell.partition) or limits.per.get(cell.cell.provider)
-            rate = limits.calls_per_minute
-            process.register(
-                campaign.queue,
-                per_partition=per or limits.max_parallel,
-                per_minute=rate.get(cell.partition) or rate.get(cell.cell.provider),
-                poll_s=0.2,
-            )
-            cells.enqueue(
-                cell.trial_id,
-                queue=campaign.queue,
-                partition=cell.partition,
-                priority=cell.position,
-            )
-            return 0
-        me = self.session.executor_id
-        if cell.owner != me:
-            if not may_take or cell.owner in alive:
-                return 0
-            if not claim_cell(self.session.database, cell.trial_id, owner=me, previous=cell.owner):
-                return 0
-            log.info("took %s", cell.key, extra={"trial": cell.trial_id})
-        cells.enqueue(cell.trial_id, queue=process.own_queue(me), priority=cell.position)
-        return int(cell.owner != me)
-
     def _look_at_own(self, campaign: CampaignRow, cell: CellRow) -> None:
         """Stop a cell of ours whose matrix is cancelled, or that takes too long."""
         trial_id, longest = cell.trial_id, campaign.limits.max_cell_s
@@ -285,29 +249,6 @@ class Worker:
                 ),
             )
             self.stop.ask(trial_id)
-
-    def _take_over(self, cell: CellRow, standing: Standing, alive: Collection[str]) -> None:
-        """Go on with a cell whose process is dead, unless another is faster; a workflow that ended
-        without having settled its cell leaves none behind that never ends."""
-        from diskbench.engine.durable import process
-        from diskbench.engine.takeover import claim_with_cell
-        from diskbench.store.campaigns import claim_cell
-
-        assert cell.trial_id is not None
-        me = self.session.executor_id
-        if cell.owner not in (None, me) and cell.owner in alive:
-            return
-        if not claim_cell(self.session.database, cell.trial_id, owner=me, previous=cell.owner):
-            return
-        if standing.is_over:
-            fault = f"a fault in diskbench ended its workflow: {standing.state}"
-            problem = Problem(kind="Broken", message=fault)
-            self.cells.settle(cell.trial_id, None, problem, rented=True)
-            return
-        lost = f"{silent_s(self.session.database, cell):.1f}"
-        log.info("takes over %s", cell.key, extra={"trial": cell.trial_id, "lost_s": lost})
-        claim_with_cell(self.session, cell.trial_id)
-        process.move_here(cell.trial_id, me)
 
 
 def _turn(cell: CellRow) -> tuple[str, str, int]:

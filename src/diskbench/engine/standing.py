@@ -7,14 +7,16 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from diskbench.engine.campaign import runs_now
+from diskbench.engine.executor import living
 from diskbench.engine.spend import spent_by
 from diskbench.model.campaign import LIVE
 from diskbench.model.standing import CellStanding, MatrixStanding
 from diskbench.plan.makespan import Task, makespan_s
+from diskbench.plan.route import serves
 from diskbench.units import format_duration_s, format_iops
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import sqlalchemy as sa
 
@@ -38,7 +40,8 @@ def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
         state=campaign.state,
         created_at=campaign.created_at,
         finished_at=campaign.finished_at,
-        worked_on=campaign.queue is None or runs_now(database, campaign),
+        for_workers=campaign.queue is None,
+        worked_on=_is_worked_on(database, campaign, cells),
         budget_usd=campaign.limits.budget_usd,
         max_parallel=campaign.limits.max_parallel,
         counts=dict(Counter(cell.state for cell in cells)),
@@ -56,6 +59,19 @@ def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
             for cell in cells
         ),
     )
+
+
+def _is_worked_on(database: sa.Engine, campaign: CampaignRow, cells: Sequence[CellRow]) -> bool:
+    """Whether a living process runs it, or a living worker reaches any cell that is left."""
+    from diskbench.store.claims import list_executors
+
+    if campaign.queue is not None:
+        return runs_now(database, campaign)
+    executors = list_executors(database)
+    alive = living(executors)
+    patterns = [one.queues for one in executors if one.queues and one.executor_id in alive]
+    left = {cell.route for cell in cells if cell.finished_at is None}
+    return any(serves(served, route) for served in patterns for route in left)
 
 
 def _expected_end(campaign: CampaignRow, cells: list[CellRow]) -> str | None:

@@ -16,7 +16,8 @@ class CellStanding(Frozen):
 
 class MatrixStanding(Frozen):
     """The whole. `expected_end` is UTC, None where nothing is left or nothing is known. `worked_on`
-    tells whether any living process looks after it."""
+    tells whether any living process looks after it: the one that runs it in its foreground, or,
+    where it is `for_workers`, a worker that reaches any of its cells."""
 
     format: Literal[1] = 1
     campaign_id: str
@@ -24,6 +25,7 @@ class MatrixStanding(Frozen):
     state: CampaignState
     created_at: str
     finished_at: str | None = None
+    for_workers: bool = False
     worked_on: bool = True
     budget_usd: float | None = None
     max_parallel: int

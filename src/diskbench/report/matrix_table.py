@@ -45,7 +45,8 @@ def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
     if seen.state == "done":
         words.append("over")
     elif not seen.worked_on:
-        words.append("nobody works on it: diskbench matrix resume")
+        command = "worker" if seen.for_workers else "matrix resume"
+        words.append(f"nobody works on it: diskbench {command}")
     elif seen.state == "cancelling":
         words.append("being cancelled")
     elif seen.expected_end is not None:

@@ -12,8 +12,10 @@ from tests.rigs.plans import TRIAL_ID, make_plan
 
 from diskbench.engine.executor import enrol
 from diskbench.engine.fleet import fleet
+from diskbench.engine.standing import standing
 from diskbench.report.fleet_table import fleet_table
-from diskbench.store.campaigns import save_campaign
+from diskbench.report.matrix_table import matrix_line
+from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.claims import describe_executor, register_executor, save_progress
 from diskbench.store.clock import iso
 from diskbench.store.database import open_database
@@ -129,3 +131,15 @@ def test_an_empty_house_says_so(database):
     assert "diskbench worker" in text
     assert "nothing runs" in text
     assert "nothing is rented" in text
+
+
+@pytest.mark.parametrize(("queues", "is_worked_on"), [(["aws"], True), (["gcp"], False)])
+def test_a_matrix_left_to_workers_is_worked_on_where_one_reaches_its_cells(
+    database, queues, is_worked_on
+):
+    save_campaign(database, campaign_row(), [cell_row(0)])
+    enrol(database, "e1")
+    describe_executor(database, "e1", queues=queues)
+    seen = standing(database, find_campaign(database, None))
+    assert seen.worked_on is is_worked_on
+    assert ("diskbench worker" in matrix_line(seen)) is not is_worked_on

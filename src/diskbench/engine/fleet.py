@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.executor import living
 from diskbench.engine.standing import doing, doing_now
-from diskbench.engine.sweep import cost_of_lease, trials_at_work
+from diskbench.engine.sweep import cost_of_lease, leases_at_work
 from diskbench.model.campaign import LIVE, CellState
 from diskbench.model.fleet import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
 from diskbench.plan.route import serves
@@ -29,6 +29,7 @@ def fleet(database: sa.Engine) -> FleetDocument:
     from diskbench.store.claims import list_claims, list_executors, progress_of_trials
     from diskbench.store.clock import iso
     from diskbench.store.leases import list_leases
+    from diskbench.store.machines import list_machines
 
     now = datetime.now(UTC)
     executors = {one.executor_id: one for one in list_executors(database)}
@@ -45,8 +46,14 @@ def fleet(database: sa.Engine) -> FleetDocument:
     matrices = {one.campaign_id: one for one in list_campaigns(database)}
     for_workers = [cell for cell in cells if matrices[cell.campaign_id].queue is None]
     busy = Counter([cell.owner for cell in at_work] + [run.owner for run in runs])
-    used = trials_at_work(database)
-    leases = [_lease(database, one, now, used) for one in list_leases(database, state="open")]
+    used = leases_at_work(database)
+    # What is rented for a trial that shares a machine is the machine's, and stands in its lease.
+    shared = {one.trial_id for one in list_machines(database)}
+    leases = [
+        _lease(database, one, now, used)
+        for one in list_leases(database, state="open")
+        if one.lease_id not in shared
+    ]
     return FleetDocument(
         at=iso(now),
         workers=tuple(

@@ -46,4 +46,19 @@ def spent_by(
             live[lease.lease_id] = usd
         else:
             over += max(usd, cell.cost_usd or 0.0)
-    return over, live
+    return over + _idle(database, campaign_id, now, assumed), live
+
+
+def _idle(database: sa.Engine, campaign_id: str, now: datetime, assumed: float | None) -> float:
+    """What the machines that cells share have cost while no cell had them."""
+    from diskbench.store.machines import leases_by_machine
+
+    found = leases_by_machine(database, campaign_id)
+    return sum(
+        max(
+            spent_usd([machine], now, assume_price_usd_per_hour=assumed)
+            - spent_usd(turns, now, assume_price_usd_per_hour=assumed),
+            0.0,
+        )
+        for machine, turns in found
+    )

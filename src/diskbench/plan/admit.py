@@ -74,6 +74,16 @@ def admit(cells: Sequence[CellRow], limits: Limits, moment: Moment) -> Decision:
     return Decision(tuple(begin), tuple(refuse))
 
 
+def full(cells: Sequence[CellRow], limits: Limits) -> set[str]:
+    """The providers, and the regions (`aws/us-east-1`), where those cells have every place that
+    there is: no other one needs to be looked at, unless it has a machine already."""
+    live = [cell for cell in cells if cell.state in LIVE]
+    most = dict(limits.per)
+    most |= {cell.partition: 1 for cell in live if cell.cell.provider in ONE_AT_A_TIME}
+    taken = Counter(name for cell in live for name in _names(cell))
+    return {name for name, limit in most.items() if taken[name] >= limit}
+
+
 class _Places:
     """Who may run beside whom, and how many may begin in a minute. A machine that cells share has
     one of them at a time, and keeps its place from one to the next."""

@@ -212,11 +212,50 @@ class Locked:
 
     def cells(self) -> list[CellRow]:
         """The cells, in order."""
+        return self._cells()
+
+    def under_way(self, *, since: str, machines: Collection[str]) -> list[CellRow]:
+        """The cells that are live, that got their turn after `since`, or share one of `machines`:
+        what matters to those that wait. Of thousands it is a few."""
+        cell = schema.cell
+        return self._cells(
+            sa.or_(
+                cell.c.state.in_(sorted(LIVE)),
+                cell.c.queued_at > since,
+                cell.c.machine.in_(sorted(machines)),
+            )
+        )
+
+    def waiting(self, *, after: int, most: int, but_in: Collection[str] = ()) -> list[CellRow]:
+        """The next `most` cells that wait, behind the position `after`, but none in these
+        providers and regions."""
+        cell = schema.cell
+        elsewhere = [
+            sa.and_(
+                cell.c.partition != name,
+                ~cell.c.partition.startswith(f"{name}/", autoescape=True),
+            )
+            for name in sorted(but_in)
+        ]
+        return self._cells(
+            cell.c.state == "waiting", cell.c.position > after, *elsewhere, most=most
+        )
+
+    def is_over(self) -> bool:
+        """Whether every cell ended."""
+        cell = schema.cell
+        query = sa.select(sa.func.count()).where(
+            cell.c.campaign_id == self.campaign.campaign_id, cell.c.finished_at.is_(None)
+        )
+        return self._connection.execute(query).scalar_one() == 0
+
+    def _cells(self, *conditions: sa.ColumnElement[bool], most: int | None = None) -> list[CellRow]:
         cell = schema.cell
         query = (
             sa.select(cell)
-            .where(cell.c.campaign_id == self.campaign.campaign_id)
+            .where(cell.c.campaign_id == self.campaign.campaign_id, *conditions)
             .order_by(cell.c.position)
+            .limit(most)
         )
         return [_cell(row) for row in self._connection.execute(query).mappings()]
 

@@ -109,3 +109,19 @@ def test_only_one_process_wins_a_matrix(database, begun):
     begun([cell_row(0)])
     assert claim_campaign(database, CAMPAIGN, owner="me", previous=None)
     assert not claim_campaign(database, CAMPAIGN, owner="you", previous=None)
+
+
+def test_many_cells_of_a_full_region_hide_none_of_another_behind_them(database, begun):
+    cells = [cell_row(n) for n in range(250)]
+    cells += [cell_row(250, provider="gcp", partition="gcp/europe-west1")]
+    begun(cells, max_parallel=3, per={"aws/us-east-1": 1})
+    begun_now = [cell.position for cell in load_cells(database, CAMPAIGN) if cell.trial_id]
+    assert begun_now == [0, 250]
+    again(database)
+    assert [cell.position for cell in load_cells(database, CAMPAIGN) if cell.trial_id] == begun_now
+
+
+def test_places_are_found_for_cells_far_behind_those_that_wait_for_later(database, begun):
+    later = "2999-01-01T00:00:00.000000+00:00"
+    begun([*(cell_row(n, not_before=later) for n in range(250)), cell_row(250)], max_parallel=2)
+    assert [c.position for c in load_cells(database, CAMPAIGN) if c.state == "queued"] == [250]

@@ -57,10 +57,14 @@ class Parted:
 
 @dataclass(frozen=True)
 class Near:
-    """A disk of a table, named by the beginning of its ids, that did not match, and why."""
+    """A disk of a table, named by the beginning of its ids, that did not match, and why.
+
+    `same_workload`: it was measured as the run was, so it can be set beside it all the same.
+    """
 
     name: str
     words: str
+    same_workload: bool
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def match(asked: Asked, figures: Iterable[Published]) -> Match:
     nearest: dict[str, Near] = {}
     for figure, where in apart:
         name = group(figure)
-        nearest.setdefault(name, Near(name, where.words))
+        nearest.setdefault(name, Near(name, where.words, where.criterion != "workload"))
     return Match((), _why_not(asked, apart[0][1]), tuple(nearest.values())[:NEAREST])
 
 

@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "devices": "The block devices of a machine, and their identities.",
     "results": "Read, export, import, rebuild and delete what was measured.",
     "report": "Draw a run: a page or a picture with its table and charts.",
+    "compare": "Set runs beside what others published of the same disk.",
     "providers": "Where machines come from, and what each provider can do.",
     "config": "Every setting, its value, and where the value came from.",
     "schema": "The JSON schemas of what diskbench prints.",

@@ -7,6 +7,10 @@ from typing import Annotated, Any
 import typer
 
 MODELS = {
+    "compare-published": (
+        "diskbench.report.published_document",
+        "ComparePublishedDocument",
+    ),
     "doctor": ("diskbench.model.finding", "DoctorDocument"),
     "gc": ("diskbench.model.swept", "SweepDocument"),
     "matrix-plan": ("diskbench.plan.outlook", "MatrixOutlook"),

@@ -1,0 +1,117 @@
+"""`diskbench compare RUN… --published [ID]`: runs beside what others published."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from diskbench.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+    from diskbench.catalog.published import Published
+    from diskbench.report.published_document import ComparePublishedDocument, TrialBeside
+
+_MARKS = ("emulated", "imported", "unverified")
+
+
+def compare_published(
+    engine: Engine,
+    names: Sequence[str],
+    *,
+    alone: bool,
+    include_emulated: bool,
+    output: Literal["table", "json"],
+) -> None:
+    """Set runs (or all of their trials) beside published figures, and print that.
+
+    Names with a slash, or of a post, are figures; others are runs. Raises UnknownName for either,
+    InvalidValue where no run is left that says anything about a cloud's disk.
+    """
+    document = _document(engine, names, alone=alone, include_emulated=include_emulated)
+    if document.left_out:
+        _say(f"left out, being no cloud's own: {', '.join(document.left_out)}")
+    if output == "json":
+        print(document.model_dump_json())
+        return
+    from diskbench.report.published_beside_text import beside_lines
+
+    for line in beside_lines(document):
+        print(line)
+
+
+def _document(
+    engine: Engine, names: Sequence[str], *, alone: bool, include_emulated: bool
+) -> ComparePublishedDocument:
+    from diskbench.catalog.published import SEEDS, find_published
+    from diskbench.report.published_document import ComparePublishedDocument
+
+    ids = [name for name in names if "/" in name or name in SEEDS]
+    figures = tuple({one.id: one for name in ids for one in find_published(name)}.values())
+    trials = _trials(engine, [name for name in names if name not in ids] or ["last"], alone=alone)
+    marked = [runs for runs in trials if _marks(runs)]
+    taken = [runs for runs in trials if include_emulated or runs not in marked]
+    if not taken:
+        (first, *_) = marked
+        words = ", ".join(_marks(first))
+        raise InvalidValue(
+            f"run {first[0]['run_id']} is {words}: it says nothing about a cloud's disk",
+            advice="to see it beside published figures all the same, add --include-emulated",
+        )
+    return ComparePublishedDocument(
+        trials=tuple(_beside(engine, runs, figures) for runs in taken),
+        left_out=() if include_emulated else tuple(run["run_id"] for m in marked for run in m),
+    )
+
+
+def _trials(
+    engine: Engine, names: Sequence[str], *, alone: bool
+) -> list[tuple[Mapping[str, Any], ...]]:
+    """The runs that are named, or with all others of their trials, each trial once."""
+    from diskbench.store.query import Filter, find_run, find_runs
+
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for name in names:
+        run = find_run(engine, name)
+        of_trial = found.setdefault(run["trial_id"], [])
+        if alone:
+            of_trial += [run] if run not in of_trial else []
+        elif not of_trial:
+            these = find_runs(engine, [Filter("trial_id", "=", run["trial_id"])])
+            of_trial += sorted(these, key=lambda one: int(one["run_index"]))
+    return [tuple(runs) for runs in found.values()]
+
+
+def _marks(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    return tuple(mark for mark in _MARKS if any(run[mark] for run in runs))
+
+
+def _beside(
+    engine: Engine, runs: Sequence[Mapping[str, Any]], named: Sequence[Published]
+) -> TrialBeside:
+    from diskbench.catalog.published import load_published
+    from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
+    from diskbench.report.published_document import trial_beside
+    from diskbench.store.rows import find_plan, load_results
+
+    first = runs[0]
+    run_ids = [str(run["run_id"]) for run in runs]
+    steps = load_results(engine, *run_ids)
+    when = str(first["started_at"] or first["created_at"])
+    return trial_beside(
+        asked_of(first, find_plan(engine, first["trial_id"])),
+        [row for run_id in run_ids for step in steps[run_id] for row in step.measurements],
+        named or load_published(),
+        trial_id=first["trial_id"],
+        run_ids=run_ids,
+        marks=_marks(runs),
+        year=int(when[:4]),
+        named=bool(named),
+        gobonniego_file=first["provider"] == GOBONNIEGO_FILE,
+    )
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

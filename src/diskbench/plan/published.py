@@ -1,0 +1,50 @@
+"""What a trial was of, in the words by which published figures are looked up: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from diskbench.catalog.published_match import Asked
+from diskbench.plan.way import cloud_of
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from diskbench.model.spec import Plan
+
+GOBONNIEGO_FILE = "import/gobonniego"
+"""The provider of runs that were imported from a file of GoBonnieGo's."""
+
+_NOT_CACHED_BY_CHOICE = ("temp-disk", "root")
+
+
+def asked_of(row: Mapping[str, Any], plan: Plan | None) -> Asked:
+    """What the trial of a run (a row as in the database) was of; `plan` is None for imported ones.
+
+    A disk that was not rented has a size and no type: no machine tells the name it is sold by.
+    """
+    memory, size = row["memory_bytes"], row["disk_size_bytes"] or row["size_bytes"]
+    rental = plan.rental if plan else None
+    disk = rental.disk if rental else None
+    return Asked(
+        profile="gobonniego" if row["provider"] == GOBONNIEGO_FILE else str(row["profile"]),
+        parameters=row["parameters"],
+        cloud=cloud_of(rental) if rental else row["cloud"] or row["provider"],
+        disk_type=disk.type if disk else None,
+        size_gib=disk.size_gib if disk else (size / GIB if size else None),
+        iops=disk.iops if disk else None,
+        cache=_cache(plan),
+        instance_type=row["instance_type"],
+        region=rental.scope.region if rental else None,
+        memory_gib=memory / GIB if memory else None,
+    )
+
+
+def _cache(plan: Plan | None) -> str | None:
+    """Azure's host cache: as typed, or none, which is what a disk that is attached gets."""
+    if plan is None or plan.rental is None or cloud_of(plan.rental) != "azure":
+        return None
+    spec = plan.rental.spec
+    if spec.azure.cache is not None:
+        return spec.azure.cache.lower()
+    return None if (spec.disk or "").startswith(_NOT_CACHED_BY_CHOICE) else "none"

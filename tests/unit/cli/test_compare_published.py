@@ -1,0 +1,266 @@
+"""`diskbench compare RUN… --published [ID]`."""
+
+import json
+
+import jsonschema
+import pytest
+from tests.rigs.plans import RUN_IDS, make_plan, make_step
+
+from diskbench.cli.main import run as main
+from diskbench.model.disk import DiskSpec
+from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
+from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.result import Measurement, StepResult
+from diskbench.store.database import open_database
+from diskbench.store.evidence import open_evidence
+from diskbench.store.finish import finish_run
+from diskbench.store.imports import import_source, read_sources
+from diskbench.store.rebuild import rows_of, write_run
+from diskbench.store.rows import begin_run, save_plan, save_step
+
+GIB = 2**30
+OTHER = ("01kq8z6rj0bbbbbbbbbbbbbbb1",)
+STEPS = ("seq-write-64k", "seq-read-64k", "rand-512-9to1")
+
+
+def plan_of(disk="gp2", *, run_ids=RUN_IDS, profile="gobonniego", verified=True):
+    """A trial on a rented machine of AWS."""
+    return make_plan(
+        run_ids,
+        profile=profile,
+        rental=Rental(
+            scope=Scope(provider="aws", region="us-east-1"),
+            spec=RentSpec(disk=disk, size_gib=20),
+            offer="c5.xlarge",
+            disk=DiskSpec(type=disk, size_gib=20),
+            instance_type="c5.xlarge",
+        ),
+        acquired={"address": "192.0.2.1", "size_bytes": 20 * GIB, "emulated": False},
+        steps=tuple(make_step(index, name) for index, name in enumerate(STEPS)),
+        facts=HostFacts(
+            hostname="db1",
+            cpu=CpuFacts(count=4),
+            memory_bytes=8 * GIB,
+            fio_version="fio-3.33",
+            cloud=CloudFacts(vendor="aws", instance_type="c5.xlarge", verified=verified),
+            disk=DiskFacts(name="nvme1n1", path="/dev/nvme1n1", size_bytes=20 * GIB),
+        ),
+    )
+
+
+def rows(run_id, index, step, figures):
+    return tuple(
+        Measurement(
+            run_id=run_id,
+            step_index=index,
+            step=step,
+            role="measure",
+            scope="step",
+            job="all",
+            job_index=-1,
+            direction=direction,
+            ios=1000,
+            bytes=10**9,
+            runtime_ns=5 * 10**9,
+            iops=iops,
+            bytes_per_s=bytes_per_s,
+        )
+        for direction, iops, bytes_per_s in figures
+    )
+
+
+FIGURES = {
+    "seq-write-64k": [("write", 1500.0, 206e6)],
+    "seq-read-64k": [("read", 1400.0, 92e6)],
+    "rand-512-9to1": [("read", 1635.3, 1e6), ("write", 181.7, 1e5)],
+}
+
+
+@pytest.fixture
+def stores(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
+    database = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield database, open_evidence((tmp_path / "evidence").as_uri())
+    database.dispose()
+
+
+@pytest.fixture
+def keep(stores):
+    """Save a trial whose runs all measured the same."""
+
+    def save(plan):
+        database, evidence = stores
+        save_plan(database, plan, evidence.url)
+        for index, run_id in enumerate(plan.run_ids):
+            begin_run(database, run_id)
+            for place, (step, figures) in enumerate(FIGURES.items()):
+                done = StepResult(
+                    step_index=place,
+                    step=step,
+                    role="measure",
+                    started_at="2026-11-21T10:00:00.000000+00:00",
+                    finished_at="2026-11-21T10:00:05.000000+00:00",
+                    fio_exit=0,
+                    fio_version="3.33",
+                    measurements=rows(run_id, place, step, figures),
+                )
+                save_step(database, run_id, done)
+            finish_run(database, evidence, plan, index, "done", None)
+
+    return save
+
+
+@pytest.fixture
+def compare(capsys):
+    """Run `compare … --published`; returns exit code, stdout and stderr."""
+
+    def call(*arguments):
+        code = main(["compare", *arguments, "--published"])
+        done = capsys.readouterr()
+        return code, done.out, done.err
+
+    return call
+
+
+def test_a_run_is_set_beside_the_figures_of_the_same_disk(keep, compare):
+    keep(plan_of())
+    code, out, err = compare("last")
+    assert (code, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    assert f"run {RUN_IDS[0]} and 1 more of its trial" in out
+    assert "iaas-2018/results/gp2" in out
+    (written,) = [line.split() for line in out.splitlines() if "seq-write-64k" in line]
+    assert written[-5:] == ["103", "MB/s", "206", "MB/s", "2"]
+    (random,) = [line.split() for line in out.splitlines() if "rand-512-9to1" in line]
+    assert random[-5:] == ["3,634", "IOPS", "1,817", "IOPS", "0.5"]
+    assert "c4.xlarge, ours on c5.xlarge" in out
+    assert "GoBonnieGo 1.0.7 itself" in " ".join(out.split())
+
+
+def test_without_a_name_the_newest_run_is_taken(keep, compare):
+    keep(plan_of())
+    assert compare()[1] == compare("last")[1]
+
+
+def test_alone_leaves_the_other_runs_of_a_trial_out(keep, compare):
+    keep(plan_of())
+    _, out, _ = compare(RUN_IDS[1], "--alone", "--output", "json")
+    (trial,) = json.loads(out)["trials"]
+    assert trial["run_ids"] == [RUN_IDS[1]]
+    assert {one["runs"] for one in trial["figures"]} == {1}
+
+
+def test_several_runs_of_a_trial_are_told_once(keep, compare):
+    keep(plan_of())
+    _, out, _ = compare(*RUN_IDS, "--output", "json")
+    (trial,) = json.loads(out)["trials"]
+    assert trial["run_ids"] == list(RUN_IDS)
+    _, out, _ = compare(*RUN_IDS, "--alone", "--output", "json")
+    assert json.loads(out)["trials"][0]["run_ids"] == list(RUN_IDS)
+
+
+def test_json_meets_its_published_schema(keep, compare, capsys):
+    keep(plan_of())
+    _, out, _ = compare("last", "--output", "json")
+    main(["schema", "compare-published"])
+    document = json.loads(out)
+    jsonschema.validate(document, json.loads(capsys.readouterr().out))
+    (trial,) = document["trials"]
+    assert {one["figure"]["step"]: one["ratio"] for one in trial["figures"]} == {
+        "rand-512-9to1": pytest.approx(0.5),
+        "seq-read-64k": 1.0,
+        "seq-write-64k": 2.0,
+    }
+    assert trial["differences"]
+
+
+def test_where_nothing_matches_it_says_why_and_what_is_near(keep, compare):
+    keep(plan_of("gp3"))
+    code, out, _ = compare("last")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert "nothing published matches: nobody published this workload of gp3 of aws" in out
+    assert "iaas-2018/results/gp2" in out
+    assert "one that is named after the run is taken" in out
+
+
+def test_a_figure_that_is_named_is_taken_whatever_the_disk(keep, compare):
+    keep(plan_of("gp3"))
+    code, out, _ = compare("last", "iaas-2018/results/pd-ssd-20/read")
+    assert code == 0
+    assert "27.0 MB/s" in out
+    assert "92.0 MB/s" in out
+    assert "theirs is pd-ssd 20 GiB, ours gp3" in out
+
+
+def test_a_figure_of_another_workload_is_not_taken_though_it_is_named(keep, compare):
+    keep(plan_of())
+    _, out, _ = compare("last", "ebs-fio")
+    assert "nothing published matches: no figure was measured as profile gobonniego does" in (
+        " ".join(out.split())
+    )
+
+
+def test_a_run_that_says_nothing_about_a_cloud_is_refused_unless_asked_for(keep, compare):
+    keep(plan_of(verified=False))
+    code, out, err = compare("last")
+    assert (code, out) == (2, "")
+    assert "emulated, unverified" in err
+    assert "--include-emulated" in err
+    code, out, _ = compare("last", "--include-emulated")
+    assert code == 0
+    assert "[emulated, unverified]" in out
+    assert "ours is emulated" in out
+
+
+def test_of_several_runs_those_that_say_nothing_are_left_out(keep, compare):
+    keep(plan_of(verified=False))
+    keep(plan_of(run_ids=OTHER))
+    code, out, err = compare(RUN_IDS[0], *OTHER, "--output", "json")
+    assert code == 0
+    document = json.loads(out)
+    assert [trial["trial_id"] for trial in document["trials"]] == [OTHER[0]]
+    assert document["left_out"] == list(RUN_IDS)
+    assert RUN_IDS[0] in err
+
+
+def test_an_imported_gobonniego_file_is_set_beside_a_named_figure(stores, compare, tmp_path):
+    database, evidence = stores
+    result = {
+        "start_time": "2018-03-16T00:00:00Z",
+        "write_bytes": 103 * 10**6,
+        "write_seconds": 1,
+        "read_bytes": 92 * 10**6,
+        "read_seconds": 1,
+        "io_operations": 3634,
+        "io_seconds": 1,
+    }
+    file = tmp_path / "gp2.json"
+    told = {"version": "1.0.8", "gobonniego_directory": "x", "results": [result]}
+    file.write_text(json.dumps(told))
+    (source,) = read_sources([file])
+    for manifest in import_source(evidence, source, labels={}, version="0.1.0"):
+        write_run(database, rows_of(evidence, manifest))
+    assert compare("last")[0] == 2
+    _, out, _ = compare("last", "iaas-2018/results/gp2", "--include-emulated", "--output", "json")
+    (trial,) = json.loads(out)["trials"]
+    assert trial["marks"] == ["imported", "unverified"]
+    assert [one["ratio"] for one in trial["figures"]] == [1.0, 1.0, 1.0]
+    _, out, _ = compare("last", "--include-emulated")
+    assert "which disk it was is not known" in out
+
+
+@pytest.mark.parametrize("name", ["01zz", "iaas-2018/results/gp3"])
+def test_unknown_runs_and_figures_are_refused(keep, compare, name):
+    keep(plan_of())
+    code, out, err = compare(name)
+    assert (code, out) == (2, "")
+    assert name in err
+
+
+def test_without_published_it_says_what_to_add(capsys, stores):  # noqa: ARG001 - settings
+    assert main(["compare", "last"]) == 2
+    assert "--published" in capsys.readouterr().err

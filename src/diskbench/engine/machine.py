@@ -119,10 +119,12 @@ def let_go(session: Session, machine: Machine) -> None:
     """Give a machine back with all its disks; not one that was given on meanwhile. Raises
     ReleaseFailed naming what is left; its lease then stays open."""
     from diskbench.engine.draft import renter_named
-    from diskbench.store.leases import note_lease_error, release_lease
+    from diskbench.store.leases import load_lease, note_lease_error, release_lease
     from diskbench.store.machines import end_machine
 
-    if not end_machine(session.database, machine):
+    lease = load_lease(session.database, machine.lease_id)
+    released = lease is not None and lease.state == "released"
+    if released or not end_machine(session.database, machine):
         return
     scope = machine.rental.scope
     renter = renter_named(scope.provider)

@@ -9,13 +9,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.engine.cell import run_ids
 from diskbench.engine.draft import draft_of
 from diskbench.engine.feed import feed
 from diskbench.engine.machine import let_idle_go, placed
+from diskbench.engine.save import save
 from diskbench.engine.session import Session, open_session
+from diskbench.engine.spend import spent_by
 from diskbench.engine.sweep import is_reached, sweep
 from diskbench.errors import InvalidValue
 from diskbench.fio.profiles import find_profile
@@ -24,6 +27,7 @@ from diskbench.model.rental import RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.trial import Names
 from diskbench.providers.fake import VARIABLE, FakeProvider, plan_fault
+from diskbench.store import schema
 from diskbench.store.campaigns import (
     cell_of_trial,
     claim_cell,
@@ -163,6 +167,22 @@ def test_it_expires_after_all_its_cells_and_not_only_after_the_first(session):
     assert lease.expires_at is not None
     ends = datetime.fromisoformat(lease.expires_at) - datetime.now(UTC)
     assert ends > timedelta(seconds=2 * 5 * 600)
+
+
+def test_what_a_machine_costs_between_its_cells_is_spent_too(session):
+    (first,) = begin(session, 1)
+    plan, _ = place(session, first)
+    save(session, plan, owner=session.executor_id)
+    for lease_id, hours in ((plan.lease_id, 3), (plan.trial_id, 2)):
+        since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="microseconds")
+        with session.database.begin() as connection:
+            mine = schema.lease.c.lease_id == lease_id
+            change = sa.update(schema.lease).where(mine).values(hourly_usd=1.0, created_at=since)
+            connection.execute(change)
+    cells = load_cells(session.database, CAMPAIGN)
+    beside, live = spent_by(session.database, CAMPAIGN, cells, None)
+    assert live == {first: pytest.approx(2.0, abs=0.01)}
+    assert beside == pytest.approx(1.0, abs=0.01)
 
 
 class TestGivenBack:

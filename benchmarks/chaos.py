@@ -16,6 +16,7 @@ import argparse
 import os
 import random
 import secrets
+import signal
 import subprocess
 import sys
 import tempfile
@@ -133,9 +134,11 @@ def controllers_hunted(
             wait = chance.uniform(0.1, every) if killed < kills else ENDS_WITHIN_S
             odd += _odd(one, one.wait(wait), process)
         except subprocess.TimeoutExpired:
+            killed += 1
+        finally:
             one.kill()
             one.wait()
-            killed += 1
+        if one.returncode == -signal.SIGKILL:
             tell(f"{killed} controllers killed, {matrices} matrices begun")
 
 
@@ -267,7 +270,7 @@ def process_in(home: Path, world: World, database: str) -> Process:
 
 
 def tell(text: str) -> None:
-    """A line that the next one overwrites."""
+    """A line that the next one overwrites, on a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()
@@ -307,6 +310,8 @@ def main() -> int:
     parser.add_argument("--cells", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=4)
     given = parser.parse_args()
+    # Whoever ends this ends in order what it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if given.scale:
         from benchmarks.chaos_scale import main as scale
 

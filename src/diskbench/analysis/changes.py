@@ -7,8 +7,9 @@
 The fit with K cuts is believed where the noise that it leaves makes pass 2 find K cuts or more; the
 largest such K ≤ 5 counts. With the penalty of white noise alone, correlated noise is cut to pieces.
 
-A cut is kept where the levels of both sides, medians of at least a minute each, differ by 20 % of
-the higher; it is *sharp* where most of that happens within seconds (all in logs):
+A segment lasts a minute at least; its ends are then moved to the second that divides the two levels
+best, by half a minute at most. A cut is kept where the levels of both sides, medians, differ by
+20 % of the higher; it is *sharp* where most of that happens within seconds (all in logs):
 
     |median(k − 30 … k − 5 s) − median(k + 5 … k + 30 s)| ≥ 0.6 · |difference of the levels|
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SHORTEST_S = 60
-"""Both sides of a change last at least so long."""
+"""What both sides of a change last at least, before its second is looked for."""
 LEAST_CHANGE = 0.20
 SHARPNESS = 0.6
 MOST_CUTS = 5

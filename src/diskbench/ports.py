@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from pydantic import SecretBytes
 
+from diskbench.catalog.overlay import Overlay
 from diskbench.model.disk import Acquired, SshAccess
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.rental import Claim, Found, Rental, Scope
@@ -276,6 +277,15 @@ class Foresees(Protocol):
     def foresee(self, cell: Cell) -> Rental:
         """What `resolve` is expected to answer, by the catalogue alone: None for a machine, a
         price or an image that it does not know. Raises UserError as `check` does."""
+        ...
+
+
+@runtime_checkable
+class Refreshes(Protocol):
+    """A provider whose cloud tells limits and prices of its machines and disks by API."""
+
+    def refreshed(self) -> Overlay:
+        """What the cloud says today, to be laid over the shipped catalogue. Changes nothing."""
         ...
 
 

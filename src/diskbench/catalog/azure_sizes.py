@@ -6,7 +6,6 @@ disk share. What a size bursts to lasts half an hour; only the baseline can be l
 
 from __future__ import annotations
 
-import functools
 from importlib import resources
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from diskbench.catalog.entry import Figure, Source
 from diskbench.catalog.instances import Month
+from diskbench.catalog.overlay import overlaid, patched
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 
@@ -103,9 +103,9 @@ class SizeCatalogue(Frozen):
         return month / self.month_hours.value
 
 
-@functools.cache
+@overlaid
 def azure_sizes() -> SizeCatalogue:
-    """The shipped file."""
+    """The file, with what was refreshed."""
     text = (resources.files(__package__) / "data" / _FILE).read_text(encoding="utf-8")
     return parse_sizes(text, where=_FILE)
 
@@ -116,7 +116,7 @@ def parse_sizes(text: str, *, where: str) -> SizeCatalogue:
 
     try:
         data: Any = yaml.safe_load(text)
-        return SizeCatalogue.model_validate(data)
+        return SizeCatalogue.model_validate(patched(where, data))
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(
             f"{where} is no catalogue of sizes: {error}",

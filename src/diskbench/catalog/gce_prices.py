@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from importlib import resources
 from typing import Literal
 
@@ -10,6 +9,7 @@ from pydantic import ValidationError, model_validator
 
 from diskbench.catalog.entry import Figure, Source
 from diskbench.catalog.instances import Month, VolumePrice
+from diskbench.catalog.overlay import overlaid, patched
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 
@@ -32,10 +32,13 @@ class PriceBook(Frozen):
     month_hours: Month
     disks: dict[str, VolumePrice]
     machines: MachinePrices
+    refreshed: MachinePrices | None = None
+    """Prices of machines that were asked for anew; those of `machines` stand where it has none."""
 
     @model_validator(mode="after")
     def _every_source_is_listed(self) -> PriceBook:
         named = {f.source for f in (*self.disks.values(), self.month_hours, self.machines)}
+        named |= {self.refreshed.source} if self.refreshed else set()
         missing = named - set(self.sources)
         if missing:
             raise ValueError(f"not in the list of sources: {', '.join(sorted(missing))}")
@@ -43,7 +46,20 @@ class PriceBook(Frozen):
 
     def machine_hourly_usd(self, machine_type: str, region: str) -> float | None:
         """The price of a machine; None where it is not known."""
-        return self.machines.usd_per_hour.get(machine_type) if region == self.region else None
+        priced = self.priced(machine_type)
+        return priced[0] if priced and region == self.region else None
+
+    def priced(self, machine_type: str) -> tuple[float, str] | None:
+        """The price of a machine, and the key of its source."""
+        for prices in (self.refreshed, self.machines):
+            if prices is not None and machine_type in prices.usd_per_hour:
+                return prices.usd_per_hour[machine_type], prices.source
+        return None
+
+    def machine_types(self) -> tuple[str, ...]:
+        """Every machine that has a price, sorted."""
+        refreshed = self.refreshed.usd_per_hour if self.refreshed else {}
+        return tuple(sorted({*self.machines.usd_per_hour, *refreshed}))
 
     def disk_hourly_usd(
         self,
@@ -61,9 +77,9 @@ class PriceBook(Frozen):
         return price.month_usd(size_gib, iops or 0.0, mib_per_s or 0.0) / self.month_hours.value
 
 
-@functools.cache
+@overlaid
 def price_book() -> PriceBook:
-    """The shipped file."""
+    """The file, with what was refreshed."""
     text = (resources.files(__package__) / "data" / _FILE).read_text(encoding="utf-8")
     return parse_prices(text, where=_FILE)
 
@@ -73,7 +89,7 @@ def parse_prices(text: str, *, where: str) -> PriceBook:
     import yaml
 
     try:
-        return PriceBook.model_validate(yaml.safe_load(text))
+        return PriceBook.model_validate(patched(where, yaml.safe_load(text)))
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(
             f"{where} is no list of prices: {error}",

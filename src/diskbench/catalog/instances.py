@@ -7,13 +7,13 @@ measures the machine.
 
 from __future__ import annotations
 
-import functools
 from importlib import resources
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
 from diskbench.catalog.entry import Figure, Source
+from diskbench.catalog.overlay import overlaid, patched
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 
@@ -148,12 +148,16 @@ class InstanceCatalogue(Frozen):
 CLOUDS = ("aws",)
 
 
-@functools.cache
 def instances(cloud: str) -> InstanceCatalogue:
-    """The shipped file of one cloud. Raises UnknownName."""
+    """The file of one cloud, with what was refreshed. Raises UnknownName."""
     if cloud not in CLOUDS:
         raise UnknownName("catalogue of machines", cloud, CLOUDS)
-    name = f"{cloud}_instances.yaml"
+    return _aws()
+
+
+@overlaid
+def _aws() -> InstanceCatalogue:
+    name = "aws_instances.yaml"
     text = (resources.files(__package__) / "data" / name).read_text(encoding="utf-8")
     return parse_instances(text, where=name)
 
@@ -164,7 +168,7 @@ def parse_instances(text: str, *, where: str) -> InstanceCatalogue:
 
     try:
         data: Any = yaml.safe_load(text)
-        return InstanceCatalogue.model_validate(data)
+        return InstanceCatalogue.model_validate(patched(where, data))
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(
             f"{where} is no catalogue of machines: {error}",

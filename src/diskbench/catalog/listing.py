@@ -113,9 +113,9 @@ def machine_rows() -> Iterator[MachineRow]:
 
 def _google() -> Iterator[MachineRow]:
     book, prices = machine_book(), price_book()
-    for name, usd in prices.machines.usd_per_hour.items():
-        series, vcpus = book.series_of(name), vcpus_of(name)
-        if series is None:
+    for name in prices.machine_types():
+        series, vcpus, priced = book.series_of(name), vcpus_of(name), prices.priced(name)
+        if series is None or priced is None:
             continue
         caps, sources = {}, [series.source]
         for disk, fit in series.disks.items():
@@ -129,9 +129,9 @@ def _google() -> Iterator[MachineRow]:
             type=name,
             vcpus=vcpus,
             caps=caps,
-            usd_per_hour=usd,
+            usd_per_hour=priced[0],
             source="; ".join(book.sources[key].words() for key in dict.fromkeys(sources)),
-            price_source=prices.sources[prices.machines.source].words(),
+            price_source=prices.sources[priced[1]].words(),
         )
 
 

@@ -115,8 +115,8 @@ def _machine_source(cloud: str, machine_type: str) -> str:
         return _told(instances("aws").sources, instance.price_source)
     if cloud == "azure" and (size := azure_sizes().sizes.get(machine_type)):
         return _told(azure_sizes().sources, size.price_source or size.source)
-    if cloud == "gcp" and machine_type in price_book().machines.usd_per_hour:
-        return _told(price_book().sources, price_book().machines.source)
+    if cloud == "gcp" and (priced := price_book().priced(machine_type)):
+        return _told(price_book().sources, priced[1])
     return ""
 
 

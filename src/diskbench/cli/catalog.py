@@ -15,15 +15,23 @@ FORMAT = 1
 
 OutputOption = Annotated[Literal["table", "json"], typer.Option("--output", help="table or json.")]
 Cloud = Annotated[Literal["aws", "azure", "gcp"] | None, typer.Option(help="Of one cloud only.")]
+Refresh = Annotated[
+    bool,
+    typer.Option(
+        "--refresh",
+        help="First ask the clouds (or --cloud) for limits and prices, and keep what they say.",
+    ),
+]
 
 
 @app.command()
-def disks(cloud: Cloud = None, output: OutputOption = "table") -> None:
+def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = "table") -> None:
     """List the disk types: sizes, IOPS and throughput by formula, bursts."""
     from diskbench.catalog.entry import catalogue
     from diskbench.catalog.listing import disk_entries
     from diskbench.report.catalog_text import disk_table
 
+    _lay(cloud, refresh=refresh)
     found = [one for one in disk_entries() if cloud in (None, one[0])]
     if output == "table":
         _print(disk_table(found))
@@ -38,11 +46,14 @@ def disks(cloud: Cloud = None, output: OutputOption = "table") -> None:
 
 
 @app.command()
-def instances(cloud: Cloud = None, output: OutputOption = "table") -> None:
+def instances(
+    cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = "table"
+) -> None:
     """List the machines: what each sustains towards its disks, and its price."""
     from diskbench.catalog.listing import machine_rows
     from diskbench.report.catalog_text import machine_table
 
+    _lay(cloud, refresh=refresh)
     found = [one for one in machine_rows() if cloud in (None, one.cloud)]
     if output == "table":
         _print(machine_table(found))
@@ -55,6 +66,7 @@ def show(
     name: Annotated[
         str, typer.Argument(help="A disk type, a machine, or a part of vSphere: gp2, m5.large.")
     ],
+    refresh: Refresh = False,
     output: OutputOption = "table",
 ) -> None:
     """Show all figures of one disk type or machine, each with its source and date."""
@@ -63,12 +75,36 @@ def show(
     from diskbench.catalog.listing import find
     from diskbench.report.catalog_text import thing_text
 
+    _lay(None, refresh=refresh)
     found = find(name)
     if output == "json":
         _print_json("found", [asdict(one) for one in found])
         return
     width = shutil.get_terminal_size().columns
     _print(line for thing in found for line in thing_text(thing, width))
+
+
+def _lay(cloud: str | None, *, refresh: bool) -> None:
+    """Use what was refreshed before; with `refresh` ask anew, one cloud after the other."""
+    from diskbench.engine import refreshed
+    from diskbench.errors import DiskbenchError
+
+    refreshed.lay_refreshed()
+    if not refresh:
+        return
+    failures: list[DiskbenchError] = []
+    asked = (cloud,) if cloud else refreshed.CLOUDS
+    for one in asked:
+        try:
+            found, path = refreshed.refresh(one)
+        except DiskbenchError as error:
+            typer.echo(f"{one}: {error.message}", err=True)
+            failures.append(error)
+        else:
+            typer.echo(f"{one}: as of {found.made_on}, kept in {path}", err=True)
+    # Nobody is logged in to all clouds: where one answered, the others are only told.
+    if len(failures) == len(asked):
+        raise failures[0]
 
 
 def _print(lines: Any) -> None:  # noqa: ANN401 - an iterable of text

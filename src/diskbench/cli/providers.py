@@ -35,6 +35,8 @@ def abilities(provider: Provider) -> Iterator[str]:
         yield f"ends what nobody gives back: {one.ends_by()}"
     if isinstance(one, ports.Foresees):
         yield "tells without a call what it would probably rent"
+    if isinstance(one, ports.Refreshes):
+        yield "tells limits and prices by API: diskbench catalog instances --refresh"
     asked = [
         word
         for word, kind in (

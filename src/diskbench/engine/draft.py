@@ -10,7 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
+from diskbench.catalog.overlay import digest
 from diskbench.engine.probe import check_profile_suits
+from diskbench.engine.refreshed import lay_refreshed
 from diskbench.engine.session import new_id
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
@@ -39,6 +41,7 @@ def drafts(
 
     Raises UserError for what is wrong with all of them. Rents nothing.
     """
+    lay_refreshed()
     for cell in cells:
         check_rentable(renter, cell, profile)
     campaign_id = new_id()
@@ -85,7 +88,9 @@ def draft_of(cell: Cell, profile: Profile, rental: Rental, names: Names) -> Plan
     plan = make_plan(cell, profile, assumed_facts(rental), names, version=__version__)
     plan = plan.model_copy(update={"rental": rental})
     notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
-    return plan.model_copy(update={"notes": notes, "expectation": expectation_of(plan)})
+    return plan.model_copy(
+        update={"notes": notes, "expectation": expectation_of(plan), "catalogue": digest()}
+    )
 
 
 def assumed_facts(rental: Rental) -> HostFacts:
@@ -118,6 +123,7 @@ def look_up(cell: Cell, *, offline: bool) -> tuple[Rental, bool, tuple[str, ...]
     answered by the catalogue. Raises DiskbenchError."""
     from diskbench.ports import Foresees
 
+    lay_refreshed()
     renter = renter_named(cell.provider)
     assert renter is not None, "rents() said so"
     if not offline:

@@ -118,10 +118,13 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
 
 def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host) -> Plan:
     """The plan for the machine that was acquired, by what is found on it."""
+    from diskbench.catalog.overlay import digest
     from diskbench.engine.probe import check_parses, probe
+    from diskbench.engine.refreshed import lay_refreshed
     from diskbench.plan.expectation import expectation_of
     from diskbench.plan.trial import Names, make_plan
 
+    lay_refreshed()
     names = Names(draft.campaign_id, draft.trial_id, draft.run_ids)
     if draft.rental is not None and draft.rental.spec.stripe:
         acquired = striped(host, draft.trial_id, acquired)
@@ -138,7 +141,7 @@ def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host) -> Plan
         }
     )
     check_parses(host, plan)
-    return plan.model_copy(update={"expectation": expectation_of(plan)})
+    return plan.model_copy(update={"expectation": expectation_of(plan), "catalogue": digest()})
 
 
 def striped(host: Host, trial_id: str, acquired: Acquired) -> Acquired:
@@ -271,6 +274,6 @@ class Onlooker:
 
     def secret(self) -> SecretBytes:
         """See ports.RentWatch.secret."""
-        from diskbench.providers.keys import own_secret
+        from diskbench.engine.secret import own_secret
 
         return own_secret()

@@ -153,6 +153,8 @@ class Plan(Frozen):
     expectation: PlanExpectation | None = None
     """What it should find; None where nothing is known of its disk, and in plans made before
     expectations were."""
+    catalogue: str | None = None
+    """The digest of what was refreshed of the catalogue; None for the shipped one."""
     notes: tuple[str, ...] = ()
 
     @property

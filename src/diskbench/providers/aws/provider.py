@@ -23,6 +23,7 @@ from diskbench.providers.unanswered import while_looking
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from diskbench.catalog.overlay import Overlay
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding, Quota
     from diskbench.model.rental import Claim, Found, Rental, Scope
@@ -68,6 +69,15 @@ class AWSProvider:
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
         return foresee(cell.rent, asked)
+
+    def refreshed(self) -> Overlay:
+        """See ports.Refreshes."""
+        from diskbench.catalog.instances import instances
+        from diskbench.providers.aws.refresh import refreshed
+        from diskbench.providers.today import today
+
+        aws = open_aws(None, instances("aws").region, None)
+        return refreshed(aws, self.timing, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""

@@ -19,6 +19,7 @@ from diskbench.providers.unanswered import while_looking
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from diskbench.catalog.overlay import Overlay
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding, Quota
     from diskbench.model.rental import Claim, Rental, Scope
@@ -67,6 +68,16 @@ class AzureProvider:
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
         return foresee(cell.rent, asked)
+
+    def refreshed(self) -> Overlay:
+        """See ports.Refreshes."""
+        from diskbench.catalog.azure_sizes import azure_sizes
+        from diskbench.providers.azure.edge import open_azure
+        from diskbench.providers.azure.refresh import refreshed
+        from diskbench.providers.today import today
+
+        edge = open_azure(None, None).edge(self.timing)
+        return refreshed(edge, azure_sizes().region, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""

@@ -21,6 +21,7 @@ from diskbench.providers.unanswered import while_looking
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from diskbench.catalog.overlay import Overlay
     from diskbench.model.disk import Acquired
     from diskbench.model.finding import Finding, Quota
     from diskbench.model.rental import Claim, Found, Rental, Scope
@@ -66,6 +67,16 @@ class GCPProvider:
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
         return foresee(cell.rent, asked)
+
+    def refreshed(self) -> Overlay:
+        """See ports.Refreshes."""
+        from diskbench.catalog.gce_prices import price_book
+        from diskbench.providers.gcp.edge import open_compute
+        from diskbench.providers.gcp.refresh import refreshed
+        from diskbench.providers.today import today
+
+        compute = open_compute(None, None, self.timing)
+        return refreshed(compute, price_book().region, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""

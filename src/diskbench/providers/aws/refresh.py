@@ -1,0 +1,176 @@
+"""Limits and prices as EC2 and AWS's Price List tell them, in the form of the catalogue's file.
+
+Limits: EC2 DescribeInstanceTypes. Prices: Price List Query API, GetProducts of AmazonEC2: on
+demand, Linux, shared tenancy, without software; volumes by `volumeApiName`, storage in GB-Mo, IOPS
+in IOPS-Mo (io2 in tiers by usage type), throughput in GiBps-mo.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from diskbench.catalog.instances import instances
+from diskbench.catalog.overlay import Overlay
+from diskbench.providers.aws.machine_type import machine
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from diskbench.providers.aws.edge import Aws
+    from diskbench.providers.aws.timing import AwsTiming
+
+_FILE = "aws_instances.yaml"
+_TYPES, _PRICES = "refreshed-types", "refreshed-prices"
+_MIB_IN_GIB = 1024
+_IO2_TIERS = (("", 32_000), (".tier2", 64_000), (".tier3", None))
+"""What each tier of io2's IOPS goes up to (provisioned-iops.md; the API names the tiers only)."""
+Item = dict[str, Any]
+
+
+def refreshed(aws: Aws, timing: AwsTiming, today: str) -> Overlay:
+    """What EC2 and its price list say today of the catalogue's region, which `aws` must be of."""
+    types = aws.edge("ec2", timing).listed("describe_instance_types", "InstanceTypes", {})
+    pricing = aws.edge("pricing", timing)
+    machines = _products(pricing.listed("get_products", "PriceList", _asked(aws.region, _MACHINES)))
+    storage = _products(
+        item
+        for family in ("Storage", "System Operation", "Provisioned Throughput")
+        for item in pricing.listed(
+            "get_products", "PriceList", _asked(aws.region, {"productFamily": family})
+        )
+    )
+    return overlay(types, list(machines), list(storage), aws.region, today)
+
+
+_MACHINES = {
+    "productFamily": "Compute Instance",
+    "operatingSystem": "Linux",
+    "tenancy": "Shared",
+    "preInstalledSw": "NA",
+    "capacitystatus": "Used",
+}
+
+
+def overlay(
+    types: Iterable[Item],
+    machines: Iterable[Item],
+    storage: Iterable[Item],
+    region: str,
+    today: str,
+) -> Overlay:
+    """The overlay that answers make; types without a price are left out."""
+    prices = {
+        str(one["product"]["attributes"]["instanceType"]): usd
+        for one in machines
+        if (usd := _usd(one, "Hrs"))
+    }
+    known = instances("aws")
+    entries = {}
+    for told in types:
+        name = str(told["InstanceType"])
+        kept = known.instances.get(name)
+        if name in prices or kept is not None:
+            entries[name] = _entry(told, prices.get(name), kept is None)
+    sources = {
+        _TYPES: _source(f"EC2 DescribeInstanceTypes, {region}", today),
+        _PRICES: _source(f"AWS Price List API, AmazonEC2, {region}", today),
+    }
+    volumes = _volumes(storage)
+    return Overlay(
+        cloud="aws",
+        region=region,
+        made_on=today,
+        patches={_FILE: {"sources": sources, "instances": entries, "volumes": volumes}},
+    )
+
+
+def _entry(told: Item, usd: float | None, is_new: bool) -> Item:
+    found = machine(told)
+    entry: Item = {
+        "vcpus": found.vcpus,
+        "memory_gib": found.memory_bytes / GIB,
+        "arch": found.arch,
+        "current": bool(told.get("CurrentGeneration", True)),
+        "burstable": found.burstable,
+        "hypervisor": "xen" if found.hypervisor == "xen" else "nitro",
+        "ebs_optimized": found.ebs_optimized,
+        "baseline_iops": found.ebs.baseline_iops,
+        "baseline_mb_per_s": found.ebs.baseline_mb_per_s,
+        "max_iops": _above(found.ebs.max_iops, found.ebs.baseline_iops),
+        "max_mb_per_s": _above(found.ebs.max_mb_per_s, found.ebs.baseline_mb_per_s),
+        "disks_apart": found.disks_apart,
+        "source": _TYPES,
+    }
+    if found.max_disks is not None or is_new:
+        entry["max_disks"] = found.max_disks or 1
+    if found.local is not None:
+        entry["local"] = {
+            "count": found.local.count,
+            "size_gb": found.local.size_gb,
+            "nvme": found.local.nvme,
+        }
+    if usd is not None:
+        entry |= {"usd_per_hour": usd, "price_source": _PRICES}
+    return entry
+
+
+def _volumes(storage: Iterable[Item]) -> dict[str, Item]:
+    """Prices of volumes by their type. A part that is not told stays what it was."""
+    found: dict[str, Item] = {}
+    tiers: dict[str, float] = {}
+    for one in storage:
+        told = one["product"]["attributes"]
+        name, usage = str(told.get("volumeApiName", "")), str(told.get("usagetype", ""))
+        if name not in instances("aws").volumes:
+            continue
+        volume = found.setdefault(name, {"source": _PRICES})
+        if (usd := _usd(one, "GB-Mo")) is not None:
+            volume["per_gib"] = usd
+        elif (usd := _usd(one, "IOPS-Mo")) is not None and name == "io2":
+            tiers[usage.rpartition("VolumeP-IOPS.io2")[2]] = usd
+        elif usd is not None:
+            volume["per_iops"] = [{"usd": usd}]
+        elif (usd := _usd(one, "GiBps-mo")) is not None:
+            volume["per_mib_per_s"] = usd / _MIB_IN_GIB
+    if all(tier in tiers for tier, _ in _IO2_TIERS):
+        found["io2"]["per_iops"] = [
+            {"usd": tiers[tier]} | ({} if most is None else {"up_to": most})
+            for tier, most in _IO2_TIERS
+        ]
+    # Snapshots and the like are told under no type; a volume without its storage is none.
+    return {name: one for name, one in found.items() if "per_gib" in one}
+
+
+def _usd(product: Item, unit: str) -> float | None:
+    """The price on demand for a unit; None where it is sold by another, or for nothing."""
+    for term in product.get("terms", {}).get("OnDemand", {}).values():
+        for price in term.get("priceDimensions", {}).values():
+            if str(price.get("unit", "")).lower() == unit.lower():
+                usd = float(price.get("pricePerUnit", {}).get("USD", 0))
+                return usd or None
+    return None
+
+
+def _asked(region: str, attributes: dict[str, str]) -> Item:
+    fields = {"regionCode": region, **attributes}
+    return {
+        "ServiceCode": "AmazonEC2",
+        "Filters": [
+            {"Type": "TERM_MATCH", "Field": name, "Value": value} for name, value in fields.items()
+        ],
+    }
+
+
+def _products(listed: Iterable[Any]) -> Iterator[Item]:
+    for one in listed:
+        yield json.loads(one) if isinstance(one, str) else one
+
+
+def _above(most: float | None, baseline: float | None) -> float | None:
+    return most if most is not None and (baseline is None or most > baseline) else None
+
+
+def _source(title: str, today: str) -> dict[str, str]:
+    return {"title": title, "as_of": today}

@@ -1,0 +1,145 @@
+"""Limits and prices as Azure's Resource SKUs and Retail Prices tell them, in the form of the
+catalogue's file.
+
+Limits: Resource SKUs, "List": what lasts of the uncached and cached path; bursts are told nowhere
+and stay. Prices: https://prices.azure.com/api/retail/prices, Consumption, needs no login; a machine
+on demand for Linux is neither Spot nor Low Priority nor Windows, a disk is told by its tier.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from diskbench.catalog.azure_sizes import azure_sizes
+from diskbench.catalog.overlay import Overlay
+from diskbench.errors import HostUnavailable
+from diskbench.providers.azure.sizes import machine
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from diskbench.providers.azure.edge import Edge
+
+_FILE = "azure_sizes.yaml"
+URL = "https://prices.azure.com/api/retail/prices"
+_SKUS, _PRICES = "refreshed-skus", "refreshed-prices"
+_ACTION = "Microsoft.Compute/skus/read"
+_TIMEOUT_S = 30.0
+_TRIES = 3
+_TIER = re.compile(r"(?P<tier>[SEP][0-9]+) LRS Disk", re.IGNORECASE)
+_PRODUCTS = {
+    "Standard HDD Managed Disks": "Standard_LRS",
+    "Standard SSD Managed Disks": "StandardSSD_LRS",
+    "Premium SSD Managed Disks": "Premium_LRS",
+}
+Item = dict[str, Any]
+
+
+def refreshed(edge: Edge, region: str, today: str, *, url: str = URL) -> Overlay:
+    """What Azure says today of the catalogue's region."""
+    skus = edge.listed(_ACTION, "compute", "resource_skus.list", filter=f"location eq '{region}'")
+    machines = retail_prices(url, "Virtual Machines", region)
+    disks = retail_prices(url, "Storage", region)
+    return overlay(skus, [*machines], [*disks], region, today)
+
+
+def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
+    """All pages of the prices of a service. Raises HostUnavailable."""
+    import urllib3
+
+    wanted = f"serviceName eq '{service}' and armRegionName eq '{region}'"
+    wanted += " and priceType eq 'Consumption'"
+    fields: dict[str, str] | None = {"$filter": wanted}
+    following: str | None = url
+    while following:
+        try:
+            answer = urllib3.request(
+                "GET", following, fields=fields, timeout=_TIMEOUT_S, retries=_TRIES
+            )
+            page = answer.json()
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            raise HostUnavailable(
+                f"no prices from {following}: {error}", advice="try again; the old ones stay"
+            ) from error
+        if answer.status != 200 or "Items" not in page:
+            raise HostUnavailable(
+                f"no prices from {following}: HTTP {answer.status}",
+                advice="try again; the old ones stay",
+            )
+        yield from page["Items"]
+        following, fields = page.get("NextPageLink"), None
+
+
+def overlay(
+    skus: Iterable[Item], machines: Iterable[Item], disks: Iterable[Item], region: str, today: str
+) -> Overlay:
+    """The overlay that answers make; sizes without figures of their disks are left out."""
+    prices = {str(one["armSkuName"]): usd for one in machines if (usd := _on_demand(one))}
+    sizes = {}
+    for sku in skus:
+        if sku.get("resourceType") == "virtualMachines" and (entry := _entry(sku)) is not None:
+            name = str(sku["name"])
+            if name in prices:
+                entry |= {"usd_per_hour": prices[name], "price_source": _PRICES}
+            sizes[name] = entry
+    sources = {
+        _SKUS: {"title": f"Azure Resource SKUs, {region}", "as_of": today},
+        _PRICES: {"title": f"Azure Retail Prices, {region}", "as_of": today},
+    }
+    return Overlay(
+        cloud="azure",
+        region=region,
+        made_on=today,
+        patches={_FILE: {"sources": sources, "sizes": sizes, "disks": _disks(disks)}},
+    )
+
+
+def _entry(sku: Item) -> Item | None:
+    found = machine(sku)
+    if found.uncached.iops is None or found.uncached.mb_per_s is None:
+        return None
+    entry: Item = {
+        "vcpus": found.vcpus,
+        "memory_gib": found.memory_bytes / GIB,
+        "premium": found.premium,
+        "cacheable": found.cacheable,
+        "interface": found.interface,
+        "burstable": found.burstable,
+        "iops": found.uncached.iops,
+        "mb_per_s": found.uncached.mb_per_s,
+        "max_disks": found.max_disks,
+        "temp_gib": int(found.local_gib),
+        "source": _SKUS,
+    }
+    if found.cacheable and found.cached.iops is not None:
+        entry |= {"cached_iops": found.cached.iops, "cached_mb_per_s": found.cached.mb_per_s}
+    return entry
+
+
+def _on_demand(told: Item) -> float | None:
+    words = f"{told.get('skuName', '')} {told.get('productName', '')}"
+    other = any(word in words for word in ("Spot", "Low Priority", "Windows", "CloudServices"))
+    if other or told.get("unitOfMeasure") != "1 Hour" or not told.get("armSkuName"):
+        return None
+    return float(told["retailPrice"]) or None
+
+
+def _disks(told: Iterable[Item]) -> dict[str, Item]:
+    """Prices of tiers by disk type, of those that the catalogue knows."""
+    found: dict[str, Item] = {}
+    for one in told:
+        name = _PRODUCTS.get(str(one.get("productName")))
+        tier = _TIER.fullmatch(str(one.get("meterName")))
+        known = azure_sizes().disks.get(name or "")
+        if known is None or tier is None or one.get("unitOfMeasure") != "1/Month":
+            continue
+        if tier["tier"].upper() in known.tiers:
+            entry = found.setdefault(str(name), {"source": _PRICES, "tiers": {}})
+            entry["tiers"][tier["tier"].upper()] = float(one["retailPrice"])
+    # Tiers of two dates under one source would be told as of one: all or none.
+    return {
+        name: one for name, one in found.items()
+        if set(one["tiers"]) == set(azure_sizes().disks[name].tiers)
+    }  # fmt: skip

@@ -1,0 +1,149 @@
+"""Prices as Google's Cloud Billing Catalog tells them, in the form of the catalogue's file.
+
+Compute Engine tells vCPUs and memory of its machine types (machineTypes.list); what their disks may
+do stands in documents only, so those limits stay. Prices: Cloud Billing API v1, services.skus.list
+of Compute Engine; a machine on demand is
+
+    usd_per_hour = vCPUs × core of its series + GiB × RAM of its series
+
+which holds for no type that shares cores or has local disks: those stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from diskbench.catalog.gce_prices import price_book
+from diskbench.catalog.overlay import Overlay
+from diskbench.errors import HostUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from diskbench.providers.gcp.edge import Compute
+
+_FILE = "gcp_prices.yaml"
+URL = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
+"""6F81-5844-456A is Compute Engine in the Cloud Billing Catalog."""
+SCOPE = "https://www.googleapis.com/auth/cloud-billing.readonly"
+_PRICES = "refreshed-prices"
+_TIMEOUT_S = 30.0
+_NANOS = 1e9
+_MIB_PER_GIB = 1024
+_MACHINE = re.compile(
+    r"(?P<series>[A-Z][0-9]+[A-Z]?) (?:Predefined |AMD |Arm )?Instance "
+    r"(?P<what>Core|Ram) running in .*"
+)
+_SHARED = re.compile(r"(e2-(micro|small|medium)|f1-.*|g1-.*|.*-lssd|.*-metal)")
+_DISKS = {
+    "Storage PD Capacity": ("pd-standard", "per_gib"),
+    "Balanced PD Capacity": ("pd-balanced", "per_gib"),
+    "SSD backed PD Capacity": ("pd-ssd", "per_gib"),
+    "Extreme PD Capacity": ("pd-extreme", "per_gib"),
+    "Extreme PD IOPS": ("pd-extreme", "per_iops"),
+    "Hyperdisk Balanced Capacity": ("hyperdisk-balanced", "per_gib"),
+    "Hyperdisk Balanced IOPS": ("hyperdisk-balanced", "per_iops"),
+    "Hyperdisk Balanced Throughput": ("hyperdisk-balanced", "per_mib_per_s"),
+    "Hyperdisk Extreme Capacity": ("hyperdisk-extreme", "per_gib"),
+    "Hyperdisk Extreme IOPS": ("hyperdisk-extreme", "per_iops"),
+}
+"""Descriptions of SKUs, before ` in REGION` where there is one."""
+Item = dict[str, Any]
+
+
+def refreshed(compute: Compute, region: str, today: str) -> Overlay:
+    """What Google says today of the catalogue's region."""
+    from google.auth import default
+    from google.auth.transport.requests import AuthorizedSession
+
+    login, _ = default(scopes=[SCOPE])
+    session = AuthorizedSession(login)  # type: ignore[no-untyped-call]
+    types = {
+        str(one["name"]): one
+        for one in compute.listed_everywhere("machineTypes")
+        if str(one.get("zone", "")).rpartition("/")[2].startswith(f"{region}-")
+    }
+
+    def get(url: str, fields: dict[str, str]) -> Any:  # noqa: ANN401 - a response of requests
+        return session.get(url, params=fields, timeout=_TIMEOUT_S)
+
+    return overlay(types.values(), skus(get), region, today)
+
+
+def skus(get: Callable[[str, dict[str, str]], Any], url: str = URL) -> Iterator[Item]:
+    """All pages of the catalogue; `get` asks with a login. Raises HostUnavailable."""
+    fields = {"currencyCode": "USD"}
+    while True:
+        answer = get(url, fields)
+        if answer.status_code != 200:
+            raise HostUnavailable(
+                f"no prices from {url}: HTTP {answer.status_code}",
+                advice="gcloud services enable cloudbilling.googleapis.com, or leave the old ones",
+            )
+        page = answer.json()
+        yield from page.get("skus", [])
+        if not page.get("nextPageToken"):
+            return
+        fields = {**fields, "pageToken": str(page["nextPageToken"])}
+
+
+def overlay(
+    machine_types: Iterable[Item], told: Iterable[Item], region: str, today: str
+) -> Overlay:
+    """The overlay that answers make of the catalogue's region."""
+    rates: dict[tuple[str, str], float] = {}
+    disks: dict[str, Item] = {}
+    for sku in told:
+        on_demand = sku.get("category", {}).get("usageType") == "OnDemand"
+        usd = _usd(sku)
+        if not on_demand or usd is None or region not in sku.get("serviceRegions", []):
+            continue
+        description = str(sku.get("description", ""))
+        if found := _MACHINE.fullmatch(description):
+            rates[found["series"].lower(), found["what"]] = usd
+        elif part := _DISKS.get(description.partition(" in ")[0]):
+            name, field = part
+            value: Any = [{"usd": usd}] if field == "per_iops" else usd
+            disks.setdefault(name, {"source": _PRICES})[field] = value
+    machines = {}
+    for one in machine_types:
+        name = str(one["name"])
+        series = name.partition("-")[0]
+        core, ram = rates.get((series, "Core")), rates.get((series, "Ram"))
+        if core is not None and ram is not None and not _SHARED.fullmatch(name):
+            memory_gib = float(one["memoryMb"]) / _MIB_PER_GIB
+            machines[name] = float(one["guestCpus"]) * core + memory_gib * ram
+    patch: Item = {
+        "sources": {
+            _PRICES: {"title": f"Cloud Billing Catalog, Compute Engine, {region}", "as_of": today}
+        },
+        "disks": {name: one for name, one in disks.items() if _is_whole(name, one)},
+        "refreshed": {"source": _PRICES, "usd_per_hour": machines},
+    }
+    return Overlay(cloud="gcp", region=region, made_on=today, patches={_FILE: patch})
+
+
+def _is_whole(name: str, one: Item) -> bool:
+    """Whether every part that the catalogue prices was told: parts of two dates would be told as
+    of one."""
+    known = price_book().disks.get(name)
+    if known is None:
+        return False
+    needed = {"per_gib"} | ({"per_iops"} if known.per_iops else set())
+    needed |= {"per_mib_per_s"} if known.per_mib_per_s else set()
+    return needed <= set(one)
+
+
+def _usd(sku: Item) -> float | None:
+    """The price beyond what is free; None where there is none."""
+    for info in sku.get("pricingInfo", []):
+        rates = info.get("pricingExpression", {}).get("tieredRates", [])
+        prices = [
+            float(price.get("units", 0)) + float(price.get("nanos", 0)) / _NANOS
+            for rate in rates
+            if (price := rate.get("unitPrice", {})).get("currencyCode", "USD") == "USD"
+        ]
+        if prices and max(prices) > 0:
+            return max(prices)
+    return None

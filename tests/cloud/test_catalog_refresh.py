@@ -1,0 +1,57 @@
+"""Limits as the emulated clouds tell them, laid over the shipped catalogue.
+
+Prices come from price lists that no emulator has: tests/unit/providers/*/test_refresh.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.cloud.rented import Aws
+from tests.cloud.rented_azure import Azure
+
+from diskbench.catalog.azure_sizes import azure_sizes
+from diskbench.catalog.instances import instances
+from diskbench.catalog.overlay import lay
+from diskbench.providers.aws import refresh as of_aws
+from diskbench.providers.azure import refresh as of_azure
+
+pytestmark = pytest.mark.slow
+TODAY = "2026-11-21"
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays() -> Iterator[None]:
+    lay([])
+    yield
+    lay([])
+
+
+def test_what_ec2_describes_is_what_the_catalogue_was_made_of(aws: Aws) -> None:
+    shipped = dict(instances("aws").instances)
+    pages = aws.client().get_paginator("describe_instance_types").paginate()
+    types = [one for page in pages for one in page["InstanceTypes"]]
+    lay([of_aws.overlay(types, [], [], "us-east-1", TODAY)])
+    book = instances("aws")
+    refreshed = {name for name, one in book.instances.items() if one.source == "refreshed-types"}
+    assert refreshed
+    for name in refreshed:
+        before, after = shipped[name], book.instances[name]
+        assert after.baseline_iops == before.baseline_iops, name
+        assert after.baseline_mb_per_s == before.baseline_mb_per_s, name
+        assert after.vcpus == before.vcpus, name
+        assert after.usd_per_hour == before.usd_per_hour, name
+
+
+def test_what_azure_tells_of_its_sizes_is_what_the_catalogue_was_made_of(azure: Azure) -> None:
+    shipped = dict(azure_sizes().sizes)
+    listed = azure.compute.resource_skus.list(filter="location eq 'eastus'")
+    skus = [one.as_dict() for one in listed]
+    lay([of_azure.overlay(skus, [], [], "eastus", TODAY)])
+    book = azure_sizes()
+    refreshed = {name for name, one in book.sizes.items() if one.source == "refreshed-skus"}
+    assert refreshed & set(shipped)
+    for name in refreshed & set(shipped):
+        assert book.sizes[name].vcpus == shipped[name].vcpus, name
+        assert book.sizes[name].iops == shipped[name].iops, name

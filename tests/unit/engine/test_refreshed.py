@@ -1,0 +1,109 @@
+"""A refreshed catalogue: asked, checked, kept in the user's cache, and told by plans."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from diskbench.catalog.instances import instances
+from diskbench.catalog.overlay import Overlay, digest, lay
+from diskbench.cli.catalog import app
+from diskbench.engine import refreshed
+from diskbench.engine.look import look
+from diskbench.errors import AccessDenied, InvalidValue
+from diskbench.model.rental import RentSpec
+from diskbench.plan.cells import Request
+from diskbench.providers.aws.provider import AWSProvider
+from diskbench.providers.azure.provider import AzureProvider
+from diskbench.providers.gcp.provider import GCPProvider
+from diskbench.store.overlays import overlay_directory, read_overlays
+
+GOOD = {
+    "sources": {"refreshed": {"title": "an API", "as_of": "2026-11-20"}},
+    "instances": {"c4.xlarge": {"baseline_iops": 5000, "source": "refreshed"}},
+}
+
+
+@pytest.fixture(autouse=True)
+def a_cache_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    refreshed.lay_refreshed.cache_clear()
+    lay([])
+    yield
+    refreshed.lay_refreshed.cache_clear()
+    lay([])
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, patch: dict[str, object]) -> None:
+    """AWS answers so; nobody is logged in to the others."""
+    found = Overlay(
+        cloud="aws", region="us-east-1", made_on="2026-11-20",
+        patches={"aws_instances.yaml": patch},
+    )  # fmt: skip
+    monkeypatch.setattr(AWSProvider, "refreshed", lambda _: found)
+
+    def refuse(_: object) -> Overlay:
+        raise AccessDenied("nobody is logged in", advice="log in")
+
+    monkeypatch.setattr(AzureProvider, "refreshed", refuse)
+    monkeypatch.setattr(GCPProvider, "refreshed", refuse)
+
+
+def test_an_answer_is_kept_and_counts_at_once(monkeypatch: pytest.MonkeyPatch):
+    answers(monkeypatch, GOOD)
+    _, path = refreshed.refresh("aws")
+    assert path == overlay_directory() / "aws.json"
+    assert instances("aws").instances["c4.xlarge"].baseline_iops == 5000
+
+
+def test_an_answer_that_breaks_the_catalogue_is_not_kept(monkeypatch: pytest.MonkeyPatch):
+    answers(monkeypatch, {"instances": {"c4.xlarge": {"source": "nowhere"}}})
+    with pytest.raises(InvalidValue, match="nowhere"):
+        refreshed.refresh("aws")
+    assert read_overlays() == ()
+    assert instances("aws").instances["c4.xlarge"].baseline_iops == 6000
+
+
+def test_the_next_process_finds_it_and_its_plans_say_so(monkeypatch: pytest.MonkeyPatch):
+    answers(monkeypatch, GOOD)
+    refreshed.refresh("aws")
+    lay([])  # a new process begins with the shipped catalogue
+    spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
+    request = Request(provider="aws", profile="quick", rent=spec)
+    ((plan, _),) = look(request, offline=True).plans
+    assert plan.catalogue == digest() is not None
+    assert plan.expectation is not None
+    first = plan.expectation.of(plan.expectation.step(5))
+    assert first is not None
+    assert 5000 in [bound.iops for bound in first.begin.bounds if bound.limit == "vm-iops"]
+
+
+def test_a_plan_of_the_shipped_catalogue_names_no_digest():
+    spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
+    ((plan, _),) = look(Request(provider="aws", profile="quick", rent=spec), offline=True).plans
+    assert plan.catalogue is None
+
+
+def test_a_cloud_without_such_an_api_is_refused():
+    with pytest.raises(InvalidValue, match="vsphere"):
+        refreshed.refresh("vsphere")
+
+
+def test_the_command_tells_which_clouds_answered(monkeypatch: pytest.MonkeyPatch):
+    answers(monkeypatch, GOOD)
+    done = CliRunner().invoke(app, ["instances", "--refresh", "--output", "json"])
+    assert done.exit_code == 0
+    rows = {one["type"]: one for one in json.loads(done.stdout)["instances"]}
+    assert rows["c4.xlarge"]["iops"] == 5000
+    assert "aws: as of 2026-11-20, kept in" in done.stderr
+    assert "azure: nobody is logged in" in done.stderr
+
+
+def test_the_command_fails_when_the_cloud_that_was_named_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    answers(monkeypatch, GOOD)
+    done = CliRunner().invoke(app, ["instances", "--refresh", "--cloud", "gcp"])
+    assert isinstance(done.exception, AccessDenied)

@@ -1,0 +1,160 @@
+"""Limits and prices of EC2 as its APIs tell them, made a patch of the catalogue."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from diskbench.catalog.instances import instances
+from diskbench.catalog.overlay import lay
+from diskbench.providers.aws.edge import Edge
+from diskbench.providers.aws.refresh import overlay, refreshed
+from diskbench.providers.aws.timing import AwsTiming
+
+TODAY = "2026-11-21"
+C4 = {
+    "InstanceType": "c4.xlarge",
+    "CurrentGeneration": False,
+    "Hypervisor": "xen",
+    "ProcessorInfo": {"SupportedArchitectures": ["x86_64"]},
+    "VCpuInfo": {"DefaultVCpus": 4},
+    "MemoryInfo": {"SizeInMiB": 7680},
+    "BurstablePerformanceSupported": False,
+    "EbsInfo": {
+        "EbsOptimizedSupport": "default",
+        "EbsOptimizedInfo": {
+            "BaselineBandwidthInMbps": 800,
+            "BaselineThroughputInMBps": 100.0,
+            "BaselineIops": 6500,
+            "MaximumBandwidthInMbps": 800,
+            "MaximumThroughputInMBps": 100.0,
+            "MaximumIops": 6500,
+        },
+    },
+}
+NEW = {
+    **C4,
+    "InstanceType": "z9.large",
+    "EbsInfo": {
+        "EbsOptimizedSupport": "default",
+        "EbsOptimizedInfo": {
+            "BaselineThroughputInMBps": 100.0,
+            "BaselineIops": 4000,
+            "MaximumThroughputInMBps": 600.0,
+            "MaximumIops": 20000,
+        },
+        "MaximumEbsAttachments": 32,
+    },
+}
+
+
+def sold(unit: str, usd: float, **attributes: str) -> str:
+    """One product as GetProducts has it: JSON in text."""
+    price = {"unit": unit, "pricePerUnit": {"USD": f"{usd:.10f}"}}
+    return json.dumps(
+        {
+            "product": {"attributes": attributes},
+            "terms": {"OnDemand": {"SKU.TERM": {"priceDimensions": {"SKU.TERM.RATE": price}}}},
+        }
+    )
+
+
+MACHINES = [sold("Hrs", 0.21, instanceType="c4.xlarge"), sold("Hrs", 0.5, instanceType="z9.large")]
+STORAGE = [
+    sold("GB-Mo", 0.11, volumeApiName="gp2"),
+    sold("GB-Mo", 0.09, volumeApiName="gp3"),
+    sold("IOPS-Mo", 0.006, volumeApiName="gp3", usagetype="EBS:VolumeP-IOPS.gp3"),
+    sold("GiBps-mo", 40.96, volumeApiName="gp3", usagetype="EBS:VolumeP-Throughput.gp3"),
+    sold("GB-Mo", 0.125, volumeApiName="io2"),
+    sold("IOPS-Mo", 0.065, volumeApiName="io2", usagetype="EBS:VolumeP-IOPS.io2"),
+    sold("IOPS-Mo", 0.046, volumeApiName="io2", usagetype="EBS:VolumeP-IOPS.io2.tier2"),
+    sold("IOPS-Mo", 0.032, volumeApiName="io2", usagetype="EBS:VolumeP-IOPS.io2.tier3"),
+    sold("GB-Mo", 0.05, usagetype="EBS:SnapshotUsage"),
+]
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays() -> Iterator[None]:
+    lay([])
+    yield
+    lay([])
+
+
+def told(texts: list[str]) -> list[dict[str, Any]]:
+    return [json.loads(one) for one in texts]
+
+
+def lay_it(types: list[dict[str, Any]]) -> None:
+    lay([overlay(types, told(MACHINES), told(STORAGE), "us-east-1", TODAY)])
+
+
+def test_limits_and_prices_take_the_place_of_the_shipped_ones():
+    lay_it([C4])
+    found = instances("aws").instances["c4.xlarge"]
+    assert (found.baseline_iops, found.baseline_mb_per_s, found.usd_per_hour) == (6500, 100, 0.21)
+    assert found.max_iops is None, "a maximum that is the baseline is none"
+    assert found.max_disks == 40, "what the API does not tell stays"
+
+
+def test_a_machine_that_was_not_known_is_there_with_its_burst():
+    lay_it([NEW])
+    found = instances("aws").instances["z9.large"]
+    assert (found.baseline_iops, found.max_iops, found.max_disks) == (4000, 20_000, 32)
+
+
+def test_a_new_machine_without_a_price_is_left_out():
+    lay_it([{**NEW, "InstanceType": "z9.huge"}])
+    assert "z9.huge" not in instances("aws").instances
+
+
+def test_every_refreshed_figure_says_where_it_is_from_and_of_which_day():
+    lay_it([C4])
+    book = instances("aws")
+    entry = book.instances["c4.xlarge"]
+    assert "DescribeInstanceTypes" in book.sources[entry.source].words()
+    assert book.sources[entry.price_source].words().endswith(f"({TODAY})")
+
+
+def test_volumes_are_priced_by_gib_iops_and_throughput():
+    lay_it([C4])
+    volumes = instances("aws").volumes
+    assert volumes["gp2"].per_gib == 0.11
+    assert volumes["gp3"].per_iops[0].usd == 0.006
+    assert volumes["gp3"].per_mib_per_s == pytest.approx(0.04)
+    assert volumes["gp3"].free_iops == 3000
+    assert [(step.up_to, step.usd) for step in volumes["io2"].per_iops] == [
+        (32_000, 0.065),
+        (64_000, 0.046),
+        (None, 0.032),
+    ]
+    assert volumes["st1"].per_gib == 0.045, "what was not told stays"
+
+
+def test_the_apis_are_asked_as_their_models_say():
+    """botocore holds requests and answers to the service's own model."""
+    keys = {"aws_access_key_id": "x", "aws_secret_access_key": "y", "region_name": "us-east-1"}
+    ec2, pricing = (boto3.client(name, **keys) for name in ("ec2", "pricing"))
+    with Stubber(ec2) as types, Stubber(pricing) as prices:
+        types.add_response("describe_instance_types", {"InstanceTypes": [C4]})
+        prices.add_response("get_products", {"PriceList": MACHINES[:1], "NextToken": "more"})
+        prices.add_response("get_products", {"PriceList": MACHINES[1:]})
+        for _ in range(3):
+            prices.add_response("get_products", {"PriceList": STORAGE[:2]})
+
+        class Session:
+            region = "us-east-1"
+            profile = None
+
+            def edge(self, service: str, timing: AwsTiming) -> Edge:
+                client = ec2 if service == "ec2" else pricing
+                return Edge(client, service, self, timing)  # type: ignore[arg-type]
+
+        found = refreshed(Session(), AwsTiming(), TODAY)  # type: ignore[arg-type]
+        types.assert_no_pending_responses()
+        prices.assert_no_pending_responses()
+    patch = found.patches["aws_instances.yaml"]
+    assert patch["instances"]["c4.xlarge"]["usd_per_hour"] == 0.21
+    assert patch["volumes"]["gp2"]["per_gib"] == 0.11

@@ -1,0 +1,161 @@
+"""Limits and prices of Azure as its APIs tell them, made a patch of the catalogue."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from diskbench.catalog.azure_sizes import azure_sizes
+from diskbench.catalog.overlay import lay
+from diskbench.errors import HostUnavailable
+from diskbench.providers.azure.refresh import overlay, retail_prices
+
+TODAY = "2026-11-21"
+
+
+def sku(name: str, **capabilities: str) -> dict[str, Any]:
+    told = {
+        "vCPUs": "2", "MemoryGB": "8", "PremiumIO": "True", "MaxDataDiskCount": "4",
+        "MaxResourceVolumeMB": "16384", **capabilities,
+    }  # fmt: skip
+    return {
+        "resourceType": "virtualMachines",
+        "name": name,
+        "locations": ["eastus"],
+        "capabilities": [{"name": key, "value": value} for key, value in told.items()],
+    }
+
+
+PLAIN = sku(
+    "Standard_D2s_v3",
+    UncachedDiskIOPS="3300",
+    UncachedDiskBytesPerSecond="50000000",
+    CombinedTempDiskAndCachedIOPS="4100",
+    CombinedTempDiskAndCachedReadBytesPerSecond="33000000",
+)
+
+
+def machine_price(name: str, usd: float, sku_name: str = "D2s v3", **more: str) -> dict[str, Any]:
+    return {
+        "armSkuName": name,
+        "skuName": sku_name,
+        "productName": "Virtual Machines DSv3 Series",
+        "unitOfMeasure": "1 Hour",
+        "retailPrice": usd,
+        **more,
+    }
+
+
+def disk_price(tier: str, usd: float) -> dict[str, Any]:
+    return {
+        "productName": "Premium SSD Managed Disks",
+        "meterName": f"{tier} LRS Disk",
+        "unitOfMeasure": "1/Month",
+        "retailPrice": usd,
+    }
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays() -> Iterator[None]:
+    lay([])
+    yield
+    lay([])
+
+
+def lay_it(machines: list[dict[str, Any]], disks: list[dict[str, Any]] | None = None) -> None:
+    lay([overlay([PLAIN], machines, disks or [], "eastus", TODAY)])
+
+
+def test_what_lasts_is_refreshed_and_what_bursts_stays():
+    burst = azure_sizes().sizes["Standard_D2s_v3"].burst_iops
+    lay_it([])
+    found = azure_sizes().sizes["Standard_D2s_v3"]
+    assert (found.iops, found.mb_per_s) == (3300, 50)
+    assert (found.cached_iops, found.cached_mb_per_s) == (4100, 33)
+    assert found.burst_iops == burst
+    assert azure_sizes().sources[found.source].words() == f"Azure Resource SKUs, eastus ({TODAY})"
+
+
+def test_a_size_that_was_not_known_is_there_without_a_price():
+    lay([overlay([sku("Standard_X9", **figures())], [], [], "eastus", TODAY)])
+    assert azure_sizes().sizes["Standard_X9"].usd_per_hour is None
+
+
+def figures() -> dict[str, str]:
+    return {"UncachedDiskIOPS": "100", "UncachedDiskBytesPerSecond": "1000000"}
+
+
+def test_a_size_without_figures_of_its_disks_is_left_out():
+    lay([overlay([sku("Standard_X9")], [], [], "eastus", TODAY)])
+    assert "Standard_X9" not in azure_sizes().sizes
+
+
+def test_the_price_is_that_on_demand_for_linux():
+    lay_it(
+        [
+            machine_price("Standard_D2s_v3", 0.02, sku_name="D2s v3 Spot"),
+            machine_price("Standard_D2s_v3", 0.03, sku_name="D2s v3 Low Priority"),
+            machine_price("Standard_D2s_v3", 0.3, productName="DSv3 Series Windows"),
+            machine_price("Standard_D2s_v3", 0.111),
+        ]
+    )
+    assert azure_sizes().sizes["Standard_D2s_v3"].usd_per_hour == 0.111
+
+
+def test_tiers_are_priced_anew_if_all_are_told():
+    tiers = azure_sizes().disks["Premium_LRS"].tiers
+    lay_it([], [disk_price(tier, 7.0) for tier in tiers])
+    assert set(azure_sizes().disks["Premium_LRS"].tiers.values()) == {7.0}
+    lay_it([], [disk_price("P10", 7.0)])
+    assert azure_sizes().disks["Premium_LRS"].tiers == tiers
+
+
+class Prices(BaseHTTPRequestHandler):
+    """Two pages of prices, as the retail API gives them."""
+
+    asked: ClassVar[list[dict[str, list[str]]]] = []
+    status = 200
+
+    def do_GET(self) -> None:
+        query = parse_qs(urlsplit(self.path).query)
+        self.asked.append(query)
+        host = f"http://127.0.0.1:{self.server.server_address[1]}"
+        second = "page" in query
+        body = {
+            "Items": [machine_price("Standard_D4s_v3" if second else "Standard_D2s_v3", 0.2)],
+            "NextPageLink": None if second else f"{host}/?page=2",
+        }
+        self.send_response(self.status)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture
+def prices() -> Iterator[str]:
+    Prices.asked.clear()
+    Prices.status = 200
+    with HTTPServer(("127.0.0.1", 0), Prices) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/api/retail/prices"
+        server.shutdown()
+        thread.join()
+
+
+def test_all_pages_of_the_price_list_are_read(prices: str):
+    found = list(retail_prices(prices, "Virtual Machines", "eastus"))
+    assert [one["armSkuName"] for one in found] == ["Standard_D2s_v3", "Standard_D4s_v3"]
+    assert "armRegionName eq 'eastus'" in Prices.asked[0]["$filter"][0]
+
+
+def test_a_price_list_that_does_not_answer_is_told(prices: str):
+    Prices.status = 404
+    with pytest.raises(HostUnavailable, match="HTTP 404"):
+        list(retail_prices(prices, "Virtual Machines", "eastus"))

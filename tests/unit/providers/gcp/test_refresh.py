@@ -1,0 +1,99 @@
+"""Prices of Google Cloud as its billing catalogue tells them, made a patch of the catalogue."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from diskbench.catalog.gce_prices import price_book
+from diskbench.catalog.overlay import lay
+from diskbench.catalog.prices import machine_part
+from diskbench.errors import HostUnavailable
+from diskbench.providers.gcp.refresh import URL, overlay, skus
+
+TODAY = "2026-11-21"
+N2 = {"name": "n2-standard-8", "guestCpus": 8, "memoryMb": 32768}
+
+
+def sku(
+    description: str, usd: float, *, region: str = "us-central1", usage: str = "OnDemand"
+) -> Any:
+    whole, nanos = divmod(round(usd * 1e9), 10**9)
+    price = {"currencyCode": "USD", "units": str(whole), "nanos": nanos}
+    return {
+        "description": description,
+        "category": {"usageType": usage},
+        "serviceRegions": [region],
+        "pricingInfo": [{"pricingExpression": {"tieredRates": [{"unitPrice": price}]}}],
+    }
+
+
+RATES = [
+    sku("N2 Instance Core running in Americas", 0.03),
+    sku("N2 Instance Ram running in Americas", 0.004),
+    sku("N2 Instance Core running in Americas", 0.01, usage="Preemptible"),
+    sku("N2 Instance Core running in Belgium", 9, region="europe-west1"),
+]
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays() -> Iterator[None]:
+    lay([])
+    yield
+    lay([])
+
+
+def test_a_machine_costs_its_cores_and_its_memory():
+    lay([overlay([N2], RATES, "us-central1", TODAY)])
+    part = machine_part("gcp", "n2-standard-8", "us-central1")
+    assert part.hourly_usd == pytest.approx(8 * 0.03 + 32 * 0.004)
+    assert TODAY in part.source
+    assert "n1-standard-4" in price_book().machine_types()
+
+
+def test_machines_that_share_cores_or_have_disks_stay():
+    shared = {"name": "e2-micro", "guestCpus": 2, "memoryMb": 1024}
+    rates = [
+        sku("E2 Instance Core running in Americas", 0.03),
+        sku("E2 Instance Ram running in Americas", 0.004),
+    ]
+    before = machine_part("gcp", "e2-micro", "us-central1")
+    lay([overlay([shared], rates, "us-central1", TODAY)])
+    assert machine_part("gcp", "e2-micro", "us-central1") == before
+
+
+def test_a_disk_is_priced_anew_if_every_part_of_it_is_told():
+    lay([overlay([], [sku("SSD backed PD Capacity", 0.18)], "us-central1", TODAY)])
+    assert price_book().disks["pd-ssd"].per_gib == 0.18
+    half = [sku("Extreme PD Capacity", 0.2)]
+    lay([overlay([], half, "us-central1", TODAY)])
+    assert price_book().disks["pd-extreme"].per_gib == 0.125
+    lay([overlay([], [*half, sku("Extreme PD IOPS", 0.07)], "us-central1", TODAY)])
+    assert price_book().disks["pd-extreme"].per_iops[0].usd == 0.07
+
+
+@dataclass
+class Answer:
+    status_code: int
+    body: dict[str, Any]
+
+    def json(self) -> dict[str, Any]:
+        return self.body
+
+
+def test_all_pages_are_read():
+    pages = {None: {"skus": [1], "nextPageToken": "two"}, "two": {"skus": [2]}}
+    asked = []
+
+    def get(url: str, fields: dict[str, str]) -> Answer:
+        asked.append({"url": url, **fields})
+        return Answer(200, pages[fields.get("pageToken")])
+
+    assert list(skus(get)) == [1, 2]
+    assert asked[1] == {"url": URL, "currencyCode": "USD", "pageToken": "two"}
+
+
+def test_a_catalogue_that_refuses_is_told():
+    with pytest.raises(HostUnavailable, match="HTTP 403"):
+        list(skus(lambda *_: Answer(403, {})))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from diskbench.catalog.published import Published
     from diskbench.catalog.published_beside import Beside
     from diskbench.catalog.published_match import Asked
+    from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 _MARKS = {
     "emulated": "ours is emulated: its disk is an imitation, and it says nothing about a cloud",
@@ -28,12 +29,18 @@ _BY_MEMORY = frozenset({"gobonniego", "bonnie"})
 
 
 def differences(
-    asked: Asked, found: Sequence[Beside], *, marks: Iterable[str] = (), year: int | None = None
+    asked: Asked,
+    found: Sequence[Beside],
+    *,
+    marks: Iterable[str] = (),
+    warnings: Iterable[Warning] = (),
+    year: int | None = None,
 ) -> tuple[str, ...]:
     """Reasons, the strongest first, each once. `marks` are ours (emulated, unverified, imported),
-    `year` is that of our run."""
+    `warnings` what to doubt in our steps, `year` is that of our run."""
     told = [_MARKS[mark] for mark in _MARKS if mark in set(marks)]
     figures = [one.figure for one in found]
+    told += _ours_doubted({figure.step for figure in figures}, warnings)
     told += [f"theirs is doubted ({d.code}): {d.words}" for f in figures if (d := f.doubt)]
     told += [words for figure in figures for words in _disk(asked, figure)]
     told += [words for figure in figures for words in _machine(asked, figure)]
@@ -42,6 +49,12 @@ def differences(
     told += [_sample(figure) for figure in figures]
     told += [words for figure in figures for words in _age(figure, year)]
     return tuple(dict.fromkeys(told))
+
+
+def _ours_doubted(steps: Set[str], warnings: Iterable[Warning]) -> Iterator[str]:
+    codes = dict.fromkeys(one.code for one in warnings if one.step in steps)
+    if codes:
+        yield f"ours is doubted ({', '.join(codes)}): diskbench results show tells why"
 
 
 def _disk(asked: Asked, figure: Published) -> Iterator[str]:

@@ -98,15 +98,17 @@ def _beside(
 
     first = runs[0]
     run_ids = [str(run["run_id"]) for run in runs]
-    steps = load_results(engine, *run_ids)
+    results = load_results(engine, *run_ids)
+    steps = [step for run_id in run_ids for step in results[run_id]]
     when = str(first["started_at"] or first["created_at"])
     return trial_beside(
         asked_of(first, find_plan(engine, first["trial_id"])),
-        [row for run_id in run_ids for step in steps[run_id] for row in step.measurements],
+        [row for step in steps for row in step.measurements],
         named or load_published(),
         trial_id=first["trial_id"],
         run_ids=run_ids,
         marks=_marks(runs),
+        warnings=[warning for step in steps for warning in step.warnings],
         year=int(when[:4]),
         named=bool(named),
         gobonniego_file=first["provider"] == GOBONNIEGO_FILE,

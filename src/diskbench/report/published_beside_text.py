@@ -64,11 +64,14 @@ def _table(figures: Sequence[FigureBeside]) -> Iterator[str]:
     where = first.instance_type or first.machine
     yield from _folded(f"{group(first)}: {first.post.words}, {first.disk}, {where}", "", "  ")
     yield f"  {'':<{_NAME}}{'theirs':>13}{'ours':>13}  ours/theirs"
-    for one in figures:
+    names = [what(one.figure) for one in figures]
+    for one, step in zip(figures, names, strict=True):
         figure = one.figure
         mark = "!" if figure.doubt else " "
+        # Two of one step differ by their parameters, which the end of the id tells.
+        name = step if names.count(step) == 1 else figure.id.rpartition("/")[2]
         values = f"{told(figure.metric, figure.value):>13}{told(figure.metric, one.ours):>13}"
-        yield f"{mark} {what(figure):<{_NAME}}{values}{_ratio(one.ratio):>13}"
+        yield f"{mark} {name:<{_NAME}}{values}{_ratio(one.ratio):>13}"
 
 
 def _ratio(ratio: float) -> str:

@@ -10,7 +10,7 @@ from diskbench.catalog.published_beside import Beside, beside
 from diskbench.catalog.published_differ import differences
 from diskbench.catalog.published_match import Asked, Near, match, part
 from diskbench.model.base import Frozen
-from diskbench.model.result import Measurement
+from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 
 
 class FigureBeside(Frozen):
@@ -67,6 +67,7 @@ def trial_beside(
     trial_id: str,
     run_ids: Sequence[str],
     marks: Sequence[str] = (),
+    warnings: Sequence[Warning] = (),
     year: int | None = None,
     named: bool = False,
     gobonniego_file: bool = False,
@@ -78,6 +79,7 @@ def trial_beside(
     if named:
         parted = [(figure, part(asked, figure)) for figure in figures]
         taken = tuple(f for f, at in parted if at is None or at.criterion != "workload")
+        why_not = f"none that is named was measured as profile {asked.profile} does"
     pairs = beside(taken, measured, gobonniego_file=gobonniego_file)
     if taken and not pairs:
         why_not, nearest = "the runs finished no step of that workload", ()
@@ -87,7 +89,9 @@ def trial_beside(
         subject=_subject(asked),
         marks=tuple(marks),
         figures=tuple(_figure(pair) for pair in pairs),
-        differences=differences(asked, pairs, marks=marks, year=year) if pairs else (),
+        differences=differences(asked, pairs, marks=marks, warnings=warnings, year=year)
+        if pairs
+        else (),
         why_not="" if pairs else why_not,
         nearest=() if pairs else tuple(_near(one) for one in nearest),
     )

@@ -8,7 +8,7 @@ from diskbench.catalog.published import find_published
 from diskbench.catalog.published_beside import beside
 from diskbench.catalog.published_differ import differences
 from diskbench.catalog.published_match import Asked
-from diskbench.model.result import Measurement
+from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 
 GP2 = Asked(
     profile="gobonniego",
@@ -125,6 +125,15 @@ def test_the_tool_the_cache_and_the_sample_are_told():
 def test_a_doubt_is_told_with_its_words():
     asked = dataclasses.replace(GP2, profile="bonnie", cloud="vsphere", disk_type="nvme-ssd")
     assert "client-bound" in reasons("iaas-2018/bonnie/samsung/bonnie-seeks", asked)
+
+
+def test_what_is_doubted_in_our_step_is_told():
+    ours = Warning(code="client-bound", message="busy", step="rand-512-9to1")
+    fill = Warning(code="fill-slow", message="slow", step="fill")
+    told = reasons(warnings=[ours, fill])
+    assert "ours is doubted (client-bound)" in told
+    assert "fill-slow" not in told
+    assert "ours is doubted" not in reasons()
 
 
 @pytest.mark.parametrize(

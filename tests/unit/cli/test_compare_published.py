@@ -199,8 +199,9 @@ def test_a_figure_that_is_named_is_taken_whatever_the_disk(keep, compare):
 def test_a_figure_of_another_workload_is_not_taken_though_it_is_named(keep, compare):
     keep(plan_of())
     _, out, _ = compare("last", "ebs-fio")
-    assert "nothing published matches: no figure was measured as profile gobonniego does" in (
-        " ".join(out.split())
+    assert (
+        "nothing published matches: none that is named was measured as profile gobonniego does"
+        in (" ".join(out.split()))
     )
 
 

@@ -1,0 +1,107 @@
+"""What a trial was of, for the published figures beside it."""
+
+import pytest
+from tests.rigs.plans import make_plan
+
+from diskbench.catalog.published import load_published
+from diskbench.catalog.published_match import group, match
+from diskbench.engine.matrix_file import load_matrix
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import AzureSpec, Rental, RentSpec, Scope
+from diskbench.plan.matrix import expand
+from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
+
+ROW = {
+    "provider": "ssh",
+    "profile": "gobonniego",
+    "parameters": {"workers": 4},
+    "cloud": "aws",
+    "memory_bytes": 8 * 2**30,
+    "disk_size_bytes": 20 * 2**30,
+    "size_bytes": 2**30,
+    "instance_type": "c4.xlarge",
+}
+
+
+def rented(provider, spec, *, cloud=None, disk=None):
+    rental = Rental(
+        scope=Scope(provider=provider, region=spec.region),
+        spec=spec,
+        cloud=cloud,
+        offer="",
+        disk=disk
+        or DiskSpec(type=spec.disk or spec.vsphere.datastore, size_gib=spec.size_gib or 20),
+    )
+    return make_plan(rental=rental)
+
+
+def test_a_disk_that_was_not_rented_has_a_size_and_no_type():
+    asked = asked_of(ROW, make_plan())
+    assert (asked.cloud, asked.disk_type, asked.size_gib) == ("aws", None, 20)
+    assert (asked.memory_gib, asked.instance_type) == (8, "c4.xlarge")
+
+
+def test_a_machine_of_no_cloud_is_its_providers():
+    assert asked_of({**ROW, "cloud": None}, None).cloud == "ssh"
+
+
+def test_an_imported_gobonniego_file_is_of_the_profile_that_repeats_it():
+    row = {**ROW, "provider": GOBONNIEGO_FILE, "profile": "gp2.json"}
+    assert asked_of(row, None).profile == "gobonniego"
+
+
+def test_a_lab_disk_is_of_the_cloud_that_it_imitates():
+    spec = RentSpec(disk="gp2", size_gib=20)
+    asked = asked_of({**ROW, "provider": "lab"}, rented("lab", spec, cloud="aws"))
+    assert (asked.cloud, asked.disk_type, asked.size_gib) == ("aws", "gp2", 20)
+
+
+@pytest.mark.parametrize(
+    ("disk", "typed", "cache"),
+    [
+        ("Premium_LRS", None, "none"),
+        ("Premium_LRS", "ReadWrite", "readwrite"),
+        ("temp-disk", None, None),
+        ("root:Premium_LRS", None, None),
+    ],
+)
+def test_a_disk_of_azure_has_the_host_cache_that_was_typed_or_none(disk, typed, cache):
+    spec = RentSpec(disk=disk, size_gib=64, azure=AzureSpec(cache=typed))
+    assert asked_of(ROW, rented("azure", spec)).cache == cache
+
+
+def matched(name):
+    """The published disks that the cells of a shipped matrix are set beside, in its order."""
+    found = []
+    for one in expand(load_matrix(name).matrix, seed=1):
+        spec = one.cell.rent
+        if spec is None or one.cell.replicate:
+            continue
+        typed = spec.disk or ""
+        size = spec.size_gib or 20
+        disk = DiskSpec(
+            type=typed.removeprefix("root:") or spec.vsphere.datastore,
+            size_gib=size,
+            iops=spec.iops,
+        )
+        row = {
+            **ROW,
+            "profile": one.cell.profile,
+            "parameters": {},
+            "instance_type": spec.instance_type,
+        }
+        asked = asked_of(row, rented(one.cell.provider, spec, disk=disk))
+        figures = match(asked, load_published()).figures
+        assert figures, one.key
+        found.append({group(figure) for figure in figures})
+    return found
+
+
+@pytest.mark.parametrize("name", ["iaas-2018", "azure-caching", "ebs-types", "san-vs-local"])
+def test_every_disk_of_a_matrix_that_repeats_a_post_has_its_figures(name):
+    assert set().union(*matched(name)) >= {
+        group(figure)
+        for figure in load_published()
+        if figure.seed == name and figure.table in ("results", "latencies")
+    }
+    assert all(any(one.startswith(name) for one in names) for names in matched(name))

@@ -90,7 +90,8 @@ def _access(plan: Plan) -> SshAccess | None:
     access = plan.acquired.ssh if plan.acquired else None
     if access is None or plan.acquired is None or Path(access.config).exists():
         return access
-    from diskbench.providers.keys import lease_keys, own_secret, write_access
+    from diskbench.engine.secret import own_secret
+    from diskbench.providers.keys import lease_keys, write_access
     from diskbench.providers.places import lease_directory
 
     keys = lease_keys(own_secret(), plan.lease_id)

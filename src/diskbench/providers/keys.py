@@ -76,13 +76,6 @@ def load_secret(file: Path, environ: Mapping[str, str] | None = None) -> SecretB
         ) from error
 
 
-def own_secret() -> SecretBytes:
-    """The secret of this user's leases, shared by all workers. Raises as `load_secret`."""
-    from platformdirs import user_data_path
-
-    return load_secret(user_data_path("diskbench") / "secret")
-
-
 def lease_keys(secret: SecretBytes, lease_id: str) -> LeaseKeys:
     """The keys of a lease: the same for the same secret and id, byte for byte.
 

@@ -35,7 +35,8 @@ class Executor:
     """A process that may own trials. `process_started` tells it from another with the same pid.
 
     `queues` are the patterns that a worker serves, None for any other process; `concurrency` is how
-    many cells it takes at once, None: as many as matrices allow.
+    many cells it takes at once, None: as many as matrices allow; `secret_id` tells its secret from
+    another.
     """
 
     executor_id: str
@@ -49,6 +50,7 @@ class Executor:
     queues: list[str] | None = None
     concurrency: int | None = None
     draining: bool | None = None
+    secret_id: str | None = None
 
 
 def claim_trial(
@@ -169,7 +171,7 @@ def register_executor(
 
 
 def describe_executor(database: Engine, executor_id: str, **values: object) -> None:
-    """Tell more of a registered process: its `name`, `queues`, `concurrency`, `draining`."""
+    """Tell more of a registered process: its `name`, `queues`, `concurrency`, and so on."""
     executor = schema.executor
     with transaction(database) as connection:
         connection.execute(

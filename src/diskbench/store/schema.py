@@ -244,6 +244,7 @@ executor = sa.Table(
     sa.Column("queues", _JSON),
     sa.Column("concurrency", sa.Integer),
     sa.Column("draining", sa.Boolean),
+    _text("secret_id"),
 )
 
 timing = sa.Table(

@@ -77,6 +77,7 @@ def upgrade() -> None:
         sa.Column("queues", sa.JSON()),
         sa.Column("concurrency", sa.Integer()),
         sa.Column("draining", sa.Boolean()),
+        sa.Column("secret_id", sa.Text()),
     ):
         op.add_column("diskbench_executor", column)
     op.add_column("diskbench_run", sa.Column("machine_lease", sa.Text()))

@@ -1,7 +1,9 @@
 """Which step comes next: a pure function of the plan and what is finished."""
 
 from collections.abc import Sequence
+from statistics import fmean
 
+from diskbench.analysis.phases import ABOVE
 from diskbench.analysis.steady import Steady, steady
 from diskbench.fio.offered import resolve
 from diskbench.model.result import StepResult
@@ -15,8 +17,9 @@ def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
     """The step to run after `finished`, or None when the run is complete.
 
     Steps before the loop run once. The loop's steps repeat, with `round` counted from 1, until
-    the tracked job is steady over the last five rounds or `max_rounds` are done. Rates that
-    depend on earlier results (MR-11) are filled in. `index` counts all steps of the run.
+    the tracked job is steady over the last five rounds, and not in a burst, or `max_rounds` are
+    done. Rates that depend on earlier results (MR-11) are filled in. `index` counts all steps of
+    the run.
     """
     done = len(finished)
     if plan.loop is None:
@@ -27,7 +30,7 @@ def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
         return resolve(plan.steps[done], finished)
     body = plan.steps[first:]
     rounds_done, position = divmod(done - first, len(body))
-    if position == 0 and _loop_is_over(plan.loop, rounds_done, finished):
+    if position == 0 and _loop_is_over(plan, plan.loop, rounds_done, finished):
         return None
     step = body[position].model_copy(update={"index": done, "round": rounds_done + 1})
     return resolve(step, finished)
@@ -50,10 +53,24 @@ def tracked_values(loop: Loop, finished: Sequence[StepResult]) -> list[float]:
     ]
 
 
-def _loop_is_over(loop: Loop, rounds_done: int, finished: Sequence[StepResult]) -> bool:
+def in_burst(plan: Plan, finished: Sequence[StepResult]) -> bool:
+    """Whether the last five rounds lie above what should last on a disk or machine with burst
+    credit: steady there is not the baseline (MR-3), so the loop goes on."""
+    expected = plan.expectation
+    if plan.loop is None or expected is None or not expected.credits:
+        return False
+    values = tracked_values(plan.loop, finished)[-WINDOW_ROUNDS:]
+    index = next((step.index for step in plan.steps if step.name == plan.loop.tracked), None)
+    found = expected.of(expected.step(index)) if index is not None else None
+    if not values or found is None or found.lasting.limited_by is None:
+        return False
+    return fmean(values) > ABOVE * found.lasting.high_iops
+
+
+def _loop_is_over(plan: Plan, loop: Loop, rounds_done: int, finished: Sequence[StepResult]) -> bool:
     if rounds_done >= loop.max_rounds:
         return True
     if rounds_done < max(loop.min_rounds, WINDOW_ROUNDS):
         return False
     judged = steadiness(loop, finished)
-    return judged is not None and judged.steady
+    return judged is not None and judged.steady and not in_burst(plan, finished)

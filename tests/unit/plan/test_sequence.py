@@ -5,6 +5,14 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diskbench.model.expectation import (
+    CreditRange,
+    Expectation,
+    Level,
+    Load,
+    PlanExpectation,
+    StepExpectation,
+)
 from diskbench.model.facts import HostFacts
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Cell, Loop, Plan, ProfileFacts, ResolvedTarget, Step, TargetSpec
@@ -105,6 +113,36 @@ def test_a_loop_that_never_settles_ends_at_its_last_round_and_says_so() -> None:
     judged = steadiness(plan.loop, results)
     assert judged is not None
     assert not judged.steady
+
+
+def with_credit(plan: Plan, lasting: float) -> Plan:
+    """The plan on a disk that bursts to 3,000 and comes to `lasting`."""
+
+    def level(iops: float) -> Level:
+        return Level(
+            iops=iops, low_iops=iops, high_iops=iops, bytes_per_s=iops, limited_by="disk-iops"
+        )
+
+    load = Load(block_bytes=4096, read_share=0)
+    found = Expectation(
+        load=load, reads=None, writes=None, begin=level(3000), lasting=level(lasting)
+    )
+    steps = tuple(
+        StepExpectation(index=step.index, name=step.name, start_s=0, seconds=60, load=0)
+        for step in plan.steps
+    )
+    credit = CreditRange(bucket="disk-iops", gone_s=1800, full_load_s=1862)
+    expectation = PlanExpectation(expectations=(found,), steps=steps, credits=(credit,))
+    return plan.model_copy(update={"expectation": expectation})
+
+
+def test_a_loop_that_is_steady_in_a_burst_goes_on_to_the_baseline() -> None:
+    plan = a_plan("fill", "b", loop=Loop(first=1, tracked="b", direction="write"))
+    bursting = with_credit(plan, 100.0)
+    assert len(run_through(bursting, [3000.0] * 10 + [100.0])) == 1 + 15
+    assert len(run_through(bursting, [105.0])) == 1 + 5
+    assert len(run_through(bursting, [3000.0])) == 1 + 25
+    assert len(run_through(with_credit(plan, 3000.0), [3000.0])) == 1 + 5
 
 
 @given(st.lists(st.floats(min_value=1, max_value=1e6), min_size=1, max_size=40))

@@ -6,7 +6,7 @@ again and again, while whoever runs them is killed with SIGKILL and started anew
 The books are kept behind diskbench's back (tests/rigs/books.py). Ends with 1 unless every count
 that must be 0 is 0.
 
-    python benchmarks/chaos.py [--kills 200] [--on clouds|fake] [--seed N] [--every 6]
+    python benchmarks/chaos.py [--kills 200] [--on clouds|fake] [--seed N] [--every 5]
     python benchmarks/chaos.py --scale [--cells 1000] [--workers 4]     (see chaos_scale.py)
 """
 
@@ -131,7 +131,8 @@ def controllers_hunted(
         words = ("resume",) if goes_on else ("run", world.matrix)
         one = process.start("matrix", *words)
         try:
-            wait = chance.uniform(0.1, every) if killed < kills else ENDS_WITHIN_S
+            await_work(one, database)
+            wait = chance.uniform(0.0, every) if killed < kills else ENDS_WITHIN_S
             odd += _odd(one, one.wait(wait), process)
         except subprocess.TimeoutExpired:
             killed += 1
@@ -176,8 +177,9 @@ def workers_hunted(
             if not running(database):
                 queued()
                 matrices += 1
-            time.sleep(chance.uniform(0.1, every))
             victim = chance.randrange(WORKERS)
+            await_work(workers[victim], database)
+            time.sleep(chance.uniform(0.0, every))
             if (code := workers[victim].poll()) is not None:
                 odd += _odd(workers[victim], code, process)
             workers[victim].kill()
@@ -196,15 +198,27 @@ def workers_hunted(
 
 def running(database: str) -> bool:
     """Whether a matrix is not over."""
+    query = sa.text("SELECT COUNT(*) FROM diskbench_matrix WHERE state <> 'done'")
+    return _count(database, query) > 0
+
+
+def await_work(process: subprocess.Popen[bytes], database: str) -> None:
+    """Wait until a process has enrolled, or ended: importing, it has nothing to lose yet."""
+    query = sa.text("SELECT COUNT(*) FROM diskbench_executor WHERE pid = :pid")
+    while process.poll() is None and not _count(database, query.bindparams(pid=process.pid)):
+        time.sleep(0.05)
+
+
+def _count(database: str, query: sa.TextClause) -> int:
+    """What is counted; 0 before there is a database."""
     engine = sa.create_engine(
         database.replace("postgresql://", "postgresql+psycopg://"), poolclass=sa.NullPool
     )
-    query = sa.text("SELECT COUNT(*) FROM diskbench_matrix WHERE state <> 'done'")
     try:
         with engine.connect() as connection:
-            return bool(connection.execute(query).scalar())
-    except (sa.exc.OperationalError, sa.exc.ProgrammingError):  # it was not made yet
-        return False
+            return int(connection.execute(query).scalar_one())
+    except (sa.exc.OperationalError, sa.exc.ProgrammingError):
+        return 0
 
 
 def _odd(process: subprocess.Popen[bytes], code: int, told: Process) -> list[str]:
@@ -304,7 +318,7 @@ def main() -> int:
         "--kills", type=int, default=200, help="half of controllers, half of workers"
     )
     parser.add_argument("--on", choices=sorted(WORLDS), default="clouds")
-    parser.add_argument("--every", type=float, default=6.0, help="longest life of a process, s")
+    parser.add_argument("--every", type=float, default=5.0, help="longest life at work, s")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--scale", action="store_true", help="1,000 cells instead of kills")
     parser.add_argument("--cells", type=int, default=1000)

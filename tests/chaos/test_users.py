@@ -77,21 +77,6 @@ def test_a_matrix_that_is_cancelled_while_nobody_runs_it_gives_everything_back(
     assert chaos.books().wrong == ()
 
 
-def test_a_cell_whose_workflow_broke_fails_with_its_reason_and_the_next_goes_on(
-    chaos: Chaos,
-) -> None:
-    moment = "break before diskbench.engine.trial:next_step 1"
-    done = chaos.at(moment).run("matrix", "run", chaos.matrix())
-    assert done.returncode == 1, done.stderr
-    (failed,) = [cell for cell in chaos.cells() if cell["state"] != "done"]
-    assert (failed["state"], failed["error_kind"]) == ("failed", "Broken")
-    assert chaos.books().wrong == ()
-    again = chaos.user.run("matrix", "retry", "--failed")
-    assert again.returncode == 0, again.stderr
-    books = chaos.books()
-    assert (books.cells, books.done, books.wrong) == (2, 2, ())
-
-
 def read_until(process: subprocess.Popen[str], text: str) -> None:
     """Read what it says up to the line that holds `text`."""
     assert process.stderr is not None

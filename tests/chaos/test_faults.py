@@ -1,0 +1,40 @@
+"""Faults of diskbench's own, and of a provider's: they end a cell with a reason, never a matrix."""
+
+from __future__ import annotations
+
+import pytest
+from tests.chaos.conftest import Chaos
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_cell_whose_workflow_broke_fails_with_its_reason_and_the_next_goes_on(
+    chaos: Chaos,
+) -> None:
+    moment = "break before diskbench.engine.trial:next_step 1"
+    done = chaos.at(moment).run("matrix", "run", chaos.matrix())
+    assert done.returncode == 1, done.stderr
+    (failed,) = [cell for cell in chaos.cells() if cell["state"] != "done"]
+    assert (failed["state"], failed["error_kind"]) == ("failed", "Broken")
+    assert chaos.books().wrong == ()
+    again = chaos.user.run("matrix", "retry", "--failed")
+    assert again.returncode == 0, again.stderr
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+def test_a_provider_that_breaks_while_it_gives_back_is_asked_again(chaos: Chaos) -> None:
+    moment = "break before diskbench.providers.fake:FakeProvider.release 1"
+    done = chaos.at(moment).run("matrix", "run", chaos.matrix())
+    assert done.returncode == 0, done.stderr
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+def test_a_run_whose_end_cannot_be_written_down_is_not_called_done(chaos: Chaos) -> None:
+    moment = "break before diskbench.store.archive:write_manifest 1"
+    done = chaos.at(moment).run("matrix", "run", chaos.matrix())
+    assert done.returncode == 1, done.stderr
+    (failed,) = [cell for cell in chaos.cells() if cell["state"] != "done"]
+    assert (failed["state"], failed["error_kind"]) == ("failed", "NotKept")
+    assert chaos.books().wrong == ()

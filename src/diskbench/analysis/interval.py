@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import comb
 from statistics import median
 
@@ -31,7 +32,7 @@ def median_interval(
     j = 1 does not cover, which at 95 % is n < 6.
     """
     n = len(values)
-    rank = _rank(n, confidence)
+    rank = rank_of(n, confidence)
     if rank == 0:
         return None
     ordered = sorted(values)
@@ -44,11 +45,14 @@ def median_interval(
     )
 
 
-def _rank(n: int, confidence: float) -> int:
+@cache
+def rank_of(n: int, confidence: float = CONFIDENCE) -> int:
     """The largest j with coverage(j) ≥ confidence; 0 where there is none."""
-    rank = 0
-    while 2 * (rank + 1) <= n and _coverage(rank + 1, n) >= confidence:
+    rank, tail, term = 0, 0, 1  # term: C(n, rank); tail: the sum of those before
+    while 2 * (rank + 1) <= n and 1 - 2 * ((tail + term) / (1 << n)) >= confidence:
+        tail += term
         rank += 1
+        term = term * (n - rank + 1) // rank
     return rank
 
 

@@ -1,0 +1,128 @@
+"""Do two sets of replicates differ? (MR-9)
+
+    r_i   = b_i / a_i, where a_i and b_i were measured side by side: in one round of a matrix
+    ratio = the median of r, with the order-statistics interval of MR-6
+    p     = Wilcoxon's signed-rank test of log r, two-sided: their middle is 0
+
+Pairs whose machines depend on each other are one (MR-5). Over all comparisons of a matrix the p are
+adjusted so that at most 5 % of what is called different is not (Benjamini & Hochberg 1995):
+
+    q_(i) = min over k ≥ i of p_(k) · m / k,  p_(1) ≤ … ≤ p_(m)
+
+Two differ where the interval excludes 1, |ratio − 1| ≥ 5 % and q ≤ 0.05.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from diskbench.analysis.interval import MedianInterval, median_interval
+from diskbench.model.comparison import Finding
+
+LEAST_DIFFERENCE = 0.05
+FALSE_DISCOVERIES = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two figures of one round, each with the machine that it is of."""
+
+    a: float
+    b: float
+    machine_a: Hashable
+    machine_b: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How B stands to A over `n` independent pairs. `p` is None where there is no interval: n < 6
+    cannot reach 5 %."""
+
+    n: int
+    pairs: int
+    ratio: float
+    interval: MedianInterval | None
+    p: float | None
+
+
+def compare(pairs: Sequence[Pair]) -> Ratio:
+    """The median of the ratios, its interval and the test. Raises ValueError without a pair, or for
+    a figure that is not above zero."""
+    ratios = independent_ratios(pairs)
+    if not ratios:
+        raise ValueError("no pair, so there is nothing to compare")
+    interval = median_interval(ratios)
+    return Ratio(
+        n=len(ratios),
+        pairs=len(pairs),
+        ratio=median(ratios),
+        interval=interval,
+        p=signed_rank(ratios) if interval else None,
+    )
+
+
+def independent_ratios(pairs: Sequence[Pair]) -> list[float]:
+    """One ratio for all pairs that are linked by a machine of either side: their median."""
+    group_of: dict[Hashable, list[float]] = {}
+    groups: list[list[float]] = []
+    for pair in pairs:
+        if pair.a <= 0 or pair.b <= 0:
+            raise ValueError(f"a ratio needs figures above zero, not {pair.a:g} and {pair.b:g}")
+        machines = (pair.machine_a, pair.machine_b)
+        linked = [group_of[one] for one in machines if one in group_of]
+        group = linked[0] if linked else []
+        if not linked:
+            groups.append(group)
+        for other in linked[1:]:
+            if other is not group:
+                group += other
+                groups = [one for one in groups if one is not other]
+                group_of = {k: group if v is other else v for k, v in group_of.items()}
+        group.append(pair.b / pair.a)
+        group_of |= dict.fromkeys(machines, group)
+    return [median(group) for group in groups]
+
+
+def signed_rank(ratios: Sequence[float]) -> float:
+    """Wilcoxon's two-sided p of the logs of the ratios; 1 where all are 1."""
+    import warnings
+
+    from scipy.stats import wilcoxon
+
+    logs = [math.log(one) for one in ratios]
+    if not any(logs):
+        return 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of ties: SciPy then takes the normal approximation
+        return float(wilcoxon(logs).pvalue)
+
+
+def adjusted(p: Sequence[float]) -> list[float]:
+    """The q of each p, in their order, by Benjamini & Hochberg."""
+    order = sorted(range(len(p)), key=p.__getitem__, reverse=True)
+    found, lowest = [1.0] * len(p), 1.0
+    for behind, index in enumerate(order):
+        lowest = min(lowest, p[index] * len(p) / (len(p) - behind))
+        found[index] = lowest
+    return found
+
+
+def judge(ratio: Ratio, q: float | None) -> Finding:
+    """What may be said of a ratio.
+
+    `too few`: no interval. `differs` as MR-9 has it. `alike`: the whole interval is within 5 % of
+    1. `small`: it excludes 1, but by less than counts. `noise`: anything else, for what is seen may
+    be chance.
+    """
+    if ratio.interval is None or q is None:
+        return "too few"
+    low, high = ratio.interval.low, ratio.interval.high
+    excludes = low > 1 or high < 1
+    if excludes and q <= FALSE_DISCOVERIES and abs(ratio.ratio - 1) >= LEAST_DIFFERENCE:
+        return "differs"
+    if low >= 1 - LEAST_DIFFERENCE and high <= 1 + LEAST_DIFFERENCE:
+        return "alike"
+    return "small" if excludes and q <= FALSE_DISCOVERIES else "noise"

@@ -1,0 +1,48 @@
+"""A comparison in one plain sentence."""
+
+from __future__ import annotations
+
+from diskbench.model.comparison import Compared
+
+_RATES = {"iops": "IOPS", "bytes_per_s": "bytes a second"}
+_TIMES = {
+    "lat_mean_ns": "mean latency",
+    "p50_ns": "median latency",
+    "p99_ns": "99th percentile of latency",
+    "p99_9_ns": "99.9th percentile of latency",
+}
+
+
+def sentence(one: Compared) -> str:
+    """What may be said of B against A, with the interval and the number of independent pairs."""
+    if one.interval is None:
+        return (
+            f"B/A is {one.ratio:.2f}; no interval (n = {one.n}): six independent pairs are the "
+            "least that tell a difference from noise"
+        )
+    within = f"{_percent(one.interval.low)} to {_percent(one.interval.high)}, n = {one.n}"
+    match one.finding:
+        case "differs":
+            return f"{_difference(one)} ({within})"
+        case "alike":
+            return f"A and B are alike within 5 % ({within})"
+        case "small":
+            return f"{_difference(one)}, which is under the 5 % that count ({within})"
+        case _:
+            return f"the difference is smaller than the noise ({within})"
+
+
+def _difference(one: Compared) -> str:
+    share = f"{abs(one.ratio - 1):.{0 if abs(one.ratio - 1) >= 0.095 else 1}%}".replace("%", " %")
+    more = one.ratio > 1
+    if one.metric in _RATES:
+        return f"B does {share} {'more' if more else 'fewer'} {_RATES[one.metric]} than A"
+    return (
+        f"the {_TIMES[one.metric]} of B is {share} {'higher' if more else 'lower'} than that of A"
+    )
+
+
+def _percent(ratio: float) -> str:
+    """`+4 %`, `−11.5 %`: a ratio as a difference."""
+    change = (ratio - 1) * 100
+    return f"{'−' if change < 0 else '+'}{abs(change):.{0 if abs(change) >= 9.95 else 1}f} %"

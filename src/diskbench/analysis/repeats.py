@@ -1,0 +1,172 @@
+"""What several replicates say together (MR-5, MR-6, MR-7).
+
+A sample is a machine with a disk, never a run on it: one figure a trial, and one of all trials that
+shared a machine. Nothing is dropped: a figure far from the others is named and stays in.
+
+    needed(s) = the mean over all samples of size s, drawn from the values with replacement, of the
+                bounds x(j) and x(s+1−j) that MR-6 takes at s
+    CONFIRM   = the smallest s ≥ 10 with max(U − m, m − L) / m ≤ 5 % of these means
+
+CONFIRM (Maricq et al., OSDI 2018) draws 200 subsets of past results. Here the means are exact: the
+j-th smallest of s draws is at most the k-th of n values with probability 1 − F(j−1; s, k/n). Draws
+are put back, so that s may be larger than n.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median, stdev
+
+from diskbench.analysis.interval import MedianInterval, median_interval, rank_of
+
+WINDOW_ROUNDS = 5
+"""Of a step in rounds, the rounds that count: the window of the steady state (MR-2)."""
+LEAST_FOR_INTERVAL = 6
+"""Fewer replicates have no interval at 95 % (MR-6)."""
+FIRST = 10
+"""The harness asks for at least so many before it calls an interval narrow enough (MR-7)."""
+NARROW = 0.05
+MOST = 400
+"""Where more would be needed than that, no number is given: nobody will measure so often."""
+OUTLIER = 14.826
+"""In median absolute deviations: ten standard deviations of a normal one (hyperfine 1.19)."""
+_LEAST_MAD = 0.005
+"""Of the median; figures alike to the last digit would make any other one an outlier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The figure of one trial. Trials with the same `machine` are one sample between them."""
+
+    name: str
+    value: float
+    machine: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """What `trials` trials on `n` machines say.
+
+    `low` and `high` are the extremes; `variation` is the standard deviation (n − 1) over the mean,
+    None for one value. `outliers` are names of trials. `width` is the larger half of the interval
+    over the median. `more` is how many more replicates would bring it under 5 %: 0 where it is so
+    now, None where it cannot be told, or is above MOST.
+    """
+
+    trials: int
+    n: int
+    median: float
+    low: float
+    high: float
+    interval: MedianInterval | None
+    variation: float | None
+    outliers: tuple[str, ...]
+    width: float | None
+    more: int | None
+
+
+def value_of_trial(runs: Iterable[Sequence[float]]) -> float:
+    """The one figure of a trial, of which `runs` holds each run's figures, a round each, in order.
+
+    The median over the runs of the median over the last five rounds. Raises StatisticsError where
+    there is none.
+    """
+    return median(median(rounds[-WINDOW_ROUNDS:]) for rounds in runs)
+
+
+def disagreement(runs: Iterable[Sequence[float]]) -> float:
+    """(max − min) / median of the figures of the runs of a trial: what its one figure hides."""
+    values = [median(rounds[-WINDOW_ROUNDS:]) for rounds in runs]
+    middle = median(values)
+    return (max(values) - min(values)) / middle if middle else 0.0
+
+
+def repeats(samples: Sequence[Sample]) -> Repeats:
+    """What the replicates say together. Raises ValueError without any."""
+    if not samples:
+        raise ValueError("no replicate, so there is nothing to say")
+    values = by_machine(samples)
+    interval = median_interval(values)
+    return Repeats(
+        trials=len(samples),
+        n=len(values),
+        median=median(values),
+        low=min(values),
+        high=max(values),
+        interval=interval,
+        variation=variation(values),
+        outliers=outliers(samples),
+        width=width(interval) if interval else None,
+        more=more_needed(values),
+    )
+
+
+def by_machine(samples: Iterable[Sample]) -> list[float]:
+    """One value a machine, in the order of their first samples: the median of its trials."""
+    found: dict[Hashable, list[float]] = {}
+    for one in samples:
+        found.setdefault(one.machine, []).append(one.value)
+    return [median(values) for values in found.values()]
+
+
+def variation(values: Sequence[float]) -> float | None:
+    """The coefficient of variation, a fraction; None for one value, or where the mean is zero."""
+    mean = fmean(values)
+    return stdev(values) / mean if len(values) > 1 and mean else None
+
+
+def width(interval: MedianInterval) -> float:
+    """max(U − m, m − L) / m, which MR-7 wants at 5 % or less; infinite where m is zero."""
+    reach = max(interval.high - interval.median, interval.median - interval.low)
+    return reach / interval.median if interval.median else math.inf
+
+
+def outliers(samples: Sequence[Sample]) -> tuple[str, ...]:
+    """The names of the samples with |x − median| > 14.826 · MAD, by machine; none of fewer than
+    six. The MAD counts as half a percent of the median where it is less."""
+    values = by_machine(samples)
+    if len(values) < LEAST_FOR_INTERVAL:
+        return ()
+    middle = median(values)
+    mad = median(abs(value - middle) for value in values)
+    reach = OUTLIER * max(mad, _LEAST_MAD * middle)
+    return tuple(one.name for one in samples if abs(one.value - middle) > reach)
+
+
+def more_needed(values: Sequence[float], *, narrow: float = NARROW) -> int | None:
+    """How many more replicates would bring the interval under `narrow`, by CONFIRM.
+
+    0 where it is so now with ten or more. With fewer than six the figures say nothing of the noise
+    yet: then what is missing to ten. None above MOST in all.
+    """
+    n = len(values)
+    if n < LEAST_FOR_INTERVAL:
+        return FIRST - n
+    interval = median_interval(values)
+    assert interval is not None
+    if n >= FIRST and width(interval) <= narrow:
+        return 0
+    for size in range(max(FIRST, n + 1), MOST + 1):
+        low, high = expected_bounds(values, size)
+        if max(high - interval.median, interval.median - low) <= narrow * interval.median:
+            return size - n
+    return None
+
+
+def expected_bounds(values: Sequence[float], size: int) -> tuple[float, float]:
+    """The means of MR-6's two bounds over all samples of `size` drawn from the values with
+    replacement."""
+    import numpy as np
+    from scipy.special import bdtrc
+
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    share = np.arange(1, ordered.size + 1) / ordered.size
+    rank = rank_of(size)
+
+    def mean_of(j: int) -> float:
+        at_most = bdtrc(j - 1, size, share)
+        return float(np.sum(np.diff(at_most, prepend=0.0) * ordered))
+
+    return mean_of(rank), mean_of(size + 1 - rank)

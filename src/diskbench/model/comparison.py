@@ -1,0 +1,102 @@
+"""Two sets of trials side by side: what `diskbench compare` finds, and prints as JSON."""
+
+from typing import Literal
+
+from diskbench.model.base import Frozen
+
+Finding = Literal["differs", "alike", "small", "noise", "too few"]
+"""`differs`: the interval excludes 1, the ratio is off by 5 % or more, and chance is an unlikely
+reason. `alike`: the interval lies within 5 % of 1. `small`: it excludes 1, and the ratio is off by
+less. `noise`: what is seen may be chance. `too few`: fewer than six independent pairs, so nothing
+is said of chance."""
+
+Metric = Literal["iops", "bytes_per_s", "lat_mean_ns", "p50_ns", "p99_ns", "p99_9_ns"]
+"""What is compared, as the columns of measurements name it."""
+
+
+class Interval(Frozen):
+    """An interval of a median, and how often such a one holds it: at least 0.95."""
+
+    low: float
+    high: float
+    coverage: float
+
+
+class Replicated(Frozen):
+    """The figures of several trials of one thing, a figure a machine.
+
+    `low` and `high` are the extremes, `variation` the standard deviation over the mean. `interval`
+    is None of fewer than six machines. `more` is how many more replicates would bring the interval
+    within 5 % of the median: 0 where it is, None where nobody would measure so often. `outliers`
+    are trials that lie far off; they count all the same.
+    """
+
+    trials: int
+    machines: int
+    median: float
+    low: float
+    high: float
+    interval: Interval | None = None
+    variation: float | None = None
+    more: int | None = None
+    outliers: tuple[str, ...] = ()
+
+
+class Difference(Frozen):
+    """A fact that is not the same on both sides."""
+
+    fact: str
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+
+
+class Compared(Frozen):
+    """One step and direction of one block on both sides: B over A.
+
+    `n` independent pairs are made of `pairs` pairs; `unpaired` figures found no partner. `in_turn`
+    tells whether A and B were measured side by side, in the rounds of one matrix. `q` is `p`
+    adjusted for all that this document compares. `sentence` says it in words.
+    """
+
+    block: str
+    step: str
+    direction: str
+    metric: Metric
+    a: Replicated
+    b: Replicated
+    pairs: int
+    n: int
+    unpaired: int
+    in_turn: bool
+    ratio: float
+    interval: Interval | None = None
+    p: float | None = None
+    q: float | None = None
+    finding: Finding
+    differences: tuple[Difference, ...] = ()
+    doubts: tuple[str, ...] = ()
+    sentence: str = ""
+
+
+class NotCompared(Frozen):
+    """Something of one side or both that has no counterpart, and why."""
+
+    block: str
+    why: str
+
+
+class Side(Frozen):
+    """What was asked for, and what that is: trials by their ids, oldest first."""
+
+    asked: str
+    trials: tuple[str, ...]
+
+
+class Comparison(Frozen):
+    """All that was compared, and what was not."""
+
+    format: Literal[1] = 1
+    a: Side
+    b: Side
+    compared: tuple[Compared, ...]
+    not_compared: tuple[NotCompared, ...] = ()

@@ -1,0 +1,114 @@
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import false_discovery_control
+
+from diskbench.analysis.compare import (
+    Pair,
+    adjusted,
+    compare,
+    independent_ratios,
+    judge,
+    signed_rank,
+)
+
+
+def pairs(a, b):
+    return [Pair(x, y, f"a{i}", f"b{i}") for i, (x, y) in enumerate(zip(a, b, strict=True))]
+
+
+def found(a, b, m=1):
+    ratio = compare(pairs(a, b))
+    return judge(ratio, None if ratio.p is None else min(1.0, ratio.p * m))
+
+
+A = [100, 101, 99, 102, 98, 100, 103, 97, 100, 101]
+
+
+def test_ratios_are_taken_pair_by_pair_so_that_what_both_share_cancels():
+    """Each round was twice as slow as the one before: B is a tenth faster in each."""
+    a = [1000 / 2**i for i in range(8)]
+    one = compare(pairs(a, [x * 1.1 for x in a]))
+    assert one.ratio == pytest.approx(1.1)
+    assert one.interval is not None
+    assert (one.interval.low, one.interval.high) == pytest.approx((1.1, 1.1))
+
+
+def test_a_tenth_less_in_ten_rounds_differs():
+    assert found(A, [0.9 * x for x in A]) == "differs"
+
+
+def test_a_difference_under_five_percent_is_small_however_sure():
+    assert found(A, [0.94 * x if i % 3 else 0.96 * x for i, x in enumerate(A)]) == "differs"
+    assert found(A, [1.049 * x if i < 3 else 1.045 * x for i, x in enumerate(A)]) == "alike"
+    assert found(A, [1.06 * x if i < 4 else 1.03 * x for i, x in enumerate(A)]) == "small"
+
+
+def test_the_same_twice_is_alike():
+    assert found(A, A) == "alike"
+    assert signed_rank([1.0] * 8) == 1.0
+
+
+def test_a_difference_that_goes_both_ways_is_noise():
+    assert found(A, [x * (1.2 if i % 2 else 0.85) for i, x in enumerate(A)]) == "noise"
+
+
+def test_five_pairs_are_too_few_whatever_they_say():
+    one = compare(pairs([1] * 5, [2] * 5))
+    assert (one.interval, one.p) == (None, None)
+    assert judge(one, None) == "too few"
+
+
+def test_one_difference_of_six_pairs_is_not_enough_among_many_comparisons():
+    """p is 1/32 at least; one such of ten is to be expected by chance once in four times."""
+    assert found(A[:6], [0.8 * x for x in A[:6]]) == "differs"
+    assert found(A[:6], [0.8 * x for x in A[:6]], m=10) == "noise"
+
+
+def test_pairs_linked_by_a_machine_are_one():
+    linked = [
+        Pair(100, 200, "m", "x"),
+        Pair(100, 300, "n", "y"),
+        Pair(100, 400, "m", "n"),  # links the two before
+        Pair(100, 900, "p", "q"),
+    ]
+    assert independent_ratios(linked) == [3.0, 9.0]
+
+
+def test_one_machine_used_ten_times_has_no_interval():
+    one = compare([Pair(x, 1.1 * x, "here", "here") for x in A])
+    assert (one.pairs, one.n, one.interval) == (10, 1, None)
+
+
+@pytest.mark.parametrize("a", [0.0, -1.0])
+def test_figures_of_nothing_have_no_ratio(a):
+    with pytest.raises(ValueError, match="above zero"):
+        compare([Pair(a, 1, "a", "b")])
+
+
+def test_nothing_is_not_compared():
+    with pytest.raises(ValueError, match="nothing to compare"):
+        compare([])
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_adjusted_p_are_those_of_scipy(p):
+    assert adjusted(p) == pytest.approx(list(false_discovery_control(p)))
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.tuples(st.floats(1, 1e6), st.floats(1, 1e6)), min_size=6, max_size=20, unique=True)
+)
+def test_turned_round_it_says_the_same(figures):
+    forth = compare([Pair(a, b, i, ("b", i)) for i, (a, b) in enumerate(figures)])
+    back = compare([Pair(b, a, i, ("b", i)) for i, (a, b) in enumerate(figures)])
+    assert forth.interval is not None
+    assert back.interval is not None
+    assert forth.interval.low == pytest.approx(1 / back.interval.high)
+    assert forth.p == pytest.approx(back.p)
+    if len(figures) % 2:
+        assert math.log(forth.ratio) == pytest.approx(-math.log(back.ratio), abs=1e-9)

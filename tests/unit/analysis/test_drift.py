@@ -1,0 +1,87 @@
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diskbench.analysis.drift import LEAST_HISTORY, drift
+
+
+def noisy(levels, cov=0.02, seed=0):
+    rng = np.random.default_rng(seed)
+    return [
+        level * math.exp(cov * z)
+        for level, z in zip(levels, rng.normal(size=len(levels)), strict=True)
+    ]
+
+
+def test_a_tenth_less_is_found_with_its_place_and_size_after_three_figures():
+    found = drift(noisy([1000] * 30 + [900] * 3))
+    (shift,) = found.shifts
+    assert shift.at == 30
+    assert shift.change == pytest.approx(-0.1, abs=0.03)
+    assert shift.before == pytest.approx(1000, rel=0.01)
+
+
+def test_two_figures_are_no_level_yet():
+    assert drift(noisy([1000] * 30 + [900] * 2)).shifts == ()
+
+
+def test_one_bad_night_is_no_change():
+    assert drift(noisy([1000] * 15 + [400] + [1000] * 15)).shifts == ()
+
+
+def test_down_and_up_again_are_two_changes():
+    found = drift(noisy([1000] * 12 + [700] * 8 + [1000] * 12))
+    assert [shift.at for shift in found.shifts] == [12, 20]
+    assert found.shifts[0].change < 0 < found.shifts[1].change
+
+
+def test_four_percent_are_no_change_however_clear():
+    assert drift([1000.0] * 20 + [960.0] * 20).shifts == ()
+    assert len(drift([1000.0] * 20 + [940.0] * 20).shifts) == 1
+
+
+def test_the_noise_is_told_without_the_changes_in_it():
+    found = drift(noisy([1000] * 40 + [500] * 40, cov=0.03))
+    assert found.noise == pytest.approx(0.03, rel=0.3)
+    assert found.span > 0.5
+
+
+def test_the_step_that_would_be_seen_is_found_in_95_of_100():
+    cov, count, seen = 0.04, 60, 0
+    step = drift(noisy([1000] * 40, cov)).visible
+    assert step == pytest.approx(1 - math.exp(-4.2 * cov), abs=0.05)
+    for seed in range(count):
+        found = drift(noisy([1000] * 40 + [1000 * math.exp(-4.2 * cov)] * 3, cov, seed))
+        seen += any(abs(shift.at - 40) <= 1 for shift in found.shifts)
+    assert seen >= 0.95 * count
+
+
+def test_a_short_history_says_that_it_is_short():
+    found = drift([1000.0] * (LEAST_HISTORY - 1))
+    assert (found.shifts, found.visible) == ((), None)
+    assert drift([]).n == 0
+
+
+def test_a_figure_of_zero_has_no_level():
+    with pytest.raises(ValueError, match="above zero"):
+        drift([1.0, 0.0, 1.0])
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.floats(1, 1e9), min_size=1, max_size=60))
+def test_changes_are_in_order_and_as_large_as_they_must_be(values):
+    found = drift(values)
+    places = [0, *(shift.at for shift in found.shifts), len(values)]
+    assert not found.shifts or all(after - before >= 3 for before, after in pairwise(places))
+    assert all(abs(shift.change) >= 0.05 and shift.p <= 0.001 for shift in found.shifts)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.floats(1, 1e6), min_size=6, max_size=40), st.floats(0.001, 1000))
+def test_the_unit_of_the_figures_changes_nothing(values, factor):
+    scaled = drift([value * factor for value in values])
+    assert [one.at for one in scaled.shifts] == [one.at for one in drift(values).shifts]

@@ -59,7 +59,11 @@ def gc(
     from diskbench.settings import load_settings
 
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
-    session = open_session(settings.database_url.get_secret_value(), settings.evidence_url)
+    session = open_session(
+        settings.database_url.get_secret_value(),
+        settings.evidence_url,
+        secret_file=settings.secret_file,
+    )
     accounts = {"profile_name": profile_name, "subscription": subscription, "project": project}
     named = list(ids or [])
     ours = open_leases_named(session.database, named) if provider is not None else named

@@ -26,7 +26,11 @@ def opened(database_url: str | None, evidence_url: str | None) -> Session:
     from diskbench.settings import load_settings
 
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
-    return open_session(settings.database_url.get_secret_value(), settings.evidence_url)
+    return open_session(
+        settings.database_url.get_secret_value(),
+        settings.evidence_url,
+        secret_file=settings.secret_file,
+    )
 
 
 def with_money(file: MatrixFile, budget: float | None, assume_price: float | None) -> MatrixFile:

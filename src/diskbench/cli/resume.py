@@ -34,7 +34,11 @@ def resume(
     from diskbench.settings import load_settings
 
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
-    session = open_session(settings.database_url.get_secret_value(), settings.evidence_url)
+    session = open_session(
+        settings.database_url.get_secret_value(),
+        settings.evidence_url,
+        secret_file=settings.secret_file,
+    )
     plans = [plan for plan in abandoned_plans(session.database, ids) if claim(session, plan)]
     code = drive(session, plans, Show(output, quiet, timing), take_over=True) if plans else 0
     swept = [] if ids else sweep(session, [], dry_run=False)  # killed just before giving back

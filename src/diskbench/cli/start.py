@@ -70,7 +70,9 @@ def start(
         # The hosts answer while this process imports and opens what it stores into.
         from diskbench.engine.session import open_session
 
-        session = open_session(database_url, settings.evidence_url, timing=timing)
+        session = open_session(
+            database_url, settings.evidence_url, secret_file=settings.secret_file, timing=timing
+        )
         warm_up()
         prepared = looked()
     except KeyboardInterrupt:

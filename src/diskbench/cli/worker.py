@@ -49,7 +49,7 @@ def worker(
 
     from diskbench.cli.foreground import leave
     from diskbench.cli.matrix_foreground import opened
-    from diskbench.engine.secret import check_shared, fingerprint, own_secret
+    from diskbench.engine.secret import check_shared, fingerprint
     from diskbench.engine.serve import serve
     from diskbench.engine.worker import Worker
     from diskbench.plan.route import read_patterns
@@ -57,9 +57,9 @@ def worker(
     from diskbench.store.claims import describe_executor
 
     patterns = read_patterns(queues, provider_names())
-    secret_id = fingerprint(own_secret())
     _tell_events()
     session = opened(database_url, evidence_url)
+    secret_id = fingerprint(session.secret())
     check_shared(session.database, secret_id)
     called = name or socket.gethostname()
     describe_executor(

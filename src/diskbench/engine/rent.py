@@ -274,6 +274,4 @@ class Onlooker:
 
     def secret(self) -> SecretBytes:
         """See ports.RentWatch.secret."""
-        from diskbench.engine.secret import own_secret
-
-        return own_secret()
+        return self._session.secret()

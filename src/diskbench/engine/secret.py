@@ -1,4 +1,4 @@
-"""The secret that keys of rented machines derive from, and whether all workers have the same."""
+"""Whether all workers have the same secret, which keys of rented machines derive from."""
 
 from __future__ import annotations
 
@@ -10,15 +10,6 @@ from diskbench.errors import InvalidValue
 if TYPE_CHECKING:
     import sqlalchemy as sa
     from pydantic import SecretBytes
-
-
-def own_secret() -> SecretBytes:
-    """The secret of this process: DISKBENCH_SECRET, else the file that the setting `secret_file`
-    names, made at first use. Raises InvalidValue when it is too short, or others can read it."""
-    from diskbench.providers.keys import load_secret
-    from diskbench.settings import load_settings
-
-    return load_secret(load_settings().settings.secret_file)
 
 
 def fingerprint(secret: SecretBytes) -> str:

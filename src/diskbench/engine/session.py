@@ -15,6 +15,7 @@ from diskbench.providers.registry import provider as provider_named
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
+    from pydantic import SecretBytes
 
     from diskbench.model.disk import SshAccess
     from diskbench.model.spec import Plan
@@ -43,6 +44,8 @@ class Session:
     database: sa.Engine
     evidence: EvidenceStore
     executor_id: str
+    secret_file: Path | None = None
+    """Holds the secret that SSH keys derive from; None: the user's own."""
     timing: Timing = field(default_factory=Timing)
     _hosts: dict[str, Host] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -56,10 +59,19 @@ class Session:
         with self._lock:
             host = self._hosts.get(plan.trial_id)
             if host is None:
-                access = _access(plan)
+                access = self._access(plan)
                 host = host_at(plan.address or "", access.config if access else None)
                 self._hosts[plan.trial_id] = host
             return host
+
+    def secret(self) -> SecretBytes:
+        """What keys of rented machines derive from, the same for all workers: DISKBENCH_SECRET,
+        else the file, made at first use. Raises InvalidValue as providers.keys.load_secret."""
+        from platformdirs import user_data_path
+
+        from diskbench.providers.keys import load_secret
+
+        return load_secret(self.secret_file or user_data_path("diskbench") / "secret")
 
     def renter(self, plan: Plan) -> Renter | None:
         """The provider that rents the plan's machine; None for a machine that is there."""
@@ -78,34 +90,37 @@ class Session:
         if host is not None:
             host.close()
 
+    def _access(self, plan: Plan) -> SshAccess | None:
+        """How the plan's machine is reached. A trial that another machine's process began has its
+        key made again here, from the secret that workers share."""
+        access = plan.acquired.ssh if plan.acquired else None
+        if access is None or plan.acquired is None or Path(access.config).exists():
+            return access
+        from diskbench.providers.keys import lease_keys, write_access
+        from diskbench.providers.places import lease_directory
+
+        return write_access(
+            plan.lease_id,
+            lease_keys(self.secret(), plan.lease_id),
+            lease_directory(plan.lease_id),
+            address=plan.acquired.address,
+            user=access.user,
+            port=access.port,
+        )
+
     def close(self) -> None:
         """Say that this process is gone and let go of the database."""
         retire(self.database, self.executor_id)
         self.database.dispose()
 
 
-def _access(plan: Plan) -> SshAccess | None:
-    """How the plan's machine is reached. A trial that another machine's process began has its key
-    made again here, from the secret that workers share."""
-    access = plan.acquired.ssh if plan.acquired else None
-    if access is None or plan.acquired is None or Path(access.config).exists():
-        return access
-    from diskbench.engine.secret import own_secret
-    from diskbench.providers.keys import lease_keys, write_access
-    from diskbench.providers.places import lease_directory
-
-    keys = lease_keys(own_secret(), plan.lease_id)
-    return write_access(
-        plan.lease_id,
-        keys,
-        lease_directory(plan.lease_id),
-        address=plan.acquired.address,
-        user=access.user,
-        port=access.port,
-    )
-
-
-def open_session(database_url: str, evidence_url: str, *, timing: Timing | None = None) -> Session:
+def open_session(
+    database_url: str,
+    evidence_url: str,
+    *,
+    secret_file: Path | None = None,
+    timing: Timing | None = None,
+) -> Session:
     """Open database and evidence store, and enrol this process as an executor whose row beats.
 
     Raises StoreUnavailable when either cannot be used; nothing was measured then.
@@ -120,4 +135,10 @@ def open_session(database_url: str, evidence_url: str, *, timing: Timing | None 
         evidence.check_writable()
         executor_id = new_id()
         enrol(database, executor_id)
-    return Session(database=database, evidence=evidence, executor_id=executor_id, timing=timing)
+    return Session(
+        database=database,
+        evidence=evidence,
+        executor_id=executor_id,
+        secret_file=secret_file,
+        timing=timing,
+    )

@@ -4,7 +4,8 @@ import pytest
 from pydantic import SecretBytes
 
 from diskbench.engine.executor import enrol
-from diskbench.engine.secret import check_shared, fingerprint, own_secret
+from diskbench.engine.secret import check_shared, fingerprint
+from diskbench.engine.session import open_session
 from diskbench.errors import InvalidValue
 from diskbench.store.claims import describe_executor, register_executor
 from diskbench.store.database import open_database
@@ -25,15 +26,17 @@ def a_worker(database):
     describe_executor(database, "e1", name="site-a", queues=["*"], secret_id=ONE)
 
 
-def test_the_setting_names_the_file_of_the_secret(tmp_path, monkeypatch):
+def test_a_session_has_the_secret_of_its_file_unless_one_is_given(tmp_path, monkeypatch):
     file = tmp_path / "shared"
     file.write_bytes(b"s" * 40)
     file.chmod(0o600)
     monkeypatch.delenv("DISKBENCH_SECRET", raising=False)
-    monkeypatch.setenv("DISKBENCH_SECRET_FILE", str(file))
-    assert own_secret() == SecretBytes(b"s" * 40)
+    evidence = (tmp_path / "evidence").as_uri()
+    session = open_session(f"sqlite:///{tmp_path}/rows.db", evidence, secret_file=file)
+    assert session.secret() == SecretBytes(b"s" * 40)
     monkeypatch.setenv("DISKBENCH_SECRET", "t" * 40)
-    assert own_secret() == SecretBytes(b"t" * 40)
+    assert session.secret() == SecretBytes(b"t" * 40)
+    session.close()
 
 
 def test_a_fingerprint_tells_secrets_apart_and_gives_nothing_away():

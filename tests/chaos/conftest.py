@@ -57,10 +57,9 @@ class Chaos:
         profile.write_text(WRITE_THEN_READ.format(how=how, seconds=seconds))
         defaults = {"profile": f"./{profile.name}", "replicates": 2} | rented
         limits = {"max_parallel": more.pop("max_parallel", 1)} | more.pop("limits", {})
+        whole = {"name": "m", "limits": limits, "reuse_host": more.pop("reuse_host", False)}
         file = self.user.home / "matrix.yaml"
-        file.write_text(
-            yaml.safe_dump({"name": "m", "defaults": defaults | more, "limits": limits})
-        )
+        file.write_text(yaml.safe_dump(whole | {"defaults": defaults | more}))
         return str(file)
 
     def at(self, moment: str) -> Cli:

@@ -55,3 +55,28 @@ def test_a_cell_that_was_settled_by_a_process_that_died_keeps_no_place(chaos: Ch
     chaos.resumed()
     books = chaos.books()
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+ON_A_SHARED_MACHINE = (
+    "after diskbench.store.machines:save_machine 1",
+    "after diskbench.providers.fake:FakeProvider.acquire 1",
+    "after diskbench.store.machines:keep_machine 1",
+    "after diskbench.engine.cell:LiveCells.settle 1",
+    "after diskbench.store.machines:give_machine 1",
+    "after diskbench.providers.fake:FakeProvider.swap 1",
+    "before diskbench.engine.cell:LiveCells.settle 1",
+    "after diskbench.store.machines:end_machine 1",
+    "after diskbench.providers.fake:FakeProvider.release 1",
+)
+
+
+def test_killed_while_cells_share_a_machine_it_loses_doubles_and_leaves_nothing(
+    chaos: Chaos,
+) -> None:
+    first, *rest = ON_A_SHARED_MACHINE
+    chaos.killed_at(first, "run", chaos.matrix(reuse_host=True))
+    for moment in rest:
+        chaos.killed_at(moment, "resume")
+    chaos.resumed()
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())

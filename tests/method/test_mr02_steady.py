@@ -37,7 +37,8 @@ def test_the_last_five_minutes_are_judged_on_both_sides_of_both_limits(levels, s
 
 
 def test_below_five_minutes_nothing_is_said():
-    assert steadiness(flat(100, 300, QUIET, seed=1)).words() == "too short"
+    short = steadiness(flat(100, 300, QUIET, seed=1))
+    assert short.words() == "too short for five rounds of 60 s, so not judged"
     assert steadiness(flat(100, 301, QUIET, seed=1)).words() == "steady"
 
 
@@ -48,7 +49,7 @@ def test_a_step_that_ends_past_the_cliff_is_steady_in_its_baseline():
 
 def test_rounds_across_a_cliff_are_not_steady_and_named_after_no_phase():
     found = steadiness(steps([(3000, 600), (100, 200)], QUIET, seed=3))
-    assert found.words() == "not steady"
+    assert found.words() == "not steady (its last five rounds of 60 s span phases)"
     assert found.kind is None
 
 

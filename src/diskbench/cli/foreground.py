@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from diskbench.engine.execute import TrialReport
     from diskbench.engine.session import Session
     from diskbench.engine.stop import Stop
+    from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
     from diskbench.report.progress import Progress
@@ -140,7 +141,7 @@ def print_results(session: Session, reports: Sequence[TrialReport], show: Show) 
     if show.output == "table":
         for report in (one for one in reports if one.refused is None):
             runs_of = [steps[run_id] for run_id in report.plan.run_ids]
-            _print_table(report.plan, runs_of, _state(report))
+            _print_table(report.plan, runs_of, _state(report), _phases(session, report.plan))
             if not show.quiet:
                 kept = f"{session.evidence.url}/runs/{report.plan.run_ids[-1]}/"
                 print(f"evidence: {kept}", file=sys.stderr)
@@ -152,7 +153,16 @@ def print_results(session: Session, reports: Sequence[TrialReport], show: Show) 
         from diskbench.store.query import find_run
 
         runs = [find_run(session.database, run_id) for run_id in run_ids]
-        print(json_text(results_document(runs, steps)))
+        phases = [one for report in reports for one in _phases(session, report.plan)]
+        print(json_text(results_document(runs, steps, phases=phases)))
+
+
+def _phases(session: Session, plan: Plan) -> list[StepPhases]:
+    """Those of steps of a minute or more; shorter ones cost no look at their seconds."""
+    from diskbench.cli.results_show import phases_of
+
+    runs = [(run_id, number) for number, run_id in enumerate(plan.run_ids, 1)]
+    return phases_of(session.evidence, plan, runs)
 
 
 def _state(report: TrialReport) -> str:
@@ -161,7 +171,12 @@ def _state(report: TrialReport) -> str:
     return next((state for state in states if state != "done"), "done")
 
 
-def _print_table(plan: Plan, runs: Sequence[Sequence[StepResult]], state: str) -> None:
+def _print_table(
+    plan: Plan,
+    runs: Sequence[Sequence[StepResult]],
+    state: str,
+    phases: Sequence[StepPhases],
+) -> None:
     from dataclasses import replace
 
     from rich.console import Console
@@ -175,7 +190,8 @@ def _print_table(plan: Plan, runs: Sequence[Sequence[StepResult]], state: str) -
     doubts += run_warnings(rows)
     console = Console()
     flat = [row for run in rows for row in run]
-    print_result(replace(subject_of_plan(plan), state=state), flat, doubts, console=console)
+    subject = replace(subject_of_plan(plan), state=state)
+    print_result(subject, flat, doubts, phases, console=console)
     console.print()
 
 

@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.cost import TrialCost
+    from diskbench.errors import DiskbenchError
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
+    from diskbench.ports import EvidenceStore
 
 
 def print_runs(
@@ -60,26 +62,47 @@ def print_runs(
 def phases_of_runs(
     runs: Sequence[Mapping[str, Any]], plan: Plan | None, evidence_url: str | None = None
 ) -> list[StepPhases]:
-    """The phases of all steps of the runs of one trial, in order.
-
-    A run whose evidence is gone or damaged has none, which costs a result only these.
-    """
-    import logging
-
+    """The phases of all steps of the runs (rows) of one trial, in order, from the store that was
+    typed, or the one that they were kept in."""
     from diskbench.cli.stores import evidence
-    from diskbench.errors import DiskbenchError, UnknownName
-    from diskbench.store.phases import run_phases
+    from diskbench.errors import DiskbenchError
 
     found: list[StepPhases] = []
     for run in runs:
         try:
             store = evidence(evidence_url or run["evidence_url"])
-            found += run_phases(store, run["run_id"], plan, run=run["run_index"] + 1)
+        except DiskbenchError as error:
+            _no_phases(run["run_id"], error)
+        else:
+            found += phases_of(store, plan, [(run["run_id"], run["run_index"] + 1)])
+    return found
+
+
+def phases_of(
+    store: EvidenceStore, plan: Plan | None, runs: Sequence[tuple[str, int]]
+) -> list[StepPhases]:
+    """The phases of all steps of runs, each named by its id and its number in the trial, from 1.
+
+    A run whose evidence is gone or damaged has none, which costs a result only these.
+    """
+    from diskbench.errors import DiskbenchError, UnknownName
+    from diskbench.store.phases import run_phases
+
+    found: list[StepPhases] = []
+    for run_id, number in runs:
+        try:
+            found += run_phases(store, run_id, plan, run=number)
         except UnknownName:  # nothing finished, or imported without the seconds
             continue
         except DiskbenchError as error:
-            logging.getLogger(__name__).warning("no phases of %s: %s", run["run_id"], error.message)
+            _no_phases(run_id, error)
     return found
+
+
+def _no_phases(run_id: str, error: DiskbenchError) -> None:
+    import logging
+
+    logging.getLogger(__name__).warning("no phases of run %s: %s", run_id, error.message)
 
 
 def trial_cost(database: Engine, plan: Plan | None) -> TrialCost | None:

@@ -68,8 +68,12 @@ class Steadiness(Frozen):
 
     def words(self) -> str:
         """`steady (burst)` is not `steady (baseline)`; a bare `steady` leaves open which."""
-        known = self.state == "steady" and self.kind in ("burst", "baseline")
-        return f"{self.state} ({self.kind})" if known else self.state
+        rounds = f"five rounds of {self.round_s:g} s" if self.round_s else "five rounds"
+        if self.state == "too short":
+            return f"too short for {rounds}, so not judged"
+        if self.state == "not steady":
+            return self.state if self.kind else f"not steady (its last {rounds} span phases)"
+        return f"steady ({self.kind})" if self.kind in ("burst", "baseline") else "steady"
 
 
 class StepPhases(Frozen):

@@ -92,7 +92,8 @@ def signed_rank(ratios: Sequence[float]) -> float:
 
     from scipy.stats import wilcoxon
 
-    logs = [math.log(one) for one in ratios]
+    # Rounded: figures and their reciprocals are to tie alike.
+    logs = [round(math.log(one), 12) for one in ratios]
     if not any(logs):
         return 1.0
     with warnings.catch_warnings():

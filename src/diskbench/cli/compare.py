@@ -1,4 +1,4 @@
-"""`diskbench compare`: runs beside what others published of the same disk."""
+"""`diskbench compare`: runs beside other runs, or beside what others published of the same disk."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ def compare(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RUN…] [ID]",
-            help="Runs (ids, beginnings of them, or `last`), and published figures by id.",
+            metavar="A B",
+            help="What to compare: runs, trials or matrices (ids, beginnings, `last`, names), "
+            "labels (KEY=VALUE), dates (2026-11-01..2026-11-07). With --published: runs, and "
+            "published figures by id.",
         ),
     ] = None,
     published: Annotated[
@@ -30,18 +32,32 @@ def compare(
             "--include-emulated", help="Emulated, imported and unverified runs, too; marked."
         ),
     ] = False,
+    metric: Annotated[
+        Literal["iops", "bytes_per_s", "lat_mean_ns", "p50_ns", "p99_ns", "p99_9_ns"],
+        typer.Option(help="What to compare of A and B."),
+    ] = "iops",
     output: Annotated[
         Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
     ] = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Set runs beside published figures of the same disk and workload."""
-    if not published:
-        raise InvalidValue(
-            "nothing to compare with", advice="add --published: what others have published"
-        )
+    """Set B beside A, or runs beside published figures of the same disk and workload.
+
+    Only replicates count: trials on machines of their own. Differences smaller than the noise are
+    called so.
+    """
     from diskbench.cli.compare_published import compare_published
+    from diskbench.cli.compare_selections import compare_two
     from diskbench.cli.stores import database
+
+    if not published:
+        if names is None or len(names) != 2:
+            raise InvalidValue(
+                f"two things are compared, not {len(names or ())}",
+                advice="name A and B, such as disk=gp2 disk=gp3; or add --published",
+            )
+        compare_two(database(database_url), *names, metric=metric, output=output)
+        return
 
     compare_published(
         database(database_url),

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 MODELS = {
+    "compare": ("diskbench.model.comparison", "Comparison"),
     "compare-published": (
         "diskbench.report.published_document",
         "ComparePublishedDocument",
@@ -16,6 +17,7 @@ MODELS = {
     "matrix-plan": ("diskbench.plan.outlook", "MatrixOutlook"),
     "plan": ("diskbench.plan.document", "PlanDocument"),
     "published": ("diskbench.catalog.published", "PublishedDocument"),
+    "regressions": ("diskbench.model.history", "Regressions"),
     "schedules": ("diskbench.model.schedule", "ScheduleDocument"),
     "status": ("diskbench.model.fleet", "FleetDocument"),
 }

@@ -132,6 +132,11 @@ def find_measurements(
         return [dict(row) for row in connection.execute(query).mappings()]
 
 
+def conditions(filters: Sequence[Filter]) -> tuple[sa.ColumnElement[bool], ...]:
+    """What the run table must meet in a query of one's own. Raises as `parse_filter`."""
+    return tuple(_condition(one) for one in filters)
+
+
 def _among(run_ids: Sequence[str] | None) -> tuple[sa.ColumnElement[bool], ...]:
     return () if run_ids is None else (schema.run.c.run_id.in_(run_ids),)
 

@@ -1,0 +1,29 @@
+"""What `diskbench compare A B` prints."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.comparison import Metric
+
+
+def compare_two(
+    database: Engine, a: str, b: str, *, metric: Metric, output: Literal["table", "json"]
+) -> None:
+    """Print B beside A. Raises UnknownName, InvalidValue."""
+    from diskbench.engine.compare_runs import compare_selections
+
+    found = compare_selections(database, a, b, metric=metric)
+    if output == "json":
+        print(found.model_dump_json(indent=2))
+        return
+    from diskbench.report.compare_text import compare_lines
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+    for line in compare_lines(found, width=width):
+        print(line)

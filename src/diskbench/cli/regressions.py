@@ -1,0 +1,60 @@
+"""`diskbench regressions`: since when a disk is slower or faster than it was."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+from diskbench.cli.stores import DatabaseUrl
+
+
+def regressions(
+    label: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Only runs with this label, as schedule=nightly."),
+    ] = None,
+    filter_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter", "-f", metavar="FIELD=VALUE", help="Only runs that meet all, as in results."
+        ),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Not before: 2026-11-21, 36h, 7d, 4w.")
+    ] = None,
+    metric: Annotated[
+        Literal["iops", "bytes_per_s", "lat_mean_ns", "p50_ns", "p99_ns", "p99_9_ns"],
+        typer.Option(help="What to follow."),
+    ] = "iops",
+    output: Annotated[
+        Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
+    ] = "table",
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Find when the level of what is measured again and again changed, and by how much.
+
+    Each matrix of a schedule (and each other command) is one time. A change needs three times on
+    the new level and 5 %.
+    """
+    from diskbench.cli.stores import database
+    from diskbench.engine.history import find_regressions
+    from diskbench.plan.cells import key_values
+    from diskbench.store.query import Filter, parse_filter
+
+    wanted = [Filter(f"label.{k}", "=", v) for k, v in key_values("--label", label or ())]
+    texts = [*(filter_ or ()), *([f"created_at>={since}"] if since else [])]
+    wanted += [parse_filter(text) for text in texts]
+    found = find_regressions(database(database_url), wanted, metric=metric)
+    if output == "json":
+        print(found.model_dump_json(indent=2))
+        return
+    if not found.histories:
+        print("nothing was measured twice that meets that", file=sys.stderr)
+    from diskbench.report.history_text import regression_lines
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+    for line in regression_lines(found, width=width):
+        print(line)

@@ -1,0 +1,274 @@
+"""Two selections of trials side by side: which figures belong together, and what they say (MR-9).
+
+Subjects are matched by all that was asked for but for what sets the two sides apart: with gp2 on
+one side and gp3 on the other, each machine and profile with its like. Of two matched subjects the
+figures are paired by the rounds of their matrix; without one in common in the order of time, which
+is told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.compare import Pair, Ratio, adjusted, compare, judge
+from diskbench.analysis.compare_sentence import sentence
+from diskbench.analysis.repeats import repeats
+from diskbench.engine.selection import selected
+from diskbench.engine.trial_figures import FACTS, trial_figures, words
+from diskbench.errors import InvalidValue
+from diskbench.model.comparison import (
+    Compared,
+    Comparison,
+    Difference,
+    Interval,
+    NotCompared,
+    Replicated,
+    Side,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.analysis.interval import MedianInterval
+    from diskbench.engine.trial_figures import Fields, Line, TrialFigure
+    from diskbench.model.comparison import Metric
+
+APART = 0.10
+"""Runs of a trial that differ by more are told: its one figure hides a change (our choice)."""
+_NEVER_ACROSS = ("profile", "job")
+"""Other jobs do other work; their figures have no ratio."""
+
+_Group = dict["Line", list["TrialFigure"]]
+
+
+def compare_selections(database: Engine, a: str, b: str, *, metric: Metric = "iops") -> Comparison:
+    """All that both selections measured, B over A, and what only one of them did.
+
+    Raises UnknownName, InvalidValue: for a selection without finished runs, and for trials that are
+    in both.
+    """
+    found = [trial_figures(database, selected(database, text), metric) for text in (a, b)]
+    sides = tuple(
+        Side(asked=text, trials=tuple(dict.fromkeys(one.trial_id for one in figures)))
+        for text, figures in zip((a, b), found, strict=True)
+    )
+    _check(sides, found)
+    matched, alone = _matched(*found)
+    drafts = [
+        one for name, (of_a, of_b) in matched.items() for one in _lines(name, of_a, of_b, alone)
+    ]
+    p = [one.ratio.p for one in drafts if one.ratio.p is not None]
+    q = iter(adjusted(p))
+    compared = [_compared(one, None if one.ratio.p is None else next(q), metric) for one in drafts]
+    return Comparison(a=sides[0], b=sides[1], compared=tuple(compared), not_compared=tuple(alone))
+
+
+def _check(sides: Sequence[Side], found: Sequence[Sequence[TrialFigure]]) -> None:
+    for side, figures in zip(sides, found, strict=True):
+        if not figures:
+            raise InvalidValue(
+                f"{side.asked!r} has no finished run with that figure",
+                advice="'diskbench results list' shows what there is",
+            )
+    both = set(sides[0].trials) & set(sides[1].trials)
+    one_of_each = len(sides[0].trials) == len(sides[1].trials) == 1
+    if both and not one_of_each:
+        raise InvalidValue(
+            f"{len(both)} trials are in both, such as {min(both)}",
+            advice="name two sets that have none in common",
+        )
+
+
+def _matched(
+    a: Sequence[TrialFigure], b: Sequence[TrialFigure]
+) -> tuple[dict[str, tuple[_Group, _Group]], list[NotCompared]]:
+    """The groups of both sides that are compared, by their common words; and what is left over."""
+    apart = _fields_apart(a, b)
+    of_a, of_b = _by_subject(a, apart), _by_subject(b, apart)
+    matched: dict[str, tuple[_Group, _Group]] = {}
+    alone = []
+    for subject in dict.fromkeys((*of_a, *of_b)):
+        name = words(subject) or "all"
+        here, there = of_a.get(subject), of_b.get(subject)
+        if here and there and not apart & {*_NEVER_ACROSS}:
+            name = name if name not in matched else f"{name} ({len(matched) + 1})"
+            matched[name] = _by_line(here), _by_line(there)
+        elif here and there:
+            why = "profiles or their jobs differ: figures of other work have no ratio"
+            alone.append(NotCompared(block=name, why=why))
+        else:
+            alone.append(NotCompared(block=name, why=f"only {'A' if here else 'B'} measured it"))
+    return matched, alone
+
+
+def _fields_apart(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> set[str]:
+    """The fields with one value on each side, and another one on the other."""
+    values = [_values(one.subject for one in side) for side in (a, b)]
+    names = {*values[0], *values[1]}
+    found = [(name, values[0].get(name, {""}), values[1].get(name, {""})) for name in names]
+    return {name for name, here, there in found if len(here) == len(there) == 1 and here != there}
+
+
+def _values(fields: Iterable[Fields]) -> dict[str, set[str]]:
+    known = [dict(one) for one in fields]
+    names = {name for one in known for name in one}
+    return {name: {one.get(name, "") for one in known} for name in names}
+
+
+def _by_subject(figures: Sequence[TrialFigure], apart: set[str]) -> dict[Fields, list[TrialFigure]]:
+    found: dict[Fields, list[TrialFigure]] = defaultdict(list)
+    for one in figures:
+        found[tuple((k, v) for k, v in one.subject if k not in apart)].append(one)
+    return found
+
+
+def _by_line(figures: Sequence[TrialFigure]) -> _Group:
+    found: _Group = defaultdict(list)
+    for one in sorted(figures, key=lambda one: one.order):
+        found[one.line].append(one)
+    return found
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """One line of one block on both sides, before it is judged among all."""
+
+    block: str
+    line: Line
+    a: Sequence[TrialFigure]
+    b: Sequence[TrialFigure]
+    ratio: Ratio
+    unpaired: int
+    in_turn: bool
+
+
+def _lines(block: str, a: _Group, b: _Group, alone: list[NotCompared]) -> list[_Draft]:
+    found = []
+    for line in dict.fromkeys((*a, *b)):
+        if line in a and line in b:
+            pairs, unpaired, in_turn = _pairs(a[line], b[line])
+            ratio = compare(pairs)
+            found.append(_Draft(block, line, a[line], b[line], ratio, unpaired, in_turn))
+        elif not any(_is_same_step(line, one) for one in (b if line in a else a)):
+            why = f"only {'A' if line in a else 'B'} has {line.step} {line.direction}"
+            alone.append(NotCompared(block=block, why=why))
+        elif line in a:
+            why = f"{line.step} {line.direction}: block size, queue depth or pattern differ"
+            alone.append(NotCompared(block=block, why=why))
+    return found
+
+
+def _is_same_step(one: Line, other: Line) -> bool:
+    return (one.step, one.direction) == (other.step, other.direction)
+
+
+def _pairs(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[list[Pair], int, bool]:
+    """Figures of one round of one matrix together, or all in the order of time; how many are left
+    over; and whether they were measured in turn."""
+    rounds_a, rounds_b = _by_round(a), _by_round(b)
+    common = [key for key in rounds_a if key in rounds_b]
+    in_turn = bool(common)
+    sides = (
+        [(rounds_a[key], rounds_b[key]) for key in common]
+        if in_turn
+        else [(sorted(a, key=lambda one: one.at), sorted(b, key=lambda one: one.at))]
+    )
+    pairs = [
+        Pair(one.value, other.value, one.machine, other.machine)
+        for of_a, of_b in sides
+        for one, other in zip(of_a, of_b, strict=False)
+    ]
+    return pairs, len(a) + len(b) - 2 * len(pairs), in_turn
+
+
+def _by_round(figures: Sequence[TrialFigure]) -> dict[tuple[str, int], list[TrialFigure]]:
+    found: dict[tuple[str, int], list[TrialFigure]] = defaultdict(list)
+    for one in figures:
+        found[one.campaign_id, one.replicate].append(one)
+    return found
+
+
+def _compared(one: _Draft, q: float | None, metric: Metric) -> Compared:
+    found = Compared(
+        block=one.block,
+        step=one.line.step,
+        direction=one.line.direction,
+        metric=metric,
+        a=replicated(one.a),
+        b=replicated(one.b),
+        pairs=one.ratio.pairs,
+        n=one.ratio.n,
+        unpaired=one.unpaired,
+        in_turn=one.in_turn,
+        ratio=one.ratio.ratio,
+        interval=_interval(one.ratio.interval),
+        p=one.ratio.p,
+        q=q,
+        finding=judge(one.ratio, q),
+        differences=differences(one.a, one.b),
+        doubts=tuple(_doubts(one)),
+    )
+    return found.model_copy(update={"sentence": sentence(found)})
+
+
+def replicated(figures: Sequence[TrialFigure]) -> Replicated:
+    """What the figures of one side say together."""
+    found = repeats([one.sample for one in figures])
+    return Replicated(
+        trials=found.trials,
+        machines=found.n,
+        median=found.median,
+        low=found.low,
+        high=found.high,
+        interval=_interval(found.interval),
+        variation=found.variation,
+        more=found.more,
+        outliers=found.outliers,
+    )
+
+
+def _interval(one: MedianInterval | None) -> Interval | None:
+    return Interval(low=one.low, high=one.high, coverage=one.coverage) if one else None
+
+
+def differences(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[Difference, ...]:
+    """What was asked for and what was found that is not the same on both sides."""
+    of_a, of_b = (_values((*one.subject, *one.facts) for one in side) for side in (a, b))
+    return tuple(
+        Difference(fact=name, a=_sorted(of_a.get(name)), b=_sorted(of_b.get(name)))
+        for name in dict.fromkeys((*of_a, *of_b))
+        if of_a.get(name) != of_b.get(name)
+    )
+
+
+def _sorted(values: set[str] | None) -> tuple[str, ...]:
+    return tuple(sorted(value or "–" for value in values)) if values else ("–",)
+
+
+def _doubts(one: _Draft) -> Iterator[str]:
+    """What a reader must know before believing the ratio (MR-3, MR-5, MR-8, MR-14)."""
+    if not one.in_turn:
+        yield "A and B were not measured in turn: what changed in between is in the ratio"
+    for name, side in (("A", one.a), ("B", one.b)):
+        machines = len({figure.machine for figure in side})
+        if machines < len(side):
+            yield f"{len(side)} trials of {name} are of {machines} machine{'s'[: machines != 1]}"
+        far = max(figure.apart for figure in side)
+        if far > APART:
+            yield (
+                f"runs of a trial of {name} differ by up to {far * 100:.0f} %: each trial counts "
+                "as the median of its runs"
+            )
+        for fact in FACTS:
+            seen = Counter(dict(figure.facts).get(fact, "–") for figure in side)
+            if len(seen) > 1:
+                told = ", ".join(f"{value} ({count})" for value, count in seen.most_common())
+                yield f"trials of {name} differ in {fact}: {told}"
+    if one.ratio.n < one.ratio.pairs:
+        yield f"{one.ratio.pairs} pairs count as {one.ratio.n}: their machines were shared"
+    if one.unpaired:
+        yield f"{one.unpaired} trial{'s'[: one.unpaired != 1]} found no partner and did not count"

@@ -1,0 +1,60 @@
+"""The history of what is measured again and again: what `diskbench regressions` prints as JSON."""
+
+from typing import Literal
+
+from diskbench.model.base import Frozen
+from diskbench.model.comparison import Difference, Metric
+
+
+class LevelChange(Frozen):
+    """The level is another one from the time `at` on, `before` being the last time on the old one.
+
+    `change` is by what part of the old median: −0.1 is a tenth less. `regression` tells whether
+    that is worse. `since` counts the times on the new level until the next change. `differences`
+    are facts that changed with it.
+    """
+
+    at: str
+    before: str
+    median_before: float
+    median_after: float
+    change: float
+    regression: bool
+    p: float
+    since: int
+    differences: tuple[Difference, ...] = ()
+
+
+class Point(Frozen):
+    """One time: the median of its replicates, and how many there were."""
+
+    at: str
+    campaign_id: str
+    value: float
+    trials: int
+
+
+class History(Frozen):
+    """One step and direction of one block over time, the oldest first.
+
+    `noise` is the coefficient of variation without the changes, `span` (max − min) / median,
+    `visible` the least step that would be found three times after it in 95 of 100 cases; None where
+    there are too few times for any.
+    """
+
+    block: str
+    step: str
+    direction: str
+    metric: Metric
+    points: tuple[Point, ...]
+    changes: tuple[LevelChange, ...]
+    noise: float
+    span: float
+    visible: float | None
+
+
+class Regressions(Frozen):
+    """All histories that were looked at."""
+
+    format: Literal[1] = 1
+    histories: tuple[History, ...]

@@ -1,0 +1,206 @@
+"""`diskbench compare A B` and `diskbench regressions`: from rows to what is printed."""
+
+import json
+
+import jsonschema
+import pytest
+from tests.rigs.replicates import measured
+
+from diskbench.cli.main import run as main
+from diskbench.store.database import open_database
+
+A = [3000, 3010, 2990, 3005, 2995, 3002, 2998, 3001, 2999, 3003]
+
+
+@pytest.fixture
+def database(tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path}/rows.db"
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", url)
+    monkeypatch.setenv("TZ", "UTC")
+    engine = open_database(url)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def call(database, capsys):  # noqa: ARG001 - the setting leads to it
+    def run(*arguments):
+        code = main(list(arguments))
+        done = capsys.readouterr()
+        return code, done.out, done.err
+
+    return run
+
+
+def document(call, *arguments):
+    code, out, err = call(*arguments, "--output", "json")
+    assert code == 0, err
+    found = json.loads(out)
+    _, schema, _ = call("schema", arguments[0])
+    jsonschema.validate(found, json.loads(schema))
+    return found
+
+
+def only(call, *arguments):
+    (one,) = document(call, "compare", *arguments)["compared"]
+    return one
+
+
+def two_disks(database, b, **more):
+    measured(database, A, disk="gp2", labels=[("disk", "gp2")])
+    measured(database, b, disk="gp3", labels=[("disk", "gp3")], **more)
+
+
+def test_disks_of_one_matrix_are_compared_round_by_round(database, call):
+    two_disks(database, [x * 0.8 for x in A])
+    one = only(call, "disk=gp2", "disk=gp3")
+    assert one["finding"] == "differs"
+    assert one["ratio"] == pytest.approx(0.8)
+    assert (one["n"], one["in_turn"], one["unpaired"]) == (10, True, 0)
+    assert [each["fact"] for each in one["differences"]] == ["disk"]
+    assert one["sentence"].startswith("B does 20 % fewer IOPS than A (−20 % to −20 %, n = 10)")
+
+
+def test_the_words_for_a_person(database, call):
+    two_disks(database, [x * (1.1 if i % 2 else 0.92) for i, x in enumerate(A)])
+    _, out, _ = call("compare", "disk=gp2", "disk=gp3")
+    assert "A  disk=gp2: 10 trials" in out
+    assert "apart by disk gp2 → gp3" in out
+    assert "the difference is smaller than the noise (−8.0 % to +10 %, n = 10)" in out
+    assert "A  3,000 IOPS (2,995 IOPS to 3,005 IOPS, n = 10), CoV 0.2 %" in out
+
+
+def test_below_six_there_are_the_words_and_no_interval(database, call):
+    two_disks(database, [])
+    measured(database, [2000, 2001, 2002], disk="gp3", labels=[("disk", "gp3")])
+    _, out, _ = call("compare", "disk=gp2", "disk=gp3")
+    assert "no interval (n = 3)" in out
+    assert only(call, "disk=gp2", "disk=gp3")["finding"] == "too few"
+    assert only(call, "disk=gp2", "disk=gp3")["unpaired"] == 7
+
+
+def test_trials_on_a_shared_machine_are_no_independent_samples(database, call):
+    two_disks(database, [x * 0.8 for x in A], machine="01machine")
+    one = only(call, "disk=gp2", "disk=gp3")
+    assert (one["pairs"], one["n"], one["finding"]) == (10, 1, "too few")
+    assert one["b"]["machines"] == 1
+    assert "10 trials of B are of 1 machine" in one["doubts"]
+
+
+def test_trials_on_a_machine_that_was_there_are_of_one_machine(database, call):
+    measured(database, A, labels=[("when", "before")], rented=False)
+    measured(database, A, labels=[("when", "after")], rented=False, campaign=1)
+    one = only(call, "when=before", "when=after")
+    assert (one["a"]["machines"], one["n"]) == (1, 1)
+
+
+def test_dates_are_compared_and_said_not_to_have_been_in_turn(database, call):
+    measured(database, A)
+    measured(database, [x * 1.1 for x in A], campaign=7, facts={"kernel": "6.5.0"})
+    one = only(call, "2026-09-21..2026-09-22", "2026-09-28..2026-10-05")
+    assert one["finding"] == "differs"
+    assert not one["in_turn"]
+    assert any("not measured in turn" in doubt for doubt in one["doubts"])
+    assert one["differences"] == [{"fact": "kernel", "a": ["6.1.0"], "b": ["6.5.0"]}]
+
+
+def test_campaigns_and_trials_are_named_by_their_ids(database, call):
+    before = measured(database, A)
+    after = measured(database, A, campaign=1)
+    found = document(call, "compare", before[0], after[0])
+    assert [len(found[side]["trials"]) for side in "ab"] == [1, 1]
+    assert found["compared"][0]["finding"] == "too few"
+
+
+def test_facts_that_differ_within_a_side_are_told(database, call):
+    measured(database, A[:5], disk="gp2", labels=[("s", "a")])
+    measured(database, A[5:], disk="gp2", labels=[("s", "a")], first=5, facts={"kernel": "6.5.0"})
+    measured(database, A, disk="gp3", labels=[("s", "b")])
+    assert (
+        "trials of A differ in kernel: 6.1.0 (5), 6.5.0 (5)" in only(call, "s=a", "s=b")["doubts"]
+    )
+
+
+def test_runs_that_fell_off_their_burst_are_told(database, call):
+    fallen = [(3000, 3000, 100)] * 10
+    measured(database, A, disk="gp2", labels=[("s", "a")], runs=fallen)
+    measured(database, A, disk="gp3", labels=[("s", "b")])
+    doubts = only(call, "s=a", "s=b")["doubts"]
+    assert any("runs of a trial of A differ by up to 97 %" in doubt for doubt in doubts)
+
+
+def test_other_jobs_are_not_compared_and_it_is_said_why(database, call):
+    two_disks(database, A, digest="d2")
+    found = document(call, "compare", "disk=gp2", "disk=gp3")
+    assert found["compared"] == []
+    assert "their jobs differ" in found["not_compared"][0]["why"]
+
+
+def test_other_block_sizes_are_not_compared(database, call):
+    two_disks(database, A, block_bytes=16384)
+    found = document(call, "compare", "disk=gp2", "disk=gp3")
+    assert found["compared"] == []
+    assert "block size" in found["not_compared"][0]["why"]
+
+
+def test_what_only_one_side_measured_is_named(database, call):
+    measured(database, A, disk="gp2", labels=[("s", "a")])
+    measured(database, A, disk="gp3", labels=[("s", "a")])
+    measured(database, A, disk="gp2", labels=[("s", "b")], campaign=1)
+    found = document(call, "compare", "s=a", "s=b")
+    assert len(found["compared"]) == 1
+    assert found["not_compared"][0]["why"] == "only A measured it"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("disk=gp2",), "two things are compared, not 1"),
+        (("disk=gp2", "disk=gp9"), "'disk=gp9' has no finished run"),
+        (("disk=gp2", "colour=red"), "unknown label or field 'colour'"),
+        (("disk=gp2", "zzz"), "unknown run, trial or matrix 'zzz'"),
+        (("disk=gp2", "profile=quick"), "10 trials are in both"),
+        (("disk=gp2", "2026-13-01..2026-14-01"), "is no time"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_with_its_reason(database, call, arguments, told):
+    measured(database, A, disk="gp2", labels=[("disk", "gp2")])
+    code, out, err = call("compare", *arguments)
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+def test_a_fall_in_a_history_is_found_with_its_day_and_what_changed_with_it(database, call):
+    for night in range(16):
+        level, kernel = (1.0, "6.1.0") if night < 12 else (0.85, "6.5.0")
+        values = [x * level for x in A[night % 5 : night % 5 + 3]]
+        labels = [("schedule", "nightly")]
+        measured(database, values, campaign=night, labels=labels, facts={"kernel": kernel})
+    (history,) = document(call, "regressions", "--label", "schedule=nightly")["histories"]
+    assert len(history["points"]) == 16
+    (change,) = history["changes"]
+    assert change["at"].startswith("2026-10-03")
+    assert change["regression"]
+    assert change["change"] == pytest.approx(-0.15, abs=0.01)
+    assert change["since"] == 4
+    assert change["differences"] == [{"fact": "kernel", "a": ["6.1.0"], "b": ["6.5.0"]}]
+    _, out, _ = call("regressions")
+    assert "worse: 3,0" in out
+    assert "what changed with it: kernel 6.1.0 → 6.5.0" in out
+
+
+def test_no_change_is_said_with_the_number_of_times(database, call):
+    for night in range(8):
+        measured(database, [A[night]], campaign=night)
+    _, out, _ = call("regressions")
+    assert "no change found in 8 times; a step of 5 % would be seen" in " ".join(out.split())
+
+
+def test_a_history_that_is_too_short_says_so(database, call):
+    for night in range(3):
+        measured(database, [A[night]], campaign=night)
+    _, out, _ = call("regressions")
+    assert "3 times are too few" in out
+    code, out, err = call("regressions", "--label", "schedule=none")
+    assert (code, out) == (0, "")
+    assert "nothing was measured twice" in err

@@ -220,7 +220,7 @@ def _given(
         plan = None
     if plan is not None and mine:
         return plan, machine
-    if plan is not None and _suits(database, machine, plan):
+    if plan is not None and _suits(database, machine, plan) and not _is_gone(machine):
         given = give_machine(database, machine, row.trial_id)
         if given is not None:
             return plan, given
@@ -242,6 +242,18 @@ def _suits(database: sa.Engine, machine: Machine, plan: Plan) -> bool:
     )
     ends = datetime.now(UTC) + timedelta(seconds=longest_s(plan)) + BETWEEN
     return alike and ends < datetime.fromisoformat(lease.expires_at)
+
+
+def _is_gone(machine: Machine) -> bool:
+    """Whether it will not answer any more, as its provider says: it went between two cells."""
+    from diskbench.engine.draft import renter_named
+
+    scope = machine.rental.scope
+    renter = renter_named(scope.provider)
+    try:
+        return renter is None or renter.gone(machine.lease_id, scope) is not None
+    except DiskbenchError:
+        return False  # whoever is to use it finds out
 
 
 def _new(database: sa.Engine, row: CellRow, plan: Plan) -> Machine:

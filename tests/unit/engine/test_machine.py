@@ -110,6 +110,7 @@ def test_the_second_cell_has_its_turn_on_the_machine_of_the_first(session):
     assert one.machine is not None
     assert one.machine.turn == 1
     assert one.lease_id != one.trial_id, "the machine outlives the trial"
+    rent(one.lease_id)
     keep_machine(session.database, one.lease_id, "fake-1b")
     end(session, first)
     (second,) = fed(session)
@@ -157,6 +158,16 @@ def test_a_machine_without_time_for_the_next_cell_is_given_back_for_a_new_one(se
     lease = load_lease(session.database, one.lease_id)
     assert lease is not None
     assert lease.state == "released"
+
+
+def test_a_machine_that_went_away_between_two_cells_costs_the_next_one_no_attempt(session):
+    (first,) = begin(session, 2)
+    one, _ = place(session, first)
+    end(session, first)
+    (second,) = fed(session)
+    two, _ = place(session, second)
+    assert two.machine is not None
+    assert (two.lease_id != one.lease_id, two.machine.turn) == (True, 1)
 
 
 def test_it_expires_after_all_its_cells_and_not_only_after_the_first(session):

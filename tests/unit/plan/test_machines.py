@@ -53,7 +53,7 @@ def test_whatever_makes_another_machine_is_not_shared():
         assert len(set(found.values())) == 2, name
 
 
-def test_virtual_disks_of_any_provisioning_share_a_machine_on_their_datastore():
+def test_virtual_disks_of_any_provisioning_share_the_machine_of_their_datastore():
     defaults = {"provider": "vsphere", "size": 8}
     provisioning = ["thin", "eager-zeroed"]
     stores = ["fast", "slow"]

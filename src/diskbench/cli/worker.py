@@ -79,7 +79,12 @@ def worker(
         log.info("worker %s leaves; its cells are gone on with by others", called)
         leave(session, 0)
 
-    serve(this, drains=drain, leave=leave_at_once)
+    try:
+        serve(this, drains=drain, leave=leave_at_once)
+    except Exception as error:  # noqa: BLE001 - told, and over: what beats but does not work is worse
+        from diskbench.cli.failures import report
+
+        leave(session, report(error))
     log.info("worker %s ends: none of its cells is left", called)
     leave(session, 0)
 

@@ -51,11 +51,14 @@ def with_money(file: MatrixFile, budget: float | None, assume_price: float | Non
 
 def foreground(session: Session, campaign: CampaignRow, output: Output, *, quiet: bool) -> int:
     """Run a matrix in this process to its end, or until it is told to stop; the exit code."""
+    from diskbench.cli.failures import report
+    from diskbench.cli.foreground import leave
     from diskbench.engine.campaign import claim_foreground
     from diskbench.engine.interrupt import interruptible
     from diskbench.engine.machine import let_idle_go
     from diskbench.engine.standing import standing
     from diskbench.engine.worker import TICK_S, Worker
+    from diskbench.errors import StoreUnavailable
     from diskbench.store.campaigns import find_campaign
 
     name = campaign.campaign_id
@@ -70,8 +73,16 @@ def foreground(session: Session, campaign: CampaignRow, output: Output, *, quiet
     def left() -> str:
         return f"go on: diskbench matrix resume {name}\n  give back: diskbench gc"
 
+    last: MatrixStanding | None = None
+
     def seen() -> MatrixStanding:
-        return standing(session.database, find_campaign(session.database, name))
+        nonlocal last
+        try:
+            last = standing(session.database, find_campaign(session.database, name))
+        except StoreUnavailable:  # the worker tells it, and waits
+            if last is None:
+                raise
+        return last
 
     def goes_on() -> bool:
         worker.wake.wait(TICK_S)
@@ -84,16 +95,21 @@ def foreground(session: Session, campaign: CampaignRow, output: Output, *, quiet
             return False
         return bool(open_ones)
 
-    with interruptible(worker.stop, stopping, left):
-        worker.launch([campaign.queue])
-        worker.wake.set()
-        shown_while(seen, goes_on, quiet=not told, lines=not quiet)
-        let_idle_go(session, name, all_of_them=True)
-        worker.sweep()
-    last = seen()
-    if not (told and output == "table"):
-        print_standing(last, output)
-    return exit_code(session, last, stopped=worker.stop.all_asked)
+    try:
+        with interruptible(worker.stop, stopping, left):
+            worker.launch([campaign.queue])
+            worker.wake.set()
+            shown_while(seen, goes_on, quiet=not told, lines=not quiet)
+            let_idle_go(session, name, all_of_them=True)
+            worker.sweep()
+        end = seen()
+        if not (told and output == "table"):
+            print_standing(end, output)
+        return exit_code(session, end, stopped=worker.stop.all_asked)
+    except Exception as error:  # noqa: BLE001 - the workflow engine's threads would keep it alive
+        code = report(error)
+        print(f"  {left()}", file=sys.stderr)
+        leave(session, code)
 
 
 def exit_code(session: Session, last: MatrixStanding, *, stopped: bool) -> int:

@@ -44,17 +44,8 @@ def serve(worker: Worker, *, drains: bool, leave: Callable[[], None]) -> None:
         if not worker.admits and not told:
             told = True
             _tell_draining(worker)
-        if worker.tick() is not None and not worker.admits and not _holds_any(worker):
+        if worker.tick() is not None and not worker.admits and not worker.holds_any():
             return
-
-
-def _holds_any(worker: Worker) -> bool:
-    from diskbench.errors import StoreUnavailable
-
-    try:
-        return worker.holds_any()
-    except StoreUnavailable:
-        return True  # the next look will say why
 
 
 def _tell_draining(worker: Worker) -> None:

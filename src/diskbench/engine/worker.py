@@ -147,13 +147,16 @@ class Worker:
         return [campaign for campaign in open_ones if campaign.state != "done"]
 
     def holds_any(self) -> bool:
-        """Whether a cell is in this process's hands, or will be as soon as it is taken."""
+        """Whether a cell is in this process's hands, or will be as soon as it is taken; also while
+        the database does not say."""
         from diskbench.store.campaigns import live_cells
 
-        return any(
-            cell.owner == self.session.executor_id or self.own == cell.campaign_id
-            for cell in live_cells(self.session.database)
-        )
+        try:
+            live = live_cells(self.session.database)
+        except StoreUnavailable:
+            return True
+        me = self.session.executor_id
+        return any(cell.owner == me or self.own == cell.campaign_id for cell in live)
 
     def sweep(self) -> None:
         """Give back what outlived its lease, as far as it is reached from here."""

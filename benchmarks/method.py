@@ -4,16 +4,22 @@
 
 Prints a table for each and fails (exit 1) where a rate is out of its bounds. The bounds are those
 of the method's requirements (docs/METHOD.md names them); each series has its own seed, so that the
-same cases come out the same. Tables: cliffs, false alarms, stalls.
+same cases come out the same. Tables: cliffs, false alarms, stalls; of replicates (in
+method_statistics.py) intervals, order, histories.
 """
 
 import argparse
 import random
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import method_statistics as replicates
 
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.synthetic import Noise, bucket, flat, settling, steps, with_stalls
@@ -47,10 +53,9 @@ class Rate:
 
 def main():
     options = arguments().parse_args()
-    tables = {"cliffs": cliffs, "alarms": alarms, "stalls": stalled}
     good = True
-    for name in options.only or tables:
-        rates = list(tables[name](options.cases))
+    for name in options.only or TABLES:
+        rates = list(TABLES[name](options.cases))
         print(f"{name} (n = {options.cases} a line)")
         for rate in rates:
             print(rate.line(), flush=True)
@@ -61,7 +66,7 @@ def main():
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=50, help="series a line")
-    parser.add_argument("--only", nargs="+", choices=("cliffs", "alarms", "stalls"))
+    parser.add_argument("--only", nargs="+", choices=tuple(TABLES))
     return parser
 
 
@@ -142,6 +147,15 @@ def stalled(cases):
     yield Rate("stalls: recall, to the second", exact / wanted, least=0.99)
     yield Rate("stalls: precision", exact / found if found else 1.0, least=0.99)
     yield Rate("stalls in series without any, a series", wrong / cases, most=0.01)
+
+
+def of_replicates(table):
+    return lambda cases: (Rate(*row) for row in table(cases))
+
+
+TABLES = {"cliffs": cliffs, "alarms": alarms, "stalls": stalled} | {
+    name: of_replicates(table) for name, table in replicates.TABLES.items()
+}
 
 
 if __name__ == "__main__":

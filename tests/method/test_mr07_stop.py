@@ -1,0 +1,60 @@
+"""MR-7: from ten replicates on, until the interval is within 5 % of the median; and how many more
+that will take (CONFIRM)."""
+
+import math
+import random
+from statistics import median
+
+import pytest
+
+from diskbench.analysis.interval import median_interval
+from diskbench.analysis.repeats import expected_bounds, more_needed, width
+
+
+def drawn(seed, count, sd):
+    draw = random.Random(seed)
+    return [1000 * math.exp(draw.gauss(0, sd)) for _ in range(count)]
+
+
+def test_nine_alike_are_not_enough_and_ten_are():
+    assert more_needed([1000.0] * 9) == 1
+    assert more_needed([1000.0] * 10) == 0
+
+
+def test_ten_are_enough_only_where_the_interval_is_narrow():
+    for seed in range(30):
+        values = drawn(seed, 10, 0.05)
+        found = median_interval(values)
+        assert found is not None
+        assert (more_needed(values) == 0) == (width(found) <= 0.05)
+
+
+def test_what_was_asked_for_brings_the_interval_under_five_percent_about_half_the_time():
+    """CONFIRM's mean bounds are within 5 %; those of one sample are so for about half of them."""
+    reached = asked = 0
+    for seed in range(60):
+        more = more_needed(drawn(seed, 10, 0.08))
+        if more:
+            asked += 1
+            found = median_interval(drawn(seed + 1000, 10 + more, 0.08))
+            reached += found is not None and width(found) <= 0.05
+    assert asked > 40
+    assert 0.25 <= reached / asked <= 0.9
+
+
+def test_mean_bounds_are_those_that_confirm_draws():
+    """Subsets drawn with replacement, 4,000 of them, as the paper draws 200."""
+    values, draw, size = drawn(3, 12, 0.1), random.Random(4), 15
+    bounds = [median_interval(draw.choices(values, k=size)) for _ in range(4000)]
+    low, high = expected_bounds(values, size)
+    assert low == pytest.approx(sum(b.low for b in bounds if b) / len(bounds), rel=0.005)
+    assert high == pytest.approx(sum(b.high for b in bounds if b) / len(bounds), rel=0.005)
+
+
+def test_noise_of_two_nine_and_fifteen_percent_asks_for_ever_more():
+    asked = [
+        median(more_needed(drawn(seed, 10, sd)) or 0 for seed in range(15))
+        for sd in (0.02, 0.09, 0.15)
+    ]
+    assert asked[0] == 0
+    assert asked[0] < asked[1] < asked[2]

@@ -6,7 +6,7 @@ again and again, while whoever runs them is killed with SIGKILL and started anew
 The books are kept behind diskbench's back (tests/rigs/books.py). Ends with 1 unless every count
 that must be 0 is 0.
 
-    python benchmarks/chaos.py [--kills 200] [--on clouds|fake] [--seed N] [--every 5]
+    python benchmarks/chaos.py [--kills 200] [--on clouds|fake] [--seed N] [--every 6]
     python benchmarks/chaos.py --scale [--cells 1000] [--workers 4]     (see chaos_scale.py)
 """
 
@@ -132,7 +132,7 @@ def controllers_hunted(
         one = process.start("matrix", *words)
         try:
             await_work(one, database)
-            wait = chance.uniform(0.0, every) if killed < kills else ENDS_WITHIN_S
+            wait = chance.expovariate(1 / every) if killed < kills else ENDS_WITHIN_S
             odd += _odd(one, one.wait(wait), process)
         except subprocess.TimeoutExpired:
             killed += 1
@@ -179,7 +179,7 @@ def workers_hunted(
                 matrices += 1
             victim = chance.randrange(WORKERS)
             await_work(workers[victim], database)
-            time.sleep(chance.uniform(0.0, every))
+            time.sleep(chance.expovariate(1 / every))
             if (code := workers[victim].poll()) is not None:
                 odd += _odd(workers[victim], code, process)
             workers[victim].kill()
@@ -318,7 +318,12 @@ def main() -> int:
         "--kills", type=int, default=200, help="half of controllers, half of workers"
     )
     parser.add_argument("--on", choices=sorted(WORLDS), default="clouds")
-    parser.add_argument("--every", type=float, default=5.0, help="longest life at work, s")
+    parser.add_argument(
+        "--every",
+        type=float,
+        default=6.0,
+        help="mean life at work, s; exponential, so that some live long",
+    )
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--scale", action="store_true", help="1,000 cells instead of kills")
     parser.add_argument("--cells", type=int, default=1000)

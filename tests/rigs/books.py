@@ -164,10 +164,11 @@ def _all(connection: sa.Connection, query: sa.Select[Any]) -> list[Any]:
 
 
 def _lost_evidence(evidence: Path, run_id: str, steps: int) -> list[str]:
-    """Every step closed, the manifest last."""
+    """The plan first, every step closed, the manifest last."""
     place = evidence / "runs" / run_id
-    if not (place / "manifest.json").is_file():
-        return [f"run {run_id} has no manifest"]
+    missing = [name for name in ("plan.json", "manifest.json") if not (place / name).is_file()]
+    if missing:
+        return [f"run {run_id} has no {' and no '.join(missing)}"]
     closed = len(list(place.glob("steps/*/step.json")))
     return [f"run {run_id} has evidence of {closed} steps, not {steps}"] * (closed != steps)
 

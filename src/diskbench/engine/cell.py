@@ -69,6 +69,7 @@ class LiveCells:
         self.over(trial_id)
 
     def _open(self, trial_id: str) -> Outcome:
+        from diskbench.store.archive import write_plan
         from diskbench.store.campaigns import cell_of_trial, claim_cell, update_cell
         from diskbench.store.clock import now
         from diskbench.store.rows import find_plan
@@ -87,6 +88,8 @@ class LiveCells:
                 raise
             except DiskbenchError as error:
                 return _failed(problem_of(error))
+        elif not plan.is_draft:  # whoever wrote its rows may have died before its evidence
+            write_plan(self.session.evidence, plan)
         update_cell(
             database,
             trial_id,
@@ -99,11 +102,13 @@ class LiveCells:
         return Outcome(state="done")
 
     def _rent(self, trial_id: str) -> Outcome:
+        from diskbench.store.archive import write_plan
         from diskbench.store.campaigns import update_cell
         from diskbench.store.rows import load_plan
 
         plan = load_plan(self.session.database, trial_id)
-        if not plan.is_draft:
+        if not plan.is_draft:  # rented, and killed before the plan was evidence
+            write_plan(self.session.evidence, plan)
             return Outcome(state="done")
         if self.stop.of(trial_id).is_set():
             report = give_up(self.session, plan, Interrupted("stopped by the user"))

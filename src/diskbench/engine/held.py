@@ -30,7 +30,6 @@ FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 60.0
 HOST_AWAY_S = 1800.0
 """How long a host may be away, beyond what each station waits by itself; our choice."""
-_STORES = (StoreUnavailable,)
 _HOSTS = (ConnectionLost, HostUnavailable)
 
 
@@ -68,9 +67,7 @@ class Patience:
                 if wait > FIRST_WAIT_S:
                     self.note(trial_id, "")
                 return result
-            if not isinstance(error, _STORES) and (
-                not isinstance(error, _HOSTS) or away >= HOST_AWAY_S
-            ):
+            if not _comes_back(error) and (not isinstance(error, _HOSTS) or away >= HOST_AWAY_S):
                 return otherwise(_problem(error))
             self.note(trial_id, f"waits {wait:.0f} s: {_first_line(error)}")
             stop = self.stop.of(trial_id)
@@ -109,6 +106,14 @@ class PatientStations:
             lambda: self.inner.finish_run(plan, end, prepared),
             lambda problem: self.patience.note(plan.trial_id, problem.message),
         )
+
+
+def _comes_back(error: BaseException) -> bool:
+    """Whether it is a store that may be there later; what it holds stays as it is."""
+    from diskbench.store.archive import NewerFormat
+    from diskbench.store.evidence import KeyTaken
+
+    return isinstance(error, StoreUnavailable) and not isinstance(error, KeyTaken | NewerFormat)
 
 
 def _failed(problem: Problem) -> Outcome:

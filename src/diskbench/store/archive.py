@@ -60,9 +60,20 @@ def step_folder(step: Step) -> str:
 
 
 def write_plan(store: EvidenceStore, plan: Plan) -> None:
-    """The plan, once for each of its runs, before they start."""
+    """The plan, once for each of its runs, before they start.
+
+    That of a run which has nothing else yet gives way: it is a draft's, whose process was killed
+    while it gave up renting.
+    """
     for run_id in plan.run_ids:
-        store.put(f"{run_prefix(run_id)}/plan.json", _plan_bytes(plan))
+        prefix = run_prefix(run_id)
+        try:
+            store.put(f"{prefix}/plan.json", _plan_bytes(plan))
+        except KeyTaken:
+            if list(store.list(prefix)) != [f"{prefix}/plan.json"]:
+                raise
+            store.delete(prefix)
+            store.put(f"{prefix}/plan.json", _plan_bytes(plan))
 
 
 def read_plan(store: EvidenceStore, run_id: str) -> Plan:

@@ -6,6 +6,7 @@ from diskbench.engine import held
 from diskbench.engine.held import Held, Patience, hold
 from diskbench.engine.stop import Stop
 from diskbench.errors import HostUnavailable, StoreUnavailable
+from diskbench.store.evidence import KeyTaken
 
 TRIAL = "01jd0000000000000000000001"
 
@@ -72,3 +73,8 @@ def test_a_stop_ends_waiting_for_a_host_but_not_for_a_store(patience, stop):
     stop.ask(TRIAL)
     assert through(patience, failing(HostUnavailable("away"), 5)).message == "away"
     assert through(patience, failing(StoreUnavailable("gone"), 5)) == "done"
+
+
+def test_what_a_store_holds_already_is_not_waited_for(patience, notes):
+    assert through(patience, failing(KeyTaken("plan.json is there"), 1)).kind == "KeyTaken"
+    assert notes == []

@@ -4,6 +4,7 @@ from tests.rigs.plans import RUN_IDS, make_plan, make_step
 
 from diskbench.errors import EvidenceDamaged
 from diskbench.store import archive
+from diskbench.store.evidence import KeyTaken
 from diskbench.store.manifest import Manifest
 
 RUN = RUN_IDS[0]
@@ -21,6 +22,20 @@ def test_a_plan_lies_beside_each_of_its_runs(evidence):
     for _ in range(2):
         archive.write_plan(evidence, plan)
     assert [archive.read_plan(evidence, run_id) for run_id in RUN_IDS] == [plan, plan]
+
+
+def test_the_plan_of_a_draft_that_was_given_up_halfway_gives_way(evidence):
+    archive.write_plan(evidence, make_plan(notes=("a draft",)))
+    archive.write_plan(evidence, make_plan())
+    assert archive.read_plan(evidence, RUN) == make_plan()
+
+
+def test_the_plan_of_a_run_that_has_evidence_never_changes(evidence):
+    archive.write_plan(evidence, make_plan())
+    keep(evidence)
+    with pytest.raises(KeyTaken):
+        archive.write_plan(evidence, make_plan(notes=("another",)))
+    assert archive.read_plan(evidence, RUN) == make_plan()
 
 
 def test_large_files_are_compressed_and_small_ones_stay_readable(evidence):

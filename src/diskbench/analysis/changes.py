@@ -8,8 +8,9 @@ The fit with K cuts is believed where the noise that it leaves makes pass 2 find
 largest such K ≤ 5 counts. With the penalty of white noise alone, correlated noise is cut to pieces.
 
 A segment lasts a minute at least; its ends are then moved to the second that divides the two levels
-best, by half a minute at most. A cut is kept where the levels of both sides, medians, differ by
-20 % of the higher; it is *sharp* where most of that happens within seconds (all in logs):
+best, by half a minute at most. A cut is kept where the levels of both sides, medians of running
+means of 5 s, differ by 20 % of the higher. It is *sharp* where most of that happens within seconds
+(all in logs), and where no segment between two cuts came out shorter than a minute:
 
     |median(k − 30 … k − 5 s) − median(k + 5 … k + 30 s)| ≥ 0.6 · |difference of the levels|
 
@@ -61,14 +62,20 @@ def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ..
     """
     if filled.size < 2 * shortest_s:
         return ()
-    y = _logs(filled)
+    y, calm = _logs(filled), _logs(_means(filled, max(1, shortest_s // 12)))
     width = max(1, round(shortest_s / _BINS_A_PHASE), math.ceil(y.size / _MOST_BINS))
     cuts = [cut * width for cut in _segment(_bins(filled, width), math.ceil(shortest_s / width))]
-    cuts = _merged(y, _refined(y, cuts, max(shortest_s // 2, 2 * width)), shortest_s)
+    cuts = _merged(calm, _refined(y, calm, cuts, max(shortest_s // 2, 2 * width)), shortest_s)
     edges = [0, *cuts, y.size]
-    levels = _levels(y, edges)
+    levels = _levels(calm, edges)
     return tuple(
-        Change(cut, _is_sharp(y, cut, levels[i + 1] - levels[i], shortest_s))
+        Change(
+            cut,
+            # Between two changes there is a level only if it lasts: a steep settling has none.
+            (i == 0 or cut - edges[i] >= shortest_s)
+            and (i == len(cuts) - 1 or edges[i + 2] - cut >= shortest_s)
+            and _is_sharp(calm, cut, levels[i + 1] - levels[i], shortest_s),
+        )
         for i, cut in enumerate(cuts)
     )
 
@@ -78,6 +85,14 @@ def _logs(values: Floats) -> Floats:
 
     floor = max(float(np.quantile(values, 0.9)) * _FLOOR, 1e-9)
     found: Floats = np.log(np.maximum(values, floor))
+    return found
+
+
+def _means(values: Floats, width: int) -> Floats:
+    """Running means: what a disk serves in batches of some seconds has its level in them."""
+    from scipy.ndimage import uniform_filter1d
+
+    found: Floats = uniform_filter1d(values, width, mode="nearest")
     return found
 
 
@@ -131,7 +146,7 @@ def _levels(y: Floats, edges: list[int]) -> list[float]:
     return [float(np.median(y[a:b])) for a, b in pairwise(edges)]
 
 
-def _refined(y: Floats, cuts: list[int], reach: int) -> list[int]:
+def _refined(y: Floats, calm: Floats, cuts: list[int], reach: int) -> list[int]:
     """Each cut moved to the second that divides its two levels best (least absolute error)."""
     import numpy as np
 
@@ -139,7 +154,7 @@ def _refined(y: Floats, cuts: list[int], reach: int) -> list[int]:
     for i, cut in enumerate(cuts):
         before = moved[i - 1] if i else 0
         after = cuts[i + 1] if i + 1 < len(cuts) else y.size
-        left, right = float(np.median(y[before:cut])), float(np.median(y[cut:after]))
+        left, right = _levels(calm, [before, cut, after])
         low, high = max(before + 1, cut - reach), min(after - 1, cut + reach)
         part = y[low:high]
         cost = np.concatenate([[0.0], np.cumsum(np.abs(part - left) - np.abs(part - right))])

@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.changes import LEAST_CHANGE, SHORTEST_S, Change, changes
-from diskbench.analysis.stalls import STALLED, filled, stalls
+from diskbench.analysis.stalls import RARE, STALLED, filled, stalls
 from diskbench.analysis.steady import last_rounds
 from diskbench.model.phase import Cliff, Phase, PhaseKind, Stall, StepPhases
 
@@ -43,11 +43,11 @@ _TRIMMED = 0.1
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Seconds [start, end) with one median; `sharp` tells of the change that it begins with."""
+    """Seconds [start, end) with one level; `sharp` tells of the change that it begins with."""
 
     start: int
     end: int
-    median: float
+    level: float
     sharp: bool
     kind: PhaseKind = "level"
 
@@ -87,13 +87,13 @@ def _parts(values: Floats, shortest_s: int) -> list[_Part]:
     if not values.size:
         return []
     if values.size < 2 * shortest_s:  # no room for two phases; spares importing what finds them
-        whole = _Part(0, values.size, _median(values), sharp=True)
-        return [replace(whole, kind="stall" if whole.median <= 0 else "level")]
+        whole = _Part(0, values.size, _level(values), sharp=True)
+        return [replace(whole, kind="stall" if whole.level <= 0 else "level")]
     smooth = filled(values, longest_s=shortest_s)
     found = [Change(0, sharp=True), *changes(smooth, shortest_s=shortest_s)]
     ends = [*(change.at for change in found[1:]), values.size]
     parts = [
-        _Part(change.at, end, _median(smooth[change.at : end]), change.sharp)
+        _Part(change.at, end, _level(values[change.at : end]), change.sharp)
         for change, end in zip(found, ends, strict=True)
     ]
     parts = [replace(p, kind="stall") if _is_stall(i, parts) else p for i, p in enumerate(parts)]
@@ -103,15 +103,15 @@ def _parts(values: Floats, shortest_s: int) -> list[_Part]:
 def _is_stall(index: int, parts: Sequence[_Part]) -> bool:
     """Whether a part lies below a tenth of both its neighbours and is not what the step comes to in
     the end; or near nothing, wherever it is."""
-    here, last = parts[index].median, parts[-1].median
-    highest = max(part.median for part in parts)
+    here, last = parts[index].level, parts[-1].level
+    highest = max(part.level for part in parts)
     if here <= _NOTHING * highest:
         return True
     if index in (0, len(parts) - 1):
         return False
     if last > 0 and (1 - LEAST_CHANGE) <= here / last <= 1 / (1 - LEAST_CHANGE):
         return False
-    return here < STALLED * min(parts[index - 1].median, parts[index + 1].median)
+    return here < STALLED * min(parts[index - 1].level, parts[index + 1].level)
 
 
 def _chains(parts: Sequence[_Part]) -> list[list[_Part]]:
@@ -136,10 +136,14 @@ def _ramped(chain: Sequence[_Part], values: Floats) -> list[_Part]:
     if start >= end:  # two flat levels, and all of the change within a minute between them
         return list(chain)
     head = [chain[0]] if start == chain[0].end else []
-    ramp = _Part(start, end, _median(values[start:end]), not head and chain[0].sharp, kind="ramp")
+    ramp = _Part(start, end, _level(values[start:end]), not head and chain[0].sharp, kind="ramp")
     if end == chain[-1].end:
         return [*head, ramp]
-    return [*head, ramp, _Part(end, chain[-1].end, _median(values[end:]), sharp=False)]
+    return [
+        *head,
+        ramp,
+        _Part(end, chain[-1].end, _level(values[end : chain[-1].end]), sharp=False),
+    ]
 
 
 def _settled(chain: Sequence[_Part], values: Floats, start: int) -> int:
@@ -184,29 +188,29 @@ def _named(parts: Sequence[_Part], lasting: tuple[float, bool] | None) -> list[_
     levels = [part for part in parts if part.kind == "level"]
     if not levels:
         return list(parts)
-    last = levels[-1].median
+    last = levels[-1].level
     fell = any(_falls(a, b) for a, b in pairwise(levels)) and any(
-        last <= (1 - LEAST_CHANGE) * part.median for part in levels
+        last <= (1 - LEAST_CHANGE) * part.level for part in levels
     )
 
     def name(part: _Part) -> PhaseKind:
-        if lasting is not None and part.median <= ABOVE * lasting[0]:
+        if lasting is not None and part.level <= ABOVE * lasting[0]:
             return "baseline"
         if lasting is not None and lasting[1]:
             return "burst"
         if not fell:
             return "level"
-        if part.median > last / (1 - LEAST_CHANGE):
+        if part.level > last / (1 - LEAST_CHANGE):
             return "burst"
         # Above what is promised to last it may fall again.
-        near = part.median >= (1 - LEAST_CHANGE) * last
+        near = part.level >= (1 - LEAST_CHANGE) * last
         return "baseline" if near and lasting is None else "level"
 
     return [replace(part, kind=name(part)) if part.kind == "level" else part for part in parts]
 
 
 def _falls(before: _Part, after: _Part) -> bool:
-    return after.sharp and after.median <= (1 - LEAST_CHANGE) * before.median
+    return after.sharp and after.level <= (1 - LEAST_CHANGE) * before.level
 
 
 def _cliffs(parts: Sequence[_Part], values: Floats) -> tuple[Cliff, ...]:
@@ -215,8 +219,8 @@ def _cliffs(parts: Sequence[_Part], values: Floats) -> tuple[Cliff, ...]:
     return tuple(
         Cliff(
             at_s=float(after.start),
-            before=_trimmed(values[before.start : before.end]),
-            after=(level := _trimmed(values[after.start : after.end])),
+            before=_level(values[before.start : before.end]),
+            after=(level := _level(values[after.start : after.end])),
             credits=max(0.0, float((values[: after.start] - level).sum())),
         )
         for before, after in pairwise(moving)
@@ -231,7 +235,7 @@ def _stalls(parts: Sequence[_Part], values: Floats, seconds: int) -> tuple[Stall
         if part.kind == "stall":
             runs: tuple[tuple[int, int], ...] = ((part.start, part.end),)
         else:
-            within = stalls(values[part.start : part.end], median=part.median)
+            within = stalls(values[part.start : part.end])
             runs = tuple((part.start + a, part.start + b) for a, b in within)
         for start, end in runs:
             if found and found[-1][1] >= start:
@@ -251,18 +255,22 @@ def _phase(part: _Part, iops: Floats, bytes_per_s: Floats, seconds: int) -> Phas
         kind=part.kind,
         start_s=part.start,
         end_s=end,
-        iops=_trimmed(iops[here]) if iops.any() else None,
-        bytes_per_s=_trimmed(bytes_per_s[here]) if bytes_per_s.any() else None,
-        from_iops=_trimmed(iops[part.start : part.start + few]) if ramp else None,
-        to_iops=_trimmed(iops[part.end - few : part.end]) if ramp else None,
+        iops=_level(iops[here]) if iops.any() else None,
+        bytes_per_s=_level(bytes_per_s[here]) if bytes_per_s.any() else None,
+        from_iops=_level(iops[part.start : part.start + few]) if ramp else None,
+        to_iops=_level(iops[part.end - few : part.end]) if ramp else None,
     )
 
 
-def _trimmed(values: Floats) -> float:
-    """The mean without stalls and without the highest and lowest tenth of what is left."""
+def _level(values: Floats) -> float:
+    """The mean without stalls and without the highest and lowest tenth of what is left; of all,
+    where stalls are not rare: what comes in batches has no other level."""
     import numpy as np
 
-    moving = values[values >= STALLED * np.median(values)]
+    middle = float(np.median(values))
+    moving = values[values >= STALLED * middle]
+    if middle <= 0 or moving.size < (1 - RARE) * values.size:
+        return float(values.mean())
     ordered = np.sort(moving)
     cut = int(_TRIMMED * ordered.size)
-    return float(ordered[cut : ordered.size - cut].mean()) if ordered.size else 0.0
+    return float(ordered[cut : ordered.size - cut].mean())

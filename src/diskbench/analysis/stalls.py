@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 STALLED = 0.10
 """Of the median: less is a stall; the issue's figure."""
+RARE = 0.20
+"""Where more seconds than this share are stalls, starting and stopping is how the disk works then,
+as one that serves its baseline in batches; our choice."""
 
 
 def stalls(values: Floats, *, median: float | None = None) -> tuple[tuple[int, int], ...]:
@@ -31,12 +34,14 @@ def stalls(values: Floats, *, median: float | None = None) -> tuple[tuple[int, i
 
 def filled(values: Floats, *, longest_s: int) -> Floats:
     """The series with its short stalls (below `longest_s`) at the level around them, so that they
-    are not taken for changes of it. That level is a running median of two `longest_s`."""
+    are not taken for changes of it. That level is a running median of two `longest_s`. Where stalls
+    are not rare the series stays as it is."""
     import numpy as np
     from scipy.ndimage import median_filter
 
     if not values.size:
         return values
     around = median_filter(values, size=min(2 * longest_s + 1, values.size), mode="reflect")
-    found: Floats = np.where(values < STALLED * around, around, values)
+    low = values < STALLED * around
+    found: Floats = np.where(low, around, values) if low.mean() <= RARE else values
     return found

@@ -157,6 +157,26 @@ def test_a_scaled_bucket_is_found_in_scaled_seconds():
     assert kinds(of(series, shortest_s=12)) == ["burst", "baseline"]
 
 
+def test_a_baseline_that_is_served_in_batches_is_a_baseline_and_no_stall():
+    batches = [3000 if second % 30 == 0 else 0 for second in range(900)]
+    found = of(np.array([3000.0] * 900 + batches))
+    assert kinds(found) == ["burst", "baseline"]
+    assert found.phases[1].iops == pytest.approx(100, rel=0.05)
+
+
+def test_on_and_off_in_turn_is_one_level_of_their_mean():
+    [phase] = of(np.tile([0.0, 2000.0], 300)).phases
+    assert phase.kind == "level"
+    assert phase.iops == pytest.approx(1000, rel=0.01)
+
+
+@pytest.mark.parametrize("tau", [40, 60, 90])
+@pytest.mark.parametrize("seed", range(5))
+def test_what_lies_within_a_steep_settling_is_no_level(tau, seed):
+    noisy = Noise(sd=0.05, phi=0.5)
+    assert of(settling(2500, 1000, tau, 1800, noisy, seed=seed)).cliffs == ()
+
+
 @pytest.mark.parametrize("seconds", [0, 1, 2, 5])
 def test_a_series_of_hardly_any_seconds_is_borne(seconds):
     found = of(np.full(seconds, 100.0))

@@ -199,6 +199,7 @@ def any_disk(kind: tuple[str, str], size: int) -> Disk:
         except UserError:
             continue
     reject()
+    raise AssertionError
 
 
 @given(st.sampled_from(CLOUD_DISKS), sizes, machines, loads)

@@ -1,4 +1,4 @@
-"""`results show` cuts what it shows into phases; imported logs, too, by nothing but their seconds."""
+"""`results show` cuts what it shows into phases; imported logs, too, by their seconds alone."""
 
 import json
 

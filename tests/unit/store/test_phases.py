@@ -1,15 +1,20 @@
 """Phases of a stored run, from logs as fio writes them."""
 
 import numpy as np
+import polars as pl
 import pytest
+from tests.rigs.plans import make_plan
 from tests.unit.report.test_headline import told
 
 from diskbench.analysis.synthetic import Noise, bucket, flat
 from diskbench.errors import UnknownName
+from diskbench.model.rental import LabSpec, Rental, RentSpec, Scope
+from diskbench.model.spec import Step
 from diskbench.report.headline import headline
 from diskbench.store.evidence import open_evidence
 from diskbench.store.imports import import_source, read_sources
-from diskbench.store.phases import run_phases
+from diskbench.store.manifest import StepRecord
+from diskbench.store.phases import _arrays, _groups, _shortest_s, run_phases
 
 
 @pytest.fixture
@@ -70,3 +75,49 @@ def test_the_headline_tells_the_cliff_and_what_was_promised(evidence, tmp_path):
     assert headline(told(), [], found) == (
         "burst 3,000 for 5:10 of disk, then baseline 100; promised 100 IOPS"
     )
+
+
+def closed(index, name, round_=None, role="measure"):
+    step = Step(index=index, name=name, round=round_, role=role, job="[x]\n", expected_s=1.0)
+    when = "2026-11-21T20:00:00+00:00"
+    record = StepRecord(run_id="r", step=step, started_at=when, finished_at=when, files={})
+    return f"steps/{index:03}", record
+
+
+def test_the_rounds_of_a_step_are_one_series_and_what_fills_is_none():
+    steps = [
+        closed(0, "fill", role="fill"),
+        closed(1, "drain"),
+        closed(2, "a", 1),
+        closed(3, "b", 1),
+        closed(4, "a", 2),
+        closed(5, "b", 2),
+    ]
+    names = [[record.step.index for _, record in group] for group in _groups(steps)]
+    assert names == [[1], [2, 4], [3, 5]]
+
+
+def test_a_second_that_is_not_whole_is_left_out_between_rounds_only():
+    frame = pl.DataFrame(
+        {
+            "second": [0, 0, 1, 3],
+            "direction": ["read", "write", "read", "read"],
+            "iops": [10.0, 5.0, 20.0, 7.0],
+            "bytes_per_s": [1.0, None, 2.0, 3.0],
+        }
+    )
+    iops, size = _arrays(frame, whole=True)
+    assert iops.tolist() == [15, 20, 0, 7]
+    assert size.tolist() == [1, 2, 0, 3]
+    assert _arrays(frame, whole=False)[0].tolist() == [15, 20, 0]
+
+
+def test_a_scaled_credit_has_scaled_phases_down_to_ten_seconds():
+    def plan(scale):
+        rental = Rental(
+            scope=Scope(provider="lab"), spec=RentSpec(lab=LabSpec(time_scale=scale)), offer="x"
+        )
+        return make_plan().model_copy(update={"rental": rental})
+
+    assert [_shortest_s(plan(scale)) for scale in (1, 2, 100)] == [60, 30, 10]
+    assert _shortest_s(None) == 60

@@ -1,5 +1,7 @@
 """Trials of a matrix that were measured, as rows: without a host, fio or evidence."""
 
+from zlib import crc32
+
 from tests.rigs.plans import make_plan
 from ulid import ULID
 
@@ -19,11 +21,12 @@ def ulid(at_s, number=0):
 def measured(
     database, values, *, at_s=1_790_000_000, campaign=0, disk="gp2", machine=None, labels=(),
     first=0, step="read", block_bytes=4096, facts=None, digest="d1", rented=True, runs=None,
+    provider="aws",
 ):  # fmt: skip
     """One trial a value: replicates of one cell of the campaign number `campaign`."""
     trials = []
     for index, value in enumerate(values):
-        number = campaign * 10_000 + sum(map(ord, disk)) * 10 + first + index
+        number = campaign * 10_000 + crc32(disk.encode()) % 1000 * 10 + first + index
         moment = at_s + campaign * 86_400 + index * 600
         figures = runs[index] if runs else (value,)
         run_ids = tuple(ulid(moment + 1, number * 16 + n) for n in range(len(figures)))
@@ -33,7 +36,7 @@ def measured(
             spec = RentSpec(
                 disk=disk, size_gib=20, region="eu-central-1", instance_type="m7i.large"
             )
-            cell = cell.model_copy(update={"provider": "aws", "address": None, "rent": spec})
+            cell = cell.model_copy(update={"provider": provider, "address": None, "rent": spec})
         if machine:
             shared = SharedMachine(lease_id=machine, turn=index + 1)
             plan = plan.model_copy(update={"machine": shared})

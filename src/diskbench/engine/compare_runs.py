@@ -51,11 +51,10 @@ def compare_selections(database: Engine, a: str, b: str, *, metric: Metric = "io
     Raises UnknownName, InvalidValue: for a selection without finished runs, and for trials that are
     in both.
     """
+    if a.strip() == b.strip():
+        raise InvalidValue(f"A and B are both {a!r}", advice="name two different sets")
     found = [trial_figures(database, selected(database, text), metric) for text in (a, b)]
-    sides = tuple(
-        Side(asked=text, trials=tuple(dict.fromkeys(one.trial_id for one in figures)))
-        for text, figures in zip((a, b), found, strict=True)
-    )
+    sides = tuple(_side(text, figures) for text, figures in zip((a, b), found, strict=True))
     _check(sides, found)
     matched, alone = _matched(*found)
     drafts = [
@@ -65,6 +64,15 @@ def compare_selections(database: Engine, a: str, b: str, *, metric: Metric = "io
     q = iter(adjusted(p))
     compared = [_compared(one, None if one.ratio.p is None else next(q), metric) for one in drafts]
     return Comparison(a=sides[0], b=sides[1], compared=tuple(compared), not_compared=tuple(alone))
+
+
+def _side(asked: str, figures: Sequence[TrialFigure]) -> Side:
+    marks = dict.fromkeys(mark for one in figures for mark in one.marks)
+    return Side(
+        asked=asked,
+        trials=tuple(dict.fromkeys(one.trial_id for one in figures)),
+        marks=tuple(marks),
+    )
 
 
 def _check(sides: Sequence[Side], found: Sequence[Sequence[TrialFigure]]) -> None:

@@ -60,6 +60,7 @@ class TrialFigure:
     order: int
     value: float
     apart: float
+    marks: tuple[str, ...] = ()
 
     @property
     def sample(self) -> Sample:
@@ -105,6 +106,7 @@ def _figure(line: Line, rows: Sequence[Mapping[str, Any]]) -> TrialFigure:
         order=first["step_index"],
         value=value_of_trial(rounds),
         apart=disagreement(rounds),
+        marks=tuple(mark for mark in ("emulated", "imported") if first[mark]),
     )
 
 

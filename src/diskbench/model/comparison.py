@@ -86,10 +86,12 @@ class NotCompared(Frozen):
 
 
 class Side(Frozen):
-    """What was asked for, and what that is: trials by their ids, oldest first."""
+    """What was asked for, and what that is: trials by their ids, oldest first. `marks` are what a
+    reader must know before believing a number of them: emulated, imported."""
 
     asked: str
     trials: tuple[str, ...]
+    marks: tuple[str, ...] = ()
 
 
 class Comparison(Frozen):

@@ -84,7 +84,7 @@ def replicated_text(one: Replicated, show: Callable[[float], str]) -> str:
 
 def _side(side: Side) -> str:
     count = len(side.trials)
-    return f"{side.asked}: {count} trial{'s'[: count != 1]}"
+    return ", ".join((f"{side.asked}: {count} trial{'s'[: count != 1]}", *side.marks))
 
 
 def difference_text(one: Difference) -> str:

@@ -70,6 +70,13 @@ def test_the_words_for_a_person(database, call):
     assert "A  3,000 IOPS (2,995 IOPS to 3,005 IOPS, n = 10), CoV 0.2 %" in out
 
 
+def test_emulated_figures_are_marked(database, call):
+    measured(database, A, labels=[("s", "a")], provider="lab")
+    measured(database, A, labels=[("s", "b")], provider="lab", disk="gp3")
+    _, out, _ = call("compare", "s=a", "s=b")
+    assert "A  s=a: 10 trials, emulated" in out
+
+
 def test_below_six_there_are_the_words_and_no_interval(database, call):
     two_disks(database, [])
     measured(database, [2000, 2001, 2002], disk="gp3", labels=[("disk", "gp3")])
@@ -160,6 +167,7 @@ def test_what_only_one_side_measured_is_named(database, call):
         (("disk=gp2", "colour=red"), "unknown label or field 'colour'"),
         (("disk=gp2", "zzz"), "unknown run, trial or matrix 'zzz'"),
         (("disk=gp2", "profile=quick"), "10 trials are in both"),
+        (("disk=gp2", "disk=gp2 "), "A and B are both"),
         (("disk=gp2", "2026-13-01..2026-14-01"), "is no time"),
     ],
 )

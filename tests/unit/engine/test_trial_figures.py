@@ -1,0 +1,70 @@
+import pytest
+from tests.rigs.replicates import measured
+
+from diskbench.engine.selection import selected
+from diskbench.engine.trial_figures import trial_figures, words
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.store.database import open_database
+from diskbench.store.query import Filter
+
+
+@pytest.fixture
+def database(tmp_path):
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield engine
+    engine.dispose()
+
+
+def test_rented_machines_are_apart_and_a_shared_one_is_one(database):
+    measured(database, [1.0, 2.0], disk="gp2")
+    measured(database, [3.0, 4.0], disk="gp3", machine="01shared")
+    measured(database, [5.0, 6.0], disk="io1", rented=False)
+    machines = [one.machine for one in trial_figures(database, [], "iops")]
+    assert len(set(machines)) == 4
+    assert machines.count("01shared") == 2
+
+
+def test_a_subject_reads_as_a_person_would_say_it(database):
+    measured(database, [1.0])
+    (one,) = trial_figures(database, [], "iops")
+    assert words(one.subject) == "aws eu-central-1 m7i.large gp2 20 GiB, quick"
+    assert words(one.subject, without=["disk"]) == "aws eu-central-1 m7i.large 20 GiB, quick"
+
+
+def test_runs_of_a_trial_are_one_figure_and_how_far_they_lie_apart(database):
+    measured(database, [0.0], runs=[(3000.0, 2900.0, 100.0)])
+    (one,) = trial_figures(database, [], "iops")
+    assert one.value == 2900
+    assert one.apart == pytest.approx(1.0)
+
+
+def test_a_label_wins_over_a_field_of_the_same_name(database):
+    measured(database, [1.0], labels=[("profile", "x")])
+    assert selected(database, "profile=quick") == [Filter("label.profile", "=", "quick")]
+    assert selected(database, "kernel~6.1") == [Filter("kernel", "~", "6.1")]
+
+
+def test_days_are_whole_and_may_be_open(database):
+    day = [Filter("created_at", ">=", "2026-11-01"), Filter("created_at", "<=", "2026-11-01")]
+    assert selected(database, "2026-11-01") == day
+    assert selected(database, "2026-11-01..") == day[:1]
+    assert selected(database, "..2026-11-01") == day[1:]
+    with pytest.raises(InvalidValue, match="names no time"):
+        selected(database, "..")
+
+
+def test_an_id_is_a_run_a_trial_or_a_campaign(database):
+    trials = measured(database, [1.0, 2.0])
+    assert selected(database, trials[1]) == [Filter("trial_id", "=", trials[1])]
+    assert selected(database, "last") == [Filter("trial_id", "=", trials[1])]
+    campaign = trial_figures(database, [], "iops")[0].campaign_id
+    assert selected(database, campaign.upper()) == [Filter("campaign_id", "=", campaign)]
+    with pytest.raises(UnknownName):
+        selected(database, "")
+
+
+def test_a_beginning_of_several_is_refused_with_their_names(database):
+    measured(database, [1.0])
+    measured(database, [2.0], campaign=1)
+    with pytest.raises(InvalidValue, match="beginning of several"):
+        selected(database, "01")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.cost import HOUR_S, MONTH_HOURS, monthly
-from diskbench.catalog.transactions import expected_work
 from diskbench.plan.cost import cost_of_plan
 from diskbench.units import format_duration_s, format_usd
 
@@ -20,8 +18,7 @@ _LEAST_USD = 0.01
 
 
 def price_lines(plan: Plan) -> Iterator[str]:
-    """What a plan's rental costs: an hour of it, and about this trial; then what a month of its
-    disk would, where transactions are paid for."""
+    """What a plan's rental costs: an hour of it, and about this trial."""
     cost, longest = cost_of_plan(plan), cost_of_plan(plan, longest=True)
     if cost.unknown:
         known = f"; the rest is about {_about(cost.known_usd)}" if cost.known_usd else ""
@@ -37,9 +34,6 @@ def price_lines(plan: Plan) -> Iterator[str]:
     if cost.transactions_usd:
         about += f", {format_usd(cost.transactions_usd)} of it for transactions"
     yield about
-    has_month = plan.expectation is not None and plan.expectation.price is not None
-    if cost.transactions_usd and not has_month:
-        yield from _month_lines(plan)
 
 
 def cost_line(cost: TrialCost) -> str:
@@ -57,22 +51,6 @@ def cost_line(cost: TrialCost) -> str:
     so_far = "" if cost.ended else " so far"
     paid = "; emulated: nothing was paid" if cost.emulated else ""
     return f"{format_usd(cost.total_usd)}{so_far} ({hourly}){paid}"
-
-
-def _month_lines(plan: Plan) -> Iterator[str]:
-    rental = plan.rental
-    if rental is None or rental.disk is None or rental.scope.region is None:
-        return
-    cloud, region = rental.cloud or rental.scope.provider, rental.scope.region
-    one = rental.disk.model_copy(update={"count": 1})
-    busy = expected_work(cloud, one, [4096], MONTH_HOURS * HOUR_S)
-    month = monthly(cloud, one, region, [busy])
-    if month.total_usd is None or not month.transactions_usd:
-        return
-    yield (
-        f"such a disk, kept and busy for a month, costs {format_usd(month.total_usd)}, "
-        f"{format_usd(month.transactions_usd)} of it for transactions"
-    )
 
 
 def _about(usd: float) -> str:

@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.changes import LEAST_CHANGE, SHORTEST_S, Change, changes
-from diskbench.analysis.stalls import RARE, STALLED, filled, stalls
+from diskbench.analysis.stalls import LEAST_MISSED, RARE, STALLED, filled, stalls
 from diskbench.analysis.steady import last_rounds
 from diskbench.model.phase import Cliff, Phase, PhaseKind, Stall, StepPhases
 
@@ -77,7 +77,7 @@ def step_phases(
         shortest_s=float(shortest_s),
         phases=phases,
         cliffs=_cliffs(parts, values),
-        stalls=_stalls(parts, values, figure.size),
+        stalls=_stalls(parts, values, figure.size, 0.0 if use_bytes else LEAST_MISSED),
         steady=last_rounds(values.tolist(), phases, round_s=shortest_s),
     )
 
@@ -228,14 +228,16 @@ def _cliffs(parts: Sequence[_Part], values: Floats) -> tuple[Cliff, ...]:
     )
 
 
-def _stalls(parts: Sequence[_Part], values: Floats, seconds: int) -> tuple[Stall, ...]:
+def _stalls(
+    parts: Sequence[_Part], values: Floats, seconds: int, missed: float
+) -> tuple[Stall, ...]:
     """Stalls within each phase, by its own median, and phases that are stalls, joined."""
     found: list[tuple[int, int]] = []
     for part in parts:
         if part.kind == "stall":
             runs: tuple[tuple[int, int], ...] = ((part.start, part.end),)
         else:
-            within = stalls(values[part.start : part.end])
+            within = stalls(values[part.start : part.end], missed=missed)
             runs = tuple((part.start + a, part.start + b) for a, b in within)
         for start, end in runs:
             if found and found[-1][1] >= start:

@@ -14,22 +14,25 @@ if TYPE_CHECKING:
 
 STALLED = 0.10
 """Of the median: less is a stall; the issue's figure."""
+LEAST_MISSED = 10.0
+"""I/Os: of a disk that does four a second every fiftieth second has none by chance; our choice."""
 RARE = 0.20
 """Where more seconds than this share are stalls, starting and stopping is how the disk works then,
 as one that serves its baseline in batches; our choice."""
 
 
-def stalls(values: Floats, *, median: float | None = None) -> tuple[tuple[int, int], ...]:
-    """The runs of seconds [start, end) below a tenth of the median of `values`, or of the median
-    that is given. None where the median is zero."""
+def stalls(values: Floats, *, missed: float = 0.0) -> tuple[tuple[int, int], ...]:
+    """The runs of seconds [start, end) below a tenth of the median of `values` in which at least
+    `missed` would have been done at the median. None where the median is zero."""
     import numpy as np
 
     if not values.size:
         return ()
-    middle = float(np.median(values)) if median is None else median
+    middle = float(np.median(values))
     low = np.concatenate([[False], values < STALLED * middle, [False]])
     edges = np.flatnonzero(low[1:] != low[:-1])
-    return tuple((int(a), int(b)) for a, b in pairwise(edges.tolist()))[::2]
+    runs = tuple((int(a), int(b)) for a, b in pairwise(edges.tolist()))[::2]
+    return tuple((a, b) for a, b in runs if (b - a) * middle >= missed)
 
 
 def filled(values: Floats, *, longest_s: int) -> Floats:

@@ -21,6 +21,13 @@ def test_where_the_median_is_nothing_there_is_no_stall():
     assert stalls(np.array([])) == ()
 
 
+def test_a_second_without_one_of_few_is_no_stall_and_three_are():
+    values = np.full(100, 4.0)
+    values[10] = 0
+    values[50:53] = 0
+    assert stalls(values, missed=10) == ((50, 53),)
+
+
 def test_filling_leaves_all_but_the_stalls_as_it_was():
     values = np.full(200, 100.0)
     values[50:60] = 0

@@ -40,7 +40,7 @@ def time_scale_notes(plan: Plan) -> tuple[str, ...]:
             advice=f"give at most --time-scale {int(scale * shortest / SHORTEST_PHASE_S)}, which "
             f"leaves two minutes, or a profile that does not judge steadiness",
         )
-    return (f"{lasts}, under two minutes: its phases are too short to be judged",)
+    return (f"{lasts}, under two minutes: phases down to ten seconds are found, and less surely",)
 
 
 def scaled_bursts_s(rental: Rental) -> list[float]:

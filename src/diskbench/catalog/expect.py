@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.catalog.issued import Case
-    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.catalog.lookup import DiskLimits, Latency
     from diskbench.catalog.path import Cache
     from diskbench.model.expectation import Load
     from diskbench.model.promise import Promise
@@ -67,8 +67,14 @@ def path_of(disk: Disk, instance: Machine) -> Path:
         cache=cache,
         latency=told.latency,
         write_latency=told.write_latency,
+        hit=_hit_latency() if cache != "none" else None,
         merges_to=told.max_io_bytes if told.merges else None,
     )
+
+
+def _hit_latency() -> Latency | None:
+    """That of Azure's temporary disk, on which its host cache is, too."""
+    return limits("azure", "temp-disk", 1).latency
 
 
 def promised_path(promise: Promise) -> Path:

@@ -13,7 +13,7 @@ that none does. A load of `depth` blocks under way at once cannot pass more than
 
     depth / latency,  latency = Σ over directions  share × latency of the direction
 
-blocks a second (Little's law), with the disk's best, usual and worst latency; a hit has no figure.
+blocks a second (Little's law), with the best, usual and worst latency of the disk, or of a hit.
 """
 
 from __future__ import annotations
@@ -44,13 +44,15 @@ _ALL: frozenset[_Part] = _THROUGH | _HIT
 
 @dataclass(frozen=True)
 class Path:
-    """Gates of disk and machine together. `latency` and `write_latency` are the disk's own;
-    `merges_to` is the largest request that the cloud makes of several in sequence."""
+    """Gates of disk and machine together. `latency` and `write_latency` are the disk's own, `hit`
+    is that of the host cache; `merges_to` is the largest request that the cloud makes of several in
+    sequence."""
 
     gates: tuple[Gate, ...]
     cache: Cache = "none"
     latency: Latency | None = None
     write_latency: Latency | None = None
+    hit: Latency | None = None
     merges_to: int | None = None
 
     def requests(self, load: Load, case: Case) -> dict[Way, Issued]:
@@ -107,7 +109,8 @@ class Path:
         seconds, source = 0.0, ""
         for way, share in ways(load).items():
             told = self.write_latency if way == "write" and self.write_latency else self.latency
-            if told is None or "disk" not in self._route(load, way, case):
+            told = told if "disk" in self._route(load, way, case) else self.hit
+            if told is None:
                 return None
             ms = {"least": told.worst_ms, "assumed": told.usual, "best": told.best_ms}[case]
             if ms is None:

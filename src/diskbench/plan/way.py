@@ -79,6 +79,8 @@ def _rented(rental: Rental) -> Way | None:
     path = path_of(
         Disk(found, rental.disk.count, _CACHES.get(cache, "none"), lab.time_scale), machine
     )
+    if on_lab:
+        path = replace(path, hit=None)
     told_by = [one.words() for one in found.sources]
     told_by += [gate.source for gate in machine.gates]
     unknown = (machine.unknown,) if machine.unknown else ()

@@ -135,6 +135,11 @@ class TestAzureCaching:
         assert begin.limited_by == "vm-cached-iops"
         assert begin.low_iops < begin.iops
 
+    def test_one_hit_after_the_other_takes_the_time_of_a_hit(self):
+        """0.501 ms, as the post of 2018 found it."""
+        begin = found(self.disk("read-only"), load(depth=1), self.machine).begin
+        assert (begin.iops, begin.limited_by) == (pytest.approx(1 / 0.000501), "latency")
+
     def test_writes_pass_a_read_only_cache_and_the_disk(self):
         lasting = found(self.disk("read-only"), load(read_share=0), self.machine).lasting
         assert (lasting.iops, lasting.limited_by) == (1100, "disk-iops")

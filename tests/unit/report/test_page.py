@@ -4,6 +4,8 @@ from html.parser import HTMLParser
 import pytest
 from tests.unit.report.made import plan, row
 
+from diskbench.analysis.phases import step_phases
+from diskbench.analysis.synthetic import Noise, steps
 from diskbench.errors import InvalidValue
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.report.page import page, write_report
@@ -99,3 +101,13 @@ def test_another_ending_or_an_unwritable_place_is_the_users_error(tmp_path):
         write_report(tmp_path / "result.pdf", subject, [row()], ())
     with pytest.raises(InvalidValue, match="cannot write"):
         write_report(tmp_path / "missing" / "result.html", subject, [], ())
+
+
+def test_phases_stand_on_the_page_instead_of_a_mean_across_them():
+    series = steps([(3000, 1862), (100, 600)], Noise(sd=0.0), seed=1)
+    found = step_phases(series, series * 4096).model_copy(update={"step": "rand-read-4k-qd32"})
+    html = page(subject_of_plan(plan()), [row(iops=2293.0)], (), (), phases=[found])
+    assert "baseline 31:02–41:02    100 IOPS" in html
+    assert "burst 3,000 for 31:02 of rand-read-4k-qd32, then baseline 100" in html
+    assert "<td>mixed</td>" in html
+    assert "<td>2,293</td>" not in html

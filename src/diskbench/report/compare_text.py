@@ -4,14 +4,15 @@ to know before believing it."""
 from __future__ import annotations
 
 import textwrap
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from diskbench.model.comparison import Comparison, Difference, Replicated, Side
+    from diskbench.model.comparison import Compared, Comparison, Difference, Replicated, Side
 
 NO_INTERVAL = "no interval (n = {n})"
 _MOST_SHOWN = 6
@@ -30,22 +31,17 @@ def compare_lines(found: Comparison, *, width: int = 80) -> Iterator[str]:
     """What was compared, block by block, and what was not."""
     yield f"A  {_side(found.a)}"
     yield f"B  {_side(found.b)}"
-    block = None
-    for one in found.compared:
-        if one.block != block:
-            block = one.block
-            yield ""
-            yield block
-            yield from wrapped(
-                "  apart by ", "; ".join(map(difference_text, one.differences)), width
-            )
-        yield f"  {one.step} {one.direction}"
-        show = figure_text(one.metric)
-        yield f"    A  {replicated_text(one.a, show)}"
-        yield f"    B  {replicated_text(one.b, show)}"
-        yield from wrapped("    = ", one.sentence, width)
-        for doubt in one.doubts:
-            yield from wrapped("    ! ", doubt, width)
+    for block, group in groupby(found.compared, key=lambda one: one.block):
+        lines = list(group)
+        yield ""
+        yield block
+        differences = dict.fromkeys(each for one in lines for each in one.differences)
+        yield from wrapped("  apart by ", "; ".join(map(difference_text, differences)), width)
+        common = [one for one in lines[0].doubts if all(one in each.doubts for each in lines)]
+        for doubt in common:
+            yield from wrapped("  ! ", doubt, width)
+        for one in lines:
+            yield from _line(one, common, width)
     tests = sum(1 for one in found.compared if one.q is not None)
     if tests > 1:
         yield ""
@@ -60,6 +56,18 @@ def compare_lines(found: Comparison, *, width: int = 80) -> Iterator[str]:
         yield from wrapped("  ", f"{left.block}: {left.why}", width)
 
 
+def _line(one: Compared, told: Sequence[str], width: int) -> Iterator[str]:
+    """One step and direction, without the doubts that were told of the whole block."""
+    show = figure_text(one.metric)
+    yield f"  {one.step} {one.direction}"
+    yield from wrapped("    A  ", replicated_text(one.a, show), width)
+    yield from wrapped("    B  ", replicated_text(one.b, show), width)
+    yield from wrapped("    = ", one.sentence, width)
+    for doubt in one.doubts:
+        if doubt not in told:
+            yield from wrapped("    ! ", doubt, width)
+
+
 def replicated_text(one: Replicated, show: Callable[[float], str]) -> str:
     """`2,985 IOPS (2,970 to 3,010, n = 10), CoV 0.8 %`; without an interval the words for it, and
     how many more replicates would make one narrow."""
@@ -68,15 +76,15 @@ def replicated_text(one: Replicated, show: Callable[[float], str]) -> str:
         if one.interval
         else NO_INTERVAL.format(n=one.machines)
     )
-    parts = [
-        f"{show(one.median)}, {between}" if not one.interval else f"{show(one.median)} ({between})"
-    ]
+    middle = show(one.median)
+    parts = [f"{middle} ({between})" if one.interval else f"{middle}, {between}"]
     if one.variation is not None:
         parts.append(f"CoV {one.variation * 100:.1f} %")
     if one.more is None:
         parts.append("too noisy for ±5 %")
     elif one.more:
-        parts.append(f"{one.more} more for ±5 %")
+        what = "more for ±5 %" if one.interval else "more machines make ten"
+        parts.append(f"{one.more} {what}")
     if one.outliers:
         parts.append(f"far off: {', '.join(one.outliers)}")
     return ", ".join(parts)

@@ -89,7 +89,7 @@ def test_completion_knows_commands_and_their_options():
         script = "import sys; sys.argv = ['diskbench']; from diskbench.cli.main import main; main()"
         return program(script, **asked, COMP_CWORD=str(index)).stdout.split()
 
-    assert completed("diskbench re", 1) == ["resume", "results", "report"]
+    assert completed("diskbench re", 1) == ["resume", "results", "report", "regressions"]
     assert "--profile" in completed("diskbench run --pro", 2)
 
 

@@ -167,8 +167,9 @@ class DiskPrice(Frozen):
 
 class PlanExpectation(Frozen):
     """What a plan should find. `seconds` is how long all runs take as simulated: work that is bound
-    by size takes longer at the baseline. `expectations` are those of its steps, alike ones once.
-    `unknown` says what the catalogue does not know."""
+    by size takes longer at the baseline. `expectations` are those of its steps, alike ones once; a
+    run that is expected to be as the one before it has no `steps` of its own (`step` answers for
+    it). `unknown` says what the catalogue does not know."""
 
     expectations: tuple[Expectation, ...] = ()
     steps: tuple[StepExpectation, ...] = ()
@@ -185,8 +186,9 @@ class PlanExpectation(Frozen):
 
     def step(self, index: int, run: int = 1, of_round: int | None = None) -> StepExpectation | None:
         """A step by its index in the plan, in a run counted from 1; a round that was not foreseen
-        is expected as the last one that was."""
-        found = [one for one in self.steps if one.index == index and one.run == run]
+        is expected as the last one that was, and a run without steps as the last one with them."""
+        told = max((one.run for one in self.steps if one.run <= run), default=run)
+        found = [one for one in self.steps if one.index == index and one.run == told]
         return next((one for one in found if one.round == of_round), found[-1] if found else None)
 
     def of(self, step: StepExpectation | None) -> Expectation | None:

@@ -8,6 +8,7 @@ most favourable, which give the range in which credit is gone.
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.expect import expect_on
@@ -52,7 +53,7 @@ def expectation_of(plan: Plan, way: Way | None = None) -> PlanExpectation | None
     )
     return PlanExpectation(
         expectations=tuple(book.found),
-        steps=steps,
+        steps=tuple(_without_repeats(steps)),
         credits=_credits(turns, asked, course, way.path),
         seconds=sum(one.seconds for one in steps),
         price=_price(plan, way),
@@ -145,6 +146,17 @@ def _step(
         credit=shares,
         load=index,
     )
+
+
+def _without_repeats(steps: Sequence[StepExpectation]) -> Iterator[StepExpectation]:
+    """The steps without those of runs that are as the run before: a plan is kept with every run."""
+    before: list[object] = []
+    for _, of_run in groupby(steps, key=lambda one: one.run):
+        kept = list(of_run)
+        alike = [(one.index, one.round, one.load, round(one.mean_iops or 0, 3)) for one in kept]
+        if alike != before:
+            yield from kept
+        before = list(alike)
 
 
 def _credits(

@@ -148,6 +148,20 @@ def test_each_step_begins_with_what_the_last_one_left():
     assert found.steps[2].mean_iops == pytest.approx(100, rel=0.01)
 
 
+def test_a_run_that_is_as_the_one_before_is_told_once():
+    """A disk without a bucket is the same in every run; one whose credit is gone, from then on."""
+    steady = expected(RANDOM, runs=30, disk=DiskSpec(type="gp3", size_gib=20))
+    assert {one.run for one in steady.steps} == {1}
+    assert steady.step(0, run=30) == steady.steps[0]
+    assert steady.seconds == pytest.approx(30 * 60)
+    hour = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio", 3600)
+    drained = expected(hour, runs=30)
+    assert {one.run for one in drained.steps} == {1, 2}
+    last = drained.of(drained.step(0, run=30))
+    assert last is not None
+    assert last.begin.iops == 100
+
+
 def test_work_bound_by_size_takes_longer_once_credit_is_gone():
     drain = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio", 1900)
     slow = "[b]\nstonewall\nsize=40960\nrw=randread\nbs=4k\ndirect=1\niodepth=8\nioengine=libaio\n"

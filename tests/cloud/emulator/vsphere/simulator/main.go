@@ -8,6 +8,7 @@ package main
 import (
 	"crypto/tls"
 	"flag"
+	"io"
 	"log"
 	"net/url"
 	"os"
@@ -51,6 +52,8 @@ func main() {
 	newWatch(service.Context, out)
 	server := service.NewServer()
 	defer server.Close()
+	// The simulator logs each fault that it answers with; whoever asked for it is told already.
+	log.SetOutput(io.Discard)
 	out.print(map[string]any{"listening": server.URL.Host})
 	obey(service, os.Stdin, out)
 }

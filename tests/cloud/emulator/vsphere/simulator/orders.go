@@ -3,8 +3,9 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
-	"log"
+	"os"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -56,7 +57,7 @@ func obey(service *simulator.Service, in io.Reader, out *printer) {
 	for lines.Scan() {
 		var given order
 		if err := json.Unmarshal(lines.Bytes(), &given); err != nil {
-			log.Printf("no order: %v", err)
+			fmt.Fprintf(os.Stderr, "no order: %v\n", err)
 			continue
 		}
 		out.print(map[string]any{"done": given.Do, "answer": carryOut(service, &given)})

@@ -21,11 +21,16 @@ class Server:
     """A PostgreSQL that runs: its empty database's URL, and how it is stopped and started."""
 
     url: str
+    options: str
     pg_ctl: Callable[..., None]
 
-    def restart(self) -> None:
-        """Throw everybody out, as an upgrade or a failover does, and come back."""
-        self.pg_ctl("-m", "fast", "restart")
+    def stop(self) -> None:
+        """Throw everybody out and stay away, as in the middle of an upgrade or a failover."""
+        self.pg_ctl("-m", "fast", "stop")
+
+    def start(self) -> None:
+        """Come back."""
+        self.pg_ctl("-o", self.options, "start")
 
 
 @contextmanager
@@ -59,10 +64,11 @@ def postgres_server() -> Iterator[Server]:
     try:
         run(f"{bin_dir}/initdb", "-D", str(data), "-U", "bench", "--auth=trust", "--no-sync",
             "--locale=C.UTF-8", "-E", "UTF8")  # fmt: skip
-        options = ["-k", str(home), "-c", "listen_addresses=", *_SPEED]
-        pg_ctl("-o", " ".join(options), "start")
+        options = " ".join(["-k", str(home), "-c", "listen_addresses=", *_SPEED])
+        server = Server(f"postgresql://bench@/postgres?host={home}", options, pg_ctl)
+        server.start()
         try:
-            yield Server(f"postgresql://bench@/postgres?host={home}", pg_ctl)
+            yield server
         finally:
             pg_ctl("-m", "immediate", "stop")
     finally:

@@ -111,6 +111,9 @@ class Worker:
     def serves(self) -> bool:
         return self.has_told("worker ")
 
+    def waits(self) -> bool:
+        return self.has_told("the database is away")
+
     def has_told(self, begin: str) -> bool:
         return any(event["event"].startswith(begin) for event in self.told())
 
@@ -268,7 +271,9 @@ def test_postgresql_restarts_in_the_middle_and_every_cell_is_done(user, worker, 
     until(lambda: first.serves() and second.serves(), "both workers")
     queue(user, cells=3, seconds=15)
     until(lambda: len(running(user, "long")) == 3, "the second steps")
-    server.restart()
+    server.stop()
+    until(lambda: first.waits() and second.waits(), "both to see that the database is away")
+    server.start()
     until(lambda: all_over(user), "the end of the matrix")
     after = cells(user)
     assert [cell.state for cell in after] == ["done"] * 3

@@ -44,6 +44,8 @@ def open_database(url: str) -> Engine:
     engine = sa.create_engine(parsed, **engine_options(parsed))
     if parsed.get_backend_name() == "sqlite":
         sa.event.listen(engine, "connect", _sqlite_pragmas)
+    else:
+        sa.event.listen(engine, "handle_error", mark_refused)
     try:
         with as_unavailable(engine, before_work=True):
             if revision_of(engine) != HEAD:
@@ -164,6 +166,19 @@ def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
             time.sleep(0.02)
         else:
             return
+
+
+def mark_refused(context: sa.engine.ExceptionContext) -> None:
+    """Let a connection that could not be made count as one that was lost.
+
+    DBOS waits for a database that is away and tries again, but knows it by words ("connection
+    failed") that psycopg 3.3 does not use: a workflow that came upon a restart of PostgreSQL would
+    end there, recorded nowhere.
+    """
+    if context.connection is None and isinstance(
+        context.sqlalchemy_exception, exc.OperationalError
+    ):
+        context.is_disconnect = True
 
 
 def revision_of(engine: Engine) -> str | None:

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from diskbench.errors import StoreUnavailable
-from diskbench.store.database import check_writable, open_database, transaction
+from diskbench.store.database import check_writable, mark_refused, open_database, transaction
 from diskbench.store.schema import HEAD, VERSION_TABLE, metadata
 
 
@@ -217,3 +217,14 @@ def test_a_database_that_cannot_be_made_on_a_full_disk_is_not_to_be_resumed(smal
         open_database(f"sqlite:///{small_disk}/rows.db")
     assert "resume" not in caught.value.advice
     assert "--database-url" in caught.value.advice
+
+
+def test_a_server_that_is_away_is_one_that_dbos_waits_for():
+    """Fails when DBOS, SQLAlchemy or psycopg say it in another way."""
+    from dbos._utils import retriable_postgres_exception
+
+    engine = sa.create_engine("postgresql+psycopg://bench@/postgres?host=/nonexistent")
+    sa.event.listen(engine, "handle_error", mark_refused)
+    with pytest.raises(sa.exc.OperationalError) as raised:
+        engine.connect()
+    assert retriable_postgres_exception(raised.value)

@@ -226,7 +226,7 @@ def test_a_volume_that_is_never_created_is_given_up(
 def test_a_machine_that_never_passes_its_checks_is_given_up(
     run: Any, aws: Aws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(GIVES_UP, "checks_s=2")
+    monkeypatch.setenv(GIVES_UP, "checks_s=2 ssh_s=2")
     aws.faults.never_ready()
     done = run(*GP3)
     assert done.returncode == 1

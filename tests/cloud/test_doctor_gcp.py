@@ -31,7 +31,7 @@ def test_a_project_that_may_all_is_told_with_what_is_left_in_the_region(gcp, doc
     assert "@" in who["told"]
     assert of(found, "clock", "gcp")[0]["state"] == "ok"
     (held,) = of(found, "permissions")
-    assert held["told"] == "36 of 36 permissions are there"
+    assert held["told"] == "37 of 37 permissions are there"
     quotas = {one["told"] for one in of(found, "quota")}
     assert "CPUS: 2,400 of 2,400 left" in quotas
     assert "SSD_TOTAL_GB: 131,052 of 131,072 left" in quotas

@@ -27,6 +27,7 @@ NOT_SEEN_ON_GOOGLE = {
     "disks.delete": "the disk may have gone with its machine",
     "globalOperations.list": "only for a machine that is gone",
     "images.get": "only for an image that was typed",
+    "instances.detachDisk": "only where a machine gets another disk (reuse_host of a matrix)",
     "instances.setDiskAutoDelete": "only for a disk that was found attached without it",
     "regions.list": "only for a region that is not there",
     "subnetworks.get": "only for a subnet that was typed",

@@ -188,7 +188,7 @@ def test_of_two_workers_one_is_killed_and_the_other_goes_on_where_it_stood(
     first, second = worker("first", "--concurrency", "2"), worker("second", "--concurrency", "2")
     until(lambda: first.serves() and second.serves(), "both workers")
     queue(user, cells=4, seconds=25)
-    until(lambda: len(running(user, "long")) == 4, "all four cells in their second step")
+    until(lambda: len(running(user, "long at ")) == 4, "fio's first figures of all four cells")
     before = {one.trial_id: one for one in running(user)}
     written = {name: measured(user, name) for name in before}
     killed_at = datetime.now(UTC)

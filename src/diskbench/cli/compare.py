@@ -8,6 +8,7 @@ import typer
 
 from diskbench.cli.stores import DatabaseUrl
 from diskbench.errors import InvalidValue
+from diskbench.model.comparison import Metric
 
 
 def compare(
@@ -33,7 +34,7 @@ def compare(
         ),
     ] = False,
     metric: Annotated[
-        Literal["iops", "bytes_per_s", "lat_mean_ns", "p50_ns", "p99_ns", "p99_9_ns"],
+        Metric,
         typer.Option(help="What to compare of A and B."),
     ] = "iops",
     output: Annotated[

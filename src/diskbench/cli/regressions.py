@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from diskbench.cli.stores import DatabaseUrl
+from diskbench.model.comparison import Metric
 
 
 def regressions(
@@ -26,7 +27,7 @@ def regressions(
         str | None, typer.Option(metavar="TIME", help="Not before: 2026-11-21, 36h, 7d, 4w.")
     ] = None,
     metric: Annotated[
-        Literal["iops", "bytes_per_s", "lat_mean_ns", "p50_ns", "p99_ns", "p99_9_ns"],
+        Metric,
         typer.Option(help="What to follow."),
     ] = "iops",
     output: Annotated[

@@ -290,14 +290,6 @@ def locked(database: Engine, campaign_id: str) -> Iterator[Locked]:
         yield Locked(connection, _campaign(row))
 
 
-def routes(database: Engine) -> set[str]:
-    """The routes of all cells that are not over."""
-    cell = schema.cell
-    query = sa.select(cell.c.route).distinct().where(cell.c.finished_at.is_(None))
-    with transaction(database) as connection:
-        return set(connection.execute(query).scalars())
-
-
 def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, set[str]]:
     """The routes of the matrices that trials belong to; a trial of no matrix has none."""
     trial, cell = schema.trial, schema.cell

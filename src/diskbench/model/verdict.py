@@ -1,0 +1,118 @@
+"""What a step was promised, what it gave, what stood in the way, and whether to believe it."""
+
+from typing import Literal
+
+from diskbench.model.base import Frozen
+from diskbench.model.comparison import Interval, Replicated
+from diskbench.model.expectation import LIMIT_WORDS, LimitName
+from diskbench.model.phase import PhaseKind
+
+Believe = Literal["yes", "doubtful", "no"]
+LimiterName = (
+    LimitName
+    | Literal["credit", "client", "queue-depth", "page-cache", "host-cache", "network", "unknown"]
+)
+"""What set the pace. A limit of the catalogue by its name (`disk-iops`, `vm-throughput` …) where
+the measured rate lies at it; `credit`: at the rate that a used-up burst bucket leaves; `client`:
+the processor of the load generator; `queue-depth`: latency times a depth that could be larger."""
+
+LIMITER_WORDS: dict[LimiterName, str] = {
+    **{limit: words for limit, words in LIMIT_WORDS.items()},  # noqa: C416 - a dict's key type
+    "credit": "burst credit used up",
+    "client": "CPU of the load generator",
+    "queue-depth": "queue depth too small",
+    "page-cache": "page cache of the guest",
+    "host-cache": "cache below the guest",
+    "network": "network",
+    "unknown": "unknown",
+}
+
+
+class Limiter(Frozen):
+    """What set the pace, and the figures that show it, each a clause with its numbers."""
+
+    name: LimiterName
+    evidence: tuple[str, ...] = ()
+
+    def words(self) -> str:
+        """`disk IOPS`, as a person calls it."""
+        return LIMITER_WORDS[self.name]
+
+
+class Promised(Frozen):
+    """What was promised for a stretch of a step, in blocks a second, from the credit left when the
+    step began: the figure, and the plausible range of it. `source`: `catalogue` or `--promise`."""
+
+    iops: float
+    low_iops: float
+    high_iops: float
+    bytes_per_s: float
+    limited_by: LimitName | None
+    source: str = "catalogue"
+
+
+class Judged(Frozen):
+    """One stretch of a step at one level: a phase, or the whole step where it was not cut (then
+    `kind`, `start_s` and `end_s` are None). No mean spans a cliff (MR-3).
+
+    `ratio` is measured over promised; None without a promise.
+    """
+
+    kind: PhaseKind | None = None
+    start_s: float | None = None
+    end_s: float | None = None
+    iops: float
+    bytes_per_s: float
+    promised: Promised | None = None
+    ratio: float | None = None
+    limiter: Limiter
+
+
+class Reason(Frozen):
+    """Why a number is not simply believed. `code` is stable; `weight` is what it alone would make
+    of the verdict; `advice` names what to do next."""
+
+    code: str
+    weight: Literal["note", "doubtful", "no"]
+    message: str
+    advice: str = ""
+
+
+class Verdict(Frozen):
+    """On one measured step of one run, all its directions together (of a repeated step, on its
+    rounds together, and `step_index` is that of the first).
+
+    `stretches` are in the order of time, at least one; `main` is the index of the one that the
+    step's figure stands for: the baseline where it was reached, else the longest level. `sentence`
+    says all of it in words. Formulas and thresholds: docs/METHOD.md.
+    """
+
+    run_id: str = ""
+    step_index: int
+    step: str
+    rounds: int | None = None
+    stretches: tuple[Judged, ...]
+    main: int = 0
+    believe: Believe
+    reasons: tuple[Reason, ...] = ()
+    sentence: str = ""
+
+    @property
+    def stands_for(self) -> Judged:
+        """The stretch that is the step's figure."""
+        return self.stretches[self.main]
+
+
+class StepVerdict(Frozen):
+    """On one step over all runs and replicates that measured it alike: the worst `believe` of them,
+    the limiter that most of them name, the figures of the replicates (MR-5, MR-6), and their ratio
+    to the promise with its interval (None below six replicates: `no interval`)."""
+
+    step: str
+    believe: Believe
+    limiter: Limiter
+    replicated: Replicated
+    ratio: float | None = None
+    interval: Interval | None = None
+    reasons: tuple[Reason, ...] = ()
+    sentence: str = ""

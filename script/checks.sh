@@ -18,6 +18,7 @@ install_test_tools() {
     hdparm=hdparm,hdparm,- \
     qemu-system-x86_64=qemu-system-x86,qemu-system-x86-core,- \
     mmdebstrap=mmdebstrap,mmdebstrap,- \
+    chromium=chromium,chromium,chromium \
     shellcheck=shellcheck,ShellCheck,shellcheck
 }
 

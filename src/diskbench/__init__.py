@@ -1,6 +1,6 @@
 """diskbench measures how fast cloud disks really are.
 
-For notebooks: `load_runs`, `load_measurements`, `load_series`, `load_histogram` and
+For notebooks: `load_runs`, `load_measurements`, `load_series`, `load_phases`, `load_histogram` and
 `load_published` give polars frames; docs/api.md lists their columns and units. Importing this
 package imports none of what they need: that happens at the first call.
 """
@@ -20,6 +20,7 @@ __all__ = [
     "__version__",
     "load_histogram",
     "load_measurements",
+    "load_phases",
     "load_published",
     "load_runs",
     "load_series",
@@ -74,6 +75,22 @@ def load_series(
     from diskbench.store.frames import series_frame
 
     return series_frame(open_evidence(evidence or _setting("evidence_url")), run_id, step=step)
+
+
+def load_phases(
+    run_id: str | Sequence[str], *, step: str | None = None, evidence: str | None = None
+) -> pl.DataFrame:
+    """One row a phase of each measured step of a minute or more: burst, baseline, ramp, stall.
+
+    Read from the series at the first call and kept beside the evidence. `evidence` is a URL
+    (default: the setting `evidence_url`). Raises UnknownName for a run or step without evidence,
+    FioOutputUnreadable for damaged logs, StoreUnavailable.
+    """
+    from diskbench.store.evidence import open_evidence
+    from diskbench.store.phases_frame import phases_frame
+
+    run_ids = [run_id] if isinstance(run_id, str) else run_id
+    return phases_frame(open_evidence(evidence or _setting("evidence_url")), run_ids, step=step)
 
 
 def load_histogram(

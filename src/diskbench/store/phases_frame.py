@@ -1,0 +1,104 @@
+"""The phases of runs as a polars frame, read from the evidence alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from diskbench.store.phases import run_phases
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from diskbench.model.phase import Phase, StepPhases
+    from diskbench.ports import EvidenceStore
+
+
+def phases_frame(
+    evidence: EvidenceStore, run_ids: Sequence[str], *, step: str | None = None
+) -> pl.DataFrame:
+    """One row a phase of each measured step of a minute or more, in order.
+
+    Raises UnknownName for a run or step without evidence, FioOutputUnreadable for damaged logs.
+    """
+    import polars as pl
+
+    rows = [
+        row
+        for run_id in run_ids
+        for found in _of_run(evidence, run_id, step)
+        for row in _rows(found)
+    ]
+    return pl.DataFrame(rows, schema=_schema(), orient="row")
+
+
+def _of_run(evidence: EvidenceStore, run_id: str, step: str | None) -> Iterable[StepPhases]:
+    """As the run's own plan tells what was expected; imported runs have none."""
+    from diskbench.store.archive import read_plan
+    from diskbench.store.frames import closed_steps
+
+    if step is not None:
+        next(closed_steps(evidence, run_id, step))
+    try:
+        plan = read_plan(evidence, run_id)
+    except KeyError:
+        found = run_phases(evidence, run_id)
+    else:
+        found = run_phases(evidence, run_id, plan, run=plan.run_ids.index(run_id) + 1)
+    return (one for one in found if step is None or one.step == step)
+
+
+def _rows(found: StepPhases) -> Iterable[tuple[object, ...]]:
+    for number, phase in enumerate(found.phases):
+        cliff = next((one for one in found.cliffs if one.at_s == phase.start_s), None)
+        stalls = [
+            min(one.end_s, phase.end_s) - max(one.start_s, phase.start_s)
+            for one in found.stalls
+            if one.start_s < phase.end_s and one.end_s > phase.start_s
+        ]
+        yield (
+            found.run_id,
+            found.step_index,
+            found.step,
+            found.rounds,
+            number,
+            phase.kind,
+            *_figures(phase),
+            cliff is not None,
+            cliff.credits if cliff else None,
+            len(stalls),
+            sum(stalls),
+            found.steady.state,
+            found.steady.kind,
+        )
+
+
+def _figures(phase: Phase) -> tuple[float | None, ...]:
+    return (
+        phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s, phase.from_iops, phase.to_iops,
+    )  # fmt: skip
+
+
+def _schema() -> dict[str, Any]:
+    import polars as pl
+
+    return {
+        "run_id": pl.String,
+        "step_index": pl.Int64,
+        "step": pl.String,
+        "rounds": pl.Int64,
+        "phase": pl.Int64,
+        "kind": pl.String,
+        "start_s": pl.Float64,
+        "end_s": pl.Float64,
+        "iops": pl.Float64,
+        "bytes_per_s": pl.Float64,
+        "from_iops": pl.Float64,
+        "to_iops": pl.Float64,
+        "after_cliff": pl.Boolean,
+        "credits": pl.Float64,
+        "stalls": pl.Int64,
+        "stalled_s": pl.Float64,
+        "steady": pl.String,
+        "steady_kind": pl.String,
+    }

@@ -37,11 +37,12 @@ def find_regressions(
     found: dict[object, list[TrialFigure]] = defaultdict(list)
     for one in trial_figures(database, filters, metric):
         found[one.subject, one.line].append(one)
-    histories = (_history(figures, metric) for figures in found.values())
+    histories = (history_of(figures, metric) for figures in found.values())
     return Regressions(histories=tuple(one for one in histories if len(one.points) > 1))
 
 
-def _history(figures: Sequence[TrialFigure], metric: Metric) -> History:
+def history_of(figures: Sequence[TrialFigure], metric: Metric) -> History:
+    """The history of one step and direction of one subject; `figures` are of nothing else."""
     times: dict[str, list[TrialFigure]] = defaultdict(list)
     for one in figures:
         times[one.campaign_id].append(one)

@@ -100,7 +100,7 @@ def _figure(line: Line, rows: Sequence[Mapping[str, Any]]) -> TrialFigure:
         replicate=first["replicate"],
         at=first["created_at"],
         machine=_machine(first),
-        subject=_subject(first),
+        subject=subject_of(first),
         facts=tuple((name, _text(name, first[name])) for name in FACTS if first[name] is not None),
         line=line,
         order=first["step_index"],
@@ -122,7 +122,8 @@ def _machine(row: Mapping[str, Any]) -> str:
     return f"there:{row['provider']}:{named or row['address'] or row['hostname'] or ''}"
 
 
-def _subject(row: Mapping[str, Any]) -> Fields:
+def subject_of(row: Mapping[str, Any]) -> Fields:
+    """What was asked for in a run, from its columns and `rent` as in `store.figures`."""
     found: dict[str, Any] = {"provider": row["provider"]}
     if not row["imported"]:
         found |= {"profile": row["profile"], "job": row["profile_digest"]}

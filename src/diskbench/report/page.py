@@ -114,14 +114,14 @@ def picture(subject: Subject, measurements: Sequence[Measurement], kind: str) ->
     """IOPS and latency as one picture: `kind` is .svg or .png."""
     import vl_convert
 
-    from diskbench.report.charts import picture as picture_document
+    from diskbench.report.charts import summary_picture
 
     offer = subject.promised.offer if subject.promised else ""
     about = " · ".join(
         word for word in (offer, subject.machine, subject.target, subject.fio) if word
     )
     marks = f" [{', '.join(subject.marks)}]" if subject.marks else ""
-    spec = picture_document(f"{subject.title}{marks}", about, lines(measurements))
+    spec = summary_picture(f"{subject.title}{marks}", about, lines(measurements))
     if kind == ".png":
         return bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
     return str(vl_convert.vegalite_to_svg(spec)).encode()

@@ -1,0 +1,123 @@
+"""A chart with its words, and how it becomes SVG or PNG.
+
+altair and vl-convert are imported when a chart is drawn, never before.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.palette import PICTURE
+
+if TYPE_CHECKING:
+    from altair import TopLevelMixin
+
+    from diskbench.report.charts.palette import Palette
+
+PNG_SCALE = 2.0
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart, and the words about it.
+
+    `title` says what is drawn; `subtitle` the unit, n, and the interval or `no interval (n = …)`;
+    `alt` is one sentence that says what there is to see, for those who do not. `id` is unique on a
+    page. Where values span decades, `drawing` has a linear axis and `log_drawing` a logarithmic
+    one; `log_first` tells which the data calls for. `rows_href` leads to the rows it was drawn of.
+    """
+
+    title: str
+    subtitle: str
+    drawing: TopLevelMixin
+    id: str = ""
+    alt: str = ""
+    log_drawing: TopLevelMixin | None = None
+    log_first: bool = False
+    rows_href: str | None = None
+
+    def on(self, *, log: bool | None = None) -> TopLevelMixin:
+        """The drawing on a logarithmic axis or a linear one; None: the one the data calls for.
+
+        A figure with one drawing gives that.
+        """
+        wanted = self.log_first if log is None else log
+        return self.log_drawing if wanted and self.log_drawing is not None else self.drawing
+
+
+def document(chart: TopLevelMixin, palette: Palette) -> dict[str, Any]:
+    """The Vega-Lite document of a chart, with the colours of text, axes and background."""
+    spec: dict[str, Any] = chart.to_dict(validate=False)
+    spec["background"] = palette.background
+    spec["padding"] = 0 if palette.background == "transparent" else 20
+    spec["config"] = {
+        "font": "sans-serif",
+        "view": {"stroke": None},
+        "axis": {
+            "labelColor": palette.muted,
+            "titleColor": palette.muted,
+            "titleFontWeight": "normal",
+            "gridColor": palette.grid,
+            "domainColor": palette.grid,
+            "tickColor": palette.grid,
+            "labelFontSize": 11,
+            "titleFontSize": 11,
+        },
+        "legend": {"labelColor": palette.muted, "labelFontSize": 11},
+        "header": {"labelColor": palette.ink, "titleColor": palette.muted},
+        "text": {"fontSize": 11},
+        "title": {
+            "color": palette.ink,
+            "subtitleColor": palette.muted,
+            "fontSize": 13,
+            "subtitleFontSize": 11,
+            "subtitlePadding": 4,
+            "anchor": "start",
+        },
+    }
+    return spec
+
+
+def svg(figure: Figure, palette: Palette, *, log: bool | None = None) -> str:
+    """The drawing alone as SVG, for a page that writes title and subtitle itself.
+
+    Vega escapes every text in it. Names inside are made the figure's own, so that several may stand
+    on one page.
+    """
+    import vl_convert
+
+    drawn = str(vl_convert.vegalite_to_svg(document(figure.on(log=log), palette)))
+    own = f"{figure.id}-log-" if log else f"{figure.id}-"
+    return re.sub(r'(\bid="|url\(#)(clip|gradient)', rf"\g<1>{own}\2", drawn)
+
+
+def picture(
+    figure: Figure, kind: str, *, log: bool | None = None, palette: Palette = PICTURE
+) -> bytes:
+    """A picture that stands for itself, with title and subtitle: `kind` is `svg` or `png`."""
+    import vl_convert
+
+    spec = document(titled(figure, log=log), palette)
+    if kind == "png":
+        return bytes(vl_convert.vegalite_to_png(spec, scale=PNG_SCALE))
+    return str(vl_convert.vegalite_to_svg(spec)).encode()
+
+
+def titled(figure: Figure, *, log: bool | None = None) -> TopLevelMixin:
+    """The drawing under its title and subtitle, each line of the subtitle on one of its own."""
+    import altair as alt
+
+    words = alt.TitleParams(
+        figure.title,
+        subtitle=figure.subtitle.split("\n"),
+        fontSize=16,
+        subtitleFontSize=12,
+        anchor="start",
+        frame="bounds",
+        offset=14,
+    )
+    drawing: Any = figure.on(log=log)
+    titled: TopLevelMixin = drawing.properties(title=words)
+    return titled

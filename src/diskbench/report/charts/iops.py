@@ -1,0 +1,65 @@
+"""IOPS and throughput of one trial, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from diskbench.report.charts.axis import CHARACTER_PX, direction_colour
+from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.palette import DIRECTIONS
+from diskbench.report.charts.step_label import WIDTH, height, label, step_axis
+from diskbench.units import format_iops, format_mb_per_s
+
+if TYPE_CHECKING:
+    from diskbench.report.charts.palette import Palette
+    from diskbench.report.lines import Line
+
+
+def iops_chart(lines: Sequence[Line], palette: Palette) -> Figure:
+    """Bars of IOPS, one a step and direction; a thin line spans the runs."""
+    import altair as alt
+
+    runs = max((line.iops.n for line in lines), default=0)
+    rows = [
+        {
+            "label": label(line, lines),
+            "direction": line.direction,
+            "iops": line.iops.median,
+            "low": line.iops.low,
+            "high": line.iops.high,
+            "text": _bar_text(line),
+        }
+        for line in lines
+    ]
+    top = max((line.iops.high for line in lines), default=1.0)
+    # Room to the right of the longest bar for the longest label.
+    room = CHARACTER_PX * max((len(_bar_text(line)) for line in lines), default=0) + 8
+    scale = alt.Scale(domain=[0, top * WIDTH / max(WIDTH - room, WIDTH / 4)], nice=False)
+    base = alt.Chart({"values": rows}).encode(y=step_axis(lines))
+    bars = base.mark_bar(cornerRadiusEnd=3, height=14).encode(
+        x=alt.X("iops:Q", title=None, scale=scale, axis=None),
+        color=direction_colour(palette.directions, DIRECTIONS),
+    )
+    texts = base.mark_text(align="left", dx=6, color=palette.ink).encode(
+        x=alt.X("high:Q", scale=scale, axis=None), text="text:N"
+    )
+    layers = [bars, texts]
+    subtitle = "operations per second (MB/s)"
+    if runs > 1:
+        span = base.mark_rule(color=palette.ink, strokeWidth=1.5).encode(
+            x=alt.X("low:Q", scale=scale, axis=None), x2="high:Q"
+        )
+        layers.insert(1, span)
+        subtitle += f"; bar: median of n = {runs} runs, line: lowest to highest"
+    else:
+        subtitle += "; n = 1 run"
+    drawing = alt.LayerChart(layer=layers).properties(width=WIDTH, height=height(lines))
+    return Figure("IOPS", subtitle, drawing, id="iops")
+
+
+def _bar_text(line: Line) -> str:
+    iops = format_iops(line.iops.median)
+    if line.direction == "sync":
+        return iops
+    return f"{iops}  ({format_mb_per_s(line.bytes_per_s.median)} MB/s)"

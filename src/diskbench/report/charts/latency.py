@@ -1,0 +1,66 @@
+"""Latency of one trial, step by step: median, tail and maximum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from diskbench.report.charts.axis import LATENCY_LABELS, decades, direction_colour
+from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.palette import DIRECTIONS
+from diskbench.report.charts.step_label import WIDTH, height, label, step_axis
+
+if TYPE_CHECKING:
+    from diskbench.report.charts.palette import Palette
+    from diskbench.report.lines import Line
+
+_TICK = "M-0.2,-1.2h0.4v2.4h-0.4Z"
+
+
+def latency_chart(lines: Sequence[Line], palette: Palette) -> Figure:
+    """p50, p99, p99.9 and maximum of each step and direction on a logarithmic axis."""
+    import altair as alt
+
+    runs = max((line.iops.n for line in lines), default=0)
+    rows = [
+        {"label": label(line, lines), "direction": line.direction, "which": which, "ns": one.median}
+        for line in lines
+        for which, one in (
+            ("p50", line.p50_ns),
+            ("p99", line.p99_ns),
+            ("p99.9", line.p99_9_ns),
+            ("max", line.max_ns),
+        )
+        if one and one.median > 0
+    ]
+    powers = decades([float(str(row["ns"])) for row in rows])
+    axis = alt.Axis(
+        labelExpr=LATENCY_LABELS,
+        values=powers,
+        title=None,
+        domain=False,
+        labelOverlap="greedy",
+        labelFlush=True,
+        labelSeparation=8,
+    )
+    scale = alt.Scale(type="log", domain=[powers[0], powers[-1]])
+    x = alt.X("ns:Q", scale=scale, axis=axis)
+    base = alt.Chart({"values": rows}).encode(y=step_axis(lines))
+    colour = direction_colour(palette.directions, DIRECTIONS)
+    span = base.mark_rule(strokeWidth=2, opacity=0.35).encode(
+        x=alt.X("min(ns):Q", scale=scale, axis=axis), x2="max(ns):Q", color=colour
+    )
+    order = ["p50", "p99", "p99.9", "max"]
+    shapes = alt.Shape(
+        "which:N",
+        sort=order,
+        scale=alt.Scale(domain=order, range=["circle", "diamond", "triangle-up", _TICK]),
+        legend=alt.Legend(
+            orient="top", title=None, symbolFillColor=palette.muted, symbolStrokeWidth=0
+        ),
+    )
+    marks = base.mark_point(filled=True, size=58, opacity=1).encode(x=x, shape=shapes, color=colour)
+    of_runs = f"median of n = {runs} runs" if runs > 1 else "n = 1 run"
+    drawing = alt.LayerChart(layer=[span, marks]).properties(width=WIDTH, height=height(lines))
+    subtitle = f"time of one operation, logarithmic; {of_runs}"
+    return Figure("Latency", subtitle, drawing, id="latency")

@@ -1,0 +1,32 @@
+"""How the charts of one trial name their steps, one a step and direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from diskbench.report.charts.axis import label_axis
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from diskbench.report.lines import Line
+
+WIDTH = 260
+ROW_HEIGHT = 26
+
+
+def label(line: Line, lines: Sequence[Line]) -> str:
+    """The step's name, with the direction where the name alone would leave it open."""
+    alone = sum(other.step == line.step for other in lines) == 1
+    return line.step if alone and line.direction in line.step else f"{line.step} {line.direction}"
+
+
+def height(lines: Sequence[Line]) -> int:
+    """Of a chart with a row a line, in pixels."""
+    return ROW_HEIGHT * max(len(lines), 1)
+
+
+def step_axis(lines: Sequence[Line]) -> alt.Y:
+    """The steps in their order, one below the other."""
+    return label_axis([label(line, lines) for line in lines])

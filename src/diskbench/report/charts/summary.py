@@ -1,0 +1,31 @@
+"""The one picture of a trial: IOPS over latency, under the result's own title."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.figure import document
+from diskbench.report.charts.iops import iops_chart
+from diskbench.report.charts.latency import latency_chart
+from diskbench.report.charts.palette import PICTURE
+
+if TYPE_CHECKING:
+    from diskbench.report.charts.palette import Palette
+    from diskbench.report.lines import Line
+
+
+def summary_picture(
+    title: str, subtitle: str, lines: Sequence[Line], palette: Palette = PICTURE
+) -> dict[str, Any]:
+    """Its Vega-Lite document."""
+    import altair as alt
+
+    figures: list[Any] = []
+    for figure in (iops_chart(lines, palette), latency_chart(lines, palette)):
+        words = alt.TitleParams(figure.title, subtitle=figure.subtitle, anchor="start", offset=10)
+        drawing: Any = figure.drawing
+        figures.append(drawing.properties(width=460, title=words))
+    charts = alt.vconcat(*figures, spacing=28).resolve_legend(shape="independent")
+    heading = alt.TitleParams(title, subtitle=subtitle, fontSize=16, anchor="start", offset=18)
+    return document(charts.properties(title=heading), palette)

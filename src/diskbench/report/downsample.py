@@ -1,0 +1,83 @@
+"""Fewer points for a long series, without losing what a person looks for in it.
+
+The shape is kept by MinMaxLTTB (Van Der Donckt et al. 2023, arXiv:2305.00332), by `tsdownsample`.
+It alone may drop an extreme, so these are put in beside what it chooses:
+
+    the lowest and the highest value
+    of each stall its first and last second, and the seconds around it, or the line would lean
+    where the stalls are more than half of the points can show, the lowest second of each of
+    n_out / 4 equal parts, which is a second of a stall in each part that has one
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Places = NDArray[np.int64]
+
+MOST_POINTS = 600
+"""What a line of 300 pixels shows at twice the density of a plain screen. Our choice."""
+LEAST_POINTS = 16
+STALLED = 0.01
+"""Of the median of what moved: a second below it did next to nothing."""
+
+
+def kept(values: Floats, n_out: int = MOST_POINTS) -> Places:
+    """The places of at most `n_out` values (at least 16) that show the series, ascending.
+
+    NaN is a second of which nothing is known; none of them is kept when the series is thinned.
+    """
+    import numpy as np
+
+    n_out = max(n_out, LEAST_POINTS)
+    known = np.flatnonzero(~np.isnan(values))
+    if known.size <= n_out:
+        return known
+    inside = _thinned(values[known], n_out)
+    return np.asarray(known[inside], dtype=np.int64)
+
+
+def _thinned(values: Floats, n_out: int) -> Places:
+    import numpy as np
+    from tsdownsample import MinMaxLTTBDownsampler
+
+    extremes = np.array([0, values.argmin(), values.argmax(), values.size - 1])
+    must = np.union1d(extremes, _stall_places(values, n_out // 2))
+    room = n_out - must.size
+    if room < 4:  # LTTB needs its two ends and something between
+        return must
+    sampler = MinMaxLTTBDownsampler()  # type: ignore[no-untyped-call]
+    shape = sampler.downsample(np.ascontiguousarray(values), n_out=room)
+    return np.union1d(must, shape.astype(np.int64))
+
+
+def _stall_places(values: Floats, most: int) -> Places:
+    """The seconds that show the stalls: at most `most` of them."""
+    import numpy as np
+
+    still = stalled(values)
+    if not still.any():
+        return np.array([], dtype=np.int64)
+    edges = np.diff(np.concatenate(([0], still.astype(np.int8), [0])))
+    first, last = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
+    shown = np.unique(np.concatenate((first - 1, first, last, last + 1)))
+    shown = shown[(shown >= 0) & (shown < values.size)]
+    if shown.size <= most:
+        return shown
+    parts = np.array_split(np.arange(values.size), max(most // 2, 1))
+    return np.array([part[values[part].argmin()] for part in parts], dtype=np.int64)
+
+
+def stalled(values: Floats) -> NDArray[np.bool_]:
+    """Whether each second did next to nothing, beside the median of those that did something."""
+    import numpy as np
+
+    moving = values[values > 0]
+    if not moving.size:
+        return np.zeros(values.size, dtype=np.bool_)
+    return np.asarray(values <= STALLED * float(np.median(moving)), dtype=np.bool_)

@@ -53,8 +53,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.line(f"{test_id}: {reason}")
 
 
-TOGETHER = ("tests/qemu/",)
-"""Tests that share something costly, a guest that takes a minute to boot: one process has them all.
+TOGETHER = ("tests/qemu/", "tests/browser/")
+"""Tests that share something costly, a guest that takes a minute to boot, a browser: one process
+has all of a folder.
 (`--dist loadgroup` of xdist 3.8 finds no groups under pytest 9.2.)"""
 
 

@@ -34,11 +34,11 @@ def test_the_readme_shows_the_help_as_it_is():
     assert found.group(1).strip() == shown_help().strip()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_to_files_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_to_files_lead_somewhere(path):  # `page` is a browser's, by pytest-playwright
+    for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
         if "://" not in target:
-            assert (page.parent / target).exists(), target
+            assert (path.parent / target).exists(), target
 
 
 def command_lines() -> list[str]:

@@ -1,0 +1,83 @@
+"""The system's Chromium, driven by pytest-playwright: pages are opened from files, and watched.
+
+Playwright keeps an event loop running in its thread for as long as it is there, and no other test
+could then start one. So all that pytest-playwright makes for a session is made for this folder
+here: it is gone before the next folder's first test. tests/conftest.py gives the folder to one
+process.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserType, Page, Playwright, sync_playwright
+from tests.browser.watched import Watched
+
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="package")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as found:
+        yield found
+
+
+@pytest.fixture(scope="package")
+def browser_type(playwright: Playwright) -> BrowserType:
+    return playwright.chromium
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    path = next(filter(None, map(shutil.which, CHROMIUMS)), None)
+    assert path, f"no browser found: install one of {', '.join(CHROMIUMS)}"
+    # Chromium refuses to sandbox what root starts, and a container's /dev/shm may be tiny.
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    arguments = [*sandbox, "--disable-dev-shm-usage", "--disable-gpu"]
+    return {**browser_type_launch_args, "executable_path": path, "args": arguments}
+
+
+@pytest.fixture(scope="package")
+def launch_browser(
+    browser_type_launch_args: dict[str, Any], browser_type: BrowserType
+) -> Callable[..., Browser]:
+    return lambda **more: browser_type.launch(**{**browser_type_launch_args, **more})
+
+
+@pytest.fixture(scope="package")
+def browser(launch_browser: Callable[..., Browser]) -> Iterator[Browser]:
+    found = launch_browser()
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="package")
+def browser_context_args() -> dict[str, Any]:
+    """A laptop without a network, whatever pytest-playwright's options say."""
+    return {"viewport": {"width": 1280, "height": 800}, "offline": True, "locale": "en-GB"}
+
+
+@pytest.fixture
+def opened(page: Page) -> Iterator[Callable[..., Page]]:
+    """Open a file in the browser: `opened(path)`, `opened(path, width=390, dark=True)`.
+
+    Whatever the page then does, at the end of the test it must have logged no error and asked
+    nobody for anything but the files of its own folder.
+    """
+    watched = Watched(page)
+
+    def open_(path: Path, *, width: int = 1280, height: int = 800, dark: bool = False) -> Page:
+        watched.folders.append(path.parent)
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme="dark" if dark else "light")
+        page.goto(path.as_uri())
+        return page
+
+    yield open_
+    assert watched.errors == []
+    assert watched.strangers() == []

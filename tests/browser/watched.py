@@ -1,0 +1,75 @@
+"""What a page did while it was looked at, and what is wrong with it for who cannot see or point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import ConsoleMessage, Page, Request
+
+SERIOUS = ("serious", "critical")
+
+
+@dataclass
+class Watched:
+    """Console errors, uncaught exceptions and requests of a page, from now on."""
+
+    page: Page
+    folders: list[Path] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", self._asked)
+
+    def strangers(self) -> list[str]:
+        """Requests for anything but files in the folders of the pages that were opened."""
+        return [url for url in self.requests if not self._is_own(url)]
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.errors.append(f"{message.type}: {message.text}")
+
+    def _asked(self, request: Request) -> None:
+        self.requests.append(request.url)
+
+    def _is_own(self, url: str) -> bool:
+        parts = urlsplit(url)
+        if parts.scheme != "file" or parts.netloc:
+            return parts.scheme in ("data", "blob", "about")
+        return any(Path(unquote(parts.path)).is_relative_to(one) for one in self.folders)
+
+
+def serious_violations(page: Page) -> list[str]:
+    """What axe-core finds wrong with the page as it is now, of serious or critical impact: the
+    rule, and the first elements that break it. A policy that forbids scripts does not stop it."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']} ({one['impact']}): {one['help']}: "
+        + "; ".join(str(node["html"])[:160] for node in one["nodes"][:5])
+        for one in found
+        if one["impact"] in SERIOUS
+    ]
+
+
+def shot(page: Page, path: Path) -> Path:
+    """A picture of the whole page."""
+    page.screenshot(path=path, full_page=True)
+    return path
+
+
+def printed(page: Page, path: Path) -> Path:
+    """The page as its printer would have it: A4, as PDF."""
+    page.pdf(path=path, format="A4", print_background=True)
+    return path
+
+
+def overflowing(page: Page) -> int:
+    """How many pixels the page is wider than its window; 0 where nothing needs scrolling."""
+    return int(
+        page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    )

@@ -18,7 +18,8 @@ class Palette:
     """Colours by their part; `directions` in the order read, write, trim, mixed, sync.
 
     `series` are for what has no direction: providers, regions, machines. `accent` is for what is to
-    be seen first, a cliff or a doubt; `band` shades a stretch behind the marks.
+    be seen first, a cliff or a doubt; `band` shades a stretch behind the marks. `heat` are seven
+    steps from little to much, even to the eye (in OKLCH lightness), away from the background.
     """
 
     background: str
@@ -29,6 +30,7 @@ class Palette:
     series: tuple[str, str, str, str, str, str]
     accent: str
     band: str
+    heat: tuple[str, str, str, str, str, str, str]
 
     def direction(self, name: str) -> str:
         """The colour of a direction; `total`, reads and writes together, is `mixed`."""
@@ -44,6 +46,7 @@ PICTURE = Palette(
     series=("#0047a4", "#c68700", "#0fa869", "#b976ac", "#863a00", "#653848"),
     accent="#b3261e",
     band="#f0ece0",
+    heat=("#b9f1f0", "#6dd2df", "#17afd0", "#0088b9", "#006297", "#163e6b", "#162139"),
 )
 DARK = Palette(
     background="#201f1d",
@@ -54,6 +57,7 @@ DARK = Palette(
     series=("#4f9cf5", "#d38844", "#3fe09a", "#d5a8d7", "#ebea46", "#a67f80"),
     accent="#ff8a80",
     band="#2b2a24",
+    heat=("#2c3c5f", "#2b598d", "#1779b3", "#009ccf", "#3bbfdf", "#7dddea", "#c0f8f7"),
 )
 """The colours of a dark page: what its variables say there."""
 
@@ -68,6 +72,7 @@ def variables(palette: Palette) -> dict[str, str]:
         **{f"--series-{place}": one for place, one in enumerate(palette.series, 1)},
         "--accent": palette.accent,
         "--band": palette.band,
+        **{f"--heat-{place}": one for place, one in enumerate(palette.heat, 1)},
     }
 
 
@@ -75,6 +80,8 @@ def _page() -> Palette:
     named = {name: f"var({name})" for name in variables(PICTURE)}
     read, write, trim, mixed, sync = (named[f"--{name}"] for name in DIRECTIONS)
     one, two, three, four, five, six = (named[f"--series-{place}"] for place in range(1, 7))
+    low, *steps, high = (named[f"--heat-{place}"] for place in range(1, 8))
+    second, third, middle, fifth, sixth = steps
     return Palette(
         background="transparent",
         ink=named["--ink"],
@@ -84,6 +91,7 @@ def _page() -> Palette:
         series=(one, two, three, four, five, six),
         accent=named["--accent"],
         band=named["--band"],
+        heat=(low, second, third, middle, fifth, sixth, high),
     )
 
 

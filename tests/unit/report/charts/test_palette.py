@@ -1,4 +1,4 @@
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 
@@ -52,6 +52,16 @@ def test_marks_and_words_stand_out_from_the_page(palette):
         assert contrast(colour, palette.background) >= 3, colour
     for colour in (palette.ink, palette.muted):
         assert contrast(colour, palette.background) >= 4.5, colour
+
+
+@pytest.mark.parametrize("palette", [PICTURE, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("matrix", [PLAIN, *BLINDNESS.values()], ids=["plain", *BLINDNESS])
+def test_steps_of_heat_lead_evenly_away_from_the_page_for_every_reader(palette, matrix):
+    page, *lights = (seen(colour, matrix)[0] for colour in (palette.background, *palette.heat))
+    apart = [abs(light - page) for light in lights]
+    gaps = [later - earlier for earlier, later in pairwise([0.0, *apart])]
+    assert min(gaps[1:]) > 8
+    assert max(gaps[1:]) < 2 * min(gaps[1:])
 
 
 def test_a_page_names_variables_for_every_colour_of_a_picture():

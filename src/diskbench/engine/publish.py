@@ -1,0 +1,162 @@
+"""What the published site shows: every subject with its runs, and the history of each of its steps.
+
+A subject is what was asked for (engine/trial_figures.py), a time is one campaign, and a change of
+level is one that `diskbench regressions` finds (engine/history.py). Replicates are those since the
+last change: two levels have no median in common.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from hashlib import sha256
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, get_args
+
+from diskbench.engine.compare_runs import differences, replicated
+from diskbench.engine.history import history_of
+from diskbench.engine.trial_figures import FACTS, subject_of, trial_figures, words
+from diskbench.model.comparison import Metric
+from diskbench.model.configuration import Configuration, FactChange, Sampled, Track
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.engine.trial_figures import Fields, TrialFigure
+    from diskbench.store.query import Filter
+
+METRICS: tuple[Metric, ...] = get_args(Metric)
+_KEY = 16
+"""Hexadecimal digits of a digest that tell a hundred thousand configurations apart."""
+
+
+def by_subject(rows: Iterable[Mapping[str, Any]]) -> dict[Fields, list[Mapping[str, Any]]]:
+    """Runs (rows with `rent`) by what was asked for, in the order of their first one here."""
+    found: dict[Fields, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(subject_of(row), []).append(row)
+    return found
+
+
+def key_of(subject: Fields) -> str:
+    """The name of a subject's page: the same for the same fields, whenever it is asked for."""
+    return sha256(json.dumps(subject).encode()).hexdigest()[:_KEY]
+
+
+def configurations(
+    database: Engine,
+    filters: Sequence[Filter],
+    groups: Mapping[Fields, Sequence[Mapping[str, Any]]],
+) -> Iterator[Configuration]:
+    """One of each subject in `groups` (runs newest first, which meet `filters`), in that order."""
+    figures: dict[Fields, dict[Metric, list[TrialFigure]]] = {
+        subject: {metric: [] for metric in METRICS} for subject in groups
+    }
+    for metric in METRICS:
+        for one in trial_figures(database, filters, metric):
+            if one.subject in figures:
+                figures[one.subject][metric].append(one)
+    for subject, rows in groups.items():
+        yield _configuration(subject, rows, figures[subject])
+
+
+def _configuration(
+    subject: Fields,
+    rows: Sequence[Mapping[str, Any]],
+    figures: Mapping[Metric, Sequence[TrialFigure]],
+) -> Configuration:
+    asked = dict(subject)
+    first_runs = _first_runs(rows)
+    trials = list({one.trial_id: one for one in figures["iops"]}.values())
+    sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
+    return Configuration(
+        key=key_of(subject),
+        words=words(subject),
+        fields=subject,
+        provider=asked["provider"],
+        region=asked.get("region", ""),
+        disk=sizes or _common(rows, "disk_model"),
+        machine=asked.get("instance_type") or asked.get("machine", ""),
+        profile=asked.get("profile", ""),
+        marks=tuple(mark for mark in ("emulated", "imported") if any(row[mark] for row in rows)),
+        runs=tuple(row["run_id"] for row in rows),
+        times=len({row["campaign_id"] for row in rows}),
+        machines=len({one.machine for one in trials}),
+        first=rows[-1]["created_at"],
+        last=rows[0]["created_at"],
+        tracks=tuple(_tracks(figures, first_runs)),
+        facts=tuple(_facts(trials)),
+        fact_changes=tuple(_fact_changes(trials)),
+    )
+
+
+def _first_runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The first finished run of each trial; `rows` are newest first."""
+    return {row["trial_id"]: row["run_id"] for row in rows if row["state"] == "done"}
+
+
+def _common(rows: Sequence[Mapping[str, Any]], column: str) -> str:
+    values = {row[column] for row in rows}
+    return str(*values) if len(values) == 1 and None not in values else ""
+
+
+def _tracks(
+    figures: Mapping[Metric, Sequence[TrialFigure]], first_runs: Mapping[str, str]
+) -> Iterator[Track]:
+    """Of each step in the order of the job, one a metric."""
+    found: dict[Any, dict[Metric, list[TrialFigure]]] = defaultdict(lambda: defaultdict(list))
+    for metric, of_metric in figures.items():
+        for one in of_metric:
+            found[one.line][metric].append(one)
+    order = {
+        line: min(one.order for group in by.values() for one in group) for line, by in found.items()
+    }
+    for line in sorted(found, key=lambda line: (order[line], line.direction)):
+        for metric, group in found[line].items():
+            yield _track(metric, group, first_runs)
+
+
+def _track(metric: Metric, figures: Sequence[TrialFigure], first_runs: Mapping[str, str]) -> Track:
+    line = figures[0].line
+    history = history_of(figures, metric)
+    since = history.changes[-1].at if history.changes else ""
+    began = {one.campaign_id: one.at for one in history.points}
+    return Track(
+        rw=line.rw,
+        block_bytes=line.block_bytes,
+        iodepth=line.iodepth,
+        history=history,
+        now=replicated([one for one in figures if began[one.campaign_id] >= since]),
+        sampled=tuple(
+            Sampled(
+                run_id=first_runs[one.trial_id],
+                trial_id=one.trial_id,
+                campaign_id=one.campaign_id,
+                at=one.at,
+                value=one.value,
+            )
+            for one in sorted(figures, key=lambda one: one.at)
+        ),
+    )
+
+
+def _facts(trials: Sequence[TrialFigure]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    told = [dict(one.facts) for one in sorted(trials, key=lambda one: one.at)]
+    for name in FACTS:
+        newest_last = list(dict.fromkeys(one[name] for one in reversed(told) if name in one))
+        if newest_last:
+            yield name, tuple(reversed(newest_last))
+
+
+def _fact_changes(trials: Sequence[TrialFigure]) -> Iterator[FactChange]:
+    """What was found at one time and not at the one before, in the order of time."""
+    times: dict[str, list[TrialFigure]] = defaultdict(list)
+    for one in trials:
+        times[one.campaign_id].append(one)
+    groups = sorted(times.values(), key=lambda group: min(one.at for one in group))
+    for before, after in pairwise(groups):
+        at = min(one.at for one in after)
+        for found in differences(before, after):
+            yield FactChange(at=at, fact=found.fact, before=found.a, after=found.b)

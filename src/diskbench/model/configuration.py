@@ -1,0 +1,79 @@
+"""What was measured again and again in one way, with its history: a page of the published site."""
+
+from typing import Literal
+
+from diskbench.model.base import Frozen
+from diskbench.model.comparison import Metric, Replicated
+from diskbench.model.history import History
+
+
+class Sampled(Frozen):
+    """The figure of one trial at its time; `run_id` is its first run, `at` when that began."""
+
+    run_id: str
+    trial_id: str
+    campaign_id: str
+    at: str
+    value: float
+
+
+class Track(Frozen):
+    """One step, direction and metric over time.
+
+    `now` are the replicates since the last change of the level (since the first time where there
+    was none): trials of two levels have no figure in common. `sampled` are all trials, oldest
+    first.
+    """
+
+    rw: str | None
+    block_bytes: int | None
+    iodepth: int | None
+    history: History
+    now: Replicated
+    sampled: tuple[Sampled, ...]
+
+    @property
+    def name(self) -> str:
+        """`rand-read-4k read`."""
+        return f"{self.history.step} {self.history.direction}"
+
+    @property
+    def metric(self) -> Metric:
+        """What is followed."""
+        return self.history.metric
+
+
+class FactChange(Frozen):
+    """A fact that is not the same at the time `at` as at the time before it."""
+
+    at: str
+    fact: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+class Configuration(Frozen):
+    """All runs of one subject: what was asked for in words and field by field, its runs (newest
+    first), and each step's history. `key` names it for good: a digest of the fields.
+
+    `region`, `disk` and `machine` are for a person to sort by, and empty where nothing is known.
+    """
+
+    key: str
+    words: str
+    fields: tuple[tuple[str, str], ...]
+    provider: str
+    region: str = ""
+    disk: str = ""
+    machine: str = ""
+    profile: str = ""
+    marks: tuple[Literal["emulated", "imported"], ...] = ()
+    runs: tuple[str, ...] = ()
+    times: int = 0
+    machines: int = 0
+    first: str = ""
+    last: str = ""
+    tracks: tuple[Track, ...] = ()
+    facts: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """What was found, each fact with all its values, the newest last."""
+    fact_changes: tuple[FactChange, ...] = ()

@@ -1,0 +1,154 @@
+"""One step of one configuration over time: its trials, the median of each time, its levels, where
+they change, and what else changed then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.axis import LATENCY_LABELS, wants_log
+from diskbench.report.charts.figure import Figure
+
+if TYPE_CHECKING:
+    from diskbench.model.configuration import Track
+    from diskbench.report.charts.palette import Palette
+
+WIDTH = 420
+HEIGHT = 170
+_ROOM = 0.06
+"""Above and below the figures, of their range; our choice."""
+_LEAST_RANGE = 0.10
+"""An axis spans at least so much of the median, so that noise does not look like news."""
+
+
+def history_chart(
+    track: Track,
+    palette: Palette,
+    *,
+    id_: str,
+    subtitle: str,
+    alt_text: str,
+    words: Mapping[str, str],
+    links: Mapping[str, str],
+    marks: Sequence[tuple[str, str]] = (),
+) -> Figure:
+    """The history of a track. `words` and `links` are of run ids: what a dot says, and
+    where it leads. `marks` are times with a number: facts that changed, told beside the chart.
+    """
+    import altair as alt
+
+    log = wants_log([one.value for one in track.sampled])
+    scale = (
+        alt.Scale(type="log") if log else alt.Scale(domain=_domain(track), nice=False, zero=False)
+    )
+    labels: dict[str, Any] = (
+        {"labelExpr": LATENCY_LABELS} if track.metric.endswith("_ns") else {"format": "~s"}
+    )
+    y_axis = alt.Axis(tickCount=4, domain=False, ticks=False, minExtent=44, title=None, **labels)
+    x = alt.X(
+        "at:T",
+        title=None,
+        axis=alt.Axis(grid=False, labelOverlap=True, tickCount=5),
+        scale=alt.Scale(type="utc"),
+    )
+    y = alt.Y("value:Q", axis=y_axis, scale=scale)
+    colour = palette.direction(track.history.direction)
+    points = track.history.points
+    layers = []
+    if track.now.interval is not None:
+        layers.append(
+            alt.Chart({"values": [_band(track)]})
+            .mark_rect(color=palette.band)
+            .encode(x=x, x2="to:T", y=y, y2="high:Q")
+        )
+    if marks:
+        noted = [{"at": at, "number": number} for at, number in marks]
+        base = alt.Chart({"values": noted}).encode(x=x)
+        layers += [
+            base.mark_rule(color=palette.muted, strokeDash=[2, 3]),
+            base.mark_text(color=palette.muted, align="left", dx=3, dy=8).encode(
+                y=alt.value(0), text="number:N"
+            ),
+        ]
+    levels = alt.Chart({"values": _levels(track)}).mark_rule(
+        color=palette.ink, strokeWidth=1.5, opacity=0.75
+    )
+    layers.append(levels.encode(x=x, x2="to:T", y=y))
+    several = len(track.sampled) > len(points)
+    if several:
+        dots = [_dot(one.run_id, one.at, one.value, words, links) for one in track.sampled]
+        layers.append(
+            alt.Chart({"values": dots})
+            .mark_point(filled=True, size=14, opacity=0.45, color=colour)
+            .encode(x=x, y=y, href="href:N", description="words:N")
+        )
+    firsts = {one.campaign_id: one.run_id for one in reversed(track.sampled)}
+    medians = [
+        _dot(firsts[one.campaign_id], one.at, one.value, {} if several else words, links)
+        for one in points
+    ]
+    base = alt.Chart({"values": medians}).encode(x=x, y=y)
+    layers.append(base.mark_line(color=colour, strokeWidth=1, opacity=0.55))
+    layers.append(
+        base.mark_point(filled=True, size=34, opacity=1, color=colour).encode(
+            href="href:N", description="words:N"
+        )
+    )
+    if track.history.changes:
+        changed = [{"at": one.at, "text": change_text(one.change)} for one in track.history.changes]
+        base = alt.Chart({"values": changed}).encode(x=x)
+        layers += [
+            base.mark_rule(color=palette.accent, strokeWidth=1.5, strokeDash=[5, 3]),
+            base.mark_text(
+                color=palette.accent, align="left", dx=4, dy=-6, fontWeight="bold"
+            ).encode(y=alt.value(HEIGHT), text="text:N"),
+        ]
+    drawing = alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+    return Figure(track.name, subtitle, drawing, id=id_, alt=alt_text)
+
+
+def change_text(change: float) -> str:
+    """`−12.3 %`."""
+    return f"{'−' if change < 0 else '+'}{abs(change) * 100:.1f} %"
+
+
+def _domain(track: Track) -> list[float]:
+    values = [one.value for one in track.sampled]
+    low, high = min(values), max(values)
+    middle = track.now.median
+    reach = max(high - low, _LEAST_RANGE * middle)
+    centre = (low + high) / 2
+    half = reach * (0.5 + _ROOM)
+    return [max(0.0, centre - half), centre + half]
+
+
+def _levels(track: Track) -> list[dict[str, Any]]:
+    """Each level from its first time to its last."""
+    points, changes = track.history.points, track.history.changes
+    starts = [points[0].at, *(one.at for one in changes)]
+    ends = [*(one.before for one in changes), points[-1].at]
+    last = changes[-1].median_after if changes else median(one.value for one in points)
+    medians = [*(one.median_before for one in changes), last]
+    return [
+        {"at": start, "to": end, "value": value}
+        for start, end, value in zip(starts, ends, medians, strict=True)
+    ]
+
+
+def _band(track: Track) -> dict[str, Any]:
+    interval, changes = track.now.interval, track.history.changes
+    assert interval is not None
+    start = changes[-1].at if changes else track.history.points[0].at
+    return {
+        "at": start,
+        "to": track.history.points[-1].at,
+        "value": interval.low,
+        "high": interval.high,
+    }
+
+
+def _dot(
+    run_id: str, at: str, value: float, words: Mapping[str, str], links: Mapping[str, str]
+) -> dict[str, Any]:
+    return {"at": at, "value": value, "words": words.get(run_id, ""), "href": links.get(run_id)}

@@ -1,0 +1,72 @@
+"""Runs with what they asked for, and digests of all that their rows hold: whether a page made of
+them is still right can be told without making it again."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from diskbench.store import schema
+from diskbench.store.database import transaction
+from diskbench.store.query import conditions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy.engine import Connection, Engine
+
+    from diskbench.store.query import Filter
+
+_AT_ONCE = 500
+_OF_RUN = (schema.run, schema.step, schema.measurement, schema.warning)
+
+
+def load_asked(database: Engine, filters: Sequence[Filter]) -> list[dict[str, Any]]:
+    """All columns of the runs that meet `filters`, newest first, each with `rent`: what was to be
+    rented as typed (None: the machine was there, or nothing of it is known)."""
+    run, trial = schema.run, schema.trial
+    query = (
+        sa.select(run, trial.c.plan["cell"]["rent"].label("rent"))
+        .join(trial, trial.c.trial_id == run.c.trial_id)
+        .where(*conditions(filters))
+        .order_by(run.c.created_at.desc(), run.c.run_id.desc())
+    )
+    with transaction(database) as connection:
+        return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def run_digests(database: Engine, run_ids: Sequence[str]) -> dict[str, str]:
+    """A digest of each run's rows in every table, and of its trial's plan."""
+    hashes = {run_id: sha256() for run_id in run_ids}
+    with transaction(database) as connection:
+        for start in range(0, len(run_ids), _AT_ONCE):
+            chunk = run_ids[start : start + _AT_ONCE]
+            for table in _OF_RUN:
+                for run_id, row in _rows(connection, table, chunk):
+                    hashes[run_id].update(repr((table.name, *row)).encode())
+            for run_id, plan in _plans(connection, chunk):
+                hashes[run_id].update((plan or "").encode())
+    return {run_id: one.hexdigest() for run_id, one in hashes.items()}
+
+
+def _rows(
+    connection: Connection, table: sa.Table, run_ids: Sequence[str]
+) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Rows as they are stored: JSON stays text, for reading it would take most of the time."""
+    columns = [
+        sa.cast(column, sa.Text) if isinstance(column.type, sa.JSON) else column
+        for column in table.c
+    ]
+    query = sa.select(table.c.run_id, *columns).where(table.c.run_id.in_(run_ids))
+    for run_id, *row in connection.execute(query.order_by(*table.primary_key.columns)):
+        yield run_id, tuple(row)
+
+
+def _plans(connection: Connection, run_ids: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    run, trial = schema.run, schema.trial
+    plan = sa.cast(trial.c.plan, sa.Text).label("plan")
+    query = sa.select(run.c.run_id, plan).join(trial, trial.c.trial_id == run.c.trial_id)
+    for row in connection.execute(query.where(run.c.run_id.in_(run_ids))):
+        yield row.run_id, row.plan

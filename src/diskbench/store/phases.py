@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import StoreUnavailable
 from diskbench.model.phase import StepPhases
+from diskbench.plan.turn import expected_of
 from diskbench.store.evidence import KeyTaken
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from diskbench.model.expectation import Expectation
-    from diskbench.model.spec import Plan, Step
+    from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import StepRecord
 
@@ -52,7 +53,7 @@ def run_phases(
 
     shortest_s = _shortest_s(plan)
     return tuple(
-        _phases_of(evidence, run_id, group, _expected(plan, group[0][1].step, run), shortest_s)
+        _phases_of(evidence, run_id, group, _expected(plan, group, run), shortest_s)
         for group in _groups(closed_steps(evidence, run_id))
         if plan is None or _seconds(group) >= SHORTEST_STEP_S * shortest_s / 60
     )
@@ -85,15 +86,9 @@ def _seconds(group: Sequence[Closed]) -> float:
     return sum(span.total_seconds() for span in spans)
 
 
-def _expected(plan: Plan | None, step: Step, run: int) -> Expectation | None:
-    found = plan.expectation if plan else None
-    if plan is None or found is None:
-        return None
-    index = step.index
-    if plan.loop is not None and index >= plan.loop.first:
-        body = len(plan.steps) - plan.loop.first
-        index = plan.loop.first + (index - plan.loop.first) % body
-    return found.of(found.step(index, run, step.round))
+def _expected(plan: Plan | None, group: Sequence[Closed], run: int) -> Expectation | None:
+    step = group[0][1].step
+    return expected_of(plan, step.index, of_round=step.round, run=run)
 
 
 def _phases_of(

@@ -1,0 +1,17 @@
+"""The names of rows on a page: a mark of a chart leads to the row that it was drawn of."""
+
+from __future__ import annotations
+
+import re
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def row_id(of: str, step: str = "", direction: str = "") -> str:
+    """`row-<id of a run or a trial>`, of one of its steps `row-<id>-<step>-<direction>`."""
+    return "-".join(["row", *(_UNSAFE.sub("_", one) for one in (of, step, direction) if one)])
+
+
+def row_href(of: str, step: str = "", direction: str = "") -> str:
+    """What leads there from anywhere on the same page."""
+    return f"#{row_id(of, step, direction)}"

@@ -9,12 +9,7 @@ from dataclasses import dataclass
 
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
-from diskbench.model.samples import SampleSummary
-
-BUSY_CORE = 0.90
-STEAL = 0.02
-LITTLE_CPU = 0.50
-"""Of one core, all fio jobs together: with less than this it was not they that filled a core."""
+from diskbench.model.samples import BUSY_CORE, LITTLE_CPU, STEAL, SampleSummary
 
 _SLOWER_CLIENT = (
     "the disk may be faster than this; use fewer jobs than cores, a larger instance, or larger "

@@ -2,6 +2,13 @@
 
 from diskbench.model.base import Frozen
 
+BUSY_CORE = 0.90
+"""Of a step's time: from there on the busiest core, or one job of fio, may have set the pace."""
+STEAL = 0.02
+"""Of the processor time, taken by a hypervisor. Both are MR-12's, which has no source for them."""
+LITTLE_CPU = 0.50
+"""Of one core, all fio jobs together: with less than this it was not they that filled a core."""
+
 
 class SampleSummary(Frozen):
     """One step's samples, summed up. None where the host does not count the thing.

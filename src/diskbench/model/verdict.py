@@ -1,5 +1,6 @@
 """What a step was promised, what it gave, what stood in the way, and whether to believe it."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from diskbench.model.base import Frozen
@@ -53,19 +54,43 @@ class Promised(Frozen):
 
 class Judged(Frozen):
     """One stretch of a step at one level: a phase, or the whole step where it was not cut (then
-    `kind`, `start_s` and `end_s` are None). No mean spans a cliff (MR-3).
+    `start_s` and `end_s` are None, and `kind` is what a promise tells of it). No mean spans a cliff
+    (MR-3).
 
-    `ratio` is measured over promised; None without a promise.
+    A rate is None where the log of an imported run tells nothing of it. `ratio` is measured over
+    promised; None without a promise.
     """
 
     kind: PhaseKind | None = None
     start_s: float | None = None
     end_s: float | None = None
-    iops: float
-    bytes_per_s: float
+    iops: float | None
+    bytes_per_s: float | None
     promised: Promised | None = None
     ratio: float | None = None
     limiter: Limiter
+
+
+DOUBT_WORDS = {
+    "page-cache": "served from cache",
+    "served-from-cache": "served from cache",
+    "unwritten": "blocks that were never written",
+    "not-a-disk": "memory and not a disk",
+    "no-io": "no I/O",
+    "client-bound": "load generator is CPU-bound",
+    "queue-not-filled": "queue depth not reached",
+    "network-filesystem": "a server and a network, not a disk",
+    "too-short": "too short",
+    "fio-error": "fio reported an error",
+    "short-ios": "short I/Os",
+    "degraded-output": "damaged output",
+    "saturated": "offered load not served",
+    "cache-kept": "page cache was not dropped",
+    "mixed": "the mean spans two levels",
+    "other-disk": "probably another disk",
+    "above-medium": "faster than its kind can be",
+}
+"""What is said after `no:` or `doubtful:`, by the code of the reason."""
 
 
 class Reason(Frozen):
@@ -76,6 +101,12 @@ class Reason(Frozen):
     weight: Literal["note", "doubtful", "no"]
     message: str
     advice: str = ""
+
+
+def believe_words(believe: Believe, reasons: Sequence[Reason]) -> str:
+    """The verdict with what made it so: the reasons of that weight."""
+    told = [DOUBT_WORDS.get(one.code, one.code) for one in reasons if one.weight == believe]
+    return f"{believe}: {'; '.join(dict.fromkeys(told))}" if told else believe
 
 
 class Verdict(Frozen):
@@ -101,6 +132,10 @@ class Verdict(Frozen):
     def stands_for(self) -> Judged:
         """The stretch that is the step's figure."""
         return self.stretches[self.main]
+
+    def words(self) -> str:
+        """`yes`, `no: served from cache`, `doubtful: load generator is CPU-bound; too short`."""
+        return believe_words(self.believe, self.reasons)
 
 
 class StepVerdict(Frozen):

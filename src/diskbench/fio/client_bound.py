@@ -51,6 +51,16 @@ def client_bound(
     )
 
 
+def client_shares(
+    output: FioOutput, rows: Sequence[Measurement]
+) -> tuple[float | None, float | None]:
+    """What the busiest process of fio used of a core by its own account, and all of them together
+    in cores; None where fio does not say it."""
+    members = {row.job_index: row.jobs for row in rows if row.scope == "job"}
+    shares = [share for job in output.jobs if (share := _share(job)) is not None]
+    return max(shares, default=None), _all_jobs(output, members)
+
+
 def _busy_core(
     output: FioOutput, members: Mapping[int, int], samples: SampleSummary | None
 ) -> _Reason | None:

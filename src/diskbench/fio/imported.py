@@ -110,6 +110,22 @@ def split_steps(output: FioOutput) -> tuple[tuple[Step, FioOutput], ...]:
     )
 
 
+def job_text(output: FioOutput) -> str:
+    """A job file with the options that fio's JSON tells of a step: a section a job. Clones that fio
+    reports one by one are one job. fio leaves options out (axboe/fio #237), so it may tell less
+    than was asked for."""
+    sections = {}
+    for job in output.jobs:
+        options = {**output.options, **job.options}
+        options.pop("name", None)
+        sections[job.name, *sorted(options.items())] = (job.name, options)
+    return "\n".join(
+        f"[{name.replace('[', '(').replace(']', ')').strip() or 'job'}]\n"
+        + "".join(f"{key}={value}\n" for key, value in options.items())
+        for name, options in sections.values()
+    )
+
+
 def _fio_json(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
     output = parse_output(data, where=name)
     steps = tuple(

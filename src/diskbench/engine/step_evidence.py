@@ -1,0 +1,82 @@
+"""What the evidence of a run tells of its steps beside their rows: who was busy, what was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, UnknownName
+from diskbench.fio.imported import job_text, split_steps
+from diskbench.fio.output import parse_output
+from diskbench.fio.samples import parse_samples
+from diskbench.store.archive import (
+    read_file,
+    read_manifest,
+    read_step,
+    run_prefix,
+    step_folders,
+)
+from diskbench.store.parse_step import FIO_JSON, SAMPLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.fio.reported import FioOutput
+    from diskbench.model.samples import SampleSummary
+    from diskbench.model.spec import Step
+    from diskbench.ports import EvidenceStore
+    from diskbench.store.manifest import StepRecord
+
+
+@dataclass(frozen=True)
+class StepEvidence:
+    """One step: as it ran, its rates resolved (an imported one with the options that fio's JSON
+    tells), what fio reported, and the samples taken beside it; None where they were not kept."""
+
+    step: Step
+    output: FioOutput | None = None
+    samples: SampleSummary | None = None
+
+
+def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
+    """The steps of a run in order. Raises UnknownName for a run without evidence, EvidenceDamaged
+    and FioOutputUnreadable for files that are not what they were."""
+    manifest = read_manifest(evidence, run_id)
+    record = manifest.imported if manifest else None
+    if record is not None and record.kind == "fio-json":
+        data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
+        return tuple(
+            StepEvidence(step.model_copy(update={"job": job_text(part)}), part)
+            for step, part in split_steps(parse_output(data, where=record.name))
+        )
+    found = tuple(_closed(evidence, run_id))
+    if not found and manifest is None:
+        raise UnknownName("run", run_id, (), advice=f"{evidence.url} has no finished step of it")
+    return found
+
+
+def _closed(evidence: EvidenceStore, run_id: str) -> Iterator[StepEvidence]:
+    for folder in step_folders(evidence, run_id):
+        record = read_step(evidence, run_id, folder)
+        if record is None:
+            continue
+        place = f"{run_prefix(run_id)}/{folder}"
+        output = _read(evidence, place, record, FIO_JSON)
+        samples = _read(evidence, place, record, SAMPLES)
+        yield StepEvidence(
+            record.step,
+            _parsed(output, f"{folder}/{FIO_JSON}") if output else None,
+            parse_samples(samples) if samples else None,
+        )
+
+
+def _read(evidence: EvidenceStore, place: str, record: StepRecord, name: str) -> bytes | None:
+    file = record.files.get(name)
+    return read_file(evidence, place, name, file) if file else None
+
+
+def _parsed(data: bytes, where: str) -> FioOutput | None:
+    try:
+        return parse_output(data, where=where)
+    except DiskbenchError:
+        return None  # of a failed step: it has no rows, either

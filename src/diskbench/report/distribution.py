@@ -1,0 +1,102 @@
+"""How the latencies of one step and direction are spread: data for charts.
+
+    p(v)     I/Os in buckets up to v, over all N of them (fio's own rule, stat.c)
+    highest  the highest quantile that may be drawn: p with pᴺ = 0.05, so p = 0.05^(1/N) (MR-10)
+
+Counts of the jobs of a step are summed; those of several runs or rounds never are: a run at 3,000
+IOPS would outvote one at 100.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+_KINDS = ("lat", "clat")
+_ORDER = ("read", "write", "trim", "mixed", "sync")
+_TAIL = 0.05
+SHOWN = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
+"""The quantiles that are marked in a picture of a tail, where N allows."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Buckets of latencies in ns, ascending, with how many I/Os fell into each; `completion_only`
+    where fio kept no total latency. `round` is the one that it is of, for a step that is
+    repeated."""
+
+    run_id: str
+    step: str
+    step_index: int
+    direction: str
+    latency_ns: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    round: int | None = None
+    completion_only: bool = False
+
+    @property
+    def n(self) -> int:
+        """How many I/Os there are."""
+        return int(self.counts.sum())
+
+    @property
+    def highest(self) -> float:
+        """The highest fraction whose quantile N I/Os bear out (MR-10)."""
+        return math.exp(math.log(_TAIL) / self.n) if self.n else 0.0
+
+    def shares(self) -> NDArray[np.float64]:
+        """The fraction of I/Os in each bucket and all before it."""
+        import numpy as np
+
+        return np.asarray(np.cumsum(self.counts) / max(self.n, 1), dtype=np.float64)
+
+    def quantile(self, fraction: float) -> float | None:
+        """Quantile `fraction` in ns, as fio finds it; None where too few I/Os back it."""
+        import numpy as np
+
+        if not self.n or fraction > self.highest:
+            return None
+        place = int(np.searchsorted(self.shares(), fraction * (1 - 1e-9)))
+        return float(self.latency_ns[min(place, self.latency_ns.size - 1)])
+
+
+def distributions(histogram: pl.DataFrame) -> tuple[Distribution, ...]:
+    """Those of one run's steps in order (`load_histogram`), read before write.
+
+    Total latency where fio kept it, else completion latency. Of a step with rounds the last.
+    """
+    if not histogram.height:
+        return ()
+    found: dict[tuple[str, str, str], Distribution] = {}
+    keys = ["step", "direction", "kind", "step_index"]
+    for (step, direction, kind, index), rows in histogram.group_by(keys, maintain_order=True):
+        key = (str(step), str(direction), str(kind))
+        if kind not in _KINDS or (key in found and found[key].step_index > index):
+            continue
+        ordered = rows.sort("latency_ns")
+        found[key] = Distribution(
+            run_id=str(ordered["run_id"][0]),
+            step=str(step),
+            step_index=int(index),
+            direction=str(direction),
+            latency_ns=ordered["latency_ns"].cast(float).to_numpy(),
+            counts=ordered["count"].to_numpy(),
+            round=ordered["round"][0],
+            completion_only=kind == "clat",
+        )
+    return _chosen(list(found.values()))
+
+
+def _chosen(found: Sequence[Distribution]) -> tuple[Distribution, ...]:
+    total = {(one.step, one.direction) for one in found if not one.completion_only}
+    kept = [
+        one for one in found if not one.completion_only or (one.step, one.direction) not in total
+    ]
+    return tuple(sorted(kept, key=lambda one: (one.step_index, _ORDER.index(one.direction))))

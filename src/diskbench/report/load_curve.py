@@ -1,0 +1,144 @@
+"""Latency against throughput: the steps of one trial that differ in their load alone.
+
+    closed loop   steps of one pattern and block size at three queue depths or more. A point is
+                  saturated where no deeper queue brings 5 % more IOPS, from the second such
+                  point on: the first is the knee itself
+    offered       steps at given rates (MR-11). A point is saturated where the disk could not
+                  follow: what the run warned of
+
+Of several runs each figure is the median. Thresholds are our choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from diskbench.fio.offered import references, share_of
+
+if TYPE_CHECKING:
+    from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
+    from diskbench.model.spec import Plan
+
+LEAST_POINTS = 3
+NO_MORE = 1.05
+_DIRECTIONS = ("read", "write", "trim")
+
+
+@dataclass(frozen=True)
+class LoadPoint:
+    """One step: what it was asked for (`QD 8`, `75 %`) and what came of it. `load` orders points:
+    I/Os in flight, or the share offered; latencies in ns, None where too few I/Os back them."""
+
+    step: str
+    words: str
+    load: float
+    iops: float
+    p50_ns: float | None
+    p99_ns: float | None
+    saturated: bool = False
+
+
+@dataclass(frozen=True)
+class LoadCurve:
+    """The points of one pattern, block size and direction, by load; `runs` stand behind each."""
+
+    name: str
+    direction: str
+    offered: bool
+    points: tuple[LoadPoint, ...]
+    runs: int
+
+
+def load_curves(
+    measurements: Iterable[Measurement],
+    warnings: Sequence[Warning] = (),
+    plan: Plan | None = None,
+) -> tuple[LoadCurve, ...]:
+    """The curves in one trial's rows; none where fewer than three loads of one kind were tried.
+
+    `plan` tells the rates that were offered; without it such steps go by their names.
+    """
+    shares = _shares(plan)
+    doubted = {one.step for one in warnings if one.code == "saturated"}
+    groups: dict[tuple[object, ...], dict[str, list[Measurement]]] = {}
+    for row in measurements:
+        if row.scope != "step" or row.direction not in _DIRECTIONS or not row.ios:
+            continue
+        if row.role not in ("measure", "offered") or row.round is not None:
+            continue
+        key = (row.role == "offered", row.direction, row.rw, row.block_bytes)
+        groups.setdefault(key, {}).setdefault(row.step, []).append(row)
+    curves = []
+    for (offered, direction, *_), steps in groups.items():
+        points = [
+            _point(step, rows, shares.get(step) if offered else None, saturated=step in doubted)
+            for step, rows in steps.items()
+        ]
+        points = sorted((one for one in points if one.load), key=lambda one: one.load)
+        if len({one.load for one in points}) < LEAST_POINTS:
+            continue
+        first = next(iter(steps.values()))[0]
+        curves.append(
+            LoadCurve(
+                name=_name(first),
+                direction=str(direction),
+                offered=bool(offered),
+                points=tuple(points if offered else _with_knee(points)),
+                runs=len({row.run_id for rows in steps.values() for row in rows}),
+            )
+        )
+    return tuple(curves)
+
+
+def _point(
+    step: str, rows: Sequence[Measurement], share: float | None, *, saturated: bool
+) -> LoadPoint:
+    depth = (rows[0].iodepth or 1) * rows[0].jobs
+    offered = rows[0].role == "offered"
+    p50 = [row.p50_ns for row in rows if row.p50_ns is not None]
+    p99 = [row.p99_ns for row in rows if row.p99_ns is not None]
+    iops = median(row.iops for row in rows)
+    return LoadPoint(
+        step=step,
+        words=(f"{share:.0%}" if share else step) if offered else f"QD {depth}",
+        load=(share or iops) if offered else float(depth),
+        iops=iops,
+        p50_ns=median(p50) if len(p50) == len(rows) else None,
+        p99_ns=median(p99) if len(p99) == len(rows) else None,
+        saturated=saturated,
+    )
+
+
+def _with_knee(points: Sequence[LoadPoint]) -> list[LoadPoint]:
+    from dataclasses import replace
+
+    flat = [
+        max((later.iops for later in points[at + 1 :]), default=0.0) < NO_MORE * one.iops
+        for at, one in enumerate(points)
+    ]
+    knee = next((at for at, still in enumerate(flat) if all(flat[at:])), len(points))
+    return [replace(one, saturated=at > knee) for at, one in enumerate(points)]
+
+
+def _name(row: Measurement) -> str:
+    size = row.block_bytes
+    block = f" {size // 1024}k" if size and size % 1024 == 0 else f" {size} B" if size else ""
+    return f"{row.rw or row.direction}{block}"
+
+
+def _shares(plan: Plan | None) -> Mapping[str, float]:
+    """Step → the share of an earlier step's rate that it offers."""
+    from diskbench.fio.jobfile import jobs, parse
+
+    found: dict[str, float] = {}
+    for step in plan.steps if plan else ():
+        if "% of" not in step.job or not references(parse(step.job).sections):
+            continue
+        for job in jobs(parse(step.job).sections):
+            asked = share_of(job.get("rate_iops"))
+            if asked:
+                found[step.name] = asked[0]
+    return found

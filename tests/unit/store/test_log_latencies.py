@@ -1,0 +1,98 @@
+"""Latencies by second and bucket, from logs as fio writes them."""
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from diskbench.errors import FioOutputUnreadable
+from diskbench.fio.histogram import bucket_index, bucket_middle_ns
+from diskbench.store.evidence import open_evidence
+from diskbench.store.imports import import_source, read_sources
+from diskbench.store.log_latencies import BUCKETS_A_DOUBLING, latency_seconds, write_latencies
+
+COLUMNS = 29 * 64
+
+
+def counted(folder, zero_ms=0):
+    target = folder / "out.parquet"
+    write_latencies(sorted(folder.glob("*.log")), target, zero_ms=zero_ms)
+    return pl.read_parquet(target)
+
+
+def histogram_row(time_ms, latencies, direction=0):
+    cells = [0] * COLUMNS
+    for value in latencies:
+        cells[bucket_index(value)] += 1
+    return f"{time_ms}, {direction}, 4096, {', '.join(map(str, cells))}\n"
+
+
+def test_a_histogram_row_belongs_to_the_second_before_its_time(tmp_path):
+    (tmp_path / "fio_clat_hist.1.log").write_text(
+        histogram_row(1000, [100_000] * 3) + histogram_row(2001, [5_000_000], direction=1)
+    )
+    found = counted(tmp_path)
+    assert found.select("second", "direction", "count").rows() == [(0, "read", 3), (1, "write", 1)]
+
+
+def test_jobs_of_a_step_are_summed(tmp_path):
+    for job in (1, 2):
+        (tmp_path / f"fio_clat_hist.{job}.log").write_text(histogram_row(1000, [100_000] * 3))
+    assert counted(tmp_path)["count"].to_list() == [6]
+
+
+def test_unix_times_begin_with_the_series(tmp_path):
+    zero = 1_700_000_000_000
+    (tmp_path / "fio_clat_hist.1.log").write_text(histogram_row(zero + 5003, [200_000]))
+    assert counted(tmp_path, zero)["second"].to_list() == [4]
+
+
+def test_a_log_of_single_ios_is_counted_as_well(tmp_path):
+    (tmp_path / "fio_clat.1.log").write_text(
+        "10, 91000, 0, 4096, 0, 0\n20, 92000, 0, 4096, 4096, 0\n1500, 7000000, 1, 4096, 0, 0\n"
+    )
+    found = counted(tmp_path)
+    assert found.select("second", "direction", "count").rows() == [(0, "read", 2), (1, "write", 1)]
+
+
+def test_averages_tell_nothing_of_single_ios(tmp_path):
+    (tmp_path / "fio_lat.1.log").write_text("1000, 90000, 0, 0, 0, 0\n2000, 90000, 0, 0, 0, 0\n")
+    assert counted(tmp_path).height == 0
+
+
+@settings(
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.integers(1, 2**34 - 1), min_size=1, max_size=60))
+def test_every_io_lies_in_one_bucket_that_holds_its_latency(tmp_path, latencies):
+    (tmp_path / "fio_clat_hist.1.log").write_text(histogram_row(1000, latencies))
+    found = counted(tmp_path)
+    assert found["count"].sum() == len(latencies)
+    middles = sorted(bucket_middle_ns(bucket_index(value)) for value in latencies)
+    for low, high, count in found.select("from_ns", "to_ns", "count").rows():
+        assert count == sum(low <= value < high for value in middles)
+        assert low < 64 or high / low <= 1 + 1 / BUCKETS_A_DOUBLING + 1e-9
+
+
+def test_a_damaged_log_is_named(tmp_path):
+    (tmp_path / "fio_clat_hist.1.log").write_text("1000, 0, 4096, x, 1\n2000, 0, 4096, 1, 1\n")
+    with pytest.raises(FioOutputUnreadable):
+        counted(tmp_path)
+
+
+def test_counts_are_kept_beside_the_evidence_and_read_from_there(tmp_path):
+    evidence = open_evidence((tmp_path / "evidence").as_uri())
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "disk_iops.1.log").write_text("1000, 3, 0, 0, 0, 0\n2000, 1, 0, 0, 0, 0\n")
+    (logs / "disk_clat_hist.1.log").write_text(
+        histogram_row(1000, [100_000] * 3) + histogram_row(2000, [100_000])
+    )
+    [source] = read_sources(sorted(logs.iterdir()))
+    [manifest] = import_source(evidence, source, labels={}, version="0")
+    first = latency_seconds(evidence, manifest.run_id)
+    assert first.select("step", "second", "count").rows() == [("disk", 0, 3), ("disk", 1, 1)]
+    for key in evidence.list("runs"):
+        if ".log" in key:
+            (tmp_path / "evidence" / key).unlink()
+    assert latency_seconds(evidence, manifest.run_id).equals(first)

@@ -12,6 +12,7 @@
     - AccessDenied               credentials absent, expired, or not permitted to do it
     - QuotaExceeded              the account may not rent so much
     - CostRefused                it would cost more than was allowed, or nobody knows how much
+    - FactsDiffer                figures that must not be pooled: what was found differs
   - MeasurementFailed            exit 1: it ran, and did not end well; evidence is kept
     - FioFailed                  fio ended with an error
     - FioOutputUnreadable        fio's output names no usable result
@@ -97,6 +98,11 @@ class QuotaExceeded(UserError):
 
 class CostRefused(UserError):
     """It would cost more than was allowed, or the price is not known; nothing was rented."""
+
+
+class FactsDiffer(UserError):
+    """Figures of different machines, kernels, zones … were to be taken for replicates; names the
+    facts with their values."""
 
 
 class MeasurementFailed(DiskbenchError):

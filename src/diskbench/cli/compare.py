@@ -37,6 +37,14 @@ def compare(
         Metric,
         typer.Option(help="What to compare of A and B."),
     ] = "iops",
+    pool: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACT",
+            help="Take trials of one side for replicates though this differs (zone, kernel, …, or "
+            "`all`).",
+        ),
+    ] = None,
     output: Annotated[
         Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
     ] = "table",
@@ -57,7 +65,9 @@ def compare(
                 f"two things are compared, not {len(names or ())}",
                 advice="name A and B, such as disk=gp2 disk=gp3; or add --published",
             )
-        compare_two(database(database_url), *names, metric=metric, output=output)
+        compare_two(
+            database(database_url), *names, metric=metric, pool=tuple(pool or ()), output=output
+        )
         return
 
     compare_published(

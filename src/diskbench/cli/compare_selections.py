@@ -7,18 +7,27 @@ import sys
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy.engine import Engine
 
     from diskbench.model.comparison import Metric
 
 
 def compare_two(
-    database: Engine, a: str, b: str, *, metric: Metric, output: Literal["table", "json"]
+    database: Engine,
+    a: str,
+    b: str,
+    *,
+    metric: Metric,
+    pool: Sequence[str] = (),
+    output: Literal["table", "json"],
 ) -> None:
     """Print B beside A. Raises UnknownName, InvalidValue."""
     from diskbench.engine.compare_runs import compare_selections
+    from diskbench.engine.pool import facts_to_pool
 
-    found = compare_selections(database, a, b, metric=metric)
+    found = compare_selections(database, a, b, metric=metric, pool=facts_to_pool(pool))
     if output == "json":
         print(found.model_dump_json(indent=2))
         return

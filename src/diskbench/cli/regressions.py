@@ -30,6 +30,12 @@ def regressions(
         Metric,
         typer.Option(help="What to follow."),
     ] = "iops",
+    pool: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACT", help="Count machines of one time together that differ in it, or `all`."
+        ),
+    ] = None,
     output: Annotated[
         Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
     ] = "table",
@@ -42,13 +48,16 @@ def regressions(
     """
     from diskbench.cli.stores import database
     from diskbench.engine.history import find_regressions
+    from diskbench.engine.pool import facts_to_pool
     from diskbench.plan.cells import key_values
     from diskbench.store.query import Filter, parse_filter
 
     wanted = [Filter(f"label.{k}", "=", v) for k, v in key_values("--label", label or ())]
     texts = [*(filter_ or ()), *([f"created_at>={since}"] if since else [])]
     wanted += [parse_filter(text) for text in texts]
-    found = find_regressions(database(database_url), wanted, metric=metric)
+    found = find_regressions(
+        database(database_url), wanted, metric=metric, pool=facts_to_pool(pool or ())
+    )
     if output == "json":
         print(found.model_dump_json(indent=2))
         return

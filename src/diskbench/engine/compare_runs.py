@@ -8,16 +8,17 @@ is told.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.compare import Pair, Ratio, adjusted, compare, judge
 from diskbench.analysis.compare_sentence import sentence
 from diskbench.analysis.repeats import repeats
+from diskbench.engine.pool import apart, check_alike
 from diskbench.engine.selection import selected
-from diskbench.engine.trial_figures import FACTS, trial_figures, words
-from diskbench.errors import InvalidValue
+from diskbench.engine.trial_figures import REGIME, trial_figures, words
+from diskbench.errors import FactsDiffer, InvalidValue
 from diskbench.model.comparison import (
     Compared,
     Comparison,
@@ -29,7 +30,7 @@ from diskbench.model.comparison import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from sqlalchemy.engine import Engine
 
@@ -45,11 +46,19 @@ _NEVER_ACROSS = ("profile", "job")
 _Group = dict["Line", list["TrialFigure"]]
 
 
-def compare_selections(database: Engine, a: str, b: str, *, metric: Metric = "iops") -> Comparison:
+def compare_selections(
+    database: Engine,
+    a: str,
+    b: str,
+    *,
+    metric: Metric = "iops",
+    pool: Collection[str] = (),
+) -> Comparison:
     """All that both selections measured, B over A, and what only one of them did.
 
-    Raises UnknownName, InvalidValue: for a selection without finished runs, and for trials that are
-    in both.
+    Trials of one side that differ in a fact are replicates of each other only where it is in
+    `pool` (MR-14). Raises UnknownName, InvalidValue: for a selection without finished runs, and for
+    trials that are in both.
     """
     if a.strip() == b.strip():
         raise InvalidValue(f"A and B are both {a!r}", advice="name two different sets")
@@ -58,7 +67,9 @@ def compare_selections(database: Engine, a: str, b: str, *, metric: Metric = "io
     _check(sides, found)
     matched, alone = _matched(*found)
     drafts = [
-        one for name, (of_a, of_b) in matched.items() for one in _lines(name, of_a, of_b, alone)
+        one
+        for name, (of_a, of_b) in matched.items()
+        for one in _lines(name, of_a, of_b, alone, pool)
     ]
     p = [one.ratio.p for one in drafts if one.ratio.p is not None]
     q = iter(adjusted(p))
@@ -95,14 +106,14 @@ def _matched(
     a: Sequence[TrialFigure], b: Sequence[TrialFigure]
 ) -> tuple[dict[str, tuple[_Group, _Group]], list[NotCompared]]:
     """The groups of both sides that are compared, by their common words; and what is left over."""
-    apart = _fields_apart(a, b)
-    of_a, of_b = _by_subject(a, apart), _by_subject(b, apart)
+    sets_apart = _fields_apart(a, b)
+    of_a, of_b = _by_subject(a, sets_apart), _by_subject(b, sets_apart)
     matched: dict[str, tuple[_Group, _Group]] = {}
     alone = []
     for subject in dict.fromkeys((*of_a, *of_b)):
         name = words(subject) or "all"
         here, there = of_a.get(subject), of_b.get(subject)
-        if here and there and not apart & {*_NEVER_ACROSS}:
+        if here and there and not sets_apart & {*_NEVER_ACROSS}:
             name = name if name not in matched else f"{name} ({len(matched) + 1})"
             matched[name] = _by_line(here), _by_line(there)
         elif here and there:
@@ -127,10 +138,12 @@ def _values(fields: Iterable[Fields]) -> dict[str, set[str]]:
     return {name: {one.get(name, "") for one in known} for name in names}
 
 
-def _by_subject(figures: Sequence[TrialFigure], apart: set[str]) -> dict[Fields, list[TrialFigure]]:
+def _by_subject(
+    figures: Sequence[TrialFigure], without: set[str]
+) -> dict[Fields, list[TrialFigure]]:
     found: dict[Fields, list[TrialFigure]] = defaultdict(list)
     for one in figures:
-        found[tuple((k, v) for k, v in one.subject if k not in apart)].append(one)
+        found[tuple((k, v) for k, v in one.subject if k not in without)].append(one)
     return found
 
 
@@ -154,10 +167,16 @@ class _Draft:
     in_turn: bool
 
 
-def _lines(block: str, a: _Group, b: _Group, alone: list[NotCompared]) -> list[_Draft]:
+def _lines(
+    block: str, a: _Group, b: _Group, alone: list[NotCompared], pool: Collection[str]
+) -> list[_Draft]:
     found = []
     for line in dict.fromkeys((*a, *b)):
         if line in a and line in b:
+            if why := _not_alike(line, a[line], b[line], pool):
+                refused = NotCompared(block=block, why=why)
+                alone += [refused] if refused not in alone else []
+                continue
             pairs, unpaired, in_turn = _pairs(a[line], b[line])
             ratio = compare(pairs)
             found.append(_Draft(block, line, a[line], b[line], ratio, unpaired, in_turn))
@@ -168,6 +187,21 @@ def _lines(block: str, a: _Group, b: _Group, alone: list[NotCompared]) -> list[_
             why = f"{line.step} {line.direction}: block size, queue depth or pattern differ"
             alone.append(NotCompared(block=block, why=why))
     return found
+
+
+def _not_alike(
+    line: Line, a: Sequence[TrialFigure], b: Sequence[TrialFigure], pool: Collection[str]
+) -> str:
+    """Why the trials of one side are no replicates of each other; empty where they are."""
+    for name, side in (("A", a), ("B", b)):
+        try:
+            check_alike(side, pool=pool, whose=f"trials of {name}")
+        except FactsDiffer as error:
+            # What was found on a machine is so in every step, a regime and a cliff are of one.
+            of_step = any(one.spans_cliff for one in side) or REGIME in dict(apart(side))
+            head = f"{line.step} {line.direction}: " if of_step else ""
+            return f"{head}{error.message}; {error.advice}"
+    return ""
 
 
 def _is_same_step(one: Line, other: Line) -> bool:
@@ -271,11 +305,13 @@ def _doubts(one: _Draft) -> Iterator[str]:
                 f"runs of a trial of {name} differ by up to {far * 100:.0f} %: each trial counts "
                 "as the median of its runs"
             )
-        for fact in FACTS:
-            seen = Counter(dict(figure.facts).get(fact, "–") for figure in side)
-            if len(seen) > 1:
-                told = ", ".join(f"{value} ({count})" for value, count in seen.most_common())
-                yield f"trials of {name} differ in {fact}: {told}"
+        for fact, values in apart(side):
+            yield f"trials of {name} differ in {fact}: {values}"
+        if fallen := [figure for figure in side if figure.level is not None]:
+            yield (
+                f"of {len(fallen)} of {len(side)} trials of {name} the level after the cliff "
+                f"counts ({fallen[0].level}), no mean over both"
+            )
     if one.ratio.n < one.ratio.pairs:
         yield f"{one.ratio.pairs} pairs count as {one.ratio.n}: their machines were shared"
     if one.unpaired:

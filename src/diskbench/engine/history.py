@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.drift import drift
 from diskbench.analysis.repeats import by_machine
 from diskbench.engine.compare_runs import differences
+from diskbench.engine.pool import alike
 from diskbench.engine.trial_figures import trial_figures, words
 from diskbench.model.history import History, LevelChange, Point, Regressions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from sqlalchemy.engine import Engine
 
@@ -27,32 +28,42 @@ _HIGHER_IS_BETTER = frozenset({"iops", "bytes_per_s"})
 
 
 def find_regressions(
-    database: Engine, filters: Sequence[Filter], *, metric: Metric = "iops"
+    database: Engine,
+    filters: Sequence[Filter],
+    *,
+    metric: Metric = "iops",
+    pool: Collection[str] = (),
 ) -> Regressions:
     """The history of each step of each subject that was measured at least twice.
 
     A time is one campaign: a matrix of a schedule, or one command. Its figure is the median of its
-    machines, for single ones are too noisy to show a step of a tenth.
+    machines, for single ones are too noisy to show a step of a tenth. Machines on which another
+    kernel, zone or regime was found than on most of that time do not count, unless the fact is in
+    `pool`; nor do figures that span a cliff.
     """
     found: dict[object, list[TrialFigure]] = defaultdict(list)
     for one in trial_figures(database, filters, metric):
         found[one.subject, one.line].append(one)
-    histories = (history_of(figures, metric) for figures in found.values())
+    histories = (history_of(figures, metric, pool=pool) for figures in found.values())
     return Regressions(histories=tuple(one for one in histories if len(one.points) > 1))
 
 
-def history_of(figures: Sequence[TrialFigure], metric: Metric) -> History:
+def history_of(
+    figures: Sequence[TrialFigure], metric: Metric, *, pool: Collection[str] = ()
+) -> History:
     """The history of one step and direction of one subject; `figures` are of nothing else."""
     times: dict[str, list[TrialFigure]] = defaultdict(list)
     for one in figures:
         times[one.campaign_id].append(one)
-    groups = sorted(times.values(), key=lambda group: group[0].at)
+    groups = [found[0] for time in times.values() if (found := alike(time, pool=pool))]
+    groups.sort(key=lambda group: group[0].at)
     points = tuple(
         Point(
             at=group[0].at,
             campaign_id=group[0].campaign_id,
             value=median(by_machine([one.sample for one in group])),
             trials=len(group),
+            left_out=len(times[group[0].campaign_id]) - len(group),
         )
         for group in groups
     )
@@ -68,6 +79,7 @@ def history_of(figures: Sequence[TrialFigure], metric: Metric) -> History:
         noise=seen.noise,
         span=seen.span,
         visible=seen.visible,
+        after_cliff=sum(one.level is not None for group in groups for one in group),
     )
 
 

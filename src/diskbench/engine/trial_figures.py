@@ -1,7 +1,8 @@
 """One figure a trial, step and direction, with what was measured and what was found there.
 
 What was asked for (the subject) and what is done to the disk (the line) make figures comparable;
-what was found (the facts) may differ between trials of one subject, and is told where it does.
+what was found (the facts) may differ between trials of one subject: those are not pooled
+(engine/pool.py). The figure of a step with a cliff is the level that lasts (MR-3).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.repeats import Sample, disagreement, value_of_trial
+from diskbench.engine.levels import courses_of
 from diskbench.store.figures import load_figures
 from diskbench.units import format_bytes
 
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.engine.levels import Courses
     from diskbench.model.comparison import Metric
+    from diskbench.model.phase import PhaseKind, StepPhases
+    from diskbench.ports import EvidenceStore
     from diskbench.store.query import Filter
 
 Fields = tuple[tuple[str, str], ...]
@@ -26,8 +31,10 @@ Fields = tuple[tuple[str, str], ...]
 
 FACTS = (
     "zone", "cpu_model", "cpu_count", "memory_bytes", "kernel", "distribution", "fio_version",
-    "disk_model", "disk_driver", "disk_size_bytes", "emulated",
+    "disk_model", "disk_driver", "disk_size_bytes", "emulated", "parser_version",
 )  # fmt: skip
+REGIME = "regime"
+"""A fact of a step that was cut into phases: whether its figure is of burst or baseline."""
 _NOT_SUBJECT = ("zone", "account", "subnet", "security_group", "placement", "ssh_cidr", "image",
                 "endpoint_url")  # fmt: skip
 _MACHINE_LABEL = "machine"
@@ -47,7 +54,12 @@ class Line:
 @dataclass(frozen=True)
 class TrialFigure:
     """The figure of one trial. `machine` is shared with trials that depend on it; `apart` is how
-    far its runs lie apart, over their median."""
+    far its runs lie apart, over their median.
+
+    `level` is the kind of the phase that the figure is the level of, where the step has a cliff;
+    None: it is the step's own mean. With `spans_cliff` it is of both sides of a cliff, because
+    nothing is known of one side alone (a latency): such a figure is never pooled.
+    """
 
     trial_id: str
     campaign_id: str
@@ -61,6 +73,9 @@ class TrialFigure:
     value: float
     apart: float
     marks: tuple[str, ...] = ()
+    role: str = "measure"
+    level: PhaseKind | None = None
+    spans_cliff: bool = False
 
     @property
     def sample(self) -> Sample:
@@ -68,13 +83,24 @@ class TrialFigure:
         return Sample(self.trial_id, self.value, self.machine)
 
 
-def trial_figures(database: Engine, filters: Sequence[Filter], metric: Metric) -> list[TrialFigure]:
-    """The figures of all trials with finished runs that meet `filters`, oldest first."""
+def trial_figures(
+    database: Engine,
+    filters: Sequence[Filter],
+    metric: Metric,
+    evidence: EvidenceStore | None = None,
+) -> list[TrialFigure]:
+    """The figures of all trials with finished runs that meet `filters`, oldest first.
+
+    The phases of long steps are read from `evidence`, or from where each run's files are.
+    """
+    rows = load_figures(database, filters, metric)
+    courses = courses_of(database, rows, evidence)
     trials: dict[tuple[str, Line], list[dict[str, Any]]] = {}
-    for row in load_figures(database, filters, metric):
+    for row in rows:
         line = Line(*(row[name] for name in Line.__dataclass_fields__))
         trials.setdefault((row["trial_id"], line), []).append(row)
-    return [_figure(line, rows) for (_, line), rows in trials.items()]
+    shares = _shares(rows)
+    return [_figure(line, of, metric, courses, shares) for (_, line), of in trials.items()]
 
 
 def words(subject: Fields, *, without: Iterable[str] = ()) -> str:
@@ -88,12 +114,33 @@ def words(subject: Fields, *, without: Iterable[str] = ()) -> str:
     return ", ".join(part for part in (" ".join(filter(None, named)), profile, *rest) if part)
 
 
-def _figure(line: Line, rows: Sequence[Mapping[str, Any]]) -> TrialFigure:
+def _figure(
+    line: Line,
+    rows: Sequence[Mapping[str, Any]],
+    metric: Metric,
+    courses: Courses,
+    shares: Mapping[tuple[str, str, str], _Share],
+) -> TrialFigure:
     runs: dict[str, list[tuple[int, float]]] = {}
     for row in rows:
         runs.setdefault(row["run_id"], []).append((row["round"] or 0, row["value"]))
-    rounds = [[value for _, value in sorted(run)] for run in runs.values()]
+    rounds = {run_id: [value for _, value in sorted(run)] for run_id, run in runs.items()}
+    seen = {run_id: courses[run_id, line.step] for run_id in runs if (run_id, line.step) in courses}
+    levels: set[PhaseKind] = set()
+    spans = False
+    for run_id, course in seen.items():
+        if not course.spans_cliff:
+            continue
+        level = _lasting(course, metric, shares.get((run_id, line.step, line.direction)))
+        if level is None or course.lasting is None:
+            spans = True
+        else:
+            rounds[run_id] = [level]
+            levels.add(course.lasting.kind)
     first = rows[0]
+    facts = [(name, _text(name, first[name])) for name in FACTS if first[name] is not None]
+    regimes = sorted({one.regime for one in seen.values() if one.regime is not None})
+    facts += [(REGIME, " and ".join(regimes))] if regimes else []
     return TrialFigure(
         trial_id=first["trial_id"],
         campaign_id=first["campaign_id"],
@@ -101,13 +148,60 @@ def _figure(line: Line, rows: Sequence[Mapping[str, Any]]) -> TrialFigure:
         at=first["created_at"],
         machine=_machine(first),
         subject=subject_of(first),
-        facts=tuple((name, _text(name, first[name])) for name in FACTS if first[name] is not None),
+        facts=tuple(facts),
         line=line,
         order=first["step_index"],
-        value=value_of_trial(rounds),
-        apart=disagreement(rounds),
+        value=value_of_trial(rounds.values()),
+        apart=disagreement(rounds.values()),
         marks=tuple(mark for mark in ("emulated", "imported") if first[mark]),
+        role=first["role"],
+        level=min(levels) if levels else None,
+        spans_cliff=spans,
     )
+
+
+@dataclass(frozen=True)
+class _Share:
+    """What part of a step's I/Os and bytes one direction has."""
+
+    iops: float
+    bytes_per_s: float
+
+
+def _shares(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, str], _Share]:
+    """By run, step and direction: phases are of all directions together."""
+    sums: dict[tuple[str, str, str], list[int]] = {}
+    wholes: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        if row["direction"] == "sync":
+            continue
+        for one in (
+            sums.setdefault((row["run_id"], row["step"], row["direction"]), [0, 0]),
+            wholes.setdefault((row["run_id"], row["step"]), [0, 0]),
+        ):
+            one[0] += row["ios"]
+            one[1] += row["bytes"]
+    return {
+        key: _Share(
+            *(
+                part / whole if whole else 0.0
+                for part, whole in zip(of, wholes[key[:2]], strict=True)
+            )
+        )
+        for key, of in sums.items()
+    }
+
+
+def _lasting(course: StepPhases, metric: Metric, share: _Share | None) -> float | None:
+    """The level after the cliff in this metric and direction; None where it is not known."""
+    level = course.lasting
+    if level is None or share is None:
+        return None
+    if metric == "iops" and level.iops is not None:
+        return level.iops * share.iops
+    if metric == "bytes_per_s" and level.bytes_per_s is not None:
+        return level.bytes_per_s * share.bytes_per_s
+    return None
 
 
 def _machine(row: Mapping[str, Any]) -> str:

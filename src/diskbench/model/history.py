@@ -26,12 +26,14 @@ class LevelChange(Frozen):
 
 
 class Point(Frozen):
-    """One time: the median of its replicates, and how many there were."""
+    """One time: the median of its replicates, how many there were, and how many did not count:
+    what was found there differs from the others (MR-14), or their figure spans a cliff."""
 
     at: str
     campaign_id: str
     value: float
     trials: int
+    left_out: int = 0
 
 
 class History(Frozen):
@@ -39,7 +41,7 @@ class History(Frozen):
 
     `noise` is the coefficient of variation without the changes, `span` (max − min) / median,
     `visible` the least step that would be found three times after it in 95 of 100 cases; None where
-    there are too few times for any.
+    there are too few times for any. Of `after_cliff` trials the figure is the level after a cliff.
     """
 
     block: str
@@ -51,6 +53,7 @@ class History(Frozen):
     noise: float
     span: float
     visible: float | None
+    after_cliff: int = 0
 
 
 class Regressions(Frozen):

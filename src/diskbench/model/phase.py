@@ -94,3 +94,28 @@ class StepPhases(Frozen):
     cliffs: tuple[Cliff, ...] = ()
     stalls: tuple[Stall, ...] = ()
     steady: Steadiness
+
+    @property
+    def spans_cliff(self) -> bool:
+        """Whether a mean over the step would describe neither level (MR-3). Of one that is repeated
+        only the last rounds make the figure."""
+        return bool(self.cliffs) and not (self.rounds and self.steady.kind)
+
+    @property
+    def lasting(self) -> Phase | None:
+        """The level that it ended on, stalls passed over; None where it ended in a ramp."""
+        moving = [one for one in self.phases if one.kind != "stall"]
+        return moving[-1] if moving and moving[-1].kind != "ramp" else None
+
+    @property
+    def regime(self) -> PhaseKind | None:
+        """The kind of phase that its figure is of: with a cliff that of the level which lasts, of
+        rounds that of the last five, else that of the longest phase; None where nothing tells."""
+        if self.spans_cliff:
+            found = self.lasting.kind if self.lasting else None
+        elif self.rounds:
+            found = self.steady.kind
+        else:
+            longest = max(self.phases, key=lambda one: one.seconds, default=None)
+            found = longest.kind if longest else None
+        return found if found in ("burst", "baseline") else None

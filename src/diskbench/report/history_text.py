@@ -60,4 +60,12 @@ def _nothing(one: History) -> str:
 
 def _limits(one: History) -> str:
     step = "" if one.visible is None else f"a step of {one.visible * 100:.0f} % would be seen, "
-    return f"{step}noise {one.noise * 100:.1f} %, (max − min) / median {one.span * 100:.0f} %"
+    told = [f"{step}noise {one.noise * 100:.1f} %, (max − min) / median {one.span * 100:.0f} %"]
+    if one.after_cliff:
+        told.append(f"of {one.after_cliff} trials the level after a cliff counts")
+    if out := sum(point.left_out for point in one.points):
+        told.append(
+            f"{out} trials did not count: another machine or level than the others of their time "
+            "(--pool counts them)"
+        )
+    return "; ".join(told)

@@ -63,11 +63,8 @@ def cliff_words(found: Sequence[StepPhases]) -> str:
 
 
 def mixed_steps(found: Sequence[StepPhases]) -> frozenset[str]:
-    """The names of steps whose mean would span a cliff: it would describe neither level (MR-3). Of
-    one that is repeated only the last rounds make the figure."""
-    return frozenset(
-        one.step for one in found if one.cliffs and not (one.rounds and one.steady.kind)
-    )
+    """The names of steps whose mean would span a cliff: it would describe neither level (MR-3)."""
+    return frozenset(one.step for one in found if one.spans_cliff)
 
 
 def clock(seconds: float) -> str:

@@ -24,8 +24,12 @@ _OF_RUN = (
     "filesystem", "size_bytes", "cloud", "instance_type", "zone", "cpu_model", "cpu_count",
     "memory_bytes", "kernel", "distribution", "fio_version", "disk_model", "disk_driver",
     "disk_size_bytes", "emulated", "imported", "diskbench_version", "machine_lease",
+    "parser_version", "evidence_url",
 )  # fmt: skip
-_OF_ROW = ("step_index", "step", "direction", "round", "rw", "block_bytes", "iodepth")
+_OF_ROW = (
+    "step_index", "step", "role", "direction", "round", "rw", "block_bytes", "iodepth", "ios",
+    "bytes", "runtime_ns",
+)  # fmt: skip
 _MEASURED = ("measure", "offered")
 
 

@@ -119,13 +119,15 @@ def test_campaigns_and_trials_are_named_by_their_ids(database, call):
     assert found["compared"][0]["finding"] == "too few"
 
 
-def test_facts_that_differ_within_a_side_are_told(database, call):
+def test_a_side_whose_facts_differ_is_compared_only_where_somebody_pools_them(database, call):
     measured(database, A[:5], disk="gp2", labels=[("s", "a")])
     measured(database, A[5:], disk="gp2", labels=[("s", "a")], first=5, facts={"kernel": "6.5.0"})
     measured(database, A, disk="gp3", labels=[("s", "b")])
-    assert (
-        "trials of A differ in kernel: 6.1.0 (5), 6.5.0 (5)" in only(call, "s=a", "s=b")["doubts"]
-    )
+    told = "trials of A differ in kernel: 6.1.0 (5), 6.5.0 (5)"
+    found = document(call, "compare", "s=a", "s=b")
+    assert found["compared"] == []
+    assert found["not_compared"][0]["why"] == f"{told}; to pool them all the same: --pool kernel"
+    assert told in only(call, "s=a", "s=b", "--pool", "kernel")["doubts"]
 
 
 def test_runs_that_fell_off_their_burst_are_told(database, call):

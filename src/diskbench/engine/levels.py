@@ -1,0 +1,101 @@
+"""The course of steps whose figures are to be pooled: a mean must not span a cliff (MR-3).
+
+Only steps of a minute or more (on a lab disk whose credit is scaled, of less) have phases, and only
+their evidence is looked at: of the quick runs that most histories are made of, nothing is read.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from diskbench.engine.several import all_of
+from diskbench.errors import DiskbenchError, StoreUnavailable, UnknownName
+from diskbench.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.phase import StepPhases
+    from diskbench.ports import EvidenceStore
+
+Courses = Mapping[tuple[str, str], "StepPhases"]
+"""By run and the name of the step."""
+
+log = logging.getLogger(__name__)
+
+_LEAST_S = 10.0
+_ALMOST = 0.98
+"""fio's own run time may be a little below that of its process, by which phases are read."""
+
+
+def courses_of(
+    database: Engine, rows: Sequence[Mapping[str, Any]], evidence: EvidenceStore | None = None
+) -> Courses:
+    """The phases of the steps that `rows` (of `load_figures`) are of, where they have any.
+
+    Read from `evidence`, or from where each run was kept. A run whose evidence is gone or damaged
+    has none, which is logged.
+    """
+    long = {row["run_id"]: row for row in _long_enough(rows)}
+    if not long:
+        return {}
+    stores = _Stores(evidence)
+    runs = list(long.values())
+    found = all_of(lambda run: _phases(database, run, stores), runs)
+    return {(one.run_id, one.step): one for of_run in found for one in of_run}
+
+
+def _long_enough(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """A row of each step that lasted long enough to have phases, its rounds together."""
+    from diskbench.store.phases import SHORTEST_STEP_S
+
+    steps: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        steps.setdefault((row["run_id"], row["step"]), []).append(row)
+    found = []
+    for group in steps.values():
+        rounds = {(row["step_index"], row["round"]): row["runtime_ns"] for row in group}
+        shortest_s = max(_LEAST_S, SHORTEST_STEP_S / _time_scale(group[0]))
+        if math.fsum(rounds.values()) / NS_PER_S >= _ALMOST * shortest_s:
+            found.append(group[0])
+    return found
+
+
+def _time_scale(row: Mapping[str, Any]) -> float:
+    lab = (row["rent"] or {}).get("lab") or {}
+    return max(1.0, float(lab.get("time_scale") or 1.0))
+
+
+class _Stores:
+    """Evidence stores by their URL, each opened once."""
+
+    def __init__(self, only: EvidenceStore | None) -> None:
+        self._only = only
+        self._open: dict[str, EvidenceStore] = {}
+
+    def at(self, url: str | None) -> EvidenceStore:
+        from diskbench.store.evidence import open_evidence
+
+        if self._only is not None:
+            return self._only
+        if not url:
+            raise StoreUnavailable("nobody wrote down where its evidence is")
+        return self._open.setdefault(url, open_evidence(url))
+
+
+def _phases(database: Engine, run: Mapping[str, Any], stores: _Stores) -> Sequence[StepPhases]:
+    from diskbench.store.phases import run_phases
+    from diskbench.store.rows import find_plan
+
+    plan = None if run["imported"] else find_plan(database, run["trial_id"])
+    try:
+        store = stores.at(run["evidence_url"])
+        return run_phases(store, run["run_id"], plan, run=run["run_index"] + 1)
+    except UnknownName:  # nothing finished, or imported without the seconds
+        return ()
+    except DiskbenchError as error:
+        log.warning("no phases of run %s: %s", run["run_id"], error.message)
+        return ()

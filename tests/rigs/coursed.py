@@ -1,0 +1,71 @@
+"""Runs whose seconds are known: kept as fio logs beside rows, on a plan of their own."""
+
+from zlib import crc32
+
+from tests.rigs.plans import make_plan
+from tests.rigs.replicates import ulid
+
+from diskbench.model.rental import RentSpec
+from diskbench.model.result import Measurement, StepResult
+from diskbench.model.spec import Step
+from diskbench.store import archive
+from diskbench.store.database import transaction
+from diskbench.store.rows import begin_run, save_plan, save_step
+from diskbench.store.schema import run
+
+TIMES = ("2026-11-21T10:00:00+00:00", "2026-11-21T11:00:00+00:00")
+
+
+def coursed(
+    database, evidence, series, *, number=0, campaign=0, disk="gp2", step="read", labels=(),
+    facts=None, lat_mean_ns=1e6,
+):  # fmt: skip
+    """One trial of one run of one step of random reads of 4 KiB, `series` its IOPS by seconds; its
+    row is fio's mean over all of it. Returns the trial's id."""
+    at_s = 1_790_000_000 + campaign * 86_400 + number * 600
+    unique = crc32(disk.encode()) % 1000 * 100 + number
+    run_id = ulid(at_s + 1, unique)
+    made = Step(index=0, name=step, job="[x]\n", expected_s=float(len(series)))
+    plan = make_plan((run_id,), labels=tuple(labels)).model_copy(
+        update={
+            "trial_id": ulid(at_s, unique),
+            "campaign_id": ulid(1_790_000_000 + campaign * 86_400, campaign),
+            "steps": (made,),
+        }
+    )
+    spec = RentSpec(disk=disk, size_gib=20, region="eu-central-1", instance_type="m7i.large")
+    cell = {"provider": "aws", "address": None, "rent": spec, "replicate": number}
+    plan = plan.model_copy(
+        update={
+            "cell": plan.cell.model_copy(update=cell),
+            "facts": plan.facts.model_copy(update=facts or {}),
+        }
+    )
+    save_plan(database, plan, evidence.url)
+    archive.write_plan(evidence, plan)
+    logs = {
+        f"fio_{kind}.1.log": "".join(
+            f"{second * 1000}, {round(value * factor)}, 0, 0, 0, 0\n"
+            for second, value in enumerate(series, 1)
+        ).encode()
+        for kind, factor in (("iops", 1), ("bw", 4))
+    }
+    archive.write_step_evidence(
+        evidence, run_id, made, logs, started_at=TIMES[0], finished_at=TIMES[1]
+    )
+    begin_run(database, run_id)
+    ios = int(sum(series))
+    row = Measurement(
+        run_id=run_id, step_index=0, step=step, role="measure", scope="step", job="all",
+        job_index=-1, direction="read", rw="randread", iodepth=32, ios=ios, bytes=ios * 4096,
+        runtime_ns=len(series) * 10**9, iops=ios / len(series), lat_mean_ns=lat_mean_ns,
+        bytes_per_s=ios * 4096 / len(series), block_bytes=4096,
+    )  # fmt: skip
+    result = StepResult(
+        step_index=0, step=step, role="measure", started_at=TIMES[0], finished_at=TIMES[1],
+        fio_exit=0, fio_version="fio-3.33", measurements=(row,),
+    )  # fmt: skip
+    save_step(database, run_id, result)
+    with transaction(database) as connection:
+        connection.execute(run.update().values(state="done"))
+    return plan.trial_id

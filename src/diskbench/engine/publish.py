@@ -2,7 +2,8 @@
 
 A subject is what was asked for (engine/trial_figures.py), a time is one campaign, and a change of
 level is one that `diskbench regressions` finds (engine/history.py). Replicates are those since the
-last change: two levels have no median in common.
+last change, on which the same was found as on the newest (MR-14): two levels, or two kernels, have
+no median in common.
 """
 
 from __future__ import annotations
@@ -15,16 +16,21 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from diskbench.engine.compare_runs import differences, replicated
 from diskbench.engine.history import history_of
+from diskbench.engine.levels import courses_of
+from diskbench.engine.pool import alike
 from diskbench.engine.trial_figures import FACTS, subject_of, trial_figures, words
 from diskbench.model.comparison import Metric
 from diskbench.model.configuration import Configuration, FactChange, Sampled, Track
+from diskbench.store.figures import load_figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.engine.trial_figures import Fields, TrialFigure
+    from diskbench.engine.levels import courses_of
+from diskbench.engine.pool import alike
+from diskbench.engine.trial_figures import Fields, TrialFigure
     from diskbench.store.query import Filter
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
@@ -49,17 +55,24 @@ def configurations(
     database: Engine,
     filters: Sequence[Filter],
     groups: Mapping[Fields, Sequence[Mapping[str, Any]]],
+    evidence: EvidenceStore | None = None,
 ) -> Iterator[Configuration]:
-    """One of each subject in `groups` (runs newest first, which meet `filters`), in that order."""
+    """One of each subject in `groups` (runs newest first, which meet `filters`), in that order.
+
+    The phases of their long steps are read from `evidence`, or from where each run's files are.
+    """
+    wanted = {row["run_id"] for rows in groups.values() for row in rows}
+    rows = [row for row in load_figures(database, filters, "iops") if row["run_id"] in wanted]
+    courses = courses_of(database, rows, evidence)
     figures: dict[Fields, dict[Metric, list[TrialFigure]]] = {
         subject: {metric: [] for metric in METRICS} for subject in groups
     }
     for metric in METRICS:
-        for one in trial_figures(database, filters, metric):
+        for one in trial_figures(database, filters, metric, courses=courses):
             if one.subject in figures:
                 figures[one.subject][metric].append(one)
-    for subject, rows in groups.items():
-        yield _configuration(subject, rows, figures[subject])
+    for subject, runs in groups.items():
+        yield _configuration(subject, runs, figures[subject])
 
 
 def _configuration(
@@ -115,20 +128,27 @@ def _tracks(
     }
     for line in sorted(found, key=lambda line: (order[line], line.direction)):
         for metric, group in found[line].items():
-            yield _track(metric, group, first_runs)
+            history = history_of(group, metric)
+            if history.points:  # none where all figures span a cliff
+                yield _track(history, group, first_runs)
 
 
-def _track(metric: Metric, figures: Sequence[TrialFigure], first_runs: Mapping[str, str]) -> Track:
+def _track(
+    history: History, figures: Sequence[TrialFigure], first_runs: Mapping[str, str]
+) -> Track:
     line = figures[0].line
-    history = history_of(figures, metric)
+    usable = sorted((one for one in figures if not one.spans_cliff), key=lambda one: one.at)
     since = history.changes[-1].at if history.changes else ""
     began = {one.campaign_id: one.at for one in history.points}
+    recent = [one for one in usable if began[one.campaign_id] >= since]
+    now = next(group for group in alike(recent) if recent[-1] in group)
     return Track(
         rw=line.rw,
         block_bytes=line.block_bytes,
         iodepth=line.iodepth,
         history=history,
-        now=replicated([one for one in figures if began[one.campaign_id] >= since]),
+        now=replicated(now),
+        left_out=len(recent) - len(now),
         sampled=tuple(
             Sampled(
                 run_id=first_runs[one.trial_id],
@@ -137,7 +157,7 @@ def _track(metric: Metric, figures: Sequence[TrialFigure], first_runs: Mapping[s
                 at=one.at,
                 value=one.value,
             )
-            for one in sorted(figures, key=lambda one: one.at)
+            for one in usable
         ),
     )
 

@@ -88,13 +88,16 @@ def trial_figures(
     filters: Sequence[Filter],
     metric: Metric,
     evidence: EvidenceStore | None = None,
+    *,
+    courses: Courses | None = None,
 ) -> list[TrialFigure]:
     """The figures of all trials with finished runs that meet `filters`, oldest first.
 
-    The phases of long steps are read from `evidence`, or from where each run's files are.
+    The phases of long steps are read from `evidence`, or from where each run's files are, unless
+    the caller has them (`courses`).
     """
     rows = load_figures(database, filters, metric)
-    courses = courses_of(database, rows, evidence)
+    courses = courses_of(database, rows, evidence) if courses is None else courses
     trials: dict[tuple[str, Line], list[dict[str, Any]]] = {}
     for row in rows:
         line = Line(*(row[name] for name in Line.__dataclass_fields__))

@@ -21,8 +21,8 @@ class Track(Frozen):
     """One step, direction and metric over time.
 
     `now` are the replicates since the last change of the level (since the first time where there
-    was none): trials of two levels have no figure in common. `sampled` are all trials, oldest
-    first.
+    was none) on which the same was found as on the newest: `left_out` are those since then on which
+    something else was. `sampled` are all trials but those that span a cliff, oldest first.
     """
 
     rw: str | None
@@ -30,6 +30,7 @@ class Track(Frozen):
     iodepth: int | None
     history: History
     now: Replicated
+    left_out: int = 0
     sampled: tuple[Sampled, ...]
 
     @property

@@ -1,0 +1,70 @@
+"""What the index of the published site says of a page, as its manifest keeps it."""
+
+from diskbench.model.base import Frozen
+from diskbench.model.comparison import Metric
+from diskbench.model.verdict import Believe
+
+
+class Best(Frozen):
+    """The highest figure of a direction, and the step that gave it. `n` independent machines."""
+
+    value: float
+    step: str
+    n: int = 1
+
+
+class NewLevel(Frozen):
+    """A change of level: the median before, the one after, and whether that is worse."""
+
+    at: str
+    run_id: str
+    step: str
+    direction: str
+    metric: Metric
+    before: float
+    after: float
+    change: float
+    worse: bool
+
+
+class RunLine(Frozen):
+    """One run in a table. `believe` and `limiter` are of its verdicts: the worst, and what the most
+    steps ran into; None and empty where there is no verdict."""
+
+    run_id: str
+    key: str
+    at: str
+    state: str
+    provider: str
+    region: str = ""
+    disk: str = ""
+    machine: str = ""
+    profile: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+    marks: tuple[str, ...] = ()
+    believe: Believe | None = None
+    limiter: str = ""
+    read: Best | None = None
+    write: Best | None = None
+
+
+class ConfigurationLine(Frozen):
+    """One configuration in a table: figures are medians over the machines of its present level."""
+
+    key: str
+    words: str
+    provider: str
+    region: str = ""
+    disk: str = ""
+    machine: str = ""
+    profile: str = ""
+    rest: str = ""
+    marks: tuple[str, ...] = ()
+    runs: int
+    times: int
+    machines: int
+    first: str
+    last: str
+    read: Best | None = None
+    write: Best | None = None
+    levels: tuple[NewLevel, ...] = ()

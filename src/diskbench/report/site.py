@@ -1,0 +1,185 @@
+"""The index of a published site: all configurations, all runs, and what changed.
+
+Pure: lines in, HTML out. A page holds its style and script, both shipped with diskbench, and its
+policy lets it ask nobody for anything: it works from a file as from any host.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from diskbench.report.charts.history import change_text
+from diskbench.report.charts.palette import DARK, PICTURE, Palette, variables
+from diskbench.report.compare_text import figure_text
+from diskbench.report.site_table import (
+    SHOWN_FIRST,
+    configurations_table,
+    day,
+    moment,
+    runs_table,
+)
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from diskbench.model.site import ConfigurationLine, RunLine
+
+CHANGES_SHOWN = 10
+METRIC_TITLES = {
+    "iops": "IOPS",
+    "bytes_per_s": "MB/s",
+    "lat_mean_ns": "mean latency",
+    "p50_ns": "p50 latency",
+    "p99_ns": "p99 latency",
+    "p99_9_ns": "p99.9 latency",
+}
+_ROOM = "diskbench.report"
+
+
+@dataclass(frozen=True)
+class Site:
+    """What all pages of a site have in common."""
+
+    title: str
+    version: str
+
+
+def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> str:
+    """The first page: every configuration, and the newest changes of level."""
+    changed = sorted(
+        ((level, line) for line in lines for level in line.levels),
+        key=lambda pair: pair[0].at,
+        reverse=True,
+    )
+    changes = [
+        {
+            "key": line.key,
+            "words": line.words,
+            "step": f"{level.step} {level.direction}",
+            "worse": level.worse,
+            "at": day(level.at),
+            "before": figure_text(level.metric)(level.before),
+            "after": figure_text(level.metric)(level.after),
+            "change": change_text(level.change),
+        }
+        for level, line in changed[:CHANGES_SHOWN]
+    ]
+    return render(
+        "site_index.html.j2",
+        site,
+        here="index",
+        heading=site.title,
+        summary=_summary(lines, runs),
+        changes=changes,
+        more_changes=max(0, len(changed) - CHANGES_SHOWN),
+        table=configurations_table(lines),
+        foot=(
+            "Figures are medians over n machines since the level last changed, of the step with "
+            "the most IOPS in that direction."
+        ),
+    )
+
+
+def runs_page(site: Site, lines: Sequence[RunLine]) -> str:
+    """Every run, the newest first."""
+    return render(
+        "site_index.html.j2",
+        site,
+        here="runs",
+        heading="All runs",
+        summary=_between([line.at for line in lines]),
+        changes=(),
+        more_changes=0,
+        table=runs_table(lines),
+        foot="IOPS are those of the step with the most of them in that direction.",
+    )
+
+
+def render(template: str, site: Site, *, here: str = "", up: str = "", **told: object) -> str:
+    """A page of the site. Everything that came from a user or a machine is escaped."""
+    from markupsafe import Markup
+
+    script = asset("site.js")
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            site_title=site.title,
+            version=site.version,
+            here=here,
+            up=up,
+            shown_first=SHOWN_FIRST,
+            style=Markup(colours() + asset("site.css")),  # noqa: S704 - shipped with the program
+            script=Markup(script),  # noqa: S704 - shipped with the program
+            policy=policy(script),
+            **told,
+        )
+    )
+
+
+def policy(*scripts: str) -> str:
+    """The content security policy of a page with these scripts: it may ask nobody for anything."""
+    digests = (base64.b64encode(sha256(text.encode()).digest()).decode() for text in scripts)
+    allowed = " ".join(f"'sha256-{one}'" for one in digests) or "'none'"
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Templates of this room, escaping all that they are given."""
+    import jinja2
+
+    def source(name: str) -> str:
+        return files(_ROOM).joinpath(name).read_text(encoding="utf-8")
+
+    return jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FunctionLoader(source),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def asset(name: str) -> str:
+    """A shipped script or style sheet."""
+    return files(_ROOM).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def colours() -> str:
+    """What the variables of charts and text say, by day and by night."""
+
+    def said(palette: Palette) -> str:
+        pairs = variables(palette).items()
+        return ":root { " + " ".join(f"{name}: {value};" for name, value in pairs) + " }\n"
+
+    return f"{said(PICTURE)}@media (prefers-color-scheme: dark) {{ {said(DARK)} }}\n"
+
+
+def _summary(lines: Sequence[ConfigurationLine], runs: int) -> str:
+    if not lines:
+        return "Nothing was measured yet."
+    count = (
+        f"{runs:,} run{'s'[: runs != 1]} of {len(lines):,} configuration{'s'[: len(lines) != 1]}"
+    )
+    return f"{count}, {_between([at for line in lines for at in (line.first, line.last)])}"
+
+
+def _between(moments: Iterable[str]) -> str:
+    ordered = sorted(moments)
+    if not ordered:
+        return ""
+    first, last = day(ordered[0]), day(ordered[-1])
+    return (
+        first if first == last else f"{first} to {last}, the newest at {moment(ordered[-1])[11:]}"
+    )

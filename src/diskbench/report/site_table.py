@@ -1,0 +1,185 @@
+"""Tables of the published site: what stands in a cell, what it is sorted by, what is filtered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from diskbench.report.charts.history import change_text
+from diskbench.units import format_iops
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from diskbench.model.site import Best, ConfigurationLine, RunLine
+
+SHOWN_FIRST = 100
+"""Rows that are laid out at once; the others are there, too, and a script shows more of them."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column. `facet`: a list to choose one of its values from; `number`: sorted as numbers;
+    `minor`: left out on a phone."""
+
+    key: str
+    title: str
+    facet: bool = False
+    number: bool = False
+    minor: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Text, and what it is sorted by where that is not the text; `small` stands below it."""
+
+    text: str
+    sort: str | float | None = None
+    href: str = ""
+    small: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells in the order of `columns`. `sorted_by` is a column's key, with − for down."""
+
+    id: str
+    what: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    sorted_by: str
+
+    @property
+    def facets(self) -> list[tuple[int, Column, list[tuple[str, int]]]]:
+        """The columns to filter by, each with its place, and its values with how many rows have
+        them; none of which all rows have the same."""
+        found = []
+        for place, column in enumerate(self.columns):
+            values = Counter(row[place].text for row in self.rows) if column.facet else Counter()
+            if len(values) > 1:
+                found.append((place, column, sorted(values.items())))
+        return found
+
+
+def moment(utc: str) -> str:
+    """`2026-11-21 10:00`, in UTC: readers are anywhere."""
+    return datetime.fromisoformat(utc).astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def day(utc: str) -> str:
+    """`2026-11-21`, in UTC."""
+    return moment(utc)[: len("2026-11-21")]
+
+
+def runs_table(lines: Sequence[RunLine], *, up: str = "", one_subject: bool = False) -> Table:
+    """Runs, newest first. `up` leads from the page to the site's top. Of one subject the columns
+    that are the same in all rows are left out."""
+    columns = (
+        Column("when", "when (UTC)"),
+        Column("provider", "provider", facet=True),
+        Column("disk", "disk", facet=True),
+        Column("region", "region", facet=True),
+        Column("machine", "machine", facet=True, minor=True),
+        Column("profile", "profile", facet=True),
+        Column("state", "state", facet=True, minor=True),
+        Column("believe", "believe", facet=True),
+        Column("limit", "limited by", facet=True, minor=True),
+        Column("read", "read IOPS", number=True),
+        Column("write", "write IOPS", number=True),
+        Column("labels", "labels", minor=True),
+        Column("run", "run", minor=True),
+    )
+    same = {"provider", "disk", "region", "machine", "profile"} if one_subject else set()
+    kept = [place for place, column in enumerate(columns) if column.key not in same]
+    rows = (_run_cells(line, up) for line in lines)
+    return Table(
+        id="runs",
+        what="runs",
+        columns=tuple(columns[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in rows),
+        sorted_by="-when",
+    )
+
+
+def _run_cells(line: RunLine, up: str) -> tuple[Cell, ...]:
+    labels = ", ".join(f"{key}={value}" for key, value in line.labels)
+    return (
+        Cell(moment(line.at), line.at, href=f"{up}runs/{line.run_id}.html"),
+        Cell(line.provider, small=", ".join(line.marks)),
+        Cell(line.disk, href=f"{up}configurations/{line.key}.html" if line.disk else ""),
+        Cell(line.region),
+        Cell(line.machine),
+        Cell(line.profile),
+        Cell(line.state, tone="" if line.state == "done" else "bad"),
+        Cell(
+            line.believe or "", tone={"no": "bad", "doubtful": "doubt"}.get(line.believe or "", "")
+        ),
+        Cell(line.limiter),
+        best_cell(line.read),
+        best_cell(line.write),
+        Cell(labels),
+        Cell(line.run_id),
+    )
+
+
+def configurations_table(lines: Sequence[ConfigurationLine]) -> Table:
+    """Configurations by provider, disk and region."""
+    columns = (
+        Column("provider", "provider", facet=True),
+        Column("disk", "disk", facet=True),
+        Column("region", "region", facet=True),
+        Column("machine", "machine", facet=True),
+        Column("profile", "profile", facet=True),
+        Column("read", "read IOPS", number=True),
+        Column("write", "write IOPS", number=True),
+        Column("level", "level", facet=True),
+        Column("change", "last change", number=True),
+        Column("machines", "n", number=True, minor=True),
+        Column("runs", "runs", number=True, minor=True),
+        Column("last", "last (UTC)", minor=True),
+    )
+    ordered = sorted(lines, key=lambda one: (one.provider, one.disk, one.region, one.machine))
+    return Table(
+        id="configurations",
+        what="configurations",
+        columns=columns,
+        rows=tuple(_configuration_cells(line) for line in ordered),
+        sorted_by="provider",
+    )
+
+
+def _configuration_cells(line: ConfigurationLine) -> tuple[Cell, ...]:
+    change = line.levels[-1] if line.levels else None
+    level = "steady" if line.times > 1 else "once"
+    if change is not None:
+        level = "worse" if change.worse else "better"
+    return (
+        Cell(line.provider, small=", ".join(line.marks)),
+        Cell(line.disk or "see page", href=f"configurations/{line.key}.html", small=line.rest),
+        Cell(line.region),
+        Cell(line.machine),
+        Cell(line.profile),
+        best_cell(line.read),
+        best_cell(line.write),
+        Cell(level, tone="bad" if level == "worse" else ""),
+        Cell(change_text(change.change), change.change, small=day(change.at))
+        if change
+        else Cell(""),
+        Cell(f"{line.machines:,}", line.machines),
+        Cell(f"{line.runs:,}", line.runs),
+        Cell(moment(line.last), line.last),
+    )
+
+
+def best_cell(best: Best | None) -> Cell:
+    """The highest figure of a direction, with its step."""
+    return Cell(format_iops(best.value), best.value, small=best.step) if best else Cell("")
+
+
+def common(values: Iterable[str]) -> str:
+    """The one value that all have, or nothing."""
+    found = set(values)
+    return found.pop() if len(found) == 1 else ""

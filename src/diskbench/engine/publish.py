@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.engine.levels import courses_of
-from diskbench.engine.pool import alike
-from diskbench.engine.trial_figures import Fields, TrialFigure
+    from diskbench.engine.trial_figures import Fields, TrialFigure
+    from diskbench.model.history import History
+    from diskbench.ports import EvidenceStore
     from diskbench.store.query import Filter
 
 METRICS: tuple[Metric, ...] = get_args(Metric)

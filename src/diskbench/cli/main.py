@@ -16,6 +16,7 @@ import typer
 from typer.main import get_command
 
 from diskbench.cli.lazy import LazyGroup
+from diskbench.cli.letters import make_printable
 
 PROGRAM = "diskbench"
 INTERRUPTED = 130
@@ -52,6 +53,7 @@ def diskbench(
 
 def main() -> None:
     """The entry point of the `diskbench` script."""
+    make_printable(sys.stdout, sys.stderr)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -95,6 +95,14 @@ def show(
     timing: Annotated[
         bool, typer.Option("--timing", help="Only where the time of its trial went.")
     ] = False,
+    plot: Annotated[
+        bool | None,
+        typer.Option(
+            "--plot/--no-plot",
+            help="Draw each step by the second, and its latency percentiles (default: on a "
+            "terminal the steps in which the level fell).",
+        ),
+    ] = None,
     output: Shown = "table",
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
@@ -119,6 +127,7 @@ def show(
 
         sys.stdout.write(csv_text(find_measurements(engine, these), measurement_fields()))
         return
+    from diskbench.cli.results_plots import print_plots
     from diskbench.cli.results_show import phases_of_runs, print_runs, trial_cost
     from diskbench.store.rows import find_plan, load_results
 
@@ -130,6 +139,7 @@ def show(
         _print_document(runs, steps, [] if cost is None else [cost], phases)
     else:
         print_runs(runs, steps, plan, phases=phases, cost=cost)
+        print_plots(run, phases, plot=plot, several=len(runs) > 1, evidence_url=evidence_url)
 
 
 @app.command()

@@ -1,0 +1,55 @@
+"""What is printed where the terminal's encoding lacks a letter: the nearest one in ASCII.
+
+A terminal of ISO-8859-1, a pipe under `PYTHONIOENCODING=ascii` and a log of the C locale would
+otherwise end a command with UnicodeEncodeError.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import unicodedata
+from typing import Any
+
+NAME = "diskbench.nearest"
+_NEAREST = {
+    "–": "-", "—": "-", "−": "-", "…": "~", "×": "x", "µ": "u", "μ": "u", "→": ">", "←": "<",
+    "≥": ">=", "≤": "<=", "≈": "~", "±": "+-", "·": ".", "•": "*", "“": '"', "”": '"', "’": "'",
+    "▁": "_", "▂": ".", "▃": "-", "▄": "=", "▅": "+", "▆": "*", "▇": "%", "█": "#",
+    "│": "|", "┃": "|", "─": "-", "━": "-", "✓": "ok", "✗": "x",
+}  # fmt: skip
+
+
+def nearest(text: str) -> str:
+    """`text` in ASCII: letters without their accents, lines and blocks as near as they come."""
+    return "".join(_letter(one) for one in text)
+
+
+def make_printable(*streams: Any) -> None:  # noqa: ANN401 - whatever stands for stdout
+    """Let streams that cannot encode a letter print the nearest one; UTF-8 is left alone."""
+    codecs.register_error(NAME, _replaced)
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper) and not is_unicode(stream.encoding):
+            stream.reconfigure(errors=NAME)
+
+
+def is_unicode(encoding: str | None) -> bool:
+    """Whether an encoding has all letters."""
+    return (encoding or "").lower().replace("_", "-").startswith(("utf-", "utf8"))
+
+
+def _replaced(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return nearest(error.object[error.start : error.end]), error.end
+
+
+def _letter(one: str) -> str:
+    if one.isascii():
+        return one
+    if one in _NEAREST:
+        return _NEAREST[one]
+    if "BOX DRAWINGS" in unicodedata.name(one, ""):
+        return "+"
+    plain = unicodedata.normalize("NFKD", one).encode("ascii", "ignore").decode()
+    return plain or "?"

@@ -6,6 +6,7 @@ altair and vl-convert are imported when a chart is drawn, never before.
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from diskbench.report.charts.palette import Palette
 
 PNG_SCALE = 2.0
+WRAP = 84
+"""Characters of a subtitle in one line of a picture."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +109,12 @@ def picture(
 
 
 def titled(figure: Figure, *, log: bool | None = None) -> TopLevelMixin:
-    """The drawing under its title and subtitle, each line of the subtitle on one of its own."""
+    """The drawing under its title and its subtitle, which is folded."""
     import altair as alt
 
     words = alt.TitleParams(
         figure.title,
-        subtitle=figure.subtitle.split("\n"),
+        subtitle=textwrap.wrap(figure.subtitle, WRAP) or [""],
         fontSize=16,
         subtitleFontSize=12,
         anchor="start",

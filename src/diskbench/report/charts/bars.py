@@ -1,0 +1,228 @@
+"""One figure of many disks, the fastest on top, with your own runs beneath what was published.
+
+Bars from zero on a linear axis; a value that dwarfs the rest is broken out: its bar is cut, and
+marked as cut. On a logarithmic axis a bar's length would mean nothing, so there each is a dot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.axis import CHARACTER_PX, wants_log
+from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.lanes import in_lanes, lanes_of
+from diskbench.report.charts.measure import (
+    axis,
+    bare,
+    linear_domain,
+    log_domain,
+    powers_within,
+    title,
+    with_unit,
+)
+from diskbench.report.charts.overlay import own_layers, own_text
+from diskbench.report.charts.point import Point, of_source, sample_words
+from diskbench.report.charts.rows import carried, provider_colour, rest_and_outliers, row
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from diskbench.report.charts.lanes import Lanes
+    from diskbench.report.charts.palette import Palette
+
+WIDTH = 300
+ROW = 22
+_BAR = 13
+_BROKEN = 1.25
+_CUT = (1.06, 1.10)
+"""Where a broken bar ends and where it goes on, as multiples of the largest whole one."""
+_TEXT_GAP = 14
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """The axis of a drawing: its bounds, and up to which value bars are whole (None: all)."""
+
+    metric: str
+    log: bool
+    domain: tuple[float, float]
+    whole_up_to: float | None
+
+    def drawn(self, value: float) -> float:
+        """Where a value lies."""
+        if self.whole_up_to is None or value <= self.whole_up_to:
+            return value
+        return self.whole_up_to * _BROKEN
+
+    def x(self, field: str) -> alt.X:
+        """The horizontal position of a field of the rows."""
+        import altair as alt
+
+        ticks: dict[str, Any] = {"values": powers_within(self.domain)} if self.log else {}
+        kind: Any = "log" if self.log else "linear"
+        scale = alt.Scale(type=kind, domain=list(self.domain), nice=False)
+        return alt.X(f"{field}:Q", scale=scale, axis=axis(self.metric, log=self.log, **ticks))
+
+
+def bars_chart(
+    points: Sequence[Point], palette: Palette, *, name: str, heading: str, ranked: bool = True
+) -> Figure:
+    """Points of one metric. Own points lie in a row beneath the published one of their label.
+
+    Raises ValueError for points of several metrics, or none.
+    """
+    (metric,) = {one.metric for one in points}
+    values = [one.value for one in points]
+    _, broken = rest_and_outliers(values)
+    log = wants_log(values)
+    lanes = lanes_of(points, ranked=ranked)
+    can_log = min(values) > 0 and (log or bool(broken))
+    return Figure(
+        title=heading,
+        subtitle=_subtitle(points, metric),
+        drawing=_drawing(points, palette, metric, lanes, log=False),
+        id=name,
+        alt=_sentence(points, metric, heading),
+        log_drawing=_drawing(points, palette, metric, lanes, log=True) if can_log else None,
+        log_first=log,
+    )
+
+
+def _drawing(
+    points: Sequence[Point], palette: Palette, metric: str, lanes: Lanes, *, log: bool
+) -> alt.TopLevelMixin:
+    import altair as alt
+
+    published, own = of_source(points, "published"), of_source(points, "measured")
+    by_lane = in_lanes(points, lanes)
+    texts = {name: _words(found) for name, found in by_lane.items()}
+    scale = _scale(by_lane, texts, metric, log=log)
+    y = lanes.axis
+    layers: list[Any] = []
+    bars = published or own
+    if bars:
+        rows = [row(one) | {"row": lanes.of(one)} for one in bars]
+        colour = provider_colour(bars, palette, legend=True)
+        layers += (_dots if log else _bars)(rows, scale, y, colour, palette)
+    layers += own_layers(own if published else (), lanes.of, scale.x, scale.drawn, y, palette)
+    told = [
+        {"row": name, "at": max(map(scale.drawn, _extent(found))), "text": texts[name]}
+        for name, found in by_lane.items()
+    ]
+    marks = alt.Chart({"values": told}).mark_text(align="left", dx=8, color=palette.ink, aria=False)
+    layers.append(marks.encode(x=scale.x("at"), text="text:N", y=y))
+    return alt.LayerChart(layer=layers).properties(width=WIDTH, height=ROW * len(lanes.names))
+
+
+def _scale(
+    by_lane: Mapping[str, Sequence[Point]], texts: Mapping[str, str], metric: str, *, log: bool
+) -> _Scale:
+    room = {name: (CHARACTER_PX * len(text) + _TEXT_GAP) / WIDTH for name, text in texts.items()}
+    values = [value for found in by_lane.values() for value in _extent(found)]
+    if log:
+        ends = [(max(_extent(found)), room[name]) for name, found in by_lane.items()]
+        low, high = log_domain(values, ends)
+        return _Scale(metric, log=True, domain=(low, high), whole_up_to=None)
+    rest, broken = rest_and_outliers(values)
+    scale = _Scale(metric, log=False, domain=(0.0, 1.0), whole_up_to=rest if broken else None)
+    drawn = {name: max(map(scale.drawn, _extent(found))) for name, found in by_lane.items()}
+    top = linear_domain(max(drawn.values()), [(drawn[name], room[name]) for name in drawn])[1]
+    return _Scale(metric, log=False, domain=(0.0, top), whole_up_to=scale.whole_up_to)
+
+
+def _bars(
+    rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, colour: alt.Color, palette: Palette
+) -> list[Any]:
+    import altair as alt
+
+    layers: list[Any] = []
+    for doubted in (False, True):
+        pieces = [
+            piece for one in rows if one["doubted"] is doubted for piece in _pieces(one, scale)
+        ]
+        chart = alt.Chart({"values": pieces})
+        bars = (
+            chart.mark_bar(height=_BAR, filled=False, strokeWidth=1.5, strokeDash=[3, 2])
+            if doubted
+            else chart.mark_bar(height=_BAR)
+        )
+        if pieces:
+            layers.append(
+                bars.encode(x=scale.x("from"), x2="to:Q", y=y, color=colour, **carried(pieces))
+            )
+    return [*layers, *_spans(rows, scale, y, palette)]
+
+
+def _pieces(one: dict[str, Any], scale: _Scale) -> list[dict[str, Any]]:
+    """A whole bar, or both parts of one that is cut."""
+    end, whole = scale.drawn(one["value"]), scale.whole_up_to
+    if end == one["value"] or whole is None:
+        return [one | {"from": 0.0, "to": end}]
+    return [one | {"from": 0.0, "to": whole * _CUT[0]}, one | {"from": whole * _CUT[1], "to": end}]
+
+
+def _dots(
+    rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, colour: alt.Color, palette: Palette
+) -> list[Any]:
+    import altair as alt
+
+    led = [one | {"from": scale.domain[0]} for one in rows]
+    lead = alt.Chart({"values": led}).mark_rule(
+        color=palette.grid, strokeDash=[1, 3], strokeWidth=1.5, aria=False
+    )
+    layers: list[Any] = [lead.encode(x=scale.x("from"), x2="value:Q", y=y)]
+    for doubted in (False, True):
+        kind = [one for one in rows if one["doubted"] is doubted]
+        dots = alt.Chart({"values": kind}).mark_point(
+            filled=not doubted, size=80, opacity=1, strokeWidth=2
+        )
+        if kind:
+            layers.append(dots.encode(x=scale.x("value"), y=y, color=colour, **carried(kind)))
+    return [*layers, *_spans(rows, scale, y, palette)]
+
+
+def _spans(rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, palette: Palette) -> list[Any]:
+    """From the lowest to the highest value, where both are known and the bar is whole."""
+    import altair as alt
+
+    known = [
+        one
+        for one in rows
+        if one["low"] is not None and scale.drawn(one["high"]) == one["high"]
+        and (one["low"] > 0 or not scale.log)
+    ]  # fmt: skip
+    if not known:
+        return []
+    rule = alt.Chart({"values": known}).mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
+    return [rule.encode(x=scale.x("low"), x2="high:Q", y=y)]
+
+
+def _extent(points: Sequence[Point]) -> list[float]:
+    values = [value for one in points for value in (one.value, one.low, one.high)]
+    return [value for value in values if value is not None]
+
+
+def _words(points: Sequence[Point]) -> str:
+    """What stands at the end of a row."""
+    first = points[0]
+    return bare(first.metric, first.value) if first.source == "published" else own_text(points)
+
+
+def _subtitle(points: Sequence[Point], metric: str) -> str:
+    words = [title(metric), sample_words(points)]
+    if any(one.doubt for one in points):
+        words.append("hollow: doubted")
+    marks = dict.fromkeys(mark for one in points for mark in one.marks)
+    return "; ".join([*words, *([f"yours: {', '.join(marks)}"] if marks else [])])
+
+
+def _sentence(points: Sequence[Point], metric: str, heading: str) -> str:
+    best = max(points, key=lambda one: one.value)
+    least = min(points, key=lambda one: one.value)
+    count = len({one.label for one in points})
+    return (
+        f"{heading}: {count} disks, from {least.label} with {with_unit(metric, least.value)} "
+        f"to {best.label} with {with_unit(metric, best.value)}."
+    )

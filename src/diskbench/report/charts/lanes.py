@@ -1,0 +1,72 @@
+"""The rows of a chart of disks: one a label, and beneath it one for your own runs of that disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.report.charts.axis import label_room
+from diskbench.report.charts.point import Point, of_source
+from diskbench.report.charts.rows import labels_in_order
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_OWN = "\u200b"
+"""A space without width at the end of a name marks the row of own runs."""
+YOURS = "yours"
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Rows from top to bottom. `beside`: some hold what was published, others own runs."""
+
+    names: tuple[str, ...]
+    beside: bool
+
+    def of(self, point: Point) -> str:
+        """The row of a point."""
+        return _name(point, beside=self.beside)
+
+    @property
+    def axis(self) -> alt.Y:
+        """The vertical axis: labels, and `yours` where the row is that of own runs."""
+        import altair as alt
+
+        shown = [YOURS if name.endswith(_OWN) else name for name in self.names]
+        told = alt.Axis(
+            title=None,
+            ticks=False,
+            domain=False,
+            labelLimit=0,
+            labelPadding=8,
+            minExtent=label_room(shown),
+            labelExpr=f"indexof(datum.value, '{_OWN}') < 0 ? datum.value : '{YOURS}'",
+        )
+        return alt.Y("row:N", sort=list(self.names), axis=told)
+
+
+def lanes_of(points: Iterable[Point], *, ranked: bool) -> Lanes:
+    """The rows that points need, the published ones' order before that of own points."""
+    found = list(points)
+    published, own = of_source(found, "published"), of_source(found, "measured")
+    beside = bool(published and own)
+    names: list[str] = []
+    for label in labels_in_order([*published, *own], ranked=ranked):
+        of_label = [one for one in (*published, *own) if one.label == label]
+        names += dict.fromkeys(_name(one, beside=beside) for one in of_label)
+    return Lanes(tuple(names), beside)
+
+
+def _name(point: Point, *, beside: bool) -> str:
+    name = point.label.replace(_OWN, "")
+    return name + _OWN if beside and point.source == "measured" else name
+
+
+def in_lanes(points: Sequence[Point], lanes: Lanes) -> dict[str, list[Point]]:
+    """Row → its points, in the order of the rows."""
+    found: dict[str, list[Point]] = {name: [] for name in lanes.names}
+    for one in points:
+        found[lanes.of(one)].append(one)
+    return found

@@ -1,0 +1,83 @@
+"""Own runs laid over what was published: diamonds, the range of their runs, and their interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.measure import bare
+from diskbench.report.charts.point import Point, middle
+from diskbench.report.charts.rows import carried, row
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from diskbench.report.charts.palette import Palette
+
+
+def own_layers(
+    points: Sequence[Point],
+    lane: Callable[[Point], str],
+    x: Callable[[str], alt.X],
+    drawn: Callable[[float], float],
+    y: alt.Y,
+    palette: Palette,
+) -> list[Any]:
+    """Marks of own points: `lane` tells their row, `x` encodes a field, `drawn` is where a value
+    lies on that axis."""
+    import altair as alt
+
+    if not points:
+        return []
+    rows = [
+        row(one)
+        | {
+            "row": lane(one),
+            "at": drawn(one.value),
+            "from": drawn(one.value if one.low is None else one.low),
+            "to": drawn(one.value if one.high is None else one.high),
+        }
+        for one in points
+    ]
+    base = alt.Chart({"values": rows})
+    span = base.mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
+    marks = base.mark_point(shape="diamond", filled=True, size=85, color=palette.ink, opacity=0.9)
+    layers: list[Any] = [
+        span.encode(x=x("from"), x2="to:Q", y=y),
+        marks.encode(x=x("at"), y=y, **carried(rows)),
+    ]
+    brackets = _brackets(points, lane, drawn)
+    if brackets:
+        for end in ("from", "to"):
+            tick = alt.Chart({"values": brackets}).mark_tick(
+                color=palette.accent, thickness=2.5, size=15, aria=False
+            )
+            layers.append(tick.encode(x=x(end), y=y))
+        rule = alt.Chart({"values": brackets}).mark_rule(
+            color=palette.accent, strokeWidth=1.5, aria=False
+        )
+        layers.append(rule.encode(x=x("from"), x2="to:Q", y=y))
+    return layers
+
+
+def own_text(points: Sequence[Point]) -> str:
+    """`3,100 (n = 3 runs)`, or of several points their median: `3,100 (n = 7 machines)`."""
+    found = middle(points)
+    value = bare(points[0].metric, found.value)
+    if len(points) > 1:
+        return f"{value} (n = {found.machines} machine{'' if found.machines == 1 else 's'})"
+    return f"{value} ({points[0].sample.rpartition(' of ')[2]})"
+
+
+def _brackets(
+    points: Sequence[Point], lane: Callable[[Point], str], drawn: Callable[[float], float]
+) -> list[dict[str, Any]]:
+    lanes: dict[str, list[Point]] = {}
+    for one in points:
+        lanes.setdefault(lane(one), []).append(one)
+    found = []
+    for name, of_lane in lanes.items():
+        interval = middle(of_lane).interval
+        if interval:
+            found.append({"row": name, "from": drawn(interval[0]), "to": drawn(interval[1])})
+    return found

@@ -1,0 +1,162 @@
+"""One figure of one disk, as the charts over many runs take it: published or measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+from diskbench.analysis.interval import median_interval
+from diskbench.report.charts.measure import with_unit
+
+Source = Literal["published", "measured"]
+
+PROVIDERS = ("aws", "azure", "gcp", "vsphere", "ssh", "local")
+PROVIDER_WORDS = {
+    "aws": "AWS", "azure": "Azure", "gcp": "Google", "vsphere": "vSphere", "ssh": "own machine",
+    "local": "own machine",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Point:
+    """One figure. `value` is in the unit of `metric`: IOPS, bytes a second or nanoseconds.
+
+    `label` names the disk; points that share a `key` lie over each other (for a published figure
+    its id). `values` are those of its runs, in their order, beside `run_ids` where we measured
+    them; `low` and `high` are the least and the largest. `n` counts `counted` (runs, I/Os,
+    samples), all on one machine: only machines make an interval (MR-5). `marks` are what a reader
+    must know first (emulated, imported), `doubt` why the figure does not say how fast the disk is.
+    `href` leads to its row.
+    """
+
+    label: str
+    metric: str
+    value: float
+    source: Source = "measured"
+    direction: str = "total"
+    key: str = ""
+    provider: str = ""
+    region: str = ""
+    instance: str = ""
+    disk: str = ""
+    profile: str = ""
+    step: str = ""
+    values: tuple[float, ...] = ()
+    run_ids: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    counted: str = "runs"
+    statistic: str = "mean"
+    when: str = ""
+    href: str | None = None
+    marks: tuple[str, ...] = ()
+    doubt: str = ""
+    words: str = ""
+    machine: str = ""
+    """What points that depend on each other share; empty: a machine of its own."""
+
+    @property
+    def where(self) -> str:
+        """`AWS us-east-1 c4.xlarge`."""
+        name = PROVIDER_WORDS.get(self.provider, self.provider)
+        return " ".join(word for word in (name, self.region, self.instance) if word)
+
+    @property
+    def sample(self) -> str:
+        """`mean of n = 10 runs`, `stated, n not told`."""
+        if self.n is None:
+            return f"{self.statistic}, n not told"
+        counted = self.counted[:-1] if self.n == 1 else self.counted
+        return f"{self.statistic} of n = {self.n} {counted}" if self.n > 1 else f"n = 1 {counted}"
+
+    @property
+    def description(self) -> str:
+        """What stands at its mark: which run, of what, the values, n and what to doubt."""
+        who = f"run {', '.join(self.run_ids)}" if self.run_ids else self.words or self.source
+        parts = [who, self.label, self.where, self.step, with_unit(self.metric, self.value)]
+        if self.low is not None and self.high is not None:
+            low, high = with_unit(self.metric, self.low), with_unit(self.metric, self.high)
+            parts.append(f"{low} to {high}")
+        parts += [self.sample, *self.marks, f"doubted: {self.doubt}" if self.doubt else ""]
+        return " · ".join(part for part in parts if part)
+
+
+@dataclass(frozen=True)
+class Middle:
+    """Several points of one thing together: their median, and its interval where six machines or
+    more were measured."""
+
+    points: tuple[Point, ...]
+    value: float
+    machines: int
+    interval: tuple[float, float] | None
+
+    @property
+    def interval_words(self) -> str:
+        """`95 % interval over n = 8 machines`, `no interval (n = 1 machine)`."""
+        counted = f"n = {self.machines} machine{'' if self.machines == 1 else 's'}"
+        return f"95 % interval over {counted}" if self.interval else f"no interval ({counted})"
+
+
+def middle(points: Sequence[Point]) -> Middle:
+    """The median of points, a value a machine: the median of those that share one (MR-5)."""
+    by_machine: dict[str, list[float]] = {}
+    for place, one in enumerate(points):
+        by_machine.setdefault(one.machine or f"#{place}", []).append(one.value)
+    values = [median(of_one) for of_one in by_machine.values()]
+    found = median_interval(values)
+    interval = (found.low, found.high) if found else None
+    return Middle(tuple(points), median(values), len(values), interval)
+
+
+def of_source(points: Iterable[Point], source: Source) -> tuple[Point, ...]:
+    """Those that were published, or measured."""
+    return tuple(one for one in points if one.source == source)
+
+
+def sample_words(points: Sequence[Point]) -> str:
+    """What n is in a chart, and its interval, in one clause for each source.
+
+    `published: means of n = 10 runs, no interval (n = 1 machine each); yours: …`
+    """
+    clauses = []
+    both = len({one.source for one in points}) > 1
+    for source, name in (("published", "published"), ("measured", "yours" if both else "")):
+        found = [one for one in points if one.source == source]
+        if found:
+            lead = f"{name}: " if name else ""
+            clauses.append(f"{lead}{_counts(found)}, {_intervals(found)}")
+    return "; ".join(clauses)
+
+
+def _counts(points: Sequence[Point]) -> str:
+    words: dict[str, list[int | None]] = {}
+    for one in points:
+        words.setdefault(f"{one.statistic}|{one.counted}", []).append(one.n)
+    told = []
+    for key, counts in words.items():
+        statistic, counted = key.split("|")
+        known = sorted({n for n in counts if n is not None})
+        if not known:
+            told.append(f"{statistic}, n not told")
+            continue
+        span = f"{known[0]}" if len(known) == 1 else f"{known[0]}–{known[-1]}"
+        unit = counted[:-1] if known == [1] else counted
+        told.append(f"{statistic} of n = {span} {unit}" if known != [1] else f"n = 1 {unit}")
+    return " or ".join(told)
+
+
+def _intervals(points: Sequence[Point]) -> str:
+    by_key: dict[str, list[Point]] = {}
+    for one in points:
+        by_key.setdefault(one.key or one.label, []).append(one)
+    found = [middle(of_key) for of_key in by_key.values()]
+    machines = sorted({one.machines for one in found})
+    span = f"{machines[0]}" if len(machines) == 1 else f"{machines[0]}–{machines[-1]}"
+    counted = f"n = {span} machine{'' if machines == [1] else 's'}"
+    if any(one.interval for one in found):
+        return f"bracket: 95 % interval of the median over {counted}"
+    return f"no interval ({counted} each)" if len(found) > 1 else f"no interval ({counted})"

@@ -1,0 +1,79 @@
+"""Points as rows of a chart: their order, and what each mark carries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.point import PROVIDER_WORDS, PROVIDERS, Point
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from diskbench.report.charts.palette import Palette
+
+Row = dict[str, Any]
+DWARFS = 3.0
+"""Values are broken out of a linear axis when the least of them is so many times the largest of the
+rest, and they are a quarter of all or fewer. Our choice."""
+
+
+def row(point: Point) -> Row:
+    """What a mark of a point needs, values as they are."""
+    found: Row = {
+        "label": point.label,
+        "key": point.key or point.label,
+        "value": point.value,
+        "low": point.low,
+        "high": point.high,
+        "source": point.source,
+        "provider": PROVIDER_WORDS.get(point.provider, point.provider),
+        "doubted": bool(point.doubt),
+        "description": point.description,
+    }
+    return found | ({"href": point.href} if point.href else {})
+
+
+def labels_in_order(points: Iterable[Point], *, ranked: bool) -> list[str]:
+    """The labels, each once: by value, the largest first, or as they come."""
+    best: dict[str, float] = {}
+    for one in points:
+        best.setdefault(one.label, one.value)
+    return sorted(best, key=lambda name: -best[name]) if ranked else list(best)
+
+
+def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
+    """The largest value that does not dwarf the others, and how many do (0: none)."""
+    ordered = sorted(values)
+    for count in range(max(1, len(ordered) // 4), 0, -1):
+        rest, beyond = ordered[: len(ordered) - count], ordered[len(ordered) - count :]
+        if len(rest) >= 2 and rest[-1] > 0 and beyond[0] >= DWARFS * rest[-1]:
+            return rest[-1], count
+    return (ordered[-1] if ordered else 1.0), 0
+
+
+def provider_colour(points: Sequence[Point], palette: Palette, *, legend: bool) -> alt.Color:
+    """A colour for each provider, always the same one; labels say the provider, too."""
+    import altair as alt
+
+    known = [PROVIDER_WORDS[name] for name in PROVIDERS[:5]]
+    domain = [*known, "other"]
+    present = {PROVIDER_WORDS.get(one.provider, one.provider) for one in points}
+    shown = [name for name in domain if name in present]
+    told = (
+        alt.Legend(orient="top", title=None, values=shown, symbolType="square")
+        if legend and len(shown) > 1
+        else None
+    )
+    scale = alt.Scale(domain=domain, range=list(palette.series))
+    return alt.Color("provider:N", scale=scale, legend=told)
+
+
+def carried(rows: Sequence[Row]) -> dict[str, Any]:
+    """The encodings by which marks carry their words, and their link where any has one."""
+    import altair as alt
+
+    found: dict[str, Any] = {"description": alt.Description("description:N")}
+    if any("href" in one for one in rows):
+        found["href"] = alt.Href("href:N")
+    return found

@@ -1,0 +1,56 @@
+"""Published figures as points of charts: a short name for each disk, and what to know of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from diskbench.report.charts.point import PROVIDER_WORDS, Point
+
+if TYPE_CHECKING:
+    from diskbench.catalog.published import Published
+
+_SAID_OF_MODEL = re.compile(r" \(\D[^)]*\)")
+_CACHES = {"readonly": ", read cache", "readwrite": ", rw cache"}
+
+
+def published_point(figure: Published, *, label: str | None = None) -> Point:
+    """One figure as it was published; it leads to nothing of ours, so it has no link."""
+    samples = figure.samples
+    return Point(
+        label=label if label is not None else short(figure),
+        metric=figure.metric,
+        value=figure.value,
+        source="published",
+        direction=figure.direction,
+        key=figure.id,
+        provider=figure.provider,
+        region=figure.region or "",
+        instance=figure.instance_type or "",
+        disk=figure.disk_type,
+        profile=figure.profile,
+        step=figure.step,
+        values=samples,
+        low=min(samples) if samples else None,
+        high=max(samples) if samples else None,
+        n=figure.n,
+        counted="samples" if samples else "I/Os" if figure.metric.endswith("_ns") else "runs",
+        statistic=figure.statistic,
+        when=figure.post.date or "",
+        doubt=figure.doubt.words if figure.doubt else "",
+        words=f"published {figure.post.date or '(undated)'}: {figure.id}",
+        machine=f"{figure.seed}:{figure.machine}:{figure.disk}",
+    )
+
+
+def published_points(figures: Iterable[Published]) -> tuple[Point, ...]:
+    """Each as a point, in their order."""
+    return tuple(published_point(one) for one in figures)
+
+
+def short(figure: Published) -> str:
+    """`AWS gp2`, `Azure Standard 20 GiB, rw cache`: whose disk, and which."""
+    words = _SAID_OF_MODEL.sub("", figure.disk.split(":")[0].split(", ")[0])
+    cache = _CACHES.get(figure.cache or "", "")
+    return f"{PROVIDER_WORDS.get(figure.provider, figure.provider)} {words}{cache}"

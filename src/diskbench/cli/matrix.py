@@ -47,6 +47,7 @@ def list_matrices(output: OutputOption = Output.table) -> None:
     """List the matrices that come with diskbench."""
     from diskbench.engine.matrix_file import load_matrix, rents, shipped_matrices
     from diskbench.plan.matrix import expand
+    from diskbench.report.hanging import hanging
 
     rows = []
     for name in shipped_matrices():
@@ -58,7 +59,7 @@ def list_matrices(output: OutputOption = Output.table) -> None:
         return
     width = max(len(name) for name, _, _ in rows)
     for name, title, count in rows:
-        typer.echo(f"{name:<{width}}  {count:>4} cells  {title}")
+        typer.echo(hanging(f"{name:<{width}}  {count:>4} cells  ", title))
 
 
 @app.command()

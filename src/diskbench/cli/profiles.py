@@ -76,6 +76,7 @@ def list_profiles(output: OutputOption = Output.table) -> None:
 def show(name: Name, output: OutputOption = Output.table) -> None:
     """Show what a profile asks, where it comes from, and its parameters."""
     from diskbench.fio.profiles import find_profile
+    from diskbench.report.hanging import hanging
 
     profile = find_profile(name)
     if output is Output.json:
@@ -83,15 +84,16 @@ def show(name: Name, output: OutputOption = Output.table) -> None:
         typer.echo(json.dumps(whole, indent=2))
         return
     typer.echo(f"{profile.name}: {profile.title}")
-    typer.echo(f"  question    {profile.question.strip()}")
-    typer.echo(f"  source      {profile.source.strip()}")
+    typer.echo(hanging("  question    ", profile.question))
+    typer.echo(hanging("  source      ", profile.source))
     if profile.notes:
-        typer.echo(f"  notes       {profile.notes.strip()}")
+        typer.echo(hanging("  notes       ", profile.notes))
     typer.echo(f"  targets     {', '.join(profile.targets)} (filesystem {profile.filesystem})")
     typer.echo(f"  page cache  {profile.page_cache} between steps")
     typer.echo("  parameters" if profile.parameters else "  parameters  none")
     for parameter in profile.parameters:
-        typer.echo(f"    {parameter.name}={parameter.default} ({parameter.kind}): {parameter.help}")
+        typer.echo(f"    {parameter.name}={parameter.default} ({parameter.kind})")
+        typer.echo(hanging(" " * 8, parameter.help))
     typer.echo("\n" + profile.template.strip())
 
 

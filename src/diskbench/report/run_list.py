@@ -19,13 +19,16 @@ _DROPPED = ("disk", "labels")
 _SHRUNK = ("target", "where", "profile")
 """Shortened after that, the widest first, to no less than so many characters:"""
 _NARROWEST = 6
+_TELLING = 8
+"""A target of which less than this many characters are left tells nothing: it is left out."""
 
 
 def run_lines(runs: Sequence[Mapping[str, Any]], *, width: int | None = None) -> Iterator[str]:
     """A header, then a line for each run (rows as in the database), times in the reader's zone.
 
     No line is longer than `width` (None: 80): columns that no run fills are left out; then years,
-    instance types, disks and labels; then targets, machines and profiles lose their middle.
+    instance types, disks and labels; then targets, machines and profiles lose their middle, and
+    targets go where little of them would be left.
     """
     most = _WIDTH if width is None else width
     rows = [_HEADER, *(_cells(run) for run in runs)]
@@ -53,6 +56,15 @@ def _fitted(widths: dict[str, int], most: int) -> dict[str, int]:
     for name in _DROPPED:
         if _over(found, most) > 0:
             found.pop(name, None)
+    shrunk = _shrunk(found, most)
+    if shrunk.get("target", _TELLING) < min(_TELLING, widths.get("target", 0)):
+        found.pop("target")
+        return _shrunk(found, most)
+    return shrunk
+
+
+def _shrunk(widths: dict[str, int], most: int) -> dict[str, int]:
+    found = dict(widths)
     while (over := _over(found, most)) > 0:
         names = sorted((n for n in _SHRUNK if n in found), key=found.__getitem__, reverse=True)
         if not names or found[names[0]] <= _NARROWEST:

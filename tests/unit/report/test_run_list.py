@@ -47,6 +47,21 @@ def test_without_a_terminal_lines_fit_80_columns_and_ids_stay_whole():
     assert "labels" not in header
 
 
+def test_a_target_of_which_next_to_nothing_would_be_left_makes_room_for_profile_and_machine():
+    run = a_run(
+        profile="sustained",
+        emulated=True,
+        hostname=None,
+        address="127.53.201.54",
+        target_kind="device",
+        target_device="/dev/nvme1n1",
+    )
+    (header, line) = run_lines([run])
+    assert "target" not in header
+    assert "sustained" in line
+    assert len(line) <= 80
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [

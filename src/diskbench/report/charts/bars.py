@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import CHARACTER_PX, wants_log
 from diskbench.report.charts.figure import Figure
-from diskbench.report.charts.lanes import in_lanes, lanes_of
+from diskbench.report.charts.lanes import in_lanes, is_own, lanes_of
 from diskbench.report.charts.measure import (
     axis,
     bare,
@@ -23,7 +23,7 @@ from diskbench.report.charts.measure import (
     with_unit,
 )
 from diskbench.report.charts.overlay import own_layers, own_text
-from diskbench.report.charts.point import Point, of_source, sample_words
+from diskbench.report.charts.point import Point, of_source, subtitle
 from diskbench.report.charts.rows import carried, provider_colour, rest_and_outliers, row
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ _BROKEN = 1.25
 _CUT = (1.06, 1.10)
 """Where a broken bar ends and where it goes on, as multiples of the largest whole one."""
 _TEXT_GAP = 14
+_ROOMY = 200
+"""Panels narrower than that leave n to the subtitle."""
 
 
 @dataclass(frozen=True)
@@ -81,45 +83,69 @@ def bars_chart(
     can_log = min(values) > 0 and (log or bool(broken))
     return Figure(
         title=heading,
-        subtitle=_subtitle(points, metric),
-        drawing=_drawing(points, palette, metric, lanes, log=False),
+        subtitle=subtitle(points, title(metric)),
+        drawing=panel(points, palette, lanes),
         id=name,
         alt=_sentence(points, metric, heading),
-        log_drawing=_drawing(points, palette, metric, lanes, log=True) if can_log else None,
+        log_drawing=panel(points, palette, lanes, log=True) if can_log else None,
         log_first=log,
     )
 
 
-def _drawing(
-    points: Sequence[Point], palette: Palette, metric: str, lanes: Lanes, *, log: bool
-) -> alt.TopLevelMixin:
+def panel(
+    points: Sequence[Point],
+    palette: Palette,
+    lanes: Lanes,
+    *,
+    log: bool = False,
+    width: int = WIDTH,
+    told: bool = True,
+) -> alt.LayerChart:
+    """Points of one metric in their rows; those of rows that hold none are said to be missing.
+
+    `told`: whether it has the labels and the legend, or stands beside a panel that has them.
+    """
     import altair as alt
 
+    metric = points[0].metric
     published, own = of_source(points, "published"), of_source(points, "measured")
     by_lane = in_lanes(points, lanes)
-    texts = {name: _words(found) for name, found in by_lane.items()}
-    scale = _scale(by_lane, texts, metric, log=log)
-    y = lanes.axis
+    texts = {name: _words(found, name, brief=width < _ROOMY) for name, found in by_lane.items()}
+    scale = _scale(by_lane, texts, metric, log=log, width=width)
+    y = lanes.axis(told=told)
     layers: list[Any] = []
     bars = published or own
     if bars:
         rows = [row(one) | {"row": lanes.of(one)} for one in bars]
-        colour = provider_colour(bars, palette, legend=True)
+        colour = provider_colour(bars, palette, legend=told)
         layers += (_dots if log else _bars)(rows, scale, y, colour, palette)
     layers += own_layers(own if published else (), lanes.of, scale.x, scale.drawn, y, palette)
-    told = [
-        {"row": name, "at": max(map(scale.drawn, _extent(found))), "text": texts[name]}
+    least = scale.domain[0]
+    words = [
+        {
+            "row": name,
+            "at": max(map(scale.drawn, _extent(found)), default=least),
+            "text": texts[name],
+        }
         for name, found in by_lane.items()
     ]
-    marks = alt.Chart({"values": told}).mark_text(align="left", dx=8, color=palette.ink, aria=False)
+    marks = alt.Chart({"values": words}).mark_text(
+        align="left", dx=8, color=palette.ink, aria=False
+    )
     layers.append(marks.encode(x=scale.x("at"), text="text:N", y=y))
-    return alt.LayerChart(layer=layers).properties(width=WIDTH, height=ROW * len(lanes.names))
+    return alt.LayerChart(layer=layers).properties(width=width, height=ROW * len(lanes.names))
 
 
 def _scale(
-    by_lane: Mapping[str, Sequence[Point]], texts: Mapping[str, str], metric: str, *, log: bool
+    by_lane: Mapping[str, Sequence[Point]],
+    texts: Mapping[str, str],
+    metric: str,
+    *,
+    log: bool,
+    width: int,
 ) -> _Scale:
-    room = {name: (CHARACTER_PX * len(text) + _TEXT_GAP) / WIDTH for name, text in texts.items()}
+    by_lane = {name: found for name, found in by_lane.items() if found}
+    room = {name: (CHARACTER_PX * len(texts[name]) + _TEXT_GAP) / width for name in by_lane}
     values = [value for found in by_lane.values() for value in _extent(found)]
     if log:
         ends = [(max(_extent(found)), room[name]) for name, found in by_lane.items()]
@@ -204,18 +230,16 @@ def _extent(points: Sequence[Point]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _words(points: Sequence[Point]) -> str:
+def _words(points: Sequence[Point], name: str, *, brief: bool) -> str:
     """What stands at the end of a row."""
+    if not points:
+        return "" if is_own(name) else "not told"
     first = points[0]
-    return bare(first.metric, first.value) if first.source == "published" else own_text(points)
-
-
-def _subtitle(points: Sequence[Point], metric: str) -> str:
-    words = [title(metric), sample_words(points)]
-    if any(one.doubt for one in points):
-        words.append("hollow: doubted")
-    marks = dict.fromkeys(mark for one in points for mark in one.marks)
-    return "; ".join([*words, *([f"yours: {', '.join(marks)}"] if marks else [])])
+    return (
+        bare(first.metric, first.value)
+        if first.source == "published"
+        else own_text(points, brief=brief)
+    )
 
 
 def _sentence(points: Sequence[Point], metric: str, heading: str) -> str:

@@ -29,13 +29,16 @@ class Lanes:
         """The row of a point."""
         return _name(point, beside=self.beside)
 
-    @property
-    def axis(self) -> alt.Y:
-        """The vertical axis: labels, and `yours` where the row is that of own runs."""
+    def axis(self, *, told: bool = True) -> alt.Y:
+        """The vertical axis: labels, and `yours` where the row is that of own runs. Not `told`: the
+        same rows, of which a panel further left says what they are."""
         import altair as alt
 
+        scale = alt.Scale(domain=list(self.names))
+        if not told:
+            return alt.Y("row:N", scale=scale, axis=None)
         shown = [YOURS if name.endswith(_OWN) else name for name in self.names]
-        told = alt.Axis(
+        labels = alt.Axis(
             title=None,
             ticks=False,
             domain=False,
@@ -44,7 +47,7 @@ class Lanes:
             minExtent=label_room(shown),
             labelExpr=f"indexof(datum.value, '{_OWN}') < 0 ? datum.value : '{YOURS}'",
         )
-        return alt.Y("row:N", sort=list(self.names), axis=told)
+        return alt.Y("row:N", scale=scale, axis=labels)
 
 
 def lanes_of(points: Iterable[Point], *, ranked: bool) -> Lanes:
@@ -62,6 +65,11 @@ def lanes_of(points: Iterable[Point], *, ranked: bool) -> Lanes:
 def _name(point: Point, *, beside: bool) -> str:
     name = point.label.replace(_OWN, "")
     return name + _OWN if beside and point.source == "measured" else name
+
+
+def is_own(name: str) -> bool:
+    """Whether a row is that of own runs beneath what was published."""
+    return name.endswith(_OWN)
 
 
 def in_lanes(points: Sequence[Point], lanes: Lanes) -> dict[str, list[Point]]:

@@ -60,10 +60,12 @@ def own_layers(
     return layers
 
 
-def own_text(points: Sequence[Point]) -> str:
+def own_text(points: Sequence[Point], *, brief: bool = False) -> str:
     """`3,100 (n = 3 runs)`, or of several points their median: `3,100 (n = 7 machines)`."""
     found = middle(points)
     value = bare(points[0].metric, found.value)
+    if brief:
+        return value
     if len(points) > 1:
         return f"{value} (n = {found.machines} machine{'' if found.machines == 1 else 's'})"
     return f"{value} ({points[0].sample.rpartition(' of ')[2]})"

@@ -117,6 +117,15 @@ def of_source(points: Iterable[Point], source: Source) -> tuple[Point, ...]:
     return tuple(one for one in points if one.source == source)
 
 
+def subtitle(points: Sequence[Point], unit: str) -> str:
+    """The unit, n and the interval of each source, and what to know before believing a mark."""
+    words = [unit, sample_words(points)]
+    if any(one.doubt for one in points):
+        words.append("hollow: doubted")
+    marks = dict.fromkeys(mark for one in points for mark in one.marks)
+    return "; ".join([*words, *([f"yours: {', '.join(marks)}"] if marks else [])])
+
+
 def sample_words(points: Sequence[Point]) -> str:
     """What n is in a chart, and its interval, in one clause for each source.
 

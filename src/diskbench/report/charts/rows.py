@@ -45,7 +45,7 @@ def labels_in_order(points: Iterable[Point], *, ranked: bool) -> list[str]:
 def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
     """The largest value that does not dwarf the others, and how many do (0: none)."""
     ordered = sorted(values)
-    for count in range(max(1, len(ordered) // 4), 0, -1):
+    for count in range(len(ordered) // 4, 0, -1):
         rest, beyond = ordered[: len(ordered) - count], ordered[len(ordered) - count :]
         if len(rest) >= 2 and rest[-1] > 0 and beyond[0] >= DWARFS * rest[-1]:
             return rest[-1], count

@@ -1,0 +1,80 @@
+"""Several figures of the same disks side by side, each on an axis of its own.
+
+What a chart with two axes shows, restated: rows are disks, panels are figures (IOPS, read, write),
+so that no line crosses another and every number stands beside its mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.axis import wants_log
+from diskbench.report.charts.bars import panel
+from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.lanes import lanes_of
+from diskbench.report.charts.measure import title, with_unit
+from diskbench.report.charts.point import Point, subtitle
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from diskbench.report.charts.lanes import Lanes
+    from diskbench.report.charts.palette import Palette
+
+WIDTH = 130
+Panel = tuple[str, str]
+"""A metric and a direction."""
+
+
+def multiples_chart(
+    points: Sequence[Point], palette: Palette, *, name: str, heading: str, ranked: bool = False
+) -> Figure:
+    """A panel for each metric and direction, in the order in which they come.
+
+    Raises ValueError for no points.
+    """
+    panels: dict[Panel, list[Point]] = {}
+    for one in points:
+        panels.setdefault((one.metric, one.direction), []).append(one)
+    if not panels:
+        raise ValueError("no points to draw")
+    lanes = lanes_of(points, ranked=ranked)
+    log = any(wants_log([one.value for one in found]) for found in panels.values())
+    positive = all(one.value > 0 for one in points)
+    units = " · ".join(dict.fromkeys(_heading(key) for key in panels))
+    return Figure(
+        title=heading,
+        subtitle=subtitle(points, units),
+        drawing=_drawing(panels, palette, lanes, log=False),
+        id=name,
+        alt=_sentence(panels, heading),
+        log_drawing=_drawing(panels, palette, lanes, log=True) if log and positive else None,
+        log_first=log and positive,
+    )
+
+
+def _drawing(
+    panels: dict[Panel, list[Point]], palette: Palette, lanes: Lanes, *, log: bool
+) -> alt.TopLevelMixin:
+    import altair as alt
+
+    drawn: list[Any] = []
+    for place, (key, found) in enumerate(panels.items()):
+        one = panel(found, palette, lanes, log=log, width=WIDTH, told=not place)
+        words = alt.TitleParams(_heading(key), anchor="start", frame="group", offset=6)
+        drawn.append(one.properties(title=words))
+    return alt.hconcat(*drawn, spacing=14)
+
+
+def _heading(key: Panel) -> str:
+    metric, direction = key
+    return title(metric) if direction == "total" else f"{direction} {title(metric)}"
+
+
+def _sentence(panels: dict[Panel, list[Point]], heading: str) -> str:
+    told = []
+    for key, found in panels.items():
+        best = max(found, key=lambda one: one.value)
+        told.append(f"most {_heading(key)}: {best.label} with {with_unit(key[0], best.value)}")
+    return f"{heading}: {'; '.join(told)}."

@@ -1,0 +1,305 @@
+"""One disk run after run: where it falls, where it was predicted to fall, and by how much.
+
+A panel for each figure (IOPS, read, write), the runs along the bottom. What a post states of a
+stretch of runs is a level without dots; what was measured run by run is a line with a dot a run;
+what the catalogue predicts is dashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from diskbench.report.charts.axis import CHARACTER_PX, wants_log, whole_seconds
+from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.measure import (
+    axis,
+    linear_domain,
+    log_domain,
+    powers_within,
+    title,
+    with_unit,
+)
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from diskbench.report.charts.palette import Palette
+
+WIDTH = 400
+HEIGHT = 104
+Origin = Literal["published", "measured", "predicted"]
+_WORDS: dict[Origin, str] = {
+    "published": "published",
+    "measured": "yours",
+    "predicted": "predicted by the catalogue",
+}
+_DASHES: dict[Origin, list[int]] = {"published": [1, 0], "measured": [1, 0], "predicted": [4, 3]}
+_LABEL_PX = 14
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """One figure of one disk: (run, value) with runs counted from 1, in the unit of `metric`.
+
+    `run_ids` and `hrefs`, where there are any, stand beside `values`. `stated`: a post states these
+    levels of stretches of runs; no run was told by itself.
+    """
+
+    label: str
+    metric: str
+    origin: Origin
+    values: tuple[tuple[int, float], ...]
+    direction: str = "total"
+    run_ids: tuple[str, ...] = ()
+    hrefs: tuple[str, ...] = ()
+    stated: bool = False
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class CliffMark:
+    """The run in which a disk fell: as predicted, as published, or as found in the seconds."""
+
+    run: int
+    origin: Origin
+    words: str = ""
+
+    @property
+    def label(self) -> str:
+        """`predicted: run 33`."""
+        word = {"published": "the post", "measured": "found", "predicted": "predicted"}
+        return f"{word[self.origin]}: run {self.run}"
+
+
+def runs_chart(
+    lines: Sequence[RunLine],
+    palette: Palette,
+    *,
+    name: str,
+    heading: str,
+    cliffs: Sequence[CliffMark] = (),
+    notes: str = "",
+) -> Figure:
+    """Lines of one or several figures over their runs, with cliffs marked.
+
+    Raises ValueError where there is no run.
+    """
+    if not any(line.values for line in lines):
+        raise ValueError("no runs to draw")
+    panels: dict[tuple[str, str], list[RunLine]] = {}
+    for line in lines:
+        panels.setdefault((line.metric, line.direction), []).append(line)
+    log = any(wants_log(_values(found)) for found in panels.values())
+    positive = all(value > 0 for line in lines for _, value in line.values)
+    figure = Figure(
+        title=heading,
+        subtitle=_subtitle(lines, panels, notes),
+        drawing=_drawing(panels, cliffs, palette, log=False),
+        id=name,
+        alt=_sentence(lines, cliffs, heading),
+        log_drawing=_drawing(panels, cliffs, palette, log=True) if log and positive else None,
+        log_first=log and positive,
+    )
+    return figure
+
+
+def _drawing(
+    panels: dict[tuple[str, str], list[RunLine]],
+    cliffs: Sequence[CliffMark],
+    palette: Palette,
+    *,
+    log: bool,
+) -> alt.TopLevelMixin:
+    import altair as alt
+
+    runs = [run for found in panels.values() for line in found for run, _ in line.values]
+    last = max([*runs, *(one.run for one in cliffs)])
+    x = alt.X(
+        "run:Q",
+        title="run",
+        scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
+        axis=alt.Axis(format="d", grid=False, values=[1, *whole_seconds(last)]),
+    )
+    drawn: list[Any] = []
+    for place, (key, found) in enumerate(panels.items()):
+        layers = [
+            *_cliffs(cliffs, x, palette, last, labelled=not place),
+            *_lines(found, x, _y(found, key[0], log=log), palette),
+        ]
+        words = alt.TitleParams(_heading(key), anchor="start", frame="group", offset=6)
+        if not place and cliffs:
+            words.offset = 6 + _LABEL_PX * len(cliffs)
+        drawn.append(
+            alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT, title=words)
+        )
+    return alt.vconcat(*drawn, spacing=12)
+
+
+def _y(lines: Sequence[RunLine], metric: str, *, log: bool) -> alt.Y:
+    import altair as alt
+
+    values = _values(lines)
+    if log:
+        domain = log_domain(values)
+        told = axis(metric, log=True, values=powers_within(domain), title=None, minExtent=40)
+        return alt.Y("value:Q", scale=alt.Scale(type="log", domain=domain), axis=told)
+    scale = alt.Scale(domain=linear_domain(max(values) * 1.05), nice=False)
+    return alt.Y("value:Q", scale=scale, axis=axis(metric, title=None, minExtent=40))
+
+
+def _lines(lines: Sequence[RunLine], x: alt.X, y: alt.Y, palette: Palette) -> list[Any]:
+    import altair as alt
+
+    shown = list(dict.fromkeys(_WORDS[line.origin] for line in lines))
+    colours = {"published": palette.series[0], "measured": palette.ink, "predicted": palette.muted}
+    domain = [_WORDS[origin] for origin in _WORDS]
+    legend = alt.Legend(orient="top", title=None, values=shown, symbolSize=180) if shown else None
+    colour = alt.Color(
+        "who:N",
+        scale=alt.Scale(domain=domain, range=[colours[origin] for origin in _WORDS]),
+        legend=legend,
+    )
+    dash = alt.StrokeDash(
+        "who:N",
+        scale=alt.Scale(domain=domain, range=[_DASHES[origin] for origin in _WORDS]),
+        legend=legend,
+    )
+    layers: list[Any] = []
+    for place, line in enumerate(lines):
+        rows = _rows(line)
+        stretches = [rows] if not line.stated else _levels(rows)
+        for number, stretch in enumerate(stretches):
+            if (
+                line.stated
+            ):  # a level lasts from the beginning of its first run to the end of its last
+                stretch = [
+                    stretch[0] | {"run": stretch[0]["run"] - 0.4},
+                    stretch[-1] | {"run": stretch[-1]["run"] + 0.4},
+                ]
+            chart = alt.Chart({"values": [one | {"line": f"{place}.{number}"} for one in stretch]})
+            width = 3.5 if line.stated else 1.5
+            layers.append(
+                chart.mark_line(strokeWidth=width, aria=False).encode(
+                    x=x, y=y, color=colour, strokeDash=dash, detail="line:N"
+                )
+            )
+        if line.stated or line.origin != "predicted":
+            layers.append(_dots(rows, x, y, colour, visible=not line.stated))
+    return layers
+
+
+def _dots(
+    rows: list[dict[str, Any]], x: alt.X, y: alt.Y, colour: alt.Color, *, visible: bool
+) -> Any:
+    """A mark a run, which carries the run's words. Levels have ones that cannot be seen."""
+    import altair as alt
+
+    from diskbench.report.charts.rows import carried
+
+    marks = alt.Chart({"values": rows}).mark_point(
+        filled=True, shape="diamond", size=48, opacity=1 if visible else 0
+    )
+    return marks.encode(x=x, y=y, color=colour, **carried(rows))
+
+
+def _rows(line: RunLine) -> list[dict[str, Any]]:
+    found = []
+    for place, (run, value) in enumerate(line.values):
+        who = f"run {line.run_ids[place]}" if line.run_ids else line.words or _WORDS[line.origin]
+        words = (who, line.label, f"run {run} of the series", with_unit(line.metric, value))
+        one: dict[str, Any] = {
+            "run": run,
+            "value": value,
+            "who": _WORDS[line.origin],
+            "description": " · ".join(word for word in words if word),
+        }
+        found.append(one | ({"href": line.hrefs[place]} if line.hrefs else {}))
+    return found
+
+
+def _levels(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Stretches of consecutive runs with one value."""
+    stretches: list[list[dict[str, Any]]] = []
+    for one in rows:
+        last = stretches[-1][-1] if stretches else None
+        if last and last["value"] == one["value"] and last["run"] + 1 == one["run"]:
+            stretches[-1].append(one)
+        else:
+            stretches.append([one])
+    return stretches
+
+
+def _cliffs(
+    cliffs: Sequence[CliffMark], x: alt.X, palette: Palette, last: int, *, labelled: bool
+) -> list[Any]:
+    import altair as alt
+
+    colours = {
+        "published": palette.series[0],
+        "measured": palette.accent,
+        "predicted": palette.muted,
+    }
+    layers: list[Any] = []
+    for place, one in enumerate(cliffs):
+        rows = [{"run": one.run, "text": one.label, "description": one.words or one.label}]
+        chart = alt.Chart({"values": rows})
+        rule = chart.mark_rule(
+            color=colours[one.origin], strokeWidth=1.5, strokeDash=_DASHES[one.origin]
+        )
+        layers.append(rule.encode(x=x, description="description:N"))
+        if labelled:
+            left = one.run * WIDTH / last + CHARACTER_PX * len(one.label) < WIDTH
+            text = chart.mark_text(
+                align="left" if left else "right",
+                dx=3 if left else -3,
+                y=-4 - _LABEL_PX * (len(cliffs) - 1 - place),
+                color=colours[one.origin],
+                baseline="bottom",
+                aria=False,
+            )
+            layers.append(text.encode(x=x, text="text:N"))
+    return layers
+
+
+def _subtitle(
+    lines: Sequence[RunLine], panels: dict[tuple[str, str], list[RunLine]], notes: str
+) -> str:
+    words = [" · ".join(dict.fromkeys(_heading(key) for key in panels)) + " of each run"]
+    for origin in ("published", "measured"):
+        found = [line for line in lines if line.origin == origin]
+        if not found:
+            continue
+        counts = sorted({len(line.values) for line in found})
+        span = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
+        stated = ", stretches as stated" if any(line.stated for line in found) else ""
+        words.append(
+            f"{_WORDS[found[0].origin]}: n = {span} runs of one machine{stated}, "
+            "no interval (n = 1 machine)"
+        )
+    return "; ".join([*words, *([notes] if notes else [])])
+
+
+def _heading(key: tuple[str, str]) -> str:
+    metric, direction = key
+    return title(metric) if direction == "total" else f"{direction} {title(metric)}"
+
+
+def _sentence(lines: Sequence[RunLine], cliffs: Sequence[CliffMark], heading: str) -> str:
+    told = []
+    for line in lines:
+        if line.origin == "predicted" or not line.values:
+            continue
+        first, last = line.values[0], line.values[-1]
+        told.append(
+            f"{_WORDS[line.origin]} {_heading((line.metric, line.direction))} goes from "
+            f"{with_unit(line.metric, first[1])} in run {first[0]} to "
+            f"{with_unit(line.metric, last[1])} in run {last[0]}"
+        )
+    marks = [one.label for one in cliffs]
+    return f"{heading}: {'; '.join([*told, *marks])}."
+
+
+def _values(lines: Sequence[RunLine]) -> list[float]:
+    return [value for line in lines for _, value in line.values]

@@ -93,7 +93,7 @@ def runs_chart(
         panels.setdefault((line.metric, line.direction), []).append(line)
     log = any(wants_log(_values(found)) for found in panels.values())
     positive = all(value > 0 for line in lines for _, value in line.values)
-    figure = Figure(
+    return Figure(
         title=heading,
         subtitle=_subtitle(lines, panels, notes),
         drawing=_drawing(panels, cliffs, palette, log=False),
@@ -102,7 +102,6 @@ def runs_chart(
         log_drawing=_drawing(panels, cliffs, palette, log=True) if log and positive else None,
         log_first=log and positive,
     )
-    return figure
 
 
 def _drawing(
@@ -129,8 +128,6 @@ def _drawing(
             *_lines(found, x, _y(found, key[0], log=log), palette),
         ]
         words = alt.TitleParams(_heading(key), anchor="start", frame="group", offset=6)
-        if not place and cliffs:
-            words.offset = 6 + _LABEL_PX * len(cliffs)
         drawn.append(
             alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT, title=words)
         )
@@ -143,10 +140,18 @@ def _y(lines: Sequence[RunLine], metric: str, *, log: bool) -> alt.Y:
     values = _values(lines)
     if log:
         domain = log_domain(values)
-        told = axis(metric, log=True, values=powers_within(domain), title=None, minExtent=40)
+        told = axis(
+            metric,
+            log=True,
+            values=powers_within(domain),
+            title=None,
+            minExtent=40,
+            labelFlush=False,
+        )
         return alt.Y("value:Q", scale=alt.Scale(type="log", domain=domain), axis=told)
     scale = alt.Scale(domain=linear_domain(max(values) * 1.05), nice=False)
-    return alt.Y("value:Q", scale=scale, axis=axis(metric, title=None, minExtent=40))
+    told = axis(metric, title=None, minExtent=40, labelFlush=False, ticks=3)
+    return alt.Y("value:Q", scale=scale, axis=told)
 
 
 def _lines(lines: Sequence[RunLine], x: alt.X, y: alt.Y, palette: Palette) -> list[Any]:
@@ -170,14 +175,7 @@ def _lines(lines: Sequence[RunLine], x: alt.X, y: alt.Y, palette: Palette) -> li
     for place, line in enumerate(lines):
         rows = _rows(line)
         stretches = [rows] if not line.stated else _levels(rows)
-        for number, stretch in enumerate(stretches):
-            if (
-                line.stated
-            ):  # a level lasts from the beginning of its first run to the end of its last
-                stretch = [
-                    stretch[0] | {"run": stretch[0]["run"] - 0.4},
-                    stretch[-1] | {"run": stretch[-1]["run"] + 0.4},
-                ]
+        for number, stretch in enumerate(map(_wide, stretches) if line.stated else stretches):
             chart = alt.Chart({"values": [one | {"line": f"{place}.{number}"} for one in stretch]})
             width = 3.5 if line.stated else 1.5
             layers.append(
@@ -192,7 +190,7 @@ def _lines(lines: Sequence[RunLine], x: alt.X, y: alt.Y, palette: Palette) -> li
 
 def _dots(
     rows: list[dict[str, Any]], x: alt.X, y: alt.Y, colour: alt.Color, *, visible: bool
-) -> Any:
+) -> alt.Chart:
     """A mark a run, which carries the run's words. Levels have ones that cannot be seen."""
     import altair as alt
 
@@ -229,6 +227,12 @@ def _levels(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
         else:
             stretches.append([one])
     return stretches
+
+
+def _wide(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A level from the beginning of its first run to the end of its last."""
+    first, last = rows[0], rows[-1]
+    return [first | {"run": first["run"] - 0.4}, last | {"run": last["run"] + 0.4}]
 
 
 def _cliffs(

@@ -7,9 +7,10 @@
                   that a sharp fall ended in: neither processor nor queue explains a fall
     a cap         within 10 % of min(disk cap, VM cap); above it, of any other cap
     host cache    above 1.1 times every promise, on a disk that its machine caches
-    client        busiest core ≥ 90 %, one job of fio ≥ 90 % of a core, or steal ≥ 2 %
+    client        one job of fio ≥ 90 % of a core, or busiest core ≥ 90 % and fio ≥ 50 % of one
     queue depth   a deeper queue would give more (analysis/queue_depth.py)
     network       the target lies on a network filesystem, or a link's line rate is reached
+    client        busiest core ≥ 90 % by whatever ran there, or steal ≥ 2 %
     unknown       else, with what is known
 
 A cap comes before the processor: a disk that gives its cap cannot be hidden by a busy core. Rates
@@ -108,9 +109,10 @@ def limiter(found: Stretch, setting: Setting) -> Limiter:
         _credit,
         _cap,
         _cached_below,
-        _client,
+        _busy,
         _queue_depth,
         _network,
+        _client,
     )
     named = (rule(found, setting) for rule in rules)
     return next((one for one in named if one is not None), None) or _unknown(found, setting)
@@ -265,11 +267,21 @@ def _cached_below(found: Stretch, setting: Setting) -> Limiter | None:
         name="host-cache",
         evidence=(
             (
-                f"{_figure(found, setting)}, above the {format_iops(found.level.high_iops)} that are "
-                "promised at most, on a disk with host caching"
+                f"{_figure(found, setting)}, above the {format_iops(found.level.high_iops)} that "
+                "are promised at most, on a disk with host caching"
             ),
         ),
     )
+
+
+def _busy(found: Stretch, setting: Setting) -> Limiter | None:
+    """fio itself filled a core; what others did there explains less than a shallow queue does."""
+    client = setting.client
+    others = client.all_jobs is not None and client.all_jobs < LITTLE_CPU
+    by_core = (client.busiest_core or 0) >= BUSY_CORE and not others
+    if not by_core and (client.busiest_job or 0) < BUSY_CORE:
+        return None
+    return _client(found, setting)
 
 
 def _client(found: Stretch, setting: Setting) -> Limiter | None:

@@ -22,6 +22,7 @@ from diskbench.model.verdict import Judged, Promised, Reason, Verdict, believe_w
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
+    from diskbench.analysis.run_course import Course
     from diskbench.model.expectation import Expectation, Level, LimitName
     from diskbench.model.phase import PhaseKind, StepPhases
     from diskbench.model.result import Warning  # noqa: A004 - the field's word
@@ -35,7 +36,8 @@ _MOST_OF = 0.9
 @dataclass(frozen=True)
 class Measured:
     """One step as it was measured, all directions together: its rate over its own run time, or of
-    one in rounds the median of the last five. None where only its log is known."""
+    one in rounds the median of the last five. None where only its log is known. `course` is the
+    level over the runs of its trial that it is part of."""
 
     step_index: int
     step: str
@@ -45,16 +47,19 @@ class Measured:
     run_id: str = ""
     rounds: int | None = None
     phases: StepPhases | None = None
+    course: Course | None = None
 
 
 @dataclass(frozen=True)
 class Promise:
     """What the step should get, where that stands, and what was left of each bucket when it began,
-    as a fraction."""
+    as a fraction. `is_guess`: of a disk that was there before, whose credit nobody knew; then a
+    step at the rate that lasts had none."""
 
     expected: Expectation
     source: str = "catalogue"
     credit: Mapping[LimitName, float] = field(default_factory=dict)
+    is_guess: bool = False
 
 
 def verdict(
@@ -129,6 +134,7 @@ def _stretches(measured: Measured, promise: Promise | None) -> list[Stretch]:
     for one in kept or phases.phases:
         cliff = falls.get(one.start_s)
         used_up = above or (cliff is not None and one.kind != "burst")
+        used_up = used_up or _lasts(one.iops, one.bytes_per_s, promise)
         found.append(
             Stretch(
                 iops=one.iops,
@@ -150,7 +156,9 @@ def _whole(measured: Measured, promise: Promise | None, kind: PhaseKind | None) 
     """The step as one stretch; what a promise tells of its kind where nobody cut it."""
     expected = promise.expected if promise else None
     lasting = expected.lasting if expected else None
-    used_up = _is_empty(promise)
+    course = measured.course
+    used_up = _is_empty(promise) or _lasts(measured.iops, measured.bytes_per_s, promise)
+    used_up = used_up or (course is not None and course.kind == "baseline")
     iops, moved = measured.iops, measured.bytes_per_s
     if iops is None and moved is not None and expected is not None:
         iops = moved / expected.load.block_bytes
@@ -161,13 +169,26 @@ def _whole(measured: Measured, promise: Promise | None, kind: PhaseKind | None) 
             used_up = True
         if kind is None and (promise is not None and promise.credit):
             kind = "baseline" if low else "burst" if expected.bursts else None
+    if kind in (None, "level") and course is not None and course.kind != "level":
+        kind = course.kind
     return Stretch(
         iops=measured.iops,
         bytes_per_s=measured.bytes_per_s,
         kind=kind,
+        fell_from=course.fell_from if course else None,
         level=_level(promise, used_up=used_up),
         used_up=used_up,
     )
+
+
+def _lasts(iops: float | None, bytes_per_s: float | None, promise: Promise | None) -> bool:
+    """Whether it goes at the rate that lasts, on a disk of whose credit nobody knew."""
+    if promise is None or not promise.is_guess or not promise.credit:
+        return False
+    lasting = promise.expected.lasting
+    if iops is None and bytes_per_s is not None:
+        iops = bytes_per_s / promise.expected.load.block_bytes
+    return iops is not None and lasting.limited_by is not None and iops <= ABOVE * lasting.high_iops
 
 
 def _is_empty(promise: Promise | None) -> bool:

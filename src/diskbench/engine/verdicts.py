@@ -5,189 +5,196 @@ Read when asked for, like phases, and never stored with the rows: better rules j
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.limiter import Client, Setting
 from diskbench.analysis.queue_depth import Sibling
 from diskbench.analysis.verdict import Measured, Promise, verdict
+from diskbench.engine.promised import promises_of
 from diskbench.engine.step_evidence import StepEvidence, read_steps
-from diskbench.errors import DiskbenchError, UnknownName
+from diskbench.engine.step_groups import Group, groups_of, load_of, phases_by_run
+from diskbench.errors import DiskbenchError
 from diskbench.fio.client_bound import client_shares
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.facts import HostFacts
-from diskbench.plan.loads import asked_by
+from diskbench.plan.as_disk import Hint, hint_of
 from diskbench.plan.passes import has_host_cache
-from diskbench.plan.turn import expected_of, place_of
 from diskbench.store.phases import run_phases
+from diskbench.store.query import Filter, find_runs
 from diskbench.store.rows import find_plan, load_results
-from diskbench.units import NS_PER_S
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
+    from diskbench.analysis.run_course import Course
     from diskbench.model.expectation import Load
     from diskbench.model.phase import StepPhases
-    from diskbench.model.result import Measurement, StepResult
+    from diskbench.model.result import StepResult
     from diskbench.model.result import Warning as Doubt
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.ports import EvidenceStore
 
-WINDOW_ROUNDS = 5
-_NOT_JUDGED = frozenset({"fill", "canary"})
 _NETWORK_TRANSPORTS = frozenset({"iscsi", "fc", "fcoe", "nbd"})
+Row = Mapping[str, Any]
 
 
 def run_verdicts(
     database: Engine,
     evidence: EvidenceStore,
-    run: Mapping[str, Any],
+    run: Row,
     *,
     phases: Sequence[StepPhases] | None = None,
+    hint: Hint | None = None,
 ) -> tuple[Verdict, ...]:
     """The verdict on each measured step of a run (a row, as `find_run` gives it), in order.
 
-    `phases` are those of the run, where the caller has them. A run whose evidence is gone is judged
-    by its rows alone.
+    `phases` are those of the run, where the caller has them; `hint` is what somebody says of its
+    disk, where not the labels of the run do. A run whose evidence is gone is judged by its rows
+    alone. Of several runs of a trial `trial_verdicts` reads each but once.
     """
-    plan = find_plan(database, run["trial_id"])
-    number = run["run_index"] + 1
-    results = load_results(database, run["run_id"])[run["run_id"]]
-    if phases is None:
-        try:
-            phases = run_phases(evidence, run["run_id"], plan, run=number)
-        except DiskbenchError:
-            phases = ()
-    return verdicts_of(evidence, run["run_id"], results, plan, phases, number=number)
+    runs = find_runs(database, [Filter("trial_id", "=", run["trial_id"])])
+    known = {run["run_id"]: phases} if phases is not None else {}
+    return _verdicts(database, evidence, runs, known, hint, only=run["run_id"])
+
+
+def trial_verdicts(
+    database: Engine,
+    evidence: EvidenceStore,
+    runs: Sequence[Row],
+    *,
+    phases: Sequence[StepPhases] | None = None,
+    hint: Hint | None = None,
+) -> tuple[Verdict, ...]:
+    """The verdicts on all runs of one trial, in order, as `run_verdicts` gives them of each."""
+    known: dict[str, Sequence[StepPhases]] = {}
+    if phases is not None:
+        known = dict.fromkeys((run["run_id"] for run in runs), ()) | dict(phases_by_run(phases))
+    return _verdicts(database, evidence, runs, known, hint)
+
+
+def _verdicts(
+    database: Engine,
+    evidence: EvidenceStore,
+    runs: Sequence[Row],
+    phases: Mapping[str, Sequence[StepPhases]],
+    hint: Hint | None,
+    *,
+    only: str | None = None,
+) -> tuple[Verdict, ...]:
+    ordered = sorted(runs, key=lambda one: one["run_index"])
+    plan = find_plan(database, ordered[0]["trial_id"])
+    results = load_results(database, *(run["run_id"] for run in ordered))
+    hint = hint or hint_of(ordered[0]["labels"] or {})
+    return verdicts_of(evidence, ordered, results, plan, phases, hint=hint, only=only)
 
 
 def verdicts_of(
     evidence: EvidenceStore,
-    run_id: str,
-    results: Sequence[StepResult],
+    runs: Sequence[Row],
+    results: Mapping[str, Sequence[StepResult]],
     plan: Plan | None,
-    phases: Sequence[StepPhases] = (),
+    phases: Mapping[str, Sequence[StepPhases]],
     *,
-    number: int = 1,
+    hint: Hint | None = None,
+    only: str | None = None,
 ) -> tuple[Verdict, ...]:
-    """As `run_verdicts`, from the results of the run, number `number` of its trial from 1."""
-    try:
-        kept = read_steps(evidence, run_id)
-    except (UnknownName, DiskbenchError):
-        kept = ()
-    groups = _groups(results, kept)
-    of_phases = {one.step_index: one for one in phases if one.run_id in ("", run_id)}
-    loads = [_load(group, plan) for group in groups]
-    figures = [_measured(group, run_id, of_phases) for group in groups]
-    found = []
-    for group, load, figure in zip(groups, loads, figures, strict=True):
-        if figure is None:
-            continue
-        others = [
-            (other.step, like, other.iops)
-            for other, like in zip(figures, loads, strict=True)
-            if other is not None and other is not figure and other.iops is not None
-        ]
-        setting = _setting(group, plan, load, others)
-        found.append(verdict(figure, setting, _promise(group, plan, number), _doubts(group, plan)))
+    """The verdicts on the runs (rows) of one trial in order, or on one of them alone, from what is
+    known of them. Phases that are not given are read. Raises InvalidValue for a hint that names no
+    disk."""
+    runs_of: list[tuple[Row, list[Group]]] = []
+    for run in runs:
+        run_id = run["run_id"]
+        wanted = only is None or run_id == only
+        kept = _kept(evidence, run_id) if wanted or plan is None else ()
+        course = phases.get(run_id)
+        if course is None:
+            course = _phases(evidence, run, plan) if wanted else ()
+        runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
+    courses, promises = _courses(runs_of), promises_of(runs_of, plan, hint)
+    found: list[Verdict] = []
+    for run, groups in runs_of:
+        if only is None or run["run_id"] == only:
+            found += _of_run(run, groups, plan, hint or Hint(), courses, promises)
     return tuple(found)
 
 
-class _Group:
-    """A step, with its rounds: what its rows say and what its evidence does."""
-
-    def __init__(self) -> None:
-        self.results: list[StepResult] = []
-        self.kept: list[StepEvidence] = []
-
-    @property
-    def index(self) -> int:
-        """That of the first round."""
-        return self.results[0].step_index if self.results else self.kept[0].step.index
-
-    @property
-    def name(self) -> str:
-        return self.results[0].step if self.results else self.kept[0].step.name
-
-    @property
-    def of_round(self) -> int | None:
-        return self.results[0].round if self.results else self.kept[0].step.round
-
-    @property
-    def rows(self) -> list[Measurement]:
-        return [row for result in self.results for row in result.measurements]
-
-
-def _groups(results: Sequence[StepResult], kept: Sequence[StepEvidence]) -> list[_Group]:
-    """Measured steps in order, the rounds of one together."""
-    groups: dict[tuple[str, int | None], _Group] = {}
-
-    def of(name: str, index: int, of_round: int | None) -> _Group:
-        return groups.setdefault((name, index if of_round is None else None), _Group())
-
-    for result in sorted(results, key=lambda one: one.step_index):
-        if result.role not in _NOT_JUDGED:
-            of(result.step, result.step_index, result.round).results.append(result)
-    for one in kept:
-        step = one.step
-        if step.role not in _NOT_JUDGED:
-            of(step.name, step.index, step.round).kept.append(one)
-    return sorted(groups.values(), key=lambda group: group.index)
-
-
-def _measured(group: _Group, run_id: str, phases: Mapping[int, StepPhases]) -> Measured | None:
-    """Its figure; None where neither rows nor phases tell one."""
-    course = phases.get(group.index)
-    rounds: dict[int, list[Measurement]] = {}
-    for row in group.rows:
-        if row.scope == "step" and row.direction != "sync" and row.ios:
-            rounds.setdefault(row.step_index, []).append(row)
-    if not rounds and course is None:
-        return None
-    last = [rounds[index] for index in sorted(rounds)][-WINDOW_ROUNDS:]
-    return Measured(
-        run_id=run_id,
-        step_index=group.index,
-        step=group.name,
-        rounds=None if group.of_round is None else len(rounds),
-        iops=median(sum(row.iops for row in of) for of in last) if last else None,
-        bytes_per_s=median(sum(row.bytes_per_s for row in of) for of in last) if last else None,
-        seconds=sum(max(row.runtime_ns for row in of) / NS_PER_S for of in rounds.values())
-        or (course.seconds if course else 0.0),
-        phases=course,
-    )
-
-
-def _load(group: _Group, plan: Plan | None) -> Load | None:
-    """What the step asked of its disk; None where its jobs are too different from each other, or
-    nobody tells."""
-    if not group.kept or not group.kept[0].step.job:
-        return None
-    disk = plan.facts.disk if plan else None
-    whole = plan.target.device_size_bytes if plan and not plan.target.work_dir else None
-    try:
-        asked = asked_by(
-            group.kept[0].step, whole=whole, read_ahead_kb=disk.read_ahead_kb if disk else None
+def _of_run(
+    run: Row,
+    groups: Sequence[Group],
+    plan: Plan | None,
+    hint: Hint,
+    courses: Mapping[tuple[str, str], Course],
+    promises: Mapping[tuple[str, int], Promise],
+) -> list[Verdict]:
+    run_id = run["run_id"]
+    loads = [load_of(group, plan, run["provider"]) for group in groups]
+    found = []
+    for group, load in zip(groups, loads, strict=True):
+        others = [
+            (other.name, like, other.iops)
+            for other, like in zip(groups, loads, strict=True)
+            if other is not group and other.iops is not None
+        ]
+        measured = Measured(
+            run_id=run_id,
+            step_index=group.index,
+            step=group.name,
+            rounds=None if group.of_round is None else len(group.rounds),
+            iops=group.iops,
+            bytes_per_s=group.bytes_per_s,
+            seconds=group.seconds,
+            phases=group.phases,
+            course=courses.get((run_id, group.name)),
         )
+        setting = _setting(group, plan, hint, load, others)
+        promise = promises.get((run_id, group.index))
+        found.append(verdict(measured, setting, promise, _doubts(group, plan)))
+    return found
+
+
+def _kept(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
+    try:
+        return read_steps(evidence, run_id)
     except DiskbenchError:
-        return None  # options of an imported file that no job file could have
-    return asked.stage.load if asked.is_one else None
+        return ()
 
 
-def _promise(group: _Group, plan: Plan | None, number: int) -> Promise | None:
-    expected = expected_of(plan, group.index, of_round=group.of_round, run=number)
-    if plan is None or plan.expectation is None or expected is None:
-        return None
-    told = plan.expectation.step(place_of(plan, group.index), number, group.of_round)
-    source = "--promise" if plan.expectation.sources == ("--promise",) else "catalogue"
-    return Promise(expected, source, told.credit if told else {})
+def _phases(evidence: EvidenceStore, run: Row, plan: Plan | None) -> tuple[StepPhases, ...]:
+    with contextlib.suppress(DiskbenchError):
+        return run_phases(evidence, run["run_id"], plan, run=run["run_index"] + 1)
+    return ()
+
+
+def _courses(
+    runs_of: Sequence[tuple[Row, Sequence[Group]]],
+) -> dict[tuple[str, str], Course]:
+    """The level over the runs that each step is part of, by run and step."""
+    from diskbench.analysis.drift import LEAST_HISTORY
+
+    if len(runs_of) < LEAST_HISTORY:
+        return {}
+    from diskbench.analysis.run_course import run_course
+
+    series: dict[str, list[tuple[str, float]]] = {}
+    for run, groups in runs_of:
+        for group in groups:
+            if group.iops:
+                series.setdefault(group.name, []).append((run["run_id"], group.iops))
+    found = {}
+    for name, values in series.items():
+        for level in run_course([value for _, value in values]):
+            for run_id, _ in values[level.start : level.end]:
+                found[run_id, name] = level
+    return found
 
 
 def _setting(
-    group: _Group,
+    group: Group,
     plan: Plan | None,
+    hint: Hint,
     load: Load | None,
     others: Iterable[tuple[str, Load | None, float]],
 ) -> Setting:
@@ -197,7 +204,7 @@ def _setting(
         client=_client(group),
         device_share=_device_share(group),
         keeps_cache=bool(group.kept) and group.kept[0].step.page_cache == "keep",
-        host_cache=plan is not None and has_host_cache(plan.cell),
+        host_cache=has_host_cache(plan.cell) if plan is not None else hint.has_cache,
         network=_network(plan),
         siblings=tuple(
             Sibling(name, other.depth, iops)
@@ -209,7 +216,7 @@ def _setting(
     )
 
 
-def _client(group: _Group) -> Client:
+def _client(group: Group) -> Client:
     """The busiest of its rounds: one that was held up makes the figure doubtful."""
     samples = [one.samples for one in group.kept if one.samples]
     shares = [client_shares(one.output, group.rows) for one in group.kept if one.output]
@@ -221,7 +228,7 @@ def _client(group: _Group) -> Client:
     )
 
 
-def _device_share(group: _Group) -> float | None:
+def _device_share(group: Group) -> float | None:
     """What the device moved of fio's bytes, in the direction where that is least."""
     moved: dict[str, list[int]] = {"read": [0, 0], "write": [0, 0]}
     by_index = {one.step.index: one for one in group.kept}
@@ -257,7 +264,7 @@ def _network(plan: Plan | None) -> str | None:
     return transport if transport in _NETWORK_TRANSPORTS else None
 
 
-def _doubts(group: _Group, plan: Plan | None) -> list[Doubt]:
+def _doubts(group: Group, plan: Plan | None) -> list[Doubt]:
     """The warnings of its rounds; of an imported step those that fio's JSON alone gives."""
     told = [warning for result in group.results for warning in result.warnings]
     if plan is not None:

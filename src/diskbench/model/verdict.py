@@ -138,10 +138,26 @@ class Verdict(Frozen):
         return believe_words(self.believe, self.reasons)
 
 
+class RunLevel(Frozen):
+    """Runs of a trial, one after the other, in which a step kept one level: `first` to `last`,
+    counted from 1. `iops` and `bytes_per_s` are medians of theirs, `started_at` is when the first
+    of them began."""
+
+    kind: PhaseKind
+    first: int
+    last: int
+    iops: float
+    bytes_per_s: float
+    started_at: str | None = None
+
+
 class StepVerdict(Frozen):
     """On one step over all runs and replicates that measured it alike: the worst `believe` of them,
     the limiter that most of them name, the figures of the replicates (MR-5, MR-6), and their ratio
-    to the promise with its interval (None below six replicates: `no interval`)."""
+    to the promise with its interval (None below six replicates: `no interval`).
+
+    `levels` is the course over the runs of a trial, where there are enough to tell; with several,
+    the figures are of the last one only, for no median spans a cliff (MR-3)."""
 
     step: str
     believe: Believe
@@ -149,5 +165,6 @@ class StepVerdict(Frozen):
     replicated: Replicated
     ratio: float | None = None
     interval: Interval | None = None
+    levels: tuple[RunLevel, ...] = ()
     reasons: tuple[Reason, ...] = ()
     sentence: str = ""

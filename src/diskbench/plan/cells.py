@@ -157,6 +157,11 @@ def promise(request: Request) -> Promise | None:
             f"--promise does not go with --provider {request.provider}: its catalogue promises",
             advice=f"it is for {', '.join(sorted(PROMISED_BY_OWNER))}",
         )
+    return read_promise(text)
+
+
+def read_promise(text: str) -> Promise:
+    """`iops=5000,mb_per_s=100`; raises InvalidValue."""
     figures = key_values("--promise", text.split(","))
     try:
         read = {key: float(value) for key, value in figures}

@@ -2,9 +2,9 @@
 
     {"format": 1, "runs": [{…a run…, "steps": [{…, "measurements": […], "warnings": […]}]}]}
 
-Within a format number fields are only ever added. `steps` and `phases` (an entry a step of a minute
-or more) are there where a command shows them, and `costs`, one for each trial that rented
-something. Names end in their unit: `_bytes`, `_bytes_per_s`, `_ns`, `_s`, `_usd`; times are ISO
+Within a format number fields are only ever added. `steps`, `phases` (an entry a step of a minute or
+more) and `verdicts` (one a measured step) are there where a command shows them, and `costs`, one
+for each trial that rented something. Names end in their unit: `_bytes`, `_bytes_per_s`, `_ns`, `_s`, `_usd`; times are ISO
 8601 in UTC.
 """
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.cost import TrialCost
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
+    from diskbench.model.verdict import Verdict
 
 FORMAT = 1
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -33,9 +34,10 @@ def results_document(
     steps: Mapping[str, Sequence[StepResult]] | None = None,
     costs: Sequence[TrialCost] | None = None,
     phases: Sequence[StepPhases] | None = None,
+    verdicts: Sequence[Verdict] | None = None,
 ) -> dict[str, Any]:
     """The document of `runs` (rows), with the steps of each by its id, what their trials cost, and
-    the phases of their steps, where they are given."""
+    the phases of their steps and the verdicts on them, where they are given."""
     found: list[dict[str, Any]] = []
     for run in runs:
         one = dict(run)
@@ -44,6 +46,9 @@ def results_document(
         if phases is not None:
             of_run = [each for each in phases if each.run_id == run["run_id"]]
             one["phases"] = [each.model_dump(mode="json") for each in of_run]
+        if verdicts is not None:
+            judged = [each for each in verdicts if each.run_id == run["run_id"]]
+            one["verdicts"] = [each.model_dump(mode="json") for each in judged]
         found.append(one)
     document: dict[str, Any] = {"format": FORMAT, "runs": found}
     if costs is not None:
@@ -56,11 +61,14 @@ def results_schema() -> dict[str, Any]:
     from diskbench.catalog.cost import TrialCost
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import RunState, StepResult
+    from diskbench.model.verdict import Verdict
 
     step = StepResult.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions = step.pop("$defs", {})
     phases = StepPhases.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions |= phases.pop("$defs", {}) | {"StepPhases": phases}
+    verdict = Verdict.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
+    definitions |= verdict.pop("$defs", {}) | {"Verdict": verdict}
     definitions["TrialCost"] = TrialCost.model_json_schema(mode="serialization")
     columns = schema.run.c
     run = {
@@ -70,6 +78,7 @@ def results_schema() -> dict[str, Any]:
             "state": {"enum": list(get_args(RunState))},
             "steps": {"type": "array", "items": {"$ref": "#/$defs/StepResult"}},
             "phases": {"type": "array", "items": {"$ref": "#/$defs/StepPhases"}},
+            "verdicts": {"type": "array", "items": {"$ref": "#/$defs/Verdict"}},
         },
         "required": [column.name for column in columns],
     }

@@ -1,0 +1,107 @@
+"""A disk of the catalogue named by a person for a run that nobody planned: pure.
+
+aws:gp2:20   azure:Premium_LRS:256:cache=readonly   aws:io1:100:iops=5000
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.expect import Disk, machine_of, path_of, promised_path
+from diskbench.catalog.lookup import limits
+from diskbench.errors import InvalidValue
+from diskbench.model.base import Frozen
+from diskbench.plan.cells import read_promise
+from diskbench.plan.way import Way
+
+if TYPE_CHECKING:
+    from diskbench.catalog.path import Cache
+
+FORM = "CLOUD:TYPE:GIB, such as aws:gp2:20 or azure:Premium_LRS:256:cache=readonly"
+_CACHES: dict[str, Cache] = {
+    "none": "none",
+    "readonly": "read-only",
+    "readwrite": "read-write",
+}
+_MORE = frozenset({"iops", "throughput", "cache"})
+
+
+def way_of_words(words: str, machine: str | None = None) -> Way:
+    """The way to a disk from what was typed, on a machine type of the same cloud where one is
+    known. Raises InvalidValue for words of another form, UserError for a disk of no catalogue."""
+    cloud, disk_type, size_gib, more = _read(words)
+    figures = {name: _number(words, more[name]) for name in ("iops", "throughput") if name in more}
+    found = limits(cloud, disk_type, size_gib, **figures)
+    cache = more.get("cache", "none").lower().replace("-", "")
+    if cache not in _CACHES:
+        raise InvalidValue(
+            f"{words!r}: {more['cache']!r} is no host cache",
+            advice="write cache=none, cache=readonly or cache=readwrite",
+        )
+    on = machine_of(cloud, machine, disk_type)
+    sources = [one.words() for one in found.sources] + [gate.source for gate in on.gates]
+    return Way(
+        path_of(Disk(found, 1, _CACHES[cache]), on),
+        found,
+        tuple(dict.fromkeys(sources)),
+        (on.unknown,) if on.unknown else (),
+    )
+
+
+class Hint(Frozen):
+    """What a person says of a disk that nobody rented through diskbench: a disk of a catalogue, the
+    machine type that it was attached to, or what its owner expects. Typed when a run is imported it
+    is kept in the run's labels, by these names."""
+
+    as_disk: str | None = None
+    as_machine: str | None = None
+    promise: str | None = None
+
+    @property
+    def has_cache(self) -> bool:
+        """Whether the disk is said to have a host cache."""
+        return self.as_disk is not None and _read(self.as_disk)[3].get("cache", "none") != "none"
+
+    def labels(self) -> dict[str, str]:
+        """As they are kept with a run."""
+        return {name: value for name, value in self.model_dump().items() if value is not None}
+
+    def way(self) -> Way | None:
+        """The way to the disk; None where nothing was said. Raises InvalidValue, UserError."""
+        if self.as_disk is not None:
+            return way_of_words(self.as_disk, self.as_machine)
+        if self.promise is not None:
+            return Way(promised_path(read_promise(self.promise)), sources=("--promise",))
+        return None
+
+
+def hint_of(labels: Mapping[str, str]) -> Hint:
+    """What the labels of a run say of its disk."""
+    return Hint(**{name: labels[name] for name in Hint.model_fields if name in labels})
+
+
+def _read(words: str) -> tuple[str, str, float, dict[str, str]]:
+    parts = [part.strip() for part in words.split(":")]
+    if len(parts) < 3 or not all(parts):
+        raise InvalidValue(f"{words!r} names no disk of a cloud", advice=f"write {FORM}")
+    cloud, disk_type, size, *more = parts
+    pairs = dict(part.partition("=")[::2] for part in more)
+    if unknown := pairs.keys() - _MORE:
+        raise InvalidValue(
+            f"{words!r}: {', '.join(sorted(unknown))} is not known of a disk",
+            advice=f"after the size may stand {', '.join(sorted(_MORE))}",
+        )
+    return cloud.lower(), disk_type, _number(words, size), pairs
+
+
+def _number(words: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e9:
+        raise InvalidValue(
+            f"{words!r}: {text!r} is no size or rate above 0", advice=f"write {FORM}"
+        )
+    return value

@@ -9,19 +9,19 @@ from diskbench.model.rental import RentSpec
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.store import archive
-from diskbench.store.database import transaction
+from diskbench.store.finish import finish_run
 from diskbench.store.rows import begin_run, save_plan, save_step
-from diskbench.store.schema import run
 
 TIMES = ("2026-11-21T10:00:00+00:00", "2026-11-21T11:00:00+00:00")
 
 
 def coursed(
     database, evidence, series, *, number=0, campaign=0, disk="gp2", step="read", labels=(),
-    facts=None, lat_mean_ns=1e6,
+    facts=None, lat_mean_ns=1e6, canaries=None,
 ):  # fmt: skip
     """One trial of one run of one step of random reads of 4 KiB, `series` its IOPS by seconds; its
-    row is fio's mean over all of it. Returns the trial's id."""
+    row is fio's mean over all of it. `canaries` are the seconds that the checksum took before and
+    after. Returns the trial's id."""
     at_s = 1_790_000_000 + campaign * 86_400 + number * 600
     unique = crc32(disk.encode()) % 1000 * 100 + number
     run_id = ulid(at_s + 1, unique)
@@ -50,6 +50,8 @@ def coursed(
         ).encode()
         for kind, factor in (("iops", 1), ("bw", 4))
     }
+    for when, seconds in zip(("before", "after"), canaries or (), strict=False):
+        logs[f"canary-{when}.txt"] = f"cpu_s {seconds:.6f}\n".encode()
     archive.write_step_evidence(
         evidence, run_id, made, logs, started_at=TIMES[0], finished_at=TIMES[1]
     )
@@ -66,6 +68,5 @@ def coursed(
         fio_exit=0, fio_version="fio-3.33", measurements=(row,),
     )  # fmt: skip
     save_step(database, run_id, result)
-    with transaction(database) as connection:
-        connection.execute(run.update().values(state="done"))
+    finish_run(database, evidence, plan, 0, "done", None)
     return plan.trial_id

@@ -196,15 +196,10 @@ def _print_table(
 
 
 def _print_csv(session: Session, run_ids: Sequence[str]) -> None:
-    from diskbench.store.export import csv_text, measurement_fields
-    from diskbench.store.query import Filter, find_measurements
+    from diskbench.cli.results_csv import rows_as_csv
 
-    rows = [
-        row
-        for run_id in run_ids
-        for row in find_measurements(session.database, [Filter("run_id", "=", run_id)])
-    ]
-    sys.stdout.write(csv_text(rows, measurement_fields()))
+    url = session.evidence.url
+    sys.stdout.write(rows_as_csv(session.database, run_ids=run_ids, evidence_url=url))
 
 
 def print_problems(report: TrialReport) -> None:

@@ -14,8 +14,6 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy.engine import Engine
-
     from diskbench.catalog.cost import TrialCost
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
@@ -86,8 +84,13 @@ def list_(
 
 @app.command()
 def show(
-    run_id: Annotated[
-        str, typer.Argument(help="A run's id, the beginning of it, or `last`.")
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A run, trial or matrix by its id, the beginning of one, or `last`; a matrix's "
+            "name; a label (KEY=VALUE) or dates (2026-11-01..2026-11-07).",
+        ),
     ] = "last",
     alone: Annotated[
         bool, typer.Option("--alone", help="Without the other runs of its trial.")
@@ -103,16 +106,29 @@ def show(
             "terminal the steps in which the level fell).",
         ),
     ] = None,
+    pool: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACT", help="Of several trials: pool them though this differs, or `all`."
+        ),
+    ] = None,
     output: Shown = "table",
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Show a run with the others on the same machine and disk: table, phases, warnings."""
+    """Show a run with the others on the same machine and disk: table, phases, warnings.
+
+    Of several trials, as of a matrix, it is shown what they say together: median and interval.
+    """
+    from diskbench.cli.results_set import print_set, run_or_set
     from diskbench.cli.stores import database
-    from diskbench.store.query import Filter, find_measurements, find_run, find_runs
+    from diskbench.store.query import Filter, find_runs
 
     engine = database(database_url)
-    run = find_run(engine, run_id)
+    run, these = run_or_set(engine, name)
+    if these and not alone and not timing:
+        print_set(engine, name, these, pool=pool or (), output=output, evidence_url=evidence_url)
+        return
     if timing:
         from diskbench.cli.results_show import print_timing
         from diskbench.store.timings import load_timing
@@ -123,9 +139,9 @@ def show(
     these = [Filter(field, "=", run[field])]
     runs = sorted(find_runs(engine, these), key=lambda one: one["run_index"])
     if output == "csv":
-        from diskbench.store.export import csv_text, measurement_fields
+        from diskbench.cli.results_csv import rows_as_csv
 
-        sys.stdout.write(csv_text(find_measurements(engine, these), measurement_fields()))
+        sys.stdout.write(rows_as_csv(engine, these, evidence_url=evidence_url))
         return
     from diskbench.cli.results_plots import print_plots
     from diskbench.cli.results_show import phases_of_runs, print_runs, trial_cost
@@ -158,12 +174,22 @@ def export(
     since: Since = None,
     until: Until = None,
     database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Write measurement rows, each with the columns of its run; JSON as in `show`."""
+    """Write measurement rows, each with the columns of its run; JSON as in `show`.
+
+    In CSV and Parquet the figures of a step with a cliff are the level after it, and marked so.
+    """
+    from diskbench.cli.results_csv import exported
     from diskbench.cli.stores import database
 
-    engine = database(database_url)
-    data = _exported(engine, format_, _filters(filter_, since, until), run_ids or ())
+    data = exported(
+        database(database_url),
+        format_,
+        _filters(filter_, since, until),
+        run_ids or (),
+        evidence_url=evidence_url,
+    )
     if to is None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
@@ -262,24 +288,6 @@ def _filters(texts: Sequence[str] | None, since: str | None, until: str | None) 
         until is not None
     )
     return [parse_filter(text) for text in [*(texts or ()), *bounds]]
-
-
-def _exported(engine: Engine, kind: str, filters: Sequence[Filter], named: Sequence[str]) -> bytes:
-    from diskbench.store.export import csv_text, json_text, measurement_fields, parquet_bytes
-    from diskbench.store.query import find_measurements, find_run, find_runs
-
-    run_ids = [find_run(engine, one)["run_id"] for one in named] if named else None
-    if kind == "json":
-        from diskbench.store.document import results_document
-        from diskbench.store.rows import load_results
-
-        runs = find_runs(engine, filters, run_ids=run_ids)
-        steps = load_results(engine, *(run["run_id"] for run in runs))
-        return json_text(results_document(runs, steps)).encode() + b"\n"
-    rows = find_measurements(engine, filters, run_ids=run_ids)
-    if kind == "csv":
-        return csv_text(rows, measurement_fields()).encode()
-    return parquet_bytes(rows, measurement_fields())
 
 
 def _print_document(

@@ -18,6 +18,7 @@ MODELS = {
     "plan": ("diskbench.plan.document", "PlanDocument"),
     "published": ("diskbench.catalog.published", "PublishedDocument"),
     "regressions": ("diskbench.model.history", "Regressions"),
+    "replicates": ("diskbench.model.replicates", "Replicates"),
     "schedules": ("diskbench.model.schedule", "ScheduleDocument"),
     "status": ("diskbench.model.fleet", "FleetDocument"),
 }

@@ -9,12 +9,13 @@ is told.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.compare import Pair, Ratio, adjusted, compare, judge
+from diskbench.analysis.compare import adjusted, compare, judge
 from diskbench.analysis.compare_sentence import sentence
 from diskbench.analysis.repeats import repeats
+from diskbench.engine.canaries import off_trials
+from diskbench.engine.compare_draft import Draft, doubts, paired
 from diskbench.engine.pool import apart, check_alike
 from diskbench.engine.selection import selected
 from diskbench.engine.trial_figures import REGIME, trial_figures, words
@@ -30,16 +31,15 @@ from diskbench.model.comparison import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from sqlalchemy.engine import Engine
 
     from diskbench.analysis.interval import MedianInterval
     from diskbench.engine.trial_figures import Fields, Line, TrialFigure
     from diskbench.model.comparison import Metric
+    from diskbench.ports import EvidenceStore
 
-APART = 0.10
-"""Runs of a trial that differ by more are told: its one figure hides a change (our choice)."""
 _NEVER_ACROSS = ("profile", "job")
 """Other jobs do other work; their figures have no ratio."""
 
@@ -53,16 +53,18 @@ def compare_selections(
     *,
     metric: Metric = "iops",
     pool: Collection[str] = (),
+    evidence: EvidenceStore | None = None,
 ) -> Comparison:
     """All that both selections measured, B over A, and what only one of them did.
 
     Trials of one side that differ in a fact are replicates of each other only where it is in
-    `pool` (MR-14). Raises UnknownName, InvalidValue: for a selection without finished runs, and for
+    `pool` (MR-14). Phases and canaries are read from `evidence`, or from where each run's files
+    are. Raises UnknownName, InvalidValue: for a selection without finished runs, and for
     trials that are in both.
     """
     if a.strip() == b.strip():
         raise InvalidValue(f"A and B are both {a!r}", advice="name two different sets")
-    found = [trial_figures(database, selected(database, text), metric) for text in (a, b)]
+    found = [trial_figures(database, selected(database, text), metric, evidence) for text in (a, b)]
     sides = tuple(_side(text, figures) for text, figures in zip((a, b), found, strict=True))
     _check(sides, found)
     matched, alone = _matched(*found)
@@ -73,7 +75,11 @@ def compare_selections(
     ]
     p = [one.ratio.p for one in drafts if one.ratio.p is not None]
     q = iter(adjusted(p))
-    compared = [_compared(one, None if one.ratio.p is None else next(q), metric) for one in drafts]
+    compared_trials = [one.trial_id for draft in drafts for one in (*draft.a, *draft.b)]
+    flagged = off_trials(database, compared_trials, evidence)
+    compared = [
+        _compared(one, None if one.ratio.p is None else next(q), metric, flagged) for one in drafts
+    ]
     return Comparison(a=sides[0], b=sides[1], compared=tuple(compared), not_compared=tuple(alone))
 
 
@@ -154,22 +160,9 @@ def _by_line(figures: Sequence[TrialFigure]) -> _Group:
     return found
 
 
-@dataclass(frozen=True)
-class _Draft:
-    """One line of one block on both sides, before it is judged among all."""
-
-    block: str
-    line: Line
-    a: Sequence[TrialFigure]
-    b: Sequence[TrialFigure]
-    ratio: Ratio
-    unpaired: int
-    in_turn: bool
-
-
 def _lines(
     block: str, a: _Group, b: _Group, alone: list[NotCompared], pool: Collection[str]
-) -> list[_Draft]:
+) -> list[Draft]:
     found = []
     for line in dict.fromkeys((*a, *b)):
         if line in a and line in b:
@@ -177,9 +170,9 @@ def _lines(
                 refused = NotCompared(block=block, why=why)
                 alone += [refused] if refused not in alone else []
                 continue
-            pairs, unpaired, in_turn = _pairs(a[line], b[line])
+            pairs, unpaired, in_turn = paired(a[line], b[line])
             ratio = compare(pairs)
-            found.append(_Draft(block, line, a[line], b[line], ratio, unpaired, in_turn))
+            found.append(Draft(block, line, a[line], b[line], ratio, unpaired, in_turn))
         elif not any(_is_same_step(line, one) for one in (b if line in a else a)):
             why = f"only {'A' if line in a else 'B'} has {line.step} {line.direction}"
             alone.append(NotCompared(block=block, why=why))
@@ -208,33 +201,7 @@ def _is_same_step(one: Line, other: Line) -> bool:
     return (one.step, one.direction) == (other.step, other.direction)
 
 
-def _pairs(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[list[Pair], int, bool]:
-    """Figures of one round of one matrix together, or all in the order of time; how many are left
-    over; and whether they were measured in turn."""
-    rounds_a, rounds_b = _by_round(a), _by_round(b)
-    common = [key for key in rounds_a if key in rounds_b]
-    in_turn = bool(common)
-    sides = (
-        [(rounds_a[key], rounds_b[key]) for key in common]
-        if in_turn
-        else [(sorted(a, key=lambda one: one.at), sorted(b, key=lambda one: one.at))]
-    )
-    pairs = [
-        Pair(one.value, other.value, one.machine, other.machine)
-        for of_a, of_b in sides
-        for one, other in zip(of_a, of_b, strict=False)
-    ]
-    return pairs, len(a) + len(b) - 2 * len(pairs), in_turn
-
-
-def _by_round(figures: Sequence[TrialFigure]) -> dict[tuple[str, int], list[TrialFigure]]:
-    found: dict[tuple[str, int], list[TrialFigure]] = defaultdict(list)
-    for one in figures:
-        found[one.campaign_id, one.replicate].append(one)
-    return found
-
-
-def _compared(one: _Draft, q: float | None, metric: Metric) -> Compared:
+def _compared(one: Draft, q: float | None, metric: Metric, flagged: Collection[str]) -> Compared:
     found = Compared(
         block=one.block,
         step=one.line.step,
@@ -252,7 +219,7 @@ def _compared(one: _Draft, q: float | None, metric: Metric) -> Compared:
         q=q,
         finding=judge(one.ratio, q),
         differences=differences(one.a, one.b),
-        doubts=tuple(_doubts(one)),
+        doubts=tuple(doubts(one, flagged)),
     )
     return found.model_copy(update={"sentence": sentence(found)})
 
@@ -289,30 +256,3 @@ def differences(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[Dif
 
 def _sorted(values: set[str] | None) -> tuple[str, ...]:
     return tuple(sorted(value or "–" for value in values)) if values else ("–",)
-
-
-def _doubts(one: _Draft) -> Iterator[str]:
-    """What a reader must know before believing the ratio (MR-3, MR-5, MR-8, MR-14)."""
-    if not one.in_turn:
-        yield "A and B were not measured in turn: what changed in between is in the ratio"
-    for name, side in (("A", one.a), ("B", one.b)):
-        machines = len({figure.machine for figure in side})
-        if machines < len(side):
-            yield f"{len(side)} trials of {name} are of {machines} machine{'s'[: machines != 1]}"
-        far = max(figure.apart for figure in side)
-        if far > APART:
-            yield (
-                f"runs of a trial of {name} differ by up to {far * 100:.0f} %: each trial counts "
-                "as the median of its runs"
-            )
-        for fact, values in apart(side):
-            yield f"trials of {name} differ in {fact}: {values}"
-        if fallen := [figure for figure in side if figure.level is not None]:
-            yield (
-                f"of {len(fallen)} of {len(side)} trials of {name} the level after the cliff "
-                f"counts ({fallen[0].level}), no mean over both"
-            )
-    if one.ratio.n < one.ratio.pairs:
-        yield f"{one.ratio.pairs} pairs count as {one.ratio.n}: their machines were shared"
-    if one.unpaired:
-        yield f"{one.unpaired} trial{'s'[: one.unpaired != 1]} found no partner and did not count"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.engine.several import all_of
 from diskbench.errors import DiskbenchError, StoreUnavailable, UnknownName
+from diskbench.store.phases import SHORTEST_STEP_S
 from diskbench.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ _ALMOST = 0.98
 def courses_of(
     database: Engine, rows: Sequence[Mapping[str, Any]], evidence: EvidenceStore | None = None
 ) -> Courses:
-    """The phases of the steps that `rows` (of `load_figures`) are of, where they have any.
+    """The phases of the steps that `rows` (of `load_figures` or `find_measurements`) are of, where
+    they have any.
 
     Read from `evidence`, or from where each run was kept. A run whose evidence is gone or damaged
     has none, which is logged.
@@ -42,7 +44,7 @@ def courses_of(
     long = {row["run_id"]: row for row in _long_enough(rows)}
     if not long:
         return {}
-    stores = _Stores(evidence)
+    stores = Stores(evidence)
     runs = list(long.values())
     found = all_of(lambda run: _phases(database, run, stores), runs)
     return {(one.run_id, one.step): one for of_run in found for one in of_run}
@@ -50,8 +52,6 @@ def courses_of(
 
 def _long_enough(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """A row of each step that lasted long enough to have phases, its rounds together."""
-    from diskbench.store.phases import SHORTEST_STEP_S
-
     steps: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         steps.setdefault((row["run_id"], row["step"]), []).append(row)
@@ -65,18 +65,21 @@ def _long_enough(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _time_scale(row: Mapping[str, Any]) -> float:
+    if "rent" not in row:  # rows of measurements say who made the machine, not how
+        return SHORTEST_STEP_S / _LEAST_S if row["provider"] == "lab" else 1.0
     lab = (row["rent"] or {}).get("lab") or {}
     return max(1.0, float(lab.get("time_scale") or 1.0))
 
 
-class _Stores:
-    """Evidence stores by their URL, each opened once."""
+class Stores:
+    """Evidence stores by their URL, each opened once; or `only` one for all."""
 
-    def __init__(self, only: EvidenceStore | None) -> None:
+    def __init__(self, only: EvidenceStore | None = None) -> None:
         self._only = only
         self._open: dict[str, EvidenceStore] = {}
 
     def at(self, url: str | None) -> EvidenceStore:
+        """The store of a run that was kept at `url`. Raises StoreUnavailable."""
         from diskbench.store.evidence import open_evidence
 
         if self._only is not None:
@@ -86,7 +89,7 @@ class _Stores:
         return self._open.setdefault(url, open_evidence(url))
 
 
-def _phases(database: Engine, run: Mapping[str, Any], stores: _Stores) -> Sequence[StepPhases]:
+def _phases(database: Engine, run: Mapping[str, Any], stores: Stores) -> Sequence[StepPhases]:
     from diskbench.store.phases import run_phases
     from diskbench.store.rows import find_plan
 

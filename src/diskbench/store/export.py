@@ -74,7 +74,7 @@ def _types() -> dict[str, type[pl.DataType]]:
     }
     columns = {c.name: c for c in (*schema.measurement.c, *schema.run.c)}
     found = {name: known[column.type.python_type] for name, column in columns.items()}
-    return found | {"job_error": pl.Int64}
+    return found | {"job_error": pl.Int64, "after_cliff": pl.String}
 
 
 def _plain(value: object) -> object:

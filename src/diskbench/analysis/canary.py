@@ -1,0 +1,62 @@
+"""Machines that are not themselves, by the canary that each trial runs before and after (MR-13).
+
+    off : |x − m| > 3 · 1.4826 · MAD      m, MAD: median and median absolute deviation of a fleet
+
+`x` is the wall time of a fixed checksum, or the IOPS of fio's null engine; a fleet are the trials
+on machines of one kind. 1.4826 · MAD estimates the standard deviation of a normal distribution.
+What is off is flagged and never dropped: reports give the figures with and without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+DEVIATIONS = 3.0
+"""MR-13; no source gives it."""
+_NORMAL = 1.4826
+LEAST_READINGS = 6
+"""Of fewer a median deviation says nothing; our choice."""
+_LEAST_MAD = 0.02
+"""Of the median; our choice: a checksum of 0.1 s varies by as much on an idle machine, and readings
+alike to the last digit would make any other one stand out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One figure of one canary. `what` is its name, `when` before or after the trial."""
+
+    trial: str
+    what: str
+    when: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """A reading that stands out, and the median of its fleet."""
+
+    reading: Reading
+    median: float
+
+    def words(self) -> str:
+        """`cpu_s 0.312 after, 0.204 on the others`."""
+        one = self.reading
+        return f"{one.what} {one.value:,.4g} {one.when}, {self.median:,.4g} on the others"
+
+
+def off(fleet: Sequence[Reading]) -> Mapping[str, tuple[Off, ...]]:
+    """By trial, the readings of a fleet that stand out; trials without any are left out."""
+    found: dict[str, tuple[Off, ...]] = {}
+    for what in dict.fromkeys(one.what for one in fleet):
+        readings = [one for one in fleet if one.what == what]
+        if len(readings) < LEAST_READINGS:
+            continue
+        middle = median(one.value for one in readings)
+        mad = median(abs(one.value - middle) for one in readings)
+        reach = DEVIATIONS * _NORMAL * max(mad, _LEAST_MAD * middle)
+        for one in readings:
+            if abs(one.value - middle) > reach:
+                found[one.trial] = (*found.get(one.trial, ()), Off(one, middle))
+    return found

@@ -1,0 +1,71 @@
+"""What `diskbench results show` prints of more than one trial."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.store.query import Filter
+
+
+def run_or_set(database: Engine, text: str) -> tuple[dict[str, Any], list[Filter]]:
+    """The newest run that `text` means, and the filters of all that it means where that is more
+    than one trial; empty for a run or a trial.
+
+    `text` is the id of a run, a trial or a matrix, the beginning of one, `last`, a matrix's name, a
+    label or dates. Raises UnknownName, InvalidValue.
+    """
+    from diskbench.engine.selection import selected
+    from diskbench.errors import UserError
+    from diskbench.store.query import find_run, find_runs
+
+    try:
+        return find_run(database, text), []
+    except UserError as error:
+        try:
+            filters = selected(database, text)
+        except UserError as other:
+            raise other from None
+        runs = find_runs(database, filters)
+        if not runs:
+            raise error from None
+    trials = {run["trial_id"] for run in runs}
+    return runs[0], filters if len(trials) > 1 else []
+
+
+def print_set(
+    database: Engine,
+    asked: str,
+    filters: Sequence[Filter],
+    *,
+    pool: Sequence[str],
+    output: Literal["table", "json", "csv"],
+    evidence_url: str | None = None,
+) -> None:
+    """Print what trials say together, as text, one document, or all their rows."""
+    from diskbench.cli.stores import evidence
+    from diskbench.engine.pool import facts_to_pool
+    from diskbench.engine.replicate_set import replicates_of
+
+    if output == "csv":
+        from diskbench.cli.results_csv import rows_as_csv
+
+        sys.stdout.write(rows_as_csv(database, filters, evidence_url=evidence_url))
+        return
+    store = evidence(evidence_url) if evidence_url else None
+    named = facts_to_pool(pool)
+    found = replicates_of(database, filters, asked=asked, pool=named, evidence=store)
+    if output == "json":
+        print(found.model_dump_json(indent=2))
+        return
+    from diskbench.report.replicates_text import replicate_lines
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+    for line in replicate_lines(found, width=width):
+        print(line)

@@ -1,0 +1,88 @@
+"""The canaries of a trial, read from the files of its first and its last run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from diskbench.fio.canary import Canary, parse_canary
+from diskbench.store import schema
+from diskbench.store.database import transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.ports import EvidenceStore
+
+BEFORE, AFTER = "canary-before.txt", "canary-after.txt"
+_AT_A_TIME = 500
+
+
+@dataclass(frozen=True)
+class TrialRuns:
+    """Where the canaries of a trial lie, and on what kind of machine it was."""
+
+    trial_id: str
+    first_run: str
+    last_run: str
+    evidence_url: str
+    kind: tuple[str | None, ...]
+
+
+def runs_of_trials(database: Engine, trial_ids: Sequence[str]) -> list[TrialRuns]:
+    """The first and last finished run of each trial, imported ones left out."""
+    run = schema.run
+    columns = (
+        run.c.trial_id, run.c.run_id, run.c.evidence_url, run.c.provider, run.c.instance_type,
+        run.c.cpu_model,
+    )  # fmt: skip
+    found: dict[str, list[sa.RowMapping]] = {}
+    with transaction(database) as connection:
+        for start in range(0, len(trial_ids), _AT_A_TIME):
+            query = (
+                sa.select(*columns)
+                .where(
+                    run.c.trial_id.in_(trial_ids[start : start + _AT_A_TIME]),
+                    run.c.state == "done",
+                    run.c.imported.is_not(True),
+                )
+                .order_by(run.c.trial_id, run.c.run_index)
+            )
+            for row in connection.execute(query).mappings():
+                found.setdefault(row["trial_id"], []).append(row)
+    return [
+        TrialRuns(
+            trial_id=trial_id,
+            first_run=rows[0]["run_id"],
+            last_run=rows[-1]["run_id"],
+            evidence_url=rows[0]["evidence_url"],
+            kind=tuple(rows[0][name] for name in ("provider", "instance_type", "cpu_model")),
+        )
+        for trial_id, rows in found.items()
+    ]
+
+
+def canaries(
+    evidence: EvidenceStore, first_run: str, last_run: str
+) -> tuple[Canary | None, Canary | None]:
+    """What the canaries before and after a trial said; None for one that was not kept, as of runs
+    that are not finished or were imported. Raises EvidenceDamaged, StoreUnavailable."""
+    return _canary(evidence, first_run, BEFORE), _canary(evidence, last_run, AFTER, last=True)
+
+
+def _canary(
+    evidence: EvidenceStore, run_id: str, name: str, *, last: bool = False
+) -> Canary | None:
+    from diskbench.store.archive import read_file, read_manifest, run_prefix
+
+    manifest = read_manifest(evidence, run_id)
+    holding = [step for step in manifest.steps if name in step.files] if manifest else []
+    if not holding:
+        return None
+    step = holding[-1 if last else 0]
+    folder = f"{run_prefix(run_id)}/{step.folder}"
+    return parse_canary(read_file(evidence, folder, name, step.files[name]))

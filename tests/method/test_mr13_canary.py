@@ -1,0 +1,111 @@
+"""MR-13: the same canary before and after each trial; a machine that is off is flagged, never
+dropped, and the figures are given with and without it."""
+
+import random
+
+import pytest
+from tests.rigs.coursed import coursed
+from tests.rigs.plans import make_plan
+
+from diskbench.analysis.canary import Reading, off
+from diskbench.engine.compare_runs import compare_selections
+from diskbench.engine.replicate_set import replicates_of
+from diskbench.engine.unit import unit_of
+from diskbench.report.replicates_text import replicate_lines
+from diskbench.store.database import open_database
+from diskbench.store.evidence import open_evidence
+
+
+@pytest.fixture
+def database(tmp_path):
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def evidence(tmp_path):
+    return open_evidence((tmp_path / "evidence").as_uri())
+
+
+def fleet(values, what="checksum s"):
+    return [Reading(str(n), what, "before", value) for n, value in enumerate(values)]
+
+
+def test_the_canary_runs_before_the_first_step_and_after_the_last():
+    plan = make_plan()
+    units = [unit_of(plan, 0, step) for step in plan.steps]
+    assert [unit.canary_before for unit in units] == [True, False]
+    assert units[-1].canary_after
+
+
+def test_three_deviations_from_the_median_of_the_fleet_are_flagged():
+    values = [100.0, 103, 97, 106, 94, 109, 91]  # median 100, MAD 6: 3 · 1.4826 · 6 = 26.7
+    assert off(fleet([*values, 126.0])) == {}
+    found = off(fleet([*values, 140.0]))
+    assert list(found) == ["7"]
+    assert found["7"][0].words() == "checksum s 140 before, 101.5 on the others"
+
+
+def test_readings_alike_to_the_last_digit_flag_no_difference_below_nine_percent():
+    assert off(fleet([100.0] * 9 + [108.0])) == {}
+    assert list(off(fleet([100.0] * 9 + [110.0]))) == ["9"]
+
+
+def test_too_few_readings_flag_nothing():
+    assert off(fleet([100.0] * 4 + [500.0])) == {}
+
+
+def test_different_canaries_are_not_mixed():
+    assert off([*fleet([0.1] * 8), *fleet([4e6] * 8, "null IOPS")]) == {}
+
+
+def test_of_normal_noise_few_are_flagged():
+    draw = random.Random(1)
+    told = sum(len(off(fleet([draw.gauss(100, 5) for _ in range(40)]))) for _ in range(50))
+    assert told / (50 * 40) < 0.01
+
+
+def measured(database, evidence, *, slow, disk="gp2", labels=()):
+    """Ten trials, of which the one numbered `slow` was on a slow machine, and slow itself."""
+    draw = random.Random(2)
+    trials = []
+    for number in range(10):
+        level, seconds = (600.0, 0.31) if number == slow else (1000.0, 0.1)
+        series = [level * (1 + draw.gauss(0, 0.001)) for _ in range(20)]
+        canaries = (seconds * (1 + draw.gauss(0, 0.01)), seconds)
+        trials.append(
+            coursed(
+                database, evidence, series, number=number, disk=disk, canaries=canaries,
+                labels=labels,
+            )
+        )  # fmt: skip
+    return trials
+
+
+def test_a_set_is_reported_with_and_without_what_is_flagged(database, evidence):
+    trials = measured(database, evidence, slow=4)
+    found = replicates_of(database, [], asked="all")
+    assert [one.trial_id for one in found.flagged] == [trials[4]]
+    (line,) = found.lines
+    assert (line.replicated.machines, line.replicated.low) == (10, pytest.approx(600, rel=0.01))
+    assert line.without is not None
+    assert (line.without.machines, line.without.low) == (9, pytest.approx(1000, rel=0.01))
+    out = " ".join(" ".join(replicate_lines(found)).split())
+    assert f"{trials[4]} was on a machine that was not itself: checksum s" in out
+    assert "without what a canary flags: 1,000 IOPS" in out
+
+
+def test_nothing_is_flagged_on_machines_that_are_alike(database, evidence):
+    measured(database, evidence, slow=None)
+    found = replicates_of(database, [])
+    assert (found.flagged, found.lines[0].without) == ((), None)
+
+
+def test_a_comparison_says_what_it_is_without_the_flagged(database, evidence):
+    slow = measured(database, evidence, slow=4, labels=[("s", "a")])[4]
+    measured(database, evidence, slow=None, disk="gp3", labels=[("s", "b")])
+    (one,) = compare_selections(database, "s=a", "s=b").compared
+    (doubt,) = [doubt for doubt in one.doubts if "canary" in doubt]
+    assert slow in doubt
+    assert "without it the ratio is 1.00" in doubt

@@ -1,0 +1,136 @@
+"""`results show` of a matrix, a label, dates: what replicates say together."""
+
+import csv
+import io
+import json
+import random
+
+import jsonschema
+import pytest
+from tests.rigs.coursed import coursed
+from tests.rigs.replicates import measured
+
+from diskbench.analysis.synthetic import Noise, bucket
+from diskbench.cli import main
+from diskbench.model.replicates import Replicates
+from diskbench.store.database import open_database
+from diskbench.store.document import model_schema
+from diskbench.store.evidence import open_evidence
+
+BURST = bucket(870_000, 3000, 100, 900, Noise(sd=0.01), seed=1)
+
+
+@pytest.fixture
+def database(tmp_path):
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def evidence(tmp_path):
+    return open_evidence((tmp_path / "evidence").as_uri())
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
+
+    def run(*arguments, code=0):
+        assert main.run(["results", *arguments]) == code
+        return capfd.readouterr()
+
+    return run
+
+
+def drawn(count, sd=0.01, seed=1):
+    draw = random.Random(seed)
+    return [3000 * (1 + draw.gauss(0, sd)) for _ in range(count)]
+
+
+def test_ten_replicates_are_a_median_with_its_interval(database, call):
+    trials = measured(database, drawn(10), labels=[("disk", "gp2")])
+    out = call("show", "disk=gp2").out
+    assert "disk=gp2: 10 trials" in out
+    assert "aws eu-central-1 m7i.large gp2 20 GiB, quick" in out
+    assert "IOPS, n = 10), CoV 1.0 %" in out
+    assert all(trial not in out for trial in trials)
+
+
+def test_below_six_there_are_the_words_and_how_many_make_ten(database, call):
+    measured(database, drawn(5), labels=[("disk", "gp2")])
+    assert "no interval (n = 5)" in (out := call("show", "disk=gp2").out)
+    assert "5 more machines make ten" in " ".join(out.split())
+
+
+def test_noise_is_told_with_the_replicates_that_are_missing(database, call):
+    measured(database, drawn(10, sd=0.1), labels=[("disk", "gp2")])
+    assert "more for ±5 %" in " ".join(call("show", "disk=gp2").out.split())
+
+
+def test_an_outlier_is_named_and_stays_in(database, call):
+    trials = measured(database, [*drawn(9), 900.0], labels=[("disk", "gp2")])
+    out = " ".join(call("show", "disk=gp2").out.split())
+    assert f"far off: {trials[-1]}" in out
+    assert "n = 10" in out
+
+
+def test_trials_and_matrices_are_named_by_their_ids_and_beginnings(database, call):
+    trials = measured(database, drawn(10))
+    campaign = json.loads(call("show", "--output", "json", trials[3]).out)["runs"][0]["campaign_id"]
+    for name in (campaign, campaign[:14]):
+        assert f"{name}: 10 trials" in call("show", name).out
+    (run,) = json.loads(call("show", "--output", "json", trials[3]).out)["runs"]
+    assert run["trial_id"] == trials[3]
+
+
+def test_the_document_of_a_set_holds_all_of_it(database, call):
+    measured(database, drawn(10), labels=[("disk", "gp2")], block_bytes=2**20)
+    found = json.loads(call("show", "disk=gp2", "--output", "json").out)
+    jsonschema.validate(found, model_schema(Replicates, "replicates"))
+    assert (found["format"], found["trials"]) == (1, 10)
+    (line,) = found["lines"]
+    assert line["metric"] == "bytes_per_s"
+    assert line["replicated"]["machines"] == 10
+    assert line["replicated"]["interval"]["coverage"] >= 0.95
+
+
+def test_trials_on_which_other_things_were_found_stand_apart_unless_pooled(database, call):
+    measured(database, drawn(6), labels=[("disk", "gp2")])
+    other = {"kernel": "6.5.0"}
+    measured(database, drawn(2), labels=[("disk", "gp2")], first=6, facts=other)
+    out = call("show", "disk=gp2").out
+    assert "read read, on kernel 6.1.0" in out
+    assert "read read, on kernel 6.5.0" in out
+    assert "n = 8" in call("show", "disk=gp2", "--pool", "kernel").out
+    assert "unknown fact 'kernle'" in call("show", "disk=gp2", "--pool", "kernle", code=2).err
+
+
+def test_after_a_cliff_the_level_that_lasts_counts_and_is_marked(database, evidence, call):
+    for number in range(2):
+        coursed(database, evidence, BURST, number=number, labels=[("s", "a")])
+    out = call("show", "s=a").out
+    assert "level after the cliff in 2 of 2 trials (baseline), no mean over both" in out
+    assert "1,067" not in out
+
+
+def test_what_is_not_there_is_said_to_be_unknown(database, call):
+    measured(database, drawn(1))
+    assert "unknown run, trial or matrix 'zzz'" in call("show", "zzz", code=2).err
+
+
+def test_csv_holds_the_level_after_a_cliff_and_marks_it(database, evidence, call):
+    coursed(database, evidence, BURST)
+    (row,) = csv.DictReader(io.StringIO(call("export").out))
+    assert row["after_cliff"] == "baseline"
+    assert float(row["iops"]) == pytest.approx(100, rel=0.05)
+    assert row["lat_mean_ns"] == ""
+    assert int(row["ios"]) == int(sum(BURST))
+
+
+def test_csv_leaves_a_step_without_a_cliff_as_fio_told_it(database, call):
+    measured(database, [3000.0])
+    assert ",3000.0," in call("export").out
+    assert call("export").out.splitlines()[0].endswith(",job_error,after_cliff")

@@ -1,7 +1,7 @@
 """Which limit set the pace of one stretch of a step (MR-12). The first that applies is named:
 
-    page cache    buffered, and the device moved < 95 % of fio's bytes; or buffered and above 1.1
-                  times every promise
+    page cache    buffered, and the device moved < 95 % of fio's bytes; or, where nobody counted,
+                  buffered writes above 1.1 times every promise
     offered       ≥ 99 % of the rate that the load is held to
     credit        within 10 % of the rate that a used-up bucket leaves; without a promise, the level
                   that a sharp fall ended in: neither processor nor queue explains a fall
@@ -160,16 +160,11 @@ def _page_cache(found: Stretch, setting: Setting) -> Limiter | None:
         )
     if setting.keeps_cache:
         return Limiter(name="page-cache", evidence=("the step is there to measure it",))
-    if is_above(found, setting) and found.level is not None:
+    if load.read_share == 0 and is_above(found, setting) and found.level is not None:
+        told = f"{format_iops(found.level.high_iops)} are promised at most"
         return Limiter(
             name="page-cache",
-            evidence=(
-                (
-                    "buffered, and above every promise "
-                    f"({_figure(found, setting)}, promised {format_iops(found.level.high_iops)} "
-                    "at most)"
-                ),
-            ),
+            evidence=(f"buffered writes: {_figure(found, setting)}, where {told}",),
         )
     return None
 
@@ -340,6 +335,8 @@ def _unknown(found: Stretch, setting: Setting) -> Limiter:
             )
     else:
         told.append("no promise is known")
+    if found.kind == "burst" and level is None:
+        told.append("it did not last")
     client = setting.client
     if client.busiest_core is not None:
         told.append(f"the busiest core was {client.busiest_core:.0%} busy")

@@ -263,6 +263,16 @@ def _regime(
 def _beside_promise(one: Stretch, setting: Setting, judged: Judged) -> list[Reason]:
     if judged.promised is None or judged.ratio is None:
         return []
+    if judged.limiter.name == "page-cache" and setting.device_share is None:
+        return [
+            Reason(
+                code="page-cache",
+                weight="doubtful",
+                message=f"buffered writes at {judged.ratio:.0%} of the promise: a part of them was "
+                "still in memory when it ended",
+                advice="use direct=1, files of twice the memory, or end_fsync=1",
+            )
+        ]
     if is_above(one, setting):
         return [
             Reason(

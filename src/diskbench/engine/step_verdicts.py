@@ -1,0 +1,199 @@
+"""What several runs and replicates say of a step together (MR-5, MR-6): one verdict of many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from diskbench.analysis.believe import in_order, worst
+from diskbench.analysis.repeats import Sample, repeats
+from diskbench.engine.verdicts import trial_verdicts
+from diskbench.model.comparison import Interval, Replicated
+from diskbench.model.verdict import RunLevel, StepVerdict, believe_words
+from diskbench.units import format_iops, format_mb_per_s
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.verdict import Judged, Verdict
+    from diskbench.plan.as_disk import Hint
+    from diskbench.ports import EvidenceStore
+
+Row = Mapping[str, Any]
+_THERE_BEFORE = frozenset({"local", "ssh"})
+
+
+def step_verdicts(
+    database: Engine,
+    evidence: EvidenceStore,
+    runs: Sequence[Row],
+    *,
+    hint: Hint | None = None,
+) -> tuple[StepVerdict, ...]:
+    """The verdict on each step over runs that measured alike: those of a trial, or of all
+    replicates of one cell (rows, as `find_runs` gives them). A trial is one sample, whatever the
+    number of its runs, and so are trials that shared a machine."""
+    by_trial = _by_trial(runs)
+    verdicts = [
+        one
+        for of_trial in by_trial
+        for one in trial_verdicts(database, evidence, of_trial, hint=hint)
+    ]
+    return over_runs(runs, verdicts)
+
+
+def over_runs(runs: Sequence[Row], verdicts: Sequence[Verdict]) -> tuple[StepVerdict, ...]:
+    """As `step_verdicts`, from the verdicts on the runs."""
+    by_trial = _by_trial(runs)
+    of_run: dict[str, dict[str, Verdict]] = {}
+    for one in verdicts:
+        of_run.setdefault(one.run_id, {})[one.step] = one
+    names = dict.fromkeys(one.step for one in verdicts)
+    found = []
+    for name in names:
+        told = [
+            [
+                (run, of_run[run["run_id"]][name])
+                for run in trial
+                if name in of_run.get(run["run_id"], {})
+            ]
+            for trial in by_trial
+        ]
+        known = [trial for trial in told if trial]
+        one = _of_step(name, known)
+        if one is not None:
+            found.append(one)
+    return tuple(found)
+
+
+def _of_step(name: str, trials: Sequence[Sequence[tuple[Row, Verdict]]]) -> StepVerdict | None:
+    levels = _levels(trials[0]) if len(trials) == 1 else ()
+    samples, ratios, all_of = [], [], []
+    for trial in trials:
+        kept = _of_one_level(trial)
+        values = [one.stands_for.iops for _, one in kept if one.stands_for.iops]
+        if not values:
+            continue
+        machine = _machine(trial[0][0])
+        trial_id = trial[0][0]["trial_id"]
+        samples.append(Sample(trial_id, median(values), machine))
+        told = [one.stands_for.ratio for _, one in kept if one.stands_for.ratio is not None]
+        if told:
+            ratios.append(Sample(trial_id, median(told), machine))
+        all_of += [one for _, one in kept]
+    if not samples:
+        return None
+    figures = repeats(samples)
+    beside = repeats(ratios) if len(ratios) == len(samples) else None
+    named = Counter(one.stands_for.limiter.name for one in all_of).most_common(1)[0][0]
+    limiter = next(one.stands_for.limiter for one in all_of if one.stands_for.limiter.name == named)
+    believe = worst(one.believe for one in all_of)
+    reasons = {reason.code: reason for one in reversed(all_of) for reason in one.reasons}
+    interval = _interval(figures.interval)
+    verdict = StepVerdict(
+        step=name,
+        believe=believe,
+        limiter=limiter,
+        replicated=Replicated(
+            trials=figures.trials,
+            machines=figures.n,
+            median=figures.median,
+            low=figures.low,
+            high=figures.high,
+            interval=interval,
+            variation=figures.variation,
+            more=figures.more,
+            outliers=figures.outliers,
+        ),
+        ratio=beside.median if beside else None,
+        interval=_interval(beside.interval) if beside else None,
+        levels=levels,
+        reasons=in_order(reasons.values()),
+    )
+    return verdict.model_copy(update={"sentence": _sentence(verdict)})
+
+
+def _of_one_level(trial: Sequence[tuple[Row, Verdict]]) -> Sequence[tuple[Row, Verdict]]:
+    """The runs on the baseline where some are, else all: no median spans a cliff."""
+    baseline = [pair for pair in trial if pair[1].stands_for.kind == "baseline"]
+    return baseline or trial
+
+
+def _levels(trial: Sequence[tuple[Row, Verdict]]) -> tuple[RunLevel, ...]:
+    """The course over the runs of one trial: runs next to each other at levels of one kind."""
+    if len(trial) < 2:
+        return ()
+    found, at = [], 1
+    for kind, group in groupby(trial, key=lambda pair: pair[1].stands_for.kind):
+        runs = list(group)
+        figures = [one.stands_for for _, one in runs]
+        found.append(
+            RunLevel(
+                kind=kind or "level",
+                first=at,
+                last=at + len(runs) - 1,
+                iops=median(_known(figures, "iops")),
+                bytes_per_s=median(_known(figures, "bytes_per_s")),
+                started_at=runs[0][0]["started_at"],
+            )
+        )
+        at += len(runs)
+    return tuple(found)
+
+
+def _known(figures: Sequence[Judged], name: str) -> list[float]:
+    return [getattr(one, name) or 0.0 for one in figures]
+
+
+def _interval(found: Any) -> Interval | None:  # noqa: ANN401 - MR-6's, of any figure
+    if found is None:
+        return None
+    return Interval(low=found.low, high=found.high, coverage=found.coverage)
+
+
+def _sentence(one: StepVerdict) -> str:
+    figures = one.replicated
+    if len(one.levels) > 1:
+        told = ", then ".join(
+            f"{format_iops(level.iops)} IOPS ({format_mb_per_s(level.bytes_per_s)} MB/s) in "
+            f"{_runs(level)} ({level.kind})"
+            for level in one.levels
+        )
+    elif figures.machines > 1:
+        span = (
+            f"{format_iops(figures.interval.low)} to {format_iops(figures.interval.high)}"
+            if figures.interval
+            else f"no interval of {figures.machines} machines"
+        )
+        told = f"{format_iops(figures.median)} IOPS, {span}"
+    else:
+        told = f"{format_iops(figures.median)} IOPS"
+    beside = f", {one.ratio:.0%} of what was promised" if one.ratio is not None else ""
+    unknown = one.limiter.name == "unknown"
+    by = "limit unknown" if unknown else f"limited by {one.limiter.words()}"
+    return f"{one.step}: {told}{beside}, {by}. Believe: {believe_words(one.believe, one.reasons)}"
+
+
+def _runs(level: RunLevel) -> str:
+    return f"run {level.first}" if level.first == level.last else f"runs {level.first}–{level.last}"
+
+
+def _machine(run: Row) -> str:
+    """What makes trials depend on each other (MR-5): a machine that they had in turn, or that was
+    there before."""
+    if run["machine_lease"]:
+        return str(run["machine_lease"])
+    if not run["imported"] and run["provider"] not in _THERE_BEFORE:
+        return str(run["trial_id"])
+    labels = run["labels"] or {}
+    return f"there:{run['provider']}:{labels.get('machine') or run['address'] or run['hostname']}"
+
+
+def _by_trial(runs: Sequence[Row]) -> list[list[Row]]:
+    trials: dict[str, list[Row]] = {}
+    for run in sorted(runs, key=lambda one: (one["created_at"], one["run_index"])):
+        trials.setdefault(run["trial_id"], []).append(run)
+    return [sorted(trial, key=lambda one: one["run_index"]) for trial in trials.values()]

@@ -21,6 +21,7 @@ from diskbench.report.charts.measure import (
     title,
     with_unit,
 )
+from diskbench.report.charts.rows import carried
 
 if TYPE_CHECKING:
     import altair as alt
@@ -194,12 +195,11 @@ def _dots(
     """A mark a run, which carries the run's words. Levels have ones that cannot be seen."""
     import altair as alt
 
-    from diskbench.report.charts.rows import carried
-
     marks = alt.Chart({"values": rows}).mark_point(
         filled=True, shape="diamond", size=48, opacity=1 if visible else 0
     )
-    return marks.encode(x=x, y=y, color=colour, **carried(rows))
+    marked: alt.Chart = marks.encode(x=x, y=y, color=colour, **carried(rows))
+    return marked
 
 
 def _rows(line: RunLine) -> list[dict[str, Any]]:

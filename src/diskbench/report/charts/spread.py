@@ -1,0 +1,293 @@
+"""How far values of one figure lie apart, group by group: by region, by hour of the day, by disk.
+
+    20 values or more   the density of their logarithms or of them, as a violin, and a box in it
+    5 to 19             a box, and every value as a dot
+    fewer               every value as a dot, and their median: a box of four would pretend
+
+A box holds the middle half (quartiles by linear interpolation, Hyndman & Fan 1996, type 7), its
+line is the median, and its whiskers reach the extremes, so that nothing is left out of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from diskbench.report.charts.axis import label_room, wants_log
+from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.measure import axis, log_domain, powers_within, title, with_unit
+from diskbench.report.charts.point import Point, middle
+from diskbench.report.charts.rows import carried, row
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from diskbench.report.charts.palette import Palette
+
+WIDTH = 320
+ROW = 40
+VIOLIN_FROM = 20
+BOX_FROM = 5
+LEAST_MACHINES = 6
+"""From how many values on. Our choices; the third is where a 95 % interval begins (MR-6)."""
+_STEPS = 64
+By = Literal["region", "hour", "label"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The points of one row: a point a machine, else they are samples and make no interval."""
+
+    name: str
+    points: tuple[Point, ...]
+
+    @property
+    def values(self) -> list[float]:
+        """In order of size."""
+        return sorted(one.value for one in self.points)
+
+
+def groups_of(points: Iterable[Point], by: By) -> tuple[Group, ...]:
+    """Points by region (with the provider), by hour of their day in UTC, or by label. Hours and
+    regions are in order; what has none is left out."""
+    found: dict[str, list[Point]] = {}
+    for one in points:
+        name = _name(one, by)
+        if name:
+            found.setdefault(name, []).append(one)
+    names = list(found) if by == "label" else sorted(found)
+    return tuple(Group(name, tuple(found[name])) for name in names)
+
+
+def spread_chart(
+    groups: Sequence[Group], palette: Palette, *, name: str, heading: str, samples: bool = False
+) -> Figure:
+    """Groups of points of one metric, one below the other. `samples`: they are samples of one
+    machine each, of which no interval is made (MR-5).
+
+    Raises ValueError for points of several metrics, or none.
+    """
+    (metric,) = {one.metric for group in groups for one in group.points}
+    values = [value for group in groups for value in group.values]
+    log = wants_log(values) and min(values) > 0
+    return Figure(
+        title=heading,
+        subtitle=_subtitle(groups, metric, samples=samples),
+        drawing=_drawing(groups, metric, palette, log=False, samples=samples),
+        id=name,
+        alt=_sentence(groups, metric, heading),
+        log_drawing=_drawing(groups, metric, palette, log=True, samples=samples) if log else None,
+        log_first=log,
+    )
+
+
+def _name(point: Point, by: By) -> str:
+    if by == "label":
+        return point.label
+    if by == "region":
+        return " ".join(word for word in (point.provider, point.region) if word)
+    try:
+        when = datetime.fromisoformat(point.when)
+    except ValueError:
+        return ""
+    return f"{(when.astimezone(UTC) if when.tzinfo else when).hour:02d}:00 UTC"
+
+
+def _drawing(
+    groups: Sequence[Group], metric: str, palette: Palette, *, log: bool, samples: bool
+) -> alt.TopLevelMixin:
+    import altair as alt
+
+    values = [value for group in groups for value in group.values]
+    low, high = min(values), max(values)
+    if log:
+        domain = log_domain(values)
+        ticks: dict[str, Any] = {"values": powers_within(domain)}
+    else:
+        # From zero, unless that would press all of it to one side: then the axis says its bounds.
+        edge = (high - low) * 0.06 or high * 0.05 or 1.0
+        domain = [0.0 if low <= high / 2 else low - edge, high + edge]
+        ticks = {}
+    kind: Any = "log" if log else "linear"
+    scale = alt.Scale(type=kind, domain=domain, nice=False)
+    told = axis(metric, log=log, **ticks)
+    names = [f"{group.name} (n = {len(group.points)})" for group in groups]
+    labels = alt.Axis(
+        title=None,
+        values=list(range(len(groups))),
+        labelExpr=f"{json.dumps(names)}[datum.value]",
+        ticks=False,
+        domain=False,
+        grid=False,
+        labelLimit=0,
+        labelPadding=8,
+        minExtent=label_room(names),
+    )
+    rows = alt.Scale(domain=[len(groups) - 0.45, -0.55], nice=False, zero=False)
+
+    def at(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", scale=scale, axis=told)
+
+    def level(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", scale=rows, axis=labels)
+
+    layers: list[Any] = []
+    for place, group in enumerate(groups):
+        layers += _group(group, place, at, level, palette, log=log, samples=samples)
+    height = ROW * len(groups)
+    return alt.LayerChart(layer=layers).properties(width=WIDTH, height=height)
+
+
+def _group(
+    group: Group,
+    place: int,
+    at: Callable[[str], alt.X],
+    level: Callable[[str], alt.Y],
+    palette: Palette,
+    *,
+    log: bool,
+    samples: bool,
+) -> list[Any]:
+    import altair as alt
+
+    n, box = len(group.points), _box(group, place)
+    layers: list[Any] = []
+    if n >= VIOLIN_FROM and box["low"] < box["high"]:
+        outline = _density(group.values, place, log=log)
+        violin = alt.Chart({"values": outline}).mark_line(
+            color=palette.series[0], strokeWidth=1, fill=palette.series[0], fillOpacity=0.18,
+            aria=False,
+        )  # fmt: skip
+        layers.append(violin.encode(x=at("value"), y=level("y"), order="order:Q"))
+    base = alt.Chart({"values": [box]})
+    if n >= BOX_FROM:
+        whisker = base.mark_rule(color=palette.muted, strokeWidth=1.2, aria=False)
+        layers.append(whisker.encode(x=at("low"), x2="high:Q", y=level("middle")))
+        body = base.mark_bar(color=palette.series[0], opacity=0.35 if n < VIOLIN_FROM else 0.55)
+        layers.append(
+            body.encode(
+                x=at("q1"),
+                x2="q3:Q",
+                y=level("top"),
+                y2="bottom:Q",
+                description="description:N",
+            )
+        )
+    line = base.mark_rule(color=palette.ink, strokeWidth=2.2)
+    layers.append(
+        line.encode(x=at("median"), y=level("top"), y2="bottom:Q", description="description:N")
+    )
+    bracket = [] if samples else _bracket(group, place)
+    if bracket:
+        chart = alt.Chart({"values": bracket})
+        rule = chart.mark_rule(color=palette.accent, strokeWidth=2)
+        layers.append(
+            rule.encode(x=at("low"), x2="high:Q", y=level("y"), description="description:N")
+        )
+        for end in ("low", "high"):
+            tick = chart.mark_tick(
+                color=palette.accent, thickness=2, size=8, orient="vertical", aria=False
+            )
+            layers.append(tick.encode(x=at(end), y=level("y")))
+    if n < VIOLIN_FROM:
+        rows = [row(one) | {"y": place + _aside(number)} for number, one in enumerate(group.points)]
+        dots = alt.Chart({"values": rows}).mark_point(
+            filled=True, size=30, color=palette.ink, opacity=0.75
+        )
+        layers.append(dots.encode(x=at("value"), y=level("y"), **carried(rows)))
+    return layers
+
+
+def _box(group: Group, place: int) -> dict[str, Any]:
+    import numpy as np
+
+    values = group.values
+    q1, middle, q3 = (float(one) for one in np.quantile(values, (0.25, 0.5, 0.75)))
+    metric = group.points[0].metric
+    words = (
+        f"{group.name}: median {with_unit(metric, middle)}, middle half "
+        f"{with_unit(metric, q1)} to {with_unit(metric, q3)}, all {with_unit(metric, values[0])} "
+        f"to {with_unit(metric, values[-1])}, n = {len(values)}"
+    )
+    half = 0.24 if len(values) < VIOLIN_FROM else 0.1
+    return {
+        "low": values[0], "q1": q1, "median": middle, "q3": q3, "high": values[-1],
+        "middle": place, "top": place - half, "bottom": place + half, "description": words,
+    }  # fmt: skip
+
+
+def _density(values: Sequence[float], place: int, *, log: bool) -> list[dict[str, Any]]:
+    """The outline of a violin: a Gaussian kernel (Scott 1992) between the extremes, there and back.
+
+    On a logarithmic axis it is the density of the logarithms: what the eye sees on that axis.
+    """
+    import numpy as np
+    from scipy.stats import gaussian_kde
+
+    taken = np.log(values) if log else np.asarray(values)
+    grid = np.linspace(taken[0], taken[-1], _STEPS)
+    height = gaussian_kde(taken)(grid)
+    height = 0.42 * height / height.max()
+    places = np.exp(grid) if log else grid
+    there = [(float(x), place - float(h)) for x, h in zip(places, height, strict=True)]
+    back = [(float(x), place + float(h)) for x, h in zip(places, height, strict=True)][::-1]
+    outline = [*there, *back, there[0]]
+    return [{"value": x, "y": y, "order": number} for number, (x, y) in enumerate(outline)]
+
+
+def _aside(number: int) -> float:
+    """A small step off the middle, another one for each dot, always the same ones."""
+    return ((number * 7) % 11 - 5) * 0.032
+
+
+def _bracket(group: Group, place: int) -> list[dict[str, Any]]:
+    """The interval of the median, a little below the box; none of fewer than six machines."""
+    interval = middle(group.points).interval
+    if interval is None:
+        return []
+    low, high = interval
+    metric = group.points[0].metric
+    words = (
+        f"{group.name}: 95 % interval of the median {with_unit(metric, low)} to "
+        f"{with_unit(metric, high)}"
+    )
+    return [{"low": low, "high": high, "y": place + 0.36, "description": words}]
+
+
+def _subtitle(groups: Sequence[Group], metric: str, *, samples: bool) -> str:
+    counts = sorted(len(group.points) for group in groups)
+    machines = sorted(middle(group.points).machines for group in groups)
+    with_interval = not samples and any(_bracket(group, 0) for group in groups)
+    words = [title(metric)]
+    if samples:
+        words.append(f"n = {_span(counts)} samples, no interval (n = 1 machine each)")
+    elif with_interval:
+        words.append(f"n = {_span(machines)} machines, bracket: 95 % interval of the median")
+        if machines[0] < LEAST_MACHINES:
+            words.append(f"no interval of fewer than {LEAST_MACHINES}")
+    else:
+        words.append(f"no interval (n = {_span(machines)} machines)")
+    shown = ["dot: one value", "line: median"] if counts[0] < VIOLIN_FROM else ["line: median"]
+    shown += ["box: middle half"] if counts[-1] >= BOX_FROM else []
+    shown += ["outline: density"] if counts[-1] >= VIOLIN_FROM else []
+    return "; ".join([*words, ", ".join(shown)])
+
+
+def _span(counts: Sequence[int]) -> str:
+    return f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]}–{counts[-1]}"
+
+
+def _sentence(groups: Sequence[Group], metric: str, heading: str) -> str:
+    def centre(group: Group) -> float:
+        values = group.values
+        return (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
+
+    best, least = max(groups, key=centre), min(groups, key=centre)
+    return (
+        f"{heading}: {len(groups)} groups, the highest median is that of {best.name} with "
+        f"{with_unit(metric, centre(best))}, the lowest that of {least.name} with "
+        f"{with_unit(metric, centre(least))}."
+    )

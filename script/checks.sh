@@ -26,7 +26,8 @@ install_test_tools() {
 # own. For another user that means sudo, and nothing of root's is left in the checkout.
 run_tests() {
   if [[ $(id -u) -eq 0 ]]; then
-    .venv/bin/python -m pytest -n 2 -q "$@" </dev/null
+    # Rewritten assertions are kept as bytecode: without, every process rewrites them all.
+    PYTHONDONTWRITEBYTECODE='' .venv/bin/python -m pytest -n 2 -q "$@" </dev/null
     return
   fi
   say "with sudo, because the tests make loop devices and mounts of their own"

@@ -1,8 +1,8 @@
 """diskbench as ever, but that it asks a cloud often: `python eager.py run --provider aws …`.
 
 It waits as long as users' does, so that a busy machine fails no test. A test in which something
-never comes says after how many seconds to give up: TEST_GIVES_UP="volume_s=3 ssh_s=5". Variables
-that begin with DISKBENCH would not reach the program (tests/rigs/cli.py).
+never comes says after how many seconds to give up: TEST_GIVES_UP="volume_s=3 ssh_s=5"; call_s is
+for any one answer. Variables that begin with DISKBENCH would not reach the program (tests/rigs/cli.py).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from diskbench.cli.main import main
+from diskbench.providers import patience
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.gcp.timing import GceTiming
@@ -53,6 +54,7 @@ def _install() -> None:
 
     asked = dict(pair.split("=") for pair in os.environ.get(GIVES_UP, "").split())
     limits = {name: float(value) for name, value in asked.items()}
+    patience.ANSWER_S = int(limits.get("call_s", patience.ANSWER_S))
     for module, name, timing in (
         (aws, "AWSProvider", AWS),
         (azure, "AzureProvider", AZURE),

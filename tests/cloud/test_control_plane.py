@@ -25,6 +25,8 @@ from tests.cloud.rented import (
     volume_state,
 )
 
+pytestmark = pytest.mark.slow  # an emulated cloud answers over HTTP
+
 OTHER_ZONE = "us-east-1b"
 
 

@@ -18,6 +18,8 @@ from tests.cloud.rented_gcp import (
     well,
 )
 
+pytestmark = pytest.mark.slow  # an emulated cloud answers over HTTP
+
 
 def boot(**more: Any) -> dict[str, Any]:
     params = {"source_image": UBUNTU, "disk_size_gb": 10} | more

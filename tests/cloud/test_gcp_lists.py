@@ -69,6 +69,7 @@ def test_a_filter_is_read_as_documented(text: str, names: str) -> None:
     assert "".join(row["name"] for row in ROWS if compile_filter(text)(row)) == names
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(WORDS)))
 def test_any_text_is_a_filter_or_refused(words: list[str]) -> None:
     with contextlib.suppress(Refusal):

@@ -10,6 +10,8 @@ import pytest
 
 from diskbench.errors import ConnectionLost, HostUnavailable, MeasurementFailed
 
+pytestmark = pytest.mark.slow  # real sshd
+
 
 def test_a_script_gives_its_output_errors_and_exit_status(host):
     done = host.run("echo out; echo err >&2; exit 3")

@@ -19,6 +19,7 @@ def rounds(*levels: float):
     return np.repeat(np.array([*levels, levels[-1]], dtype=float), 60)[:-59]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("levels", "state"),
     [

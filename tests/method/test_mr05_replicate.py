@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from diskbench.analysis.interval import median_interval
 from diskbench.analysis.repeats import Sample, repeats, value_of_trial
 
@@ -10,6 +12,7 @@ def seconds_of(machine, draw, count=60):
     return [machine * (1 + draw.gauss(0, 0.02)) for _ in range(count)]
 
 
+@pytest.mark.slow
 def test_seconds_taken_for_samples_give_an_interval_that_seldom_holds_the_truth():
     """8 machines that differ by 8 %, 60 seconds on each: method.md saw 25 % in place of 95 %."""
     pooled = apart = 0

@@ -11,6 +11,7 @@ def rates():
     return {name: (value, least, most) for name, value, least, most, _ in order(25)}
 
 
+@pytest.mark.slow
 def test_two_identical_systems_measured_in_turn_differ_no_more_often_than_chance(rates):
     value, _, most = rates["A/A in turn, two bands: called different"]
     assert value <= most

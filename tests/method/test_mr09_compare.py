@@ -9,12 +9,14 @@ from benchmarks.method_statistics import order
 from diskbench.analysis.compare import Pair, adjusted, compare, judge
 
 
+@pytest.mark.slow
 def test_a_tenth_less_is_found_in_turn():
     (found,) = [row for row in order(25) if row[0].startswith("−10 %")]
     _, value, least, _, _ = found
     assert value >= least
 
 
+@pytest.mark.slow
 def test_of_a_matrix_of_identical_cells_hardly_any_is_called_different():
     """Forty comparisons of nothing with nothing: without the adjustment two would be by chance."""
     called = 0

@@ -228,6 +228,7 @@ def test_nothing_is_expected_above_any_limit(
             assert result.lasting.iops * cost <= gate.allowance.baseline * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(CLOUD_DISKS), sizes, sizes, loads)
 def test_a_larger_disk_is_never_expected_to_be_slower(
     kind: tuple[str, str], one: int, other: int, job: Load

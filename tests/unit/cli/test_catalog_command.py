@@ -78,6 +78,7 @@ def test_an_unknown_name_gets_the_nearest_ones():
     assert len(caught.value.advice) < 200
 
 
+@pytest.mark.slow
 def test_every_name_that_is_listed_can_be_shown_and_every_figure_has_a_source():
     for name in [name for _, name, _ in disk_entries()] + [row.type for row in machine_rows()]:
         for thing in find(name):

@@ -6,6 +6,8 @@ import pytest
 
 from diskbench.cli.main import run
 
+pytestmark = pytest.mark.slow  # every disk of the machine is looked at
+
 
 @pytest.fixture
 def loop(tmp_path):

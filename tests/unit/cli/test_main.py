@@ -72,11 +72,13 @@ def test_help_imports_not_even_pydantic():
     assert imported(["--help"], also="pydantic") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], ["version"], ["nonsense"], []])
 def test_help_version_and_a_typo_import_nothing_heavy(arguments):
     assert imported(arguments) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["diskbench ", "diskbench re", "diskbench --"])
 def test_completion_of_a_command_imports_nothing_heavy(words):
     asked = {"_DISKBENCH_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "1"}
@@ -126,6 +128,7 @@ def test_a_user_error_is_message_and_advice_on_stderr_without_a_traceback():
     assert found.stdout == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "code"),
     [("FioFailed", 1), ("ConnectionLost", 1), ("ReleaseFailed", 3), ("Interrupted", 130)],
@@ -183,6 +186,7 @@ def test_the_log_format_is_also_a_setting():
     assert json.loads(found.stderr)["event"] == "fio started"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_and_terminate_are_both_exit_130_without_a_traceback(number):
     found = failing(f"import os; os.kill(os.getpid(), {int(number)}); import time; time.sleep(9)")
@@ -217,6 +221,7 @@ def test_colours_are_for_terminals_and_not_for_those_who_want_none(monkeypatch):
     assert _styled("error:", "1;31", Terminal()) == "error:"
 
 
+@pytest.mark.slow
 def test_the_options_of_run_stand_together_by_what_they_are_for():
     said = diskbench("run", "--help").stdout
     renting, azure, lab = said.index("\nRenting"), said.index("\nAzure"), said.index("\nLab")

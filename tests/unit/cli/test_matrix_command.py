@@ -55,6 +55,7 @@ def test_every_shipped_matrix_fits_the_schema(name, schema):
     schema.validate(yaml.safe_load(load_matrix(name).text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -103,6 +104,7 @@ def test_the_schema_proposes_names_and_tells_about_every_field():
     assert '"null"' not in json.dumps(document)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_matrices())
 def test_every_shipped_matrix_is_planned_without_a_call(name, monkeypatch):
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("a call was made"))
@@ -114,6 +116,7 @@ def test_every_shipped_matrix_is_planned_without_a_call(name, monkeypatch):
     assert not any(one.asked for one in found.blocks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_matrices())
 def test_a_plan_fits_eighty_columns(name):
     text = run("plan", name, "--offline", "--seed", "1")
@@ -274,6 +277,7 @@ def test_a_flood_of_mistakes_is_cut(tmp_path):
     assert len(refused.value.message.splitlines()) == 42
 
 
+@pytest.mark.slow
 def test_nothing_of_a_cloud_is_imported_to_plan_offline():
     import subprocess
     import sys

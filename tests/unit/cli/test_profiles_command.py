@@ -64,6 +64,7 @@ def test_a_rate_that_is_not_measured_yet_is_said_to_stand_in():
     assert "% of" not in text
 
 
+@pytest.mark.slow
 def test_validate_asks_fio(tmp_path):
     path = tmp_path / "mine.fio"
     path.write_text(PLAIN)

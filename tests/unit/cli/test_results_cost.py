@@ -19,6 +19,8 @@ from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, release_lease
 from diskbench.store.rows import save_plan
 
+pytestmark = pytest.mark.slow  # an emulated cloud rents first
+
 DISK = DiskSpec(type="standard", size_gib=20)
 RENTAL = Rental(
     scope=Scope(provider="aws", region="us-east-1"),

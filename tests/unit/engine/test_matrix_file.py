@@ -465,6 +465,7 @@ FILES = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(FILES)
 def test_whatever_a_file_says_it_is_a_matrix_or_its_mistakes_are_told(tmp_path_factory, data):

@@ -373,6 +373,7 @@ def no_account(monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_account")
 def test_a_budget_that_cannot_be_held_is_refused_when_it_is_added(watched):
     with pytest.raises(CostRefused, match=r"no price is known of .*zz9\.plural"):

@@ -188,6 +188,7 @@ def test_every_option_of_fio_342_was_judged():
     assert json.dumps(sorted(ENGINES))
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60), st.sampled_from(["filename", "filename_format", "ioengine", "mem"]))
 def test_no_value_of_a_path_option_escapes(value, key):
     try:

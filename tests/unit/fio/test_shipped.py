@@ -64,6 +64,7 @@ def test_it_fits_every_target_it_names(name):
         assert all(step.expected_s > 0 for step in steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_names())
 def test_fio_accepts_each_step(name, tmp_path: Path):
     steps, _ = tiny_steps(name, FioTarget(kind="directory", path=str(tmp_path)))

@@ -15,6 +15,8 @@ from diskbench.hosts.local import LocalHost
 from diskbench.model.facts import DiskFacts
 from diskbench.units import MIB
 
+pytestmark = pytest.mark.slow  # real disks, each probed as a user's would be
+
 HERE = LocalHost()
 
 

@@ -238,6 +238,7 @@ def test_a_name_that_does_not_resolve_and_a_port_nobody_listens_on(configure):
     assert "cannot connect to 127.0.0.1 port 1: Connection refused" in refused()
 
 
+@pytest.mark.slow
 def test_a_server_that_says_nothing_is_given_up(configure, proxy):
     proxy.hang()
     configure(Port=proxy.port)

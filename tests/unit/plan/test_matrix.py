@@ -301,6 +301,7 @@ FLAGS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(st.sets(st.sampled_from(sorted(FLAGS))), st.sampled_from([{}, {"runtime": 3, "size": "1g"}]))
 def test_a_cell_is_the_one_that_run_makes_of_the_same_flags(names, parameters):

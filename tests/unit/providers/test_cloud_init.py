@@ -138,6 +138,7 @@ def test_the_private_key_never_shows():
         assert PRIVATE.splitlines()[1] not in shown
 
 
+@pytest.mark.slow
 @given(
     private=st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"))).map(
         lambda text: f"{text}\n{text}\n"

@@ -52,6 +52,7 @@ def test_rows_rebuilt_in_place_are_identical(finished, evidence):
         assert dump(finished) == before
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     runs=st.lists(st.tuples(st.integers(0, 2), st.sampled_from(STATES)), min_size=1, max_size=3),

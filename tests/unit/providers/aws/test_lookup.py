@@ -18,6 +18,8 @@ from diskbench.providers.aws.wanted import wanted
 from diskbench.providers.caller import ssh_cidr
 from diskbench.providers.networks import is_loopback
 
+pytestmark = pytest.mark.slow  # an emulated cloud answers over HTTP
+
 CHANGING = ("Create", "Run", "Import", "Attach", "Delete", "Modify", "Terminate", "Authorize")
 
 

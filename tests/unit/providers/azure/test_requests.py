@@ -100,6 +100,7 @@ def test_a_request_is_as_it_was(name: str) -> None:
     assert file.read_text() == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_sdk_knows_every_member_of_a_request(name: str) -> None:
     module, model, request = CASES[name]

@@ -14,6 +14,8 @@ from diskbench.providers.gcp.provider import GCPProvider
 from diskbench.providers.gcp.resolved import Machine, Resolved
 from diskbench.providers.gcp.wanted import Wanted
 
+pytestmark = pytest.mark.slow  # an emulated cloud answers over HTTP
+
 ALL = ("us-central1-a", "us-central1-b", "us-central1-c", "us-central1-f")
 
 

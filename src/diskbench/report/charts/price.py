@@ -1,0 +1,218 @@
+"""Price against performance: a dot a disk, dearer to the right, faster upwards.
+
+Lines of equal price per 1,000 IOPS (or 100 MB/s) rise from the lower left, so that what a dollar
+buys can be read off: a disk above the line of another is the better bargain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.axis import wants_log
+from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.measure import axis, linear_domain, log_domain, powers_within, title
+from diskbench.report.charts.place import Dot, place
+from diskbench.report.charts.point import Point, subtitle
+from diskbench.report.charts.rows import carried, provider_colour, row
+from diskbench.units import format_usd
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from diskbench.report.charts.palette import Palette
+
+WIDTH = 330
+HEIGHT = 260
+_PER = {"iops": (1000.0, "1,000 IOPS"), "bytes_per_s": (1e8, "100 MB/s")}
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A figure, and what its disk costs in a month in US dollars. `source` is where that stands."""
+
+    point: Point
+    usd: float
+    source: str = ""
+
+    @property
+    def per(self) -> float:
+        """Dollars a month for 1,000 IOPS, or for 100 MB/s; infinite where nothing was done."""
+        unit = _PER[self.point.metric][0]
+        return self.usd / (self.point.value / unit) if self.point.value else math.inf
+
+
+@dataclass(frozen=True)
+class _Plane:
+    """Both axes: a value is a share of the way along."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    log_x: bool
+    log_y: bool
+
+    def at(self, usd: float, value: float) -> tuple[float, float]:
+        """Pixels from the top left."""
+        right = _share(usd, self.x, log=self.log_x) * WIDTH
+        return right, (1 - _share(value, self.y, log=self.log_y)) * HEIGHT
+
+
+def price_chart(
+    priced: Sequence[Priced], palette: Palette, *, name: str, heading: str, prices_of: str
+) -> Figure:
+    """Disks by price and figure; `prices_of` says whose prices these are and of when.
+
+    Raises ValueError for figures of several metrics, none, or one that has no price per unit.
+    """
+    points = [one.point for one in priced]
+    (metric,) = {one.metric for one in points}
+    if metric not in _PER:
+        raise ValueError(f"nothing is sold by {metric}")
+    prices, values = [one.usd for one in priced], [one.point.value for one in priced]
+    positive = min(prices) > 0 and min(values) > 0
+    # The axis that the values ask for, or the one on which more labels find a place.
+    log = positive and (
+        wants_log(prices)
+        or wants_log(values)
+        or _labelled(priced, log=True) > _labelled(priced, log=False)
+    )
+    best = min(priced, key=lambda one: one.per)
+    dearest = max(priced, key=lambda one: one.per)
+    unit = f"{title(metric)} against US dollars a month ({prices_of})"
+    return Figure(
+        title=heading,
+        subtitle=subtitle(points, unit),
+        drawing=_drawing(priced, metric, palette, log_x=False, log_y=False),
+        id=name,
+        alt=f"{heading}: of {len(priced)} disks {best.point.label} costs least for "
+        f"{_PER[metric][1]}, {format_usd(best.per)} a month, and {dearest.point.label} most, "
+        f"{format_usd(dearest.per)}.",
+        log_drawing=_drawing(priced, metric, palette, log_x=True, log_y=True) if positive else None,
+        log_first=log,
+    )
+
+
+def _drawing(
+    priced: Sequence[Priced], metric: str, palette: Palette, *, log_x: bool, log_y: bool
+) -> alt.TopLevelMixin:
+    import altair as alt
+
+    plane = _plane(priced, log_x=log_x, log_y=log_y)
+    x = alt.X("usd:Q", scale=_scale(plane.x, log=log_x), axis=_axis("usd", plane.x, log=log_x))
+    y = alt.Y("value:Q", scale=_scale(plane.y, log=log_y), axis=_axis(metric, plane.y, log=log_y))
+    rows = [_row(one) for one in priced]
+    layers: list[Any] = _bargains(priced, metric, plane, palette, x, y) if log_x else []
+    colour = provider_colour([one.point for one in priced], palette, legend=True)
+    for source, shape in (("published", "circle"), ("measured", "diamond")):
+        for doubted in (False, True):
+            kind = [one for one in rows if (one["source"], one["doubted"]) == (source, doubted)]
+            dots = alt.Chart({"values": kind}).mark_point(
+                shape=shape, filled=not doubted, size=85, opacity=1, strokeWidth=2
+            )
+            if kind:
+                layers.append(dots.encode(x=x, y=y, color=colour, **carried(kind)))
+    layers += _labels(priced, plane, palette)
+    return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+
+
+def _row(one: Priced) -> dict[str, Any]:
+    found = row(one.point)
+    told = f"{format_usd(one.usd)} a month"
+    told += f", {format_usd(one.per)} for {_PER[one.point.metric][1]}" if one.point.value else ""
+    told += f" ({one.source})" if one.source else ""
+    return found | {"usd": one.usd, "description": f"{found['description']} · {told}"}
+
+
+def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[Any]:
+    import altair as alt
+
+    dots = _label_dots(priced, plane)
+    layers = []
+    for dot, spot in zip(dots, place(dots, width=WIDTH, height=HEIGHT), strict=True):
+        if spot is None:
+            continue
+        text = alt.Chart({"values": [{"text": dot.text}]}).mark_text(
+            x=spot.x, y=spot.y, align=spot.align, baseline="middle", color=palette.ink, aria=False
+        )
+        layers.append(text.encode(text="text:N"))
+    return layers
+
+
+def _label_dots(priced: Sequence[Priced], plane: _Plane) -> list[Dot]:
+    return [Dot(*plane.at(one.usd, one.point.value), text=_label(one.point)) for one in priced]
+
+
+def _labelled(priced: Sequence[Priced], *, log: bool) -> int:
+    """How many labels find a place."""
+    dots = _label_dots(priced, _plane(priced, log_x=log, log_y=log))
+    return sum(spot is not None for spot in place(dots, width=WIDTH, height=HEIGHT))
+
+
+def _label(point: Point) -> str:
+    return f"{point.label} (yours)" if point.source == "measured" else point.label
+
+
+def _bargains(
+    priced: Sequence[Priced], metric: str, plane: _Plane, palette: Palette, x: alt.X, y: alt.Y
+) -> list[Any]:
+    """Lines of equal price for a unit, one a power of ten, with their price at the lower end."""
+    import altair as alt
+
+    unit, words = _PER[metric]
+    per = [one.per for one in priced if math.isfinite(one.per) and one.per > 0]
+    powers = range(math.floor(math.log10(min(per))), math.ceil(math.log10(max(per))) + 1)
+    layers: list[Any] = []
+    for price in (10.0**power for power in powers):
+        # value = usd / price × unit; cut to the plane
+        low = max(plane.x[0], plane.y[0] * price / unit)
+        high = min(plane.x[1], plane.y[1] * price / unit)
+        if low >= high:
+            continue
+        ends = [{"usd": usd, "value": usd / price * unit} for usd in (low, high)]
+        line = alt.Chart({"values": ends}).mark_line(
+            color=palette.grid, strokeDash=[2, 3], strokeWidth=1.2, aria=False
+        )
+        layers.append(line.encode(x=x, y=y))
+        at_right = math.isclose(high, plane.x[1])
+        text = alt.Chart({"values": [ends[1] | {"text": f"${price:g}"}]}).mark_text(
+            align="left" if at_right else "center", baseline="middle" if at_right else "bottom",
+            dx=4 if at_right else 0, dy=0 if at_right else -3, fontSize=10, color=palette.muted,
+            aria=False,
+        )  # fmt: skip
+        layers.append(text.encode(x=x, y=y, text="text:N"))
+    note = f"dashed: dollars a month for {words}"
+    text = alt.Chart({"values": [{"text": note}]}).mark_text(
+        x=WIDTH, y=HEIGHT - 6, align="right", fontSize=10, color=palette.muted, aria=False
+    )
+    return [*layers, text.encode(text="text:N")]
+
+
+def _plane(priced: Sequence[Priced], *, log_x: bool, log_y: bool) -> _Plane:
+    prices, values = [one.usd for one in priced], [one.point.value for one in priced]
+    return _Plane(_bounds(prices, log=log_x), _bounds(values, log=log_y), log_x, log_y)
+
+
+def _bounds(values: Sequence[float], *, log: bool) -> tuple[float, float]:
+    low, high = log_domain(values) if log else linear_domain(max(values) * 1.08)
+    return low, high
+
+
+def _share(value: float, bounds: tuple[float, float], *, log: bool) -> float:
+    low, high = bounds
+    if log:
+        return math.log(value / low) / math.log(high / low)
+    return (value - low) / (high - low)
+
+
+def _scale(bounds: tuple[float, float], *, log: bool) -> alt.Scale:
+    import altair as alt
+
+    kind: Any = "log" if log else "linear"
+    return alt.Scale(type=kind, domain=list(bounds), nice=False)
+
+
+def _axis(metric: str, bounds: tuple[float, float], *, log: bool) -> alt.Axis:
+    ticks: dict[str, Any] = {"values": powers_within(bounds)} if log else {}
+    return axis(metric, log=log, **ticks)

@@ -1,0 +1,204 @@
+"""Measured against promised: the promise as a mark and a range, what was measured as a dot, and the
+ratio of both in words. A disk that bursts has two promises, and the ratio is to the lasting one
+unless the figure was measured on credit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.axis import wants_log
+from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.lanes import Lanes, lanes_of
+from diskbench.report.charts.measure import (
+    axis,
+    bare,
+    linear_domain,
+    log_domain,
+    powers_within,
+    title,
+    with_unit,
+)
+from diskbench.report.charts.point import Point, subtitle
+from diskbench.report.charts.rows import carried, row
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from diskbench.report.charts.palette import Palette
+
+WIDTH = 220
+ROW = 30
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What was promised, in the unit of the metric: `value`, and the plausible range of it.
+
+    `burst` is what was promised while credit lasts; None where nothing bursts. `source` says who
+    promised it, with a date.
+    """
+
+    value: float
+    low: float
+    high: float
+    burst: float | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A figure and the promise that it is held against. `on_credit`: it was measured while the
+    burst lasted, so the burst is what it is held against. `interval` is that of the figure."""
+
+    point: Point
+    promise: Promise
+    on_credit: bool = False
+    interval: tuple[float, float] | None = None
+
+    @property
+    def against(self) -> float:
+        """The promise that counts."""
+        burst = self.promise.burst
+        return burst if self.on_credit and burst is not None else self.promise.value
+
+    @property
+    def ratio(self) -> float:
+        """Measured over promised."""
+        return self.point.value / self.against
+
+    @property
+    def words(self) -> str:
+        """`1,106 of 1,100 (1.01×)`, `3,634 of 3,000 burst (1.21×)`."""
+        metric = self.point.metric
+        burst = " burst" if self.on_credit and self.promise.burst is not None else ""
+        ratio = f"{self.ratio:.2f}×" if self.ratio < 100 else f"{self.ratio:,.0f}×"
+        return f"{bare(metric, self.point.value)} of {bare(metric, self.against)}{burst} ({ratio})"
+
+
+def promised_chart(
+    held: Sequence[Held], palette: Palette, *, name: str, heading: str, by: str = "the catalogue"
+) -> Figure:
+    """Figures of one metric, each beside its promise; one whose promise is 0 has no ratio, and is
+    no input.
+
+    Raises ValueError for figures of several metrics, or none.
+    """
+    points = [one.point for one in held]
+    (metric,) = {one.metric for one in points}
+    values = [value for one in held for value in _extent(one)]
+    lanes = lanes_of(points, ranked=False)
+    log = wants_log(values) and min(values) > 0
+    unit = f"{title(metric)} measured, against what {by} promises"
+    kept = sum(one.ratio >= _KEPT for one in held)
+    drawn = ["line: promised"]
+    if any(one.promise.low < one.promise.high for one in held):
+        drawn.append("shade: its plausible range")
+    if any(one.promise.burst is not None for one in held):
+        drawn.append("triangle: burst")
+    return Figure(
+        title=heading,
+        subtitle=f"{subtitle(points, unit)}; {', '.join(drawn)}",
+        drawing=_drawing(held, lanes, metric, palette, log=False),
+        id=name,
+        alt=f"{heading}: {kept} of {len(held)} reach the promise within 5 %: "
+        + "; ".join(f"{one.point.label} {one.words}" for one in held)
+        + ".",
+        log_drawing=_drawing(held, lanes, metric, palette, log=True) if log else None,
+        log_first=log,
+    )
+
+
+_KEPT = 0.95
+"""A promise is kept from this ratio on, in the words of the chart. Our choice."""
+
+
+def _drawing(
+    held: Sequence[Held], lanes: Lanes, metric: str, palette: Palette, *, log: bool
+) -> alt.TopLevelMixin:
+    import altair as alt
+
+    values = [value for one in held for value in _extent(one)]
+    if log:
+        low, high = log_domain(values)
+        domain = [low, high]
+        ticks: dict[str, Any] = {"values": powers_within(domain)}
+    else:
+        domain, ticks = linear_domain(max(values) * 1.04), {}
+    kind: Any = "log" if log else "linear"
+    scale = alt.Scale(type=kind, domain=domain, nice=False)
+    told = axis(metric, log=log, **ticks)
+    y = lanes.axis()
+    rows = [_row(one, lanes) for one in held]
+    base = alt.Chart({"values": rows})
+
+    def at(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", scale=scale, axis=told)
+
+    layers: list[Any] = [
+        base.mark_bar(height=16, color=palette.grid, aria=False).encode(
+            x=at("promise_low"), x2="promise_high:Q", y=y
+        ),
+        base.mark_tick(color=palette.muted, thickness=3, size=20, orient="vertical").encode(
+            x=at("promise"), y=y, description="promise_words:N"
+        ),
+    ]
+    bursts = [one for one in rows if one["burst"] is not None]
+    if bursts:
+        chart = alt.Chart({"values": bursts})
+        layers.append(
+            chart.mark_point(
+                shape="triangle-down", size=46, color=palette.muted, filled=True, yOffset=-10
+            ).encode(x=at("burst"), y=y, description="promise_words:N")
+        )
+    spans = [one for one in rows if one["span_low"] is not None]
+    if spans:
+        rule = alt.Chart({"values": spans}).mark_rule(
+            color=palette.accent, strokeWidth=2, aria=False
+        )
+        layers.append(rule.encode(x=at("span_low"), x2="span_high:Q", y=y))
+    for source, shape in (("published", "circle"), ("measured", "diamond")):
+        for doubted in (False, True):
+            of_kind = [one for one in rows if (one["source"], one["doubted"]) == (source, doubted)]
+            if not of_kind:
+                continue
+            dots = alt.Chart({"values": of_kind}).mark_point(
+                shape=shape, filled=not doubted, size=90, opacity=1, strokeWidth=2,
+                color=palette.series[0] if source == "published" else palette.ink,
+            )  # fmt: skip
+            layers.append(dots.encode(x=at("value"), y=y, **carried(of_kind)))
+    # In a column of their own, where no mark can lie under them.
+    words = base.mark_text(align="left", color=palette.ink, aria=False, x=WIDTH + 10)
+    layers.append(words.encode(y=y, text="words:N"))
+    drawn = alt.LayerChart(layer=layers)
+    return drawn.properties(width=WIDTH, height=ROW * len(lanes.names))
+
+
+def _row(one: Held, lanes: Lanes) -> dict[str, Any]:
+    metric, promise = one.point.metric, one.promise
+    burst = "" if promise.burst is None else f", burst {with_unit(metric, promise.burst)}"
+    told = f"promised {with_unit(metric, promise.value)}{burst}"
+    if promise.low < promise.high:
+        told += f" ({with_unit(metric, promise.low)} to {with_unit(metric, promise.high)})"
+    told += f" by {promise.source}" if promise.source else ""
+    found = row(one.point)
+    span_low, span_high = one.interval or (None, None)
+    return found | {
+        "row": lanes.of(one.point),
+        "promise": promise.value,
+        "promise_low": promise.low,
+        "promise_high": promise.high,
+        "burst": promise.burst,
+        "promise_words": f"{one.point.label}: {told}",
+        "span_low": span_low,
+        "span_high": span_high,
+        "words": one.words,
+        "description": f"{found['description']} · {told} · {one.words}",
+    }
+
+
+def _extent(one: Held) -> list[float]:
+    values = [one.point.value, one.promise.value, one.promise.low, one.promise.high]
+    values += [one.promise.burst] if one.promise.burst is not None else []
+    return [*values, *(one.interval or ())]

@@ -38,9 +38,9 @@ _KEY = 16
 """Hexadecimal digits of a digest that tell a hundred thousand configurations apart."""
 
 
-def by_subject(rows: Iterable[Mapping[str, Any]]) -> dict[Fields, list[Mapping[str, Any]]]:
+def by_subject(rows: Iterable[dict[str, Any]]) -> dict[Fields, list[dict[str, Any]]]:
     """Runs (rows with `rent`) by what was asked for, in the order of their first one here."""
-    found: dict[Fields, list[Mapping[str, Any]]] = {}
+    found: dict[Fields, list[dict[str, Any]]] = {}
     for row in rows:
         found.setdefault(subject_of(row), []).append(row)
     return found

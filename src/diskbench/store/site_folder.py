@@ -77,6 +77,10 @@ class SiteFolder:
             return None
         return entry if size == entry.bytes else None
 
+    def has(self, name: str) -> bool:
+        """Whether a file of ours is there."""
+        return name in self.entries and (self.path / name).is_file()
+
     def write(
         self, name: str, data: bytes, digest: str, told: dict[str, Any] | None = None
     ) -> None:

@@ -84,6 +84,10 @@ class HostUnavailable(UserError):
     """A host that cannot be reached, trusted or used."""
 
 
+class CloudSilent(HostUnavailable):
+    """A cloud that does not answer, or asks to come later, where nothing is rented yet."""
+
+
 class StoreUnavailable(UserError):
     """The database or the evidence store cannot be used."""
 

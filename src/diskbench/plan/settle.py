@@ -10,8 +10,14 @@ if TYPE_CHECKING:
     from diskbench.model.matrix import Limits
     from diskbench.model.outcome import Problem, TrialEnd
 
-TRIED_AGAIN = frozenset({"NoCapacity", "QuotaExceeded", "RentalFailed"})
-"""What may be different later: the provider has none of it now, or it never became ready."""
+TRIED_AGAIN = frozenset(
+    {
+        "NoCapacity", "QuotaExceeded", "RentalFailed", "Unanswered", "Throttled", "Busy",
+        "CloudSilent",
+    }
+)  # fmt: skip
+"""What may be different later: the provider has none of it now, it never became ready, or the cloud
+throttles or does not answer."""
 FIRST_WAIT_S = 60.0
 LONGEST_WAIT_S = 3600.0
 """Before the second attempt, doubled each time, up to the longest; our choice."""

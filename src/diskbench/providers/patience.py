@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
+CONNECT_S = 10
+"""Seconds that a cloud may take to accept a connection."""
+ANSWER_S = 60
+"""Seconds that it may take to answer a call, which then counts as lost and is repeated."""
+
 
 @dataclass(frozen=True)
 class CloudTiming:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, TypeVar
 
-from diskbench.errors import HostUnavailable, RentalFailed
+from diskbench.errors import CloudSilent, RentalFailed
 from diskbench.providers.waits import nap
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def while_looking() -> Iterator[None]:
     except Unanswered as error:
         # There is nothing yet to go on with.
         advice = error.advice.removesuffix(_GO_ON).removesuffix(", then ") or "try again"
-        raise HostUnavailable(error.message, advice=advice) from error
+        raise CloudSilent(error.message, advice=advice) from error
 
 
 def repeated(

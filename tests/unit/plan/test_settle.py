@@ -47,6 +47,20 @@ def test_what_could_not_be_had_is_tried_again_after_twice_as_long_each_time(kind
     assert found["error"] == "none there"
 
 
+def test_every_way_in_which_a_cloud_does_not_answer_is_tried_again():
+    from diskbench.errors import CloudSilent, NoCapacity, QuotaExceeded, RentalFailed
+    from diskbench.providers.aws import errors as _aws  # noqa: F401 - their own kinds of it
+    from diskbench.providers.azure import errors as _azure  # noqa: F401
+    from diskbench.providers.gcp import errors as _gcp  # noqa: F401
+    from diskbench.providers.vsphere import errors as _vsphere  # noqa: F401
+
+    def kinds(error):
+        return {error.__name__}.union(*map(kinds, error.__subclasses__()))
+
+    known = set().union(*map(kinds, (CloudSilent, NoCapacity, QuotaExceeded, RentalFailed)))
+    assert known - TRIED_AGAIN == set()
+
+
 def test_the_last_attempt_fails_with_the_providers_own_words():
     found = settled(None, Problem(kind="NoCapacity", message="AWS has none"), attempt=3)
     assert (found["state"], found["error"]) == ("failed", "AWS has none")

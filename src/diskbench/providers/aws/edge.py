@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from diskbench.errors import AccessDenied, HostUnavailable
+from diskbench.providers import patience
 from diskbench.providers.aws.errors import no_region, translate
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.unanswered import repeated
@@ -112,8 +113,8 @@ class Aws:
         from botocore.exceptions import BotoCoreError
 
         config = Config(
-            connect_timeout=10,
-            read_timeout=60,
+            connect_timeout=patience.CONNECT_S,
+            read_timeout=patience.ANSWER_S,
             # `call` repeats: botocore would repeat a lack of capacity, which EC2 sends as HTTP 500.
             retries={"total_max_attempts": 1, "mode": "standard"},
             user_agent_extra="diskbench",

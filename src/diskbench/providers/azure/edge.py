@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from diskbench.errors import HostUnavailable
+from diskbench.providers import patience
 from diskbench.providers.azure.errors import (
     Busy,
     Throttled,
@@ -70,8 +71,8 @@ class Azure:
         settings: dict[str, Any] = {
             # `call` repeats: it knows what may be repeated, and when to stop.
             "retry_total": 0,
-            "connection_timeout": 10,
-            "read_timeout": 60,
+            "connection_timeout": patience.CONNECT_S,
+            "read_timeout": patience.ANSWER_S,
             "user_agent": "diskbench",
             **_trust(),
         }

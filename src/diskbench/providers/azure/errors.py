@@ -120,13 +120,14 @@ def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchE
         )
     if _is_quota(code, said):
         return _quota(told, said)
+    # Before throttling: Azure says that a thing is being changed with HTTP 429, too.
+    if code in _BUSY:
+        return Busy(f"Azure is busy at {action}: {told}", advice="diskbench resume")
     if code in _THROTTLED or status == 429:
         return Throttled(
             f"Azure throttles this subscription's calls: {told} at {action}",
             advice="run less at a time in this subscription and region, then diskbench resume",
         )
-    if code in _BUSY:
-        return Busy(f"Azure is busy at {action}: {told}", advice="diskbench resume")
     if code in _LOGIN or status == 401:
         return _not_logged_in(f"Azure does not accept the credentials: {told}")
     if code in _UNREGISTERED:

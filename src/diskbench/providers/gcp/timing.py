@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diskbench.providers.patience import CloudTiming
+from diskbench.providers.patience import ANSWER_S, CloudTiming
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class GceTiming(CloudTiming):
     """Seconds, as CloudTiming; `call_s` is for one answer."""
 
     first_poll_s: float = 0.5
-    call_s: float = 60.0
+    call_s: float = ANSWER_S
     instance_s: float = 600.0
     disk_s: float = 300.0
     attach_s: float = 180.0

@@ -16,8 +16,10 @@ from diskbench.errors import (
     Interrupted,
     InvalidValue,
 )
+from diskbench.providers import patience
 from diskbench.providers.unanswered import repeated
 from diskbench.providers.vsphere.errors import (
+    NO_ANSWER,
     LoggedOut,
     is_missing,
     of_fault,
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 SERVER_VARIABLE = "VSPHERE_SERVER"
 USER_VARIABLE = "VSPHERE_USER"
 PASSWORD_VARIABLE = "VSPHERE_PASSWORD"  # noqa: S105 - the variable's name
-_CONNECT_S = 60
 _PAGE = 500
 """Objects a page of a listing; our choice."""
 
@@ -83,6 +84,7 @@ class Vsphere:
     instance: Any
     timing: VsphereTiming
     watch: RentWatch | None = None
+    _content: Any = None
 
     @property
     def stub(self) -> Any:  # noqa: ANN401 - as Ref
@@ -91,8 +93,10 @@ class Vsphere:
 
     @property
     def content(self) -> Any:  # noqa: ANN401 - as Ref
-        """The service's content: its managers and root folder."""
-        return self.instance.content
+        """The service's content: its managers and root folder, asked for once."""
+        if self._content is None:
+            self._content = self.call("RetrieveContent", self.instance.RetrieveContent)
+        return self._content
 
     def call(self, action: str, send: Callable[[], T]) -> T:
         """What `send` answers; calls that fail on the way again, with backoff and jitter.
@@ -187,7 +191,7 @@ class Vsphere:
             )
             return self._pages(spec)
         finally:
-            with contextlib.suppress(vmodl.MethodFault, OSError):
+            with contextlib.suppress(vmodl.MethodFault, *NO_ANSWER):
                 view.Destroy()
 
     def _properties(self, ref: Ref, paths: Sequence[str]) -> Item:
@@ -296,7 +300,7 @@ def _connect(server: Server, credentials: tuple[str, str], trust: ssl.SSLContext
             pwd=password,
             # Always given: without one pyVmomi verifies nothing on this machine's own addresses.
             sslContext=trust,
-            httpConnectionTimeout=_CONNECT_S,
+            httpConnectionTimeout=patience.ANSWER_S,
         )
     except Exception as error:
         # pyVim raises a bare Exception for a server that speaks something else.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import ssl
 from typing import Any
+from xml.parsers.expat import ExpatError
 
 from diskbench.errors import (
     AccessDenied,
@@ -48,6 +49,10 @@ _VALUE = frozenset(
         "CannotAccessVmDisk", "VirtualHardwareVersionNotSupported", "UnsupportedGuest",
     }
 )  # fmt: skip
+
+NO_ANSWER = (OSError, http.client.HTTPException, ExpatError)
+"""What is raised where nothing came back, or something that is not vSphere's: the page of a proxy
+before it."""
 
 
 class LoggedOut(AccessDenied):
@@ -89,9 +94,10 @@ def translate(error: Exception, action: str) -> DiskbenchError:
         return HostUnavailable(
             f"no TLS with the vSphere server: {error}", advice="look at --endpoint-url"
         )
-    if isinstance(error, OSError | http.client.HTTPException):
+    if isinstance(error, NO_ANSWER):
+        why = f"it is none of vSphere's, {error}" if isinstance(error, ExpatError) else error
         return Unanswered(
-            f"no answer to {action}: {error or type(error).__name__}",
+            f"no answer to {action}: {why or type(error).__name__}",
             advice="look at the network and --endpoint-url, then diskbench resume",
         )
     raise error

@@ -48,6 +48,7 @@ NOT_ALLOWED = (
         ("", "slow down", 429, Throttled, "throttles", "resume"),
         ("ServerTimeout", "timed out", 503, Throttled, "failed at", "status.microsoft"),
         ("Conflict", "concurrent request", 409, Busy, "busy", "resume"),
+        ("AnotherOperationInProgress", "in progress", 429, Busy, "busy", "resume"),
         ("ExpiredAuthenticationToken", "expired", 401, AccessDenied, "credentials", "az login"),
         ("AuthorizationFailed", NOT_ALLOWED, 403, AccessDenied, "Compute/disks/write", "azure.md"),
         ("RequestDisallowedByPolicy", "no", 403, AccessDenied, "policy", "ask"),

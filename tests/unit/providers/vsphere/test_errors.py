@@ -1,6 +1,7 @@
 """Each fault of vSphere's is one of our errors, with what to do next."""
 
 import ssl
+from xml.parsers.expat import ExpatError, ParserCreate
 
 import pytest
 from pyVmomi import vim, vmodl
@@ -44,6 +45,14 @@ def test_a_fault_has_its_class_its_words_and_advice(fault, kind, told):
     assert type(error) is kind
     assert told in error.message
     assert error.advice
+
+
+def test_the_page_of_a_proxy_is_no_answer():
+    with pytest.raises(ExpatError) as told:
+        ParserCreate().Parse("an internal error")
+    error = translate(told.value, "login")
+    assert isinstance(error, Unanswered)
+    assert "none of vSphere's" in error.message
 
 
 def test_a_thing_that_is_gone_is_known_through_our_error():

@@ -2,7 +2,8 @@
 
 The clock of a Course is that of its phases: from the first second with a row, rounds of a repeated
 step after each other without the pauses between them, and without the last second of each round
-but the last (store/phases.py).
+but the last (store/phases.py). The very last second is seldom whole, and what was in flight
+completes in it: of steps of ten seconds or more it is left out.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _ORDER = ("read", "write", "trim")
+_LONG_S = 10
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def courses(
         name, index = str(first["step"][0]), int(first["step_index"][0])
         if not wanted(name):
             continue
-        tracks, rounds, seconds = _tracks(rows)
+        tracks, rounds, seconds = _whole(*_tracks(rows))
         if seconds < 2 or not tracks:
             continue
         of_round = first["round"][0]
@@ -153,6 +155,18 @@ def _tracks(rounds: Sequence[pl.DataFrame]) -> tuple[dict[str, Track], tuple[int
         if np.nan_to_num(rates).any():
             tracks[direction] = Track(**columns)
     return tracks, tuple(starts), size
+
+
+def _whole(
+    tracks: Mapping[str, Track], rounds: tuple[int, ...], seconds: int
+) -> tuple[dict[str, Track], tuple[int, ...], int]:
+    """Without the last second, where there are enough without it."""
+    last = seconds - 1 if seconds >= _LONG_S else seconds
+    cut = {
+        direction: Track(**{name: getattr(one, name)[:last] for name in _COLUMNS})
+        for direction, one in tracks.items()
+    }
+    return cut, rounds, last
 
 
 _COLUMNS = {

@@ -93,7 +93,17 @@ def svg(figure: Figure, palette: Palette, *, log: bool | None = None) -> str:
 
     drawn = str(vl_convert.vegalite_to_svg(document(figure.on(log=log), palette)))
     own = f"{figure.id}-log-" if log else f"{figure.id}-"
-    return re.sub(r'(\bid="|url\(#)(clip|gradient)', rf"\g<1>{own}\2", drawn)
+    drawn = re.sub(r'(\bid="|url\(#)(clip|gradient)', rf"\g<1>{own}\2", drawn)
+    return _PLACES.sub(lambda found: _LONG.sub(_two_digits, found[0]), drawn)
+
+
+_PLACES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
+_LONG = re.compile(r"-?\d+\.\d{3,}(?!\d|e)")
+
+
+def _two_digits(number: re.Match[str]) -> str:
+    """A hundredth of a pixel is enough, and a half of the bytes of a heat map."""
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def picture(

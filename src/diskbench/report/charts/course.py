@@ -1,0 +1,199 @@
+"""What one step did second by second, its phases named, and its cliff beside the predicted one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from diskbench.report.charts.axis import wants_log
+from diskbench.report.charts.clock import WIDTH, time_axis
+from diskbench.report.charts.course_layers import (
+    Levels,
+    cliff_layers,
+    hover_layer,
+    level_layers,
+    phase_layers,
+    round_layer,
+    stall_layer,
+)
+from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.measure import axis, bare, log_domain, powers_within
+from diskbench.report.charts.palette import DIRECTIONS
+from diskbench.report.downsample import MOST_POINTS, kept, stalled
+from diskbench.report.phase_lines import clock
+
+if TYPE_CHECKING:
+    import altair as alt
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from diskbench.report.charts.palette import Palette
+    from diskbench.report.course import Course
+
+    Floats = NDArray[np.float64]
+
+Rate = Literal["iops", "bytes_per_s"]
+HEIGHT = 130
+_DASHES = {"read": [1, 0], "write": [5, 2], "trim": [2, 2], "mixed": [1, 0], "sync": [8, 2, 2, 2]}
+_WORDS: dict[Rate, str] = {"iops": "IOPS", "bytes_per_s": "Throughput"}
+_UNITS: dict[Rate, str] = {"iops": "I/Os in each second", "bytes_per_s": "MB/s in each second"}
+_FAR_ABOVE = 3.0
+"""A level further above all that was reached is told in words: it would press the rest flat."""
+
+
+def course_chart(course: Course, palette: Palette, *, rate: Rate = "iops") -> Figure:
+    """IOPS or bytes a second of a step, over time.
+
+    Phases are shaded and named, a cliff found and the one predicted are marked with words, levels
+    that were expected are lines. A linear and a logarithmic axis where its levels lie two decades
+    apart.
+    """
+    levels = _levels(course, rate)
+    log = wants_log(_usual(course, rate))
+    return Figure(
+        title=f"{course.step}: {_WORDS[rate]}",
+        subtitle=_subtitle(course, rate, levels),
+        drawing=_drawing(course, palette, rate, levels, log=False),
+        id=f"course-{rate.replace('_', '-')}-{course.run}-{course.step_index}",
+        alt=_sentence(course, rate),
+        log_drawing=_drawing(course, palette, rate, levels, log=True) if log else None,
+        log_first=log,
+    )
+
+
+def _drawing(
+    course: Course, palette: Palette, rate: Rate, levels: Levels, *, log: bool
+) -> alt.LayerChart:
+    import altair as alt
+
+    x = time_axis(course.seconds)
+    tracks = {name: getattr(track, rate) for name, track in course.tracks.items()}
+    lines = line_rows(tracks)
+    values = [row["value"] for row in lines] + list(levels.shown)
+    if log:
+        positive = [value for value in values if value > 0]
+        domain = log_domain(positive)
+        scale = alt.Scale(type="log", domain=domain, clamp=True, nice=False)
+        marks = axis(rate, values=powers_within(domain), minExtent=34, title=None)
+    else:
+        scale = alt.Scale(domain=[0, max(values, default=1.0) * 1.06 or 1.0], nice=False)
+        marks = axis(rate, ticks=4, minExtent=34, title=None)
+    y = alt.Y("value:Q", scale=scale, axis=marks)
+    floor = domain[0] if log else 0.0
+    for row in lines:
+        row["value"] = max(row["value"], floor)
+    layers: list[Any] = [
+        *phase_layers(course, palette, x, HEIGHT),
+        *round_layer(course, palette, x),
+        *level_layers(levels, palette, y),
+        *line_layers(lines, palette, x, y),
+        *stall_layer(course, palette, x, HEIGHT),
+        *cliff_layers(course, palette, x, HEIGHT),
+        hover_layer(course, tracks, rate, x, palette),
+    ]
+    return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+
+
+def line_rows(tracks: dict[str, Floats], n_out: int = MOST_POINTS) -> list[dict[str, Any]]:
+    """The points of the lines, thinned; a second is drawn at its middle."""
+    share = max(n_out // max(len(tracks), 1), 100)
+    return [
+        {"second": int(place) + 0.5, "value": float(f"{values[place]:.5g}"), "direction": name}
+        for name, values in tracks.items()
+        for place in kept(values, share)
+    ]
+
+
+def line_layers(lines: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.Y) -> list[Any]:
+    """A line a direction, with its own colour and dash; a legend where there are several."""
+    import altair as alt
+
+    names = [name for name in DIRECTIONS if any(row["direction"] == name for row in lines)]
+    legend = (
+        alt.Legend(orient="top", title=None, symbolType="stroke", symbolStrokeWidth=2)
+        if len(names) > 1
+        else None
+    )
+    base = alt.Chart({"values": lines}).encode(
+        x=x,
+        y=y,
+        color=alt.Color(
+            "direction:N",
+            scale=alt.Scale(domain=names, range=[palette.direction(name) for name in names]),
+            legend=legend,
+        ),
+        strokeDash=alt.StrokeDash(
+            "direction:N",
+            scale=alt.Scale(domain=names, range=[_DASHES[name] for name in names]),
+            legend=legend,
+        ),
+    )
+    return [base.mark_line(strokeWidth=1.5, interpolate="linear", strokeJoin="round", aria=False)]
+
+
+def _usual(course: Course, rate: Rate) -> Sequence[float]:
+    """The levels of its phases; of a step without them, what its seconds did that did not stall."""
+    import numpy as np
+
+    phases = course.phases.phases if course.phases else ()
+    found = [getattr(one, rate) for one in phases if one.kind != "stall"]
+    if len(known := [value for value in found if value]) > 1:
+        return known
+    total = course.total(rate)
+    ordered = np.sort(total[~stalled(total)])
+    cut = ordered.size // 100
+    kept_values: list[float] = ordered[cut : ordered.size - cut].tolist()
+    return kept_values
+
+
+def _levels(course: Course, rate: Rate) -> Levels:
+    expected = course.expected
+    if expected is None or expected.lasting.limited_by is None:
+        return Levels()
+    lasting, begin = getattr(expected.lasting, rate), getattr(expected.begin, rate)
+    found = Levels(lasting=lasting, begin=begin if expected.bursts else None)
+    found = replace(
+        found, word="promised" if _is_promise(expected.lasting.limited_by) else "expected"
+    )
+    top = float(course.total(rate).max(initial=0.0))
+    return replace(found, most=_FAR_ABOVE * top if top else None)
+
+
+def _is_promise(limit: str) -> bool:
+    return limit.startswith(("disk-", "vm-"))
+
+
+def _subtitle(course: Course, rate: Rate, levels: Levels) -> str:
+    parts = [f"{_UNITS[rate]}, n = {course.seconds:,} s; no interval (n = 1 run)"]
+    if course.rounds:
+        parts.append(f"{len(course.rounds)} rounds after each other")
+    stalls = course.phases.stalls if course.phases else ()
+    if stalls:
+        parts.append(f"▲ stall (n = {len(stalls)})")
+    for name, value in levels.beyond:
+        parts.append(f"{levels.word} {name}: {bare(rate, value)}, above the picture")
+    if course.seconds * len(course.tracks) > MOST_POINTS:
+        parts.append("thinned: highest, lowest and stalls are kept")
+    return "; ".join(parts)
+
+
+def _sentence(course: Course, rate: Rate) -> str:
+    """What there is to see, for those who do not."""
+    import numpy as np
+
+    total = course.total(rate)
+    unit = "IOPS" if rate == "iops" else "MB/s"
+    low, middle, high = (bare(rate, float(f(total))) for f in (np.min, np.median, np.max))
+    ran = f"{course.step} ran for {clock(course.seconds)}"
+    told = [f"{ran}, between {low} and {high} {unit}, median {middle}"]
+    phases = course.phases.phases if course.phases else ()
+    if len(phases) > 1:
+        words = ", ".join(f"{one.kind} from {clock(one.start_s)}" for one in phases[:6])
+        told.append(f"phases: {words}")
+    cliffs = course.phases.cliffs if course.phases else ()
+    if cliffs:
+        told.append(f"it fell at {', '.join(clock(one.at_s) for one in cliffs[:4])}")
+    if course.predicted:
+        told.append(f"the fall was predicted at {clock(course.predicted.at_s)}")
+    return "; ".join(told) + "."

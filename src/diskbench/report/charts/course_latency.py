@@ -1,0 +1,160 @@
+"""How late the I/Os of one step were, second by second."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.clock import WIDTH, time_axis
+from diskbench.report.charts.course import HEIGHT
+from diskbench.report.charts.course_layers import (
+    cliff_layers,
+    hover_layer,
+    phase_layers,
+    round_layer,
+    stall_layer,
+)
+from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.measure import axis, bare, log_domain, powers_within
+from diskbench.report.charts.palette import DIRECTIONS
+from diskbench.report.downsample import MOST_POINTS, kept
+
+if TYPE_CHECKING:
+    import altair as alt
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from diskbench.report.charts.palette import Palette
+    from diskbench.report.course import Course, Track
+
+    Floats = NDArray[np.float64]
+
+_NAMES = {"p50_ns": "p50", "p99_ns": "p99", "mean_ns": "mean", "max_ns": "max"}
+_DASHES = {"p50": [1, 0], "mean": [1, 0], "p99": [5, 2], "max": [1, 2]}
+_LEAST_KNOWN = 0.5
+
+
+def course_latency_chart(course: Course, palette: Palette) -> Figure | None:
+    """Median (or mean), p99 and highest latency of each second, on a logarithmic axis; None where
+    the logs tell no latencies.
+
+    A quantile is drawn where enough I/Os back it in at least half of the seconds (MR-10).
+    """
+    import altair as alt
+
+    shown = {
+        (direction, name): getattr(track, name)
+        for direction, track in course.tracks.items()
+        for name in _figures(track)
+    }
+    if not shown:
+        return None
+    if len(course.tracks) > 1:  # of two directions three lines each are a tangle
+        shown = {key: shown[key] for key in shown if key[1] != "max_ns"} or shown
+    rows = _rows(shown)
+    domain = log_domain([row["value"] for row in rows])
+    y = alt.Y(
+        "value:Q",
+        scale=alt.Scale(type="log", domain=domain, clamp=True, nice=False),
+        axis=axis("lat_ns", values=powers_within(domain), minExtent=34, title=None),
+    )
+    x = time_axis(course.seconds)
+    words = {f"{direction} {_NAMES[name]}": values for (direction, name), values in shown.items()}
+    layers: list[Any] = [
+        *phase_layers(course, palette, x, HEIGHT, levels=False),
+        *round_layer(course, palette, x),
+        *_lines(rows, palette, x, y),
+        *stall_layer(course, palette, x, HEIGHT),
+        *cliff_layers(course, palette, x, HEIGHT, words=False),
+        hover_layer(course, words, "lat_ns", x, palette),
+    ]
+    kinds = list(dict.fromkeys(_NAMES[name] for _, name in shown))
+    subtitle = (
+        f"time of one I/O ({', '.join(kinds)}) in each second, logarithmic; "
+        f"n = {course.seconds:,} s, no interval (n = 1 run)"
+    )
+    return Figure(
+        title=f"{course.step}: latency",
+        subtitle=subtitle,
+        drawing=alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT),
+        id=f"course-latency-{course.run}-{course.step_index}",
+        alt=_sentence(course, shown),
+    )
+
+
+def _figures(track: Track) -> list[str]:
+    """What can be drawn of a direction: quantiles where they are known, else the mean; the
+    highest."""
+    import numpy as np
+
+    def known(name: str) -> bool:
+        values = getattr(track, name)
+        active = np.nan_to_num(track.iops) > 0
+        told = ~np.isnan(values) & (values > 0)
+        return bool(told.any()) and told.sum() >= _LEAST_KNOWN * max(active.sum(), 1)
+
+    middle = "p50_ns" if known("p50_ns") else "mean_ns"
+    return [name for name in (middle, "p99_ns", "max_ns") if known(name)]
+
+
+def _rows(shown: dict[tuple[str, str], Floats]) -> list[dict[str, Any]]:
+    import numpy as np
+
+    share = max(2 * MOST_POINTS // max(len(shown), 1), 100)
+    found = []
+    for (direction, name), values in shown.items():
+        drawn = np.where(values > 0, values, np.nan)
+        pieces = np.cumsum(np.isnan(drawn))  # a second without I/O has no latency: a gap
+        found += [
+            {
+                "second": int(place) + 0.5,
+                "value": float(f"{drawn[place]:.4g}"),
+                "direction": direction,
+                "which": _NAMES[name],
+                "piece": f"{direction} {_NAMES[name]} {pieces[place]}",
+            }
+            for place in kept(drawn, share)
+        ]
+    return found
+
+
+def _lines(rows: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.Y) -> list[Any]:
+    import altair as alt
+
+    names = [name for name in DIRECTIONS if any(row["direction"] == name for row in rows)]
+    kinds = [name for name in _DASHES if any(row["which"] == name for row in rows)]
+    legend: dict[str, Any] = {
+        "orient": "top",
+        "title": None,
+        "symbolType": "stroke",
+        "symbolStrokeWidth": 2,
+    }
+    return [
+        alt.Chart({"values": rows})
+        .mark_line(strokeWidth=1.3, strokeJoin="round", strokeCap="round", aria=False)
+        .encode(
+            x=x,
+            y=y,
+            detail="piece:N",
+            color=alt.Color(
+                "direction:N",
+                scale=alt.Scale(domain=names, range=[palette.direction(name) for name in names]),
+                legend=alt.Legend(**legend) if len(names) > 1 else None,
+            ),
+            strokeDash=alt.StrokeDash(
+                "which:N",
+                scale=alt.Scale(domain=kinds, range=[_DASHES[name] for name in kinds]),
+                legend=alt.Legend(**legend, symbolStrokeColor=palette.muted),
+            ),
+        )
+    ]
+
+
+def _sentence(course: Course, shown: dict[tuple[str, str], Floats]) -> str:
+    import numpy as np
+
+    told = []
+    for (direction, name), values in shown.items():
+        known = values[~np.isnan(values) & (values > 0)]
+        low, high = bare("lat_ns", float(known.min())), bare("lat_ns", float(known.max()))
+        told.append(f"{direction} {_NAMES[name]} between {low} and {high}")
+    return f"Latency of {course.step} second by second: {'; '.join(told)}."

@@ -1,0 +1,318 @@
+"""What lies around the line of a course: phases, cliffs, levels, stalls, rounds, and its words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.axis import CHARACTER_PX
+from diskbench.report.charts.clock import WIDTH
+from diskbench.report.charts.measure import bare, with_unit
+from diskbench.report.phase_lines import clock
+
+if TYPE_CHECKING:
+    import altair as alt
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from diskbench.model.phase import Phase
+    from diskbench.report.charts.palette import Palette
+    from diskbench.report.course import Course
+
+    Floats = NDArray[np.float64]
+
+MOST_COLUMNS = 60
+"""Stretches of a course that say their values: five pixels each, what a pointer can tell apart."""
+_LABEL_ROWS = 2
+_ROW_PX = 12
+_OVERHANG_PX = 60
+_MOST_CLIFF_WORDS = 2
+_MOST_MARKS = 200
+_NEAR = 0.06
+"""Of the width: rules so near to each other have their words on one side of both."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Rates that were promised or expected (`word`): what lasts, and what a burst begins with.
+    `most` is the highest that is drawn."""
+
+    lasting: float | None = None
+    begin: float | None = None
+    word: str = "expected"
+    most: float | None = None
+
+    @property
+    def _named(self) -> tuple[tuple[str, float], ...]:
+        lasting = "baseline" if self.begin is not None else "rate"
+        found = (("burst", self.begin), (lasting, self.lasting))
+        return tuple((name, value) for name, value in found if value is not None)
+
+    @property
+    def drawn(self) -> tuple[tuple[str, float], ...]:
+        """Names and values of those in the picture."""
+        return tuple(one for one in self._named if self.most is None or one[1] <= self.most)
+
+    @property
+    def beyond(self) -> tuple[tuple[str, float], ...]:
+        """Names and values of those above the picture."""
+        return tuple(one for one in self._named if one not in self.drawn)
+
+    @property
+    def shown(self) -> tuple[float, ...]:
+        """The values in the picture."""
+        return tuple(value for _, value in self.drawn)
+
+
+def phase_layers(
+    course: Course, palette: Palette, x: alt.X, height: int, *, levels: bool = True
+) -> list[Any]:
+    """A band a phase (bursts and stalls shaded), lines between them, and names above, with their
+    `levels` where the picture shows those."""
+    import altair as alt
+
+    phases = course.phases.phases if course.phases else ()
+    if not phases:
+        return []
+    fills = {"burst": palette.band, "ramp": palette.band, "stall": palette.accent}
+    rows = [
+        {
+            "start": one.start_s,
+            "end": min(one.end_s, course.seconds),
+            "fill": fills.get(one.kind, "transparent"),
+            "opacity": 0.25 if one.kind == "stall" else 0.5 if one.kind == "ramp" else 1.0,
+        }
+        for one in phases
+    ]
+    bands = (
+        alt.Chart({"values": rows})
+        .mark_rect(aria=False)
+        .encode(
+            x=_at(x, "start"),
+            x2="end:Q",
+            y=alt.value(0),
+            y2=alt.value(height),
+            color=alt.Color("fill:N", scale=None),
+            opacity=alt.Opacity("opacity:Q", scale=None),
+        )
+    )
+    edges = (
+        alt.Chart({"values": rows[1:]})
+        .mark_rule(color=palette.grid, aria=False)
+        .encode(x=_at(x, "start"))
+    )
+    names = _phase_names(phases, course.seconds, levels=levels)
+    texts = (
+        alt.Chart({"values": names})
+        .mark_text(align="left", baseline="bottom", color=palette.ink, fontSize=11, aria=False)
+        .encode(x=_at(x, "at"), y=alt.Y("y:Q", scale=None, axis=None), text="text:N")
+    )
+    return [bands, edges, *([texts] if names else [])]
+
+
+def _phase_names(
+    phases: tuple[Phase, ...], seconds: float, *, levels: bool
+) -> list[dict[str, Any]]:
+    """Names above the bands, in two rows where one has no room; the longest phases come first."""
+    taken: list[list[tuple[float, float]]] = [[] for _ in range(_LABEL_ROWS)]
+    found = []
+    for one in sorted(phases, key=lambda phase: -phase.seconds):
+        left = one.start_s / seconds * WIDTH
+        texts = (_phase_words(one), one.kind) if levels else (one.kind,)
+        for text, row in ((t, r) for r in range(_LABEL_ROWS) for t in texts):
+            room = CHARACTER_PX * len(text) + 6
+            start = max(min(left, WIDTH + _OVERHANG_PX - room), 0.0)
+            if start > left or start < left - room / 2:
+                continue
+            if all(start + room <= a or b <= start for a, b in taken[row]):
+                taken[row].append((start, start + room))
+                at = start / WIDTH * seconds
+                found.append({"at": at, "y": -4 - _ROW_PX * row, "text": text})
+                break
+    return found
+
+
+def _phase_words(phase: Phase) -> str:
+    level = bare("iops", phase.iops) if phase.iops is not None else ""
+    if not level and phase.bytes_per_s is not None:
+        level = with_unit("bytes_per_s", phase.bytes_per_s)
+    return f"{phase.kind} {level}" if level and phase.kind != "stall" else phase.kind
+
+
+def cliff_layers(
+    course: Course, palette: Palette, x: alt.X, height: int, *, words: bool = True
+) -> list[Any]:
+    """The cliffs that were found, and the one that was predicted with the range it may lie in.
+
+    Without `words` the rules alone, under a picture that has them.
+    """
+    import altair as alt
+
+    layers: list[Any] = []
+    told: list[tuple[float, str, str]] = []
+    cliffs = course.phases.cliffs if course.phases else ()
+    predicted = course.predicted
+    if predicted is not None:
+        if predicted.latest_s > predicted.earliest_s:
+            spread = [{"a": predicted.earliest_s, "b": min(predicted.latest_s, course.seconds)}]
+            layers.append(
+                alt.Chart({"values": spread})
+                .mark_rect(color=palette.ink, opacity=0.10, aria=False)
+                .encode(x=_at(x, "a"), x2="b:Q", y=alt.value(0), y2=alt.value(height))
+            )
+        layers.append(
+            _rules([predicted.at_s], x).mark_rule(
+                color=palette.ink, strokeDash=[4, 3], strokeWidth=1.5, aria=False
+            )
+        )
+    if cliffs:
+        layers.append(
+            _rules([one.at_s for one in cliffs], x).mark_rule(
+                color=palette.accent, strokeWidth=2, aria=False
+            )
+        )
+        told += [
+            (one.at_s, f"cliff {clock(one.at_s)}", palette.accent)
+            for one in cliffs[:_MOST_CLIFF_WORDS]
+        ]
+    if predicted is not None:
+        told.append((predicted.at_s, f"predicted {clock(predicted.at_s)}", palette.ink))
+    rows = _beside(told if words else [], course.seconds)
+    for side in ("left", "right"):
+        mine = [row for row in rows if row["side"] == side]
+        if mine:
+            layers.append(
+                alt.Chart({"values": mine})
+                .mark_text(align=side, dx=5 if side == "left" else -5, fontSize=11, aria=False)
+                .encode(
+                    x=_at(x, "at"),
+                    y=alt.Y("y:Q", scale=None, axis=None),
+                    text="text:N",
+                    color=alt.Color("fill:N", scale=None),
+                )
+            )
+    return layers
+
+
+def _beside(told: list[tuple[float, str, str]], seconds: float) -> list[dict[str, Any]]:
+    """Words right of their rule, where a series that fell leaves room; left of it near the end."""
+    rows: list[dict[str, Any]] = []
+    near = _NEAR * seconds
+    for place, (at, text, fill) in enumerate(told):
+        px = at / seconds * WIDTH
+        left = px + CHARACTER_PX * len(text) + 6 <= WIDTH
+        close = [other for other, *_ in told if abs(other - at) <= near]
+        beside = max(close) if left else min(close)
+        y = (38 if left else 56) + 15 * place
+        side = "left" if left else "right"
+        rows.append({"at": beside, "y": y, "text": text, "fill": fill, "side": side})
+    return rows
+
+
+def level_layers(levels: Levels, palette: Palette, y: alt.Y) -> list[Any]:
+    """A dashed line a level, named beside the plot."""
+    import altair as alt
+
+    rows = [
+        {"value": value, "text": f"{levels.word}\n{name} {bare('iops', value)}"}
+        for name, value in levels.drawn
+    ]
+    if not rows:
+        return []
+    base = alt.Chart({"values": rows})
+    rules = base.mark_rule(color=palette.muted, strokeDash=[3, 3], aria=False).encode(y=y)
+    texts = base.mark_text(
+        align="left",
+        baseline="middle",
+        color=palette.muted,
+        fontSize=11,
+        lineBreak="\n",
+        lineHeight=12,
+        aria=False,
+    ).encode(x=alt.value(WIDTH + 6), y=y, text="text:N")
+    return [rules, texts]
+
+
+def stall_layer(course: Course, palette: Palette, x: alt.X, height: int) -> list[Any]:
+    """A triangle at the foot of each stall."""
+    import altair as alt
+
+    stalls = course.phases.stalls if course.phases else ()
+    longest = sorted(stalls, key=lambda one: -one.seconds)[:_MOST_MARKS]
+    rows = [{"at": (one.start_s + one.end_s) / 2} for one in longest]
+    if not rows:
+        return []
+    return [
+        alt.Chart({"values": rows})
+        .mark_point(shape="triangle-up", filled=True, size=45, color=palette.accent, aria=False)
+        .encode(x=_at(x, "at"), y=alt.value(height - 4))
+    ]
+
+
+def round_layer(course: Course, palette: Palette, x: alt.X) -> list[Any]:
+    """Thin lines where the rounds of a repeated step begin."""
+    starts = [float(at) for at in course.rounds[1:]]
+    if not starts:
+        return []
+    rules = _rules(starts, x).mark_rule(color=palette.grid, strokeWidth=1, aria=False)
+    return [rules]
+
+
+def hover_layer(
+    course: Course, tracks: Mapping[str, Floats], metric: str, x: alt.X, palette: Palette
+) -> alt.Chart:
+    """Columns that cannot be seen and say what lies in them: run, time, phase, values."""
+    import altair as alt
+
+    rows = column_words(course, tracks, metric)
+    columns: alt.Chart = (
+        alt.Chart({"values": rows})
+        .mark_rect(fillOpacity=0, color=palette.ink)
+        .encode(x=_at(x, "start"), x2="end:Q", description=alt.Description("words:N"))
+    )
+    return columns
+
+
+def column_words(course: Course, tracks: Mapping[str, Floats], metric: str) -> list[dict[str, Any]]:
+    """What each of at most 60 stretches of a course says: median, lowest and highest second."""
+    import numpy as np
+
+    count = min(MOST_COLUMNS, course.seconds)
+    edges = np.linspace(0, course.seconds, count + 1).round().astype(int)
+    rows = []
+    for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        told = []
+        for name, values in tracks.items():
+            known = values[start:end]
+            known = known[~np.isnan(known)]
+            if not known.size:
+                continue
+            middle = with_unit(metric, float(np.median(known)))
+            low, high = bare(metric, float(known.min())), bare(metric, float(known.max()))
+            told.append(f"{name} {middle}" + (f" ({low} to {high})" if known.size > 1 else ""))
+        until = f"–{clock(end)}" if end - start > 1 else ""
+        phase = phase_at(course, (start + end) / 2)
+        words = [f"run {course.run_id}", course.step, f"{clock(start)}{until}", phase, *told]
+        text = " · ".join(word for word in words if word)
+        rows.append({"start": start, "end": end, "words": text})
+    return rows
+
+
+def phase_at(course: Course, second: float) -> str:
+    """The kind of the phase that a second lies in; empty where none was found."""
+    phases = course.phases.phases if course.phases else ()
+    return next((one.kind for one in phases if one.start_s <= second < one.end_s), "")
+
+
+def _rules(seconds: list[float], x: alt.X) -> alt.Chart:
+    import altair as alt
+
+    return alt.Chart({"values": [{"at": one} for one in seconds]}).encode(x=_at(x, "at"))
+
+
+def _at(x: alt.X, field: str) -> alt.X:
+    """The same axis for another field."""
+    found: alt.X = x.copy()
+    found["shorthand"] = f"{field}:Q"
+    return found

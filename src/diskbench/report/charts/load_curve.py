@@ -1,0 +1,194 @@
+"""Latency against throughput: where more load gives only more latency."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.axis import wants_log
+from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.measure import axis, bare, log_domain, powers_within
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from diskbench.report.charts.palette import Palette
+    from diskbench.report.load_curve import LoadCurve, LoadPoint
+
+WIDTH = 300
+HEIGHT = 170
+_SHAPES = {"p50": "circle", "p99": "diamond"}
+_DASHES = {"p50": [1, 0], "p99": [5, 2]}
+_ROOM = 1.16
+"""Room to the right of the highest rate for the words of saturated points."""
+_CROWDED = 0.93
+"""Of the highest rate: from there on points stand above each other. Our choice."""
+_LINE_PX = 11
+
+
+def load_chart(curve: LoadCurve, palette: Palette) -> Figure:
+    """p50 and p99 over the IOPS that were reached, a point a load, in the order of the loads.
+
+    Points are labelled with what was asked for; saturated ones are hollow.
+    """
+    rows = [
+        _row(curve, point, name, ns)
+        for point in curve.points
+        for name, ns in (("p50", point.p50_ns), ("p99", point.p99_ns))
+        if ns
+    ]
+    rates = [point.iops for point in curve.points]
+    log = wants_log(rates)
+    return Figure(
+        title=f"{curve.name} {curve.direction}: latency against throughput",
+        subtitle=_subtitle(curve),
+        drawing=_drawing(curve, rows, palette, log=False),
+        id=f"load-{curve.name.replace(' ', '-')}-{curve.direction}-"
+        + ("offered" if curve.offered else "depth"),
+        alt=_sentence(curve),
+        log_drawing=_drawing(curve, rows, palette, log=True) if log else None,
+        log_first=log,
+    )
+
+
+def _drawing(
+    curve: LoadCurve, rows: list[dict[str, Any]], palette: Palette, *, log: bool
+) -> alt.LayerChart:
+    import altair as alt
+
+    domain = log_domain([row["ns"] for row in rows])
+    y = alt.Y(
+        "ns:Q",
+        scale=alt.Scale(type="log", domain=domain, nice=False),
+        axis=axis("lat_ns", values=powers_within(domain), minExtent=34, title=None),
+    )
+    rates = [row["iops"] for row in rows] or [1.0]
+    if log:
+        span = log_domain(rates, [(max(rates), 0.1)])
+        scale = alt.Scale(type="log", domain=span, nice=False)
+        x = alt.X("iops:Q", scale=scale, axis=axis("iops", values=powers_within(span)))
+    else:
+        scale = alt.Scale(domain=[0, max(rates) * _ROOM], nice=False)
+        x = alt.X("iops:Q", scale=scale, axis=axis("iops", ticks=5))
+    base = alt.Chart({"values": rows})
+    colour = palette.direction(curve.direction)
+    line = base.mark_line(strokeWidth=1.5, color=colour, aria=False).encode(
+        x=x,
+        y=y,
+        order="load:Q",
+        strokeDash=_scaled(alt.StrokeDash, _DASHES),
+    )
+    carried = {
+        "shape": _scaled(alt.Shape, _SHAPES),
+        "description": alt.Description("words:N"),
+    }
+    served = (
+        base.transform_filter("!datum.saturated")
+        .mark_point(filled=True, size=52, color=colour, opacity=1)
+        .encode(x=x, y=y, **carried)
+    )
+    over = (
+        base.transform_filter("datum.saturated")
+        .mark_point(filled=False, size=52, color=colour, opacity=1, strokeWidth=1.8)
+        .encode(x=x, y=y, **carried)
+    )
+    layers: list[Any] = [line, served, over, *_labels(curve, rows, palette, x, domain)]
+    return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+
+
+def _scaled(channel: Any, values: dict[str, Any]) -> Any:  # noqa: ANN401 - altair's channels
+    import altair as alt
+
+    scale = alt.Scale(domain=list(values), range=list(values.values()))
+    return channel("which:N", scale=scale, legend=None)
+
+
+def _labels(
+    curve: LoadCurve,
+    rows: list[dict[str, Any]],
+    palette: Palette,
+    x: alt.X,
+    domain: list[float],
+) -> list[Any]:
+    """Words at the points: the load below a point that the curve leaves to the right, or right of
+    one on its vertical end; and what each line is, above its first point."""
+    import altair as alt
+
+    span = math.log(domain[1] / domain[0])
+
+    def height(ns: float) -> float:
+        return HEIGHT * (1 - math.log(ns / domain[0]) / span)
+
+    top = max((row["iops"] for row in rows), default=0.0)
+    texts: dict[str, list[dict[str, Any]]] = {"below": [], "right": [], "above": []}
+    for row in sorted(rows, key=lambda row: -height(row["ns"])):
+        at = height(row["ns"])
+        first = row["load"] == curve.points[0].load
+        if first:
+            texts["above"].append({"iops": row["iops"], "at": at - 8, "text": row["which"]})
+        if row["which"] != "p50":
+            continue
+        side = "right" if row["iops"] > _CROWDED * top and not first else "below"
+        if side == "below":
+            at += 8
+        elif texts["right"]:  # apart from the one beneath it
+            at = min(at, texts["right"][-1]["at"] - _LINE_PX)
+        texts[side].append({"iops": row["iops"], "at": at, "text": row["text"]})
+    styles: dict[str, dict[str, Any]] = {
+        "below": {"align": "center", "baseline": "top"},
+        "right": {"align": "left", "baseline": "middle", "dx": 8},
+        "above": {"align": "center", "baseline": "bottom"},
+    }
+    return [
+        alt.Chart({"values": found})
+        .mark_text(color=palette.ink, fontSize=11, aria=False, **styles[side])
+        .encode(x=x, y=alt.Y("at:Q", scale=None, axis=None), text="text:N")
+        for side, found in texts.items()
+        if found
+    ]
+
+
+def _row(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> dict[str, Any]:
+    offered = "offered" if curve.offered else "in flight"
+    told = [
+        f"{point.step} · {point.words} {offered if curve.offered else ''}".strip(),
+        f"{bare('iops', point.iops)} IOPS",
+        f"{name} {bare('lat_ns', ns)}",
+        "saturated" if point.saturated else "",
+        f"n = {curve.runs} run{'' if curve.runs == 1 else 's'}",
+    ]
+    return {
+        "iops": point.iops,
+        "ns": ns,
+        "which": name,
+        "load": point.load,
+        "saturated": point.saturated,
+        "text": point.words.removeprefix("QD "),
+        "words": " · ".join(word for word in told if word),
+    }
+
+
+def _subtitle(curve: LoadCurve) -> str:
+    asked = "share of the capacity that was offered" if curve.offered else "I/Os in flight"
+    runs = (
+        f"median of n = {curve.runs} runs on one disk, no interval"
+        if curve.runs > 1
+        else "no interval (n = 1 run)"
+    )
+    parts = [f"latency (logarithmic) over IOPS reached; numbers: {asked}"]
+    if any(point.saturated for point in curve.points):
+        parts.append("hollow: saturated, more load brings only latency")
+    return "; ".join([*parts, runs])
+
+
+def _sentence(curve: LoadCurve) -> str:
+    """The first and the last load, and the last before saturation."""
+    served = [point for point in curve.points if not point.saturated]
+    chosen = dict.fromkeys([curve.points[0], *(served[-1:]), curve.points[-1]])
+    told = [
+        f"{point.words} reached {bare('iops', point.iops)} IOPS"
+        + (f" at p50 {bare('lat_ns', point.p50_ns)}" if point.p50_ns else "")
+        + (" (saturated)" if point.saturated else "")
+        for point in chosen
+    ]
+    return f"{curve.name} {curve.direction}: {'; '.join(told)}."

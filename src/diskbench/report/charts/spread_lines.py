@@ -1,0 +1,262 @@
+"""Latency distributions as lines: the CDF, and the percentile plot with its tail drawn out.
+
+percentile plot   x = −log₁₀(1 − p): 90, 99, 99.9 and 99.99 % lie equally far apart
+last point        the highest p that N I/Os bear out, pᴺ = 0.05 (MR-10)
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.axis import label_room
+from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.measure import axis, bare, log_domain, powers_within
+from diskbench.report.distribution import SHOWN
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from diskbench.report.charts.palette import Palette
+    from diskbench.report.distribution import Distribution
+
+WIDTH = 300
+HEIGHT = 150
+MOST_LINES = 6
+_MOST_POINTS = 240
+_DASHES = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3])
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+
+
+def percentile_chart(
+    spread: Sequence[Distribution], palette: Palette, *, title: str = "Latency percentiles"
+) -> Figure:
+    """Latency up to each percentile, at most six lines, with marks at 50, 90, 99, 99.9 … %."""
+    import altair as alt
+
+    spread = spread[:MOST_LINES]
+    names = _names(spread)
+    lines = [row for one, name in zip(spread, names, strict=True) for row in _tail(one, name)]
+    marks = [row for one, name in zip(spread, names, strict=True) for row in _marks(one, name)]
+    y_domain = log_domain([row["ns"] for row in lines])
+    furthest = max((row["x"] for row in lines), default=2.0)
+    shown = [p for p in SHOWN if -math.log10(1 - p) <= furthest + 1e-9]
+    places = [round(-math.log10(1 - p), 4) for p in shown]
+    words = {f"{place:.4f}": f"{100 * p:g}" for place, p in zip(places, shown, strict=True)}
+    x = alt.X(
+        "x:Q",
+        scale=alt.Scale(domain=[0, furthest * 1.02], nice=False),
+        axis=alt.Axis(
+            values=places,
+            labelExpr=f"({json.dumps(words)})[format(datum.value, '.4f')]",
+            title="percentile (%)",
+            domain=False,
+            ticks=False,
+        ),
+    )
+    y = alt.Y(
+        "ns:Q",
+        scale=alt.Scale(type="log", domain=y_domain, nice=False),
+        axis=axis("lat_ns", values=powers_within(y_domain), minExtent=34, title=None),
+    )
+    drawn = _drawn(spread, names, palette, lines, marks, x, y)
+    return Figure(
+        title=title,
+        subtitle=f"time of one I/O up to each percentile, both axes logarithmic; {_counts(spread)}",
+        drawing=drawn.properties(width=WIDTH, height=HEIGHT),
+        id=_id("percentiles", spread),
+        alt=_sentence(spread, names),
+    )
+
+
+def cdf_chart(
+    spread: Sequence[Distribution], palette: Palette, *, title: str = "Latency distribution"
+) -> Figure:
+    """The share of I/Os that took at most so long, at most six lines."""
+    import altair as alt
+
+    spread = spread[:MOST_LINES]
+    names = _names(spread)
+    lines = [row for one, name in zip(spread, names, strict=True) for row in _shares(one, name)]
+    marks = [
+        {**row, "x": row["ns"], "ns": row["share"]}
+        for one, name in zip(spread, names, strict=True)
+        for row in _marks(one, name)
+        if row["share"] < 0.9999
+    ]
+    domain = log_domain([row["x"] for row in lines])
+    x = alt.X(
+        "x:Q",
+        scale=alt.Scale(type="log", domain=domain, nice=False),
+        axis=axis("lat_ns", values=powers_within(domain), title=None),
+    )
+    y = alt.Y(
+        "ns:Q",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(
+            format="%",
+            values=[0, 0.25, 0.5, 0.75, 1],
+            title=None,
+            domain=False,
+            ticks=False,
+            minExtent=34,
+        ),
+    )
+    drawn = _drawn(spread, names, palette, lines, marks, x, y, steps=True)
+    return Figure(
+        title=title,
+        subtitle=f"share of I/Os that took at most so long; {_counts(spread)}",
+        drawing=drawn.properties(width=WIDTH, height=HEIGHT),
+        id=_id("cdf", spread),
+        alt=_sentence(spread, names),
+    )
+
+
+def _drawn(
+    spread: Sequence[Distribution],
+    names: Sequence[str],
+    palette: Palette,
+    lines: list[dict[str, Any]],
+    marks: list[dict[str, Any]],
+    x: alt.X,
+    y: alt.Y,
+    *,
+    steps: bool = False,
+) -> alt.LayerChart:
+    import altair as alt
+
+    colours = _colours(spread, palette)
+    columns = 1 if label_room(names) > WIDTH / 2 else 2
+    legend = alt.Legend(
+        orient="top", title=None, columns=columns, labelLimit=0, symbolStrokeWidth=0
+    )
+    colour = alt.Color(
+        "line:N",
+        sort=None,
+        scale=alt.Scale(domain=names, range=colours),
+        legend=legend if len(spread) > 1 else None,
+    )
+    dash = alt.StrokeDash(
+        "line:N",
+        sort=None,
+        scale=alt.Scale(domain=names, range=[list(one) for one in _DASHES[: len(names)]]),
+        legend=None,
+    )
+    line = (
+        alt.Chart({"values": lines})
+        .mark_line(
+            strokeWidth=1.8,
+            interpolate="step-after" if steps else "linear",
+            strokeJoin="round",
+            aria=False,
+        )
+        .encode(x=x, y=y, color=colour, strokeDash=dash)
+    )
+    shape = alt.Shape(
+        "line:N",
+        sort=None,
+        scale=alt.Scale(domain=names, range=list(_SHAPES[: len(names)])),
+        legend=legend if len(spread) > 1 else None,
+    )
+    points = (
+        alt.Chart({"values": marks})
+        .mark_point(filled=True, size=42, opacity=1)
+        .encode(x=x, y=y, color=colour, shape=shape, description=alt.Description("words:N"))
+    )
+    return alt.LayerChart(layer=[line, points])
+
+
+def _colours(spread: Sequence[Distribution], palette: Palette) -> list[str]:
+    """Those of the directions where they tell the lines apart, else one for each line."""
+    directions = [one.direction for one in spread]
+    if len(set(directions)) == len(directions):
+        return [palette.direction(name) for name in directions]
+    return list(palette.series[: len(spread)])
+
+
+def _names(spread: Sequence[Distribution]) -> list[str]:
+    """What tells the lines apart: the direction, the step, or both; then the run."""
+    several_steps = len({one.step for one in spread}) > 1
+    several_runs = len({one.run_id for one in spread}) > 1
+    found = []
+    for one in spread:
+        words = [one.step] if several_steps else []
+        if not several_steps or one.direction not in one.step:
+            words.append(one.direction)
+        if several_runs:
+            words.append(f"run {one.run_id}")
+        found.append(" ".join(words))
+    return found
+
+
+def _tail(one: Distribution, name: str) -> list[dict[str, Any]]:
+    """Points of a percentile plot: a bucket lies at the share of I/Os up to it."""
+    rows = [
+        {"x": -math.log10(max(1 - p, 1e-12)), "ns": float(ns), "line": name}
+        for ns, p in zip(one.latency_ns, one.shares(), strict=True)
+        if p <= one.highest
+    ]
+    first = {"x": 0.0, "ns": float(one.latency_ns[0]), "line": name} if one.n else None
+    last = one.quantile(one.highest * (1 - 1e-12))
+    if last is not None:
+        rows.append({"x": -math.log10(1 - one.highest), "ns": last, "line": name})
+    return _fewer(([first] if first else []) + rows, "x")
+
+
+def _shares(one: Distribution, name: str) -> list[dict[str, Any]]:
+    rows = [
+        {"x": float(ns), "ns": float(p), "line": name}
+        for ns, p in zip(one.latency_ns, one.shares(), strict=True)
+    ]
+    return _fewer(rows, "ns")
+
+
+def _fewer(rows: list[dict[str, Any]], along: str) -> list[dict[str, Any]]:
+    """At most so many rows, evenly along an axis; both ends stay. A CDF rises, so it has no peaks
+    that could be lost."""
+    if len(rows) <= _MOST_POINTS:
+        return rows
+    low, high = rows[0][along], rows[-1][along]
+    width = (high - low) / (_MOST_POINTS - 2) or 1.0
+    kept = {int((row[along] - low) / width): row for row in rows}
+    return [rows[0], *kept.values()]
+
+
+def _marks(one: Distribution, name: str) -> list[dict[str, Any]]:
+    rows = []
+    for share in SHOWN:
+        ns = one.quantile(share)
+        if ns is None:
+            continue
+        words = f"run {one.run_id} · {name} · p{100 * share:g} {bare('lat_ns', ns)} · n = {one.n:,}"
+        rows.append(
+            {"x": -math.log10(1 - share), "ns": ns, "line": name, "words": words, "share": share}
+        )
+    return rows
+
+
+def _counts(spread: Sequence[Distribution]) -> str:
+    """`n = 581,985 I/Os, to the 99.999 %; no interval (n = 1 run)`."""
+    counts = sorted(one.n for one in spread)
+    if not counts:
+        return "n = 0 I/Os; no interval (n = 0 runs)"
+    many = f"{counts[0]:,}" if counts[0] == counts[-1] else f"{counts[0]:,}–{counts[-1]:,}"
+    runs = len({one.run_id for one in spread})
+    told = f"n = {many} I/Os; no interval (n = {runs} run{'' if runs == 1 else 's'})"
+    return told + ("; completion latency" if any(one.completion_only for one in spread) else "")
+
+
+def _sentence(spread: Sequence[Distribution], names: Sequence[str]) -> str:
+    told = []
+    for one, name in zip(spread, names, strict=True):
+        known = [(share, one.quantile(share)) for share in SHOWN]
+        words = [f"p{100 * p:g} {bare('lat_ns', ns)}" for p, ns in known if ns is not None]
+        told.append(f"{name}: {', '.join(words) or 'too few I/Os'}")
+    return f"Latency of {'; '.join(told)}."
+
+
+def _id(kind: str, spread: Sequence[Distribution]) -> str:
+    places = sorted({one.step_index for one in spread})
+    return f"{kind}-{'-'.join(map(str, places))}"

@@ -1,0 +1,190 @@
+"""Where the latencies of a step lay over its time: counts by stretch of time and bucket, for a heat
+map.
+
+Buckets are those of store/log_latencies.py, joined until there are few enough to be seen; stretches
+are equal numbers of seconds. A cell holds the I/Os of a second of it on average, so that a last,
+shorter stretch is not paler.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_STRETCHES = 90
+"""Columns of three pixels and more."""
+_MOST_BUCKETS = 36
+_DOUBLINGS = (1, 2, 4, 8)
+"""How many buckets a power of two is cut into: the most that give few enough."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Seconds [start_s, end_s) and latencies [from_ns, to_ns): `per_s` I/Os a second."""
+
+    start_s: float
+    end_s: float
+    from_ns: float
+    to_ns: float
+    per_s: float
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What lay in one column: I/Os, and the buckets of median, p99 and highest latency (their upper
+    edges), p99 None where too few I/Os back it."""
+
+    start_s: float
+    end_s: float
+    n: int
+    p50_ns: float
+    p99_ns: float | None
+    max_ns: float
+
+
+@dataclass(frozen=True)
+class LatencyMap:
+    """One step and direction of one run; n I/Os in `seconds` seconds."""
+
+    run_id: str
+    step: str
+    step_index: int
+    direction: str
+    seconds: int
+    n: int
+    cells: tuple[Cell, ...]
+    stretches: tuple[Stretch, ...]
+
+
+def latency_maps(
+    counted: pl.DataFrame, *, most_stretches: int = MOST_STRETCHES
+) -> tuple[LatencyMap, ...]:
+    """The maps of one run's steps in order (`store.log_latencies.latency_seconds`); rounds of a
+    repeated step after each other. Steps of fewer than two seconds have none."""
+    import polars as pl
+
+    if not counted.height:
+        return ()
+    found = []
+    for frames in _groups(counted):
+        rows = _after_each_other(frames)
+        seconds = int(rows["second"].max()) + 1  # type: ignore[arg-type]
+        if seconds < 2:
+            continue
+        for direction in rows["direction"].unique(maintain_order=True).sort().to_list():
+            mine = rows.filter(pl.col("direction") == direction)
+            found.append(_map(mine, seconds, most_stretches))
+    return tuple(found)
+
+
+def _groups(counted: pl.DataFrame) -> list[list[pl.DataFrame]]:
+    groups: dict[tuple[str, int | None], list[pl.DataFrame]] = {}
+    ordered = counted.sort("step_index", maintain_order=True)
+    for frame in ordered.partition_by("step_index", maintain_order=True):
+        alone = frame["round"][0] is None
+        key = (str(frame["step"][0]), int(frame["step_index"][0]) if alone else None)
+        groups.setdefault(key, []).append(frame)
+    return list(groups.values())
+
+
+def _after_each_other(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    import polars as pl
+
+    start, parts = 0, []
+    for frame in frames:
+        parts.append(frame.with_columns(second=pl.col("second") + start))
+        start += int(frame["second"].max()) + 1  # type: ignore[arg-type]
+    return pl.concat(parts)
+
+
+def _map(rows: pl.DataFrame, seconds: int, most: int) -> LatencyMap:
+    import polars as pl
+
+    width = math.ceil(seconds / most)
+    stretched = rows.with_columns(stretch=pl.col("second") // width)
+    stretched = stretched.with_columns(bucket=_bucket(stretched))
+    joined = (
+        stretched.group_by("stretch", "bucket")
+        .agg(pl.col("count").sum(), pl.col("from_ns").min(), pl.col("to_ns").max())
+        .sort("stretch", "bucket")
+    )
+    # Buckets are as wide wherever they are, also where a part of one was empty.
+    edges = joined.group_by("bucket").agg(pl.col("from_ns").min(), pl.col("to_ns").max())
+    joined = joined.drop("from_ns", "to_ns").join(edges, on="bucket").sort("stretch", "bucket")
+    cells = tuple(
+        Cell(
+            start_s=stretch * width,
+            end_s=min((stretch + 1) * width, seconds),
+            from_ns=low,
+            to_ns=high,
+            per_s=count / (min((stretch + 1) * width, seconds) - stretch * width),
+        )
+        for stretch, count, low, high in joined.select(
+            "stretch", "count", "from_ns", "to_ns"
+        ).iter_rows()
+    )
+    first = rows.row(0, named=True)
+    return LatencyMap(
+        run_id=first["run_id"],
+        step=first["step"],
+        step_index=first["step_index"],
+        direction=first["direction"],
+        seconds=seconds,
+        n=int(rows["count"].sum()),
+        cells=cells,
+        stretches=_stretches(stretched, width, seconds),
+    )
+
+
+def _bucket(rows: pl.DataFrame) -> pl.Series:
+    """A number for each row's bucket, of the finest division that stays within what can be seen."""
+    import polars as pl
+
+    low = float(rows["from_ns"].filter(rows["from_ns"] > 0).min() or 64.0)  # type: ignore[arg-type]
+    doublings = math.log2(float(rows["to_ns"].max()) / low)  # type: ignore[arg-type]
+    fitting = [one for one in _DOUBLINGS if doublings * one <= _MOST_BUCKETS]
+    parts = max(fitting, default=1)
+    octave = pl.col("from_ns").clip(1).log(2).floor()
+    part = ((pl.col("from_ns") / 2**octave - 1) * parts).floor()
+    return rows.select((octave * parts + part).cast(pl.Int64).alias("bucket"))["bucket"]
+
+
+def _stretches(rows: pl.DataFrame, width: int, seconds: int) -> tuple[Stretch, ...]:
+    import polars as pl
+
+    from diskbench.fio.quantiles import needed
+
+    totals = (
+        rows.group_by("stretch", "to_ns")
+        .agg(pl.col("count").sum())
+        .sort("stretch", "to_ns")
+        .with_columns(
+            total=pl.col("count").sum().over("stretch"),
+            running=pl.col("count").cum_sum().over("stretch"),
+        )
+    )
+
+    def reached(fraction: float) -> pl.Expr:
+        return pl.col("to_ns").filter(pl.col("running") >= fraction * pl.col("total")).min()
+
+    found = totals.group_by("stretch", maintain_order=True).agg(
+        pl.col("total").first(),
+        reached(0.5).alias("p50"),
+        reached(0.99).alias("p99"),
+        pl.col("to_ns").max().alias("highest"),
+    )
+    return tuple(
+        Stretch(
+            start_s=stretch * width,
+            end_s=min((stretch + 1) * width, seconds),
+            n=total,
+            p50_ns=p50,
+            p99_ns=p99 if total >= needed(0.99) else None,
+            max_ns=highest,
+        )
+        for stretch, total, p50, p99, highest in found.iter_rows()
+    )

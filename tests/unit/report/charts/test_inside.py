@@ -1,0 +1,203 @@
+"""Charts inside a run: what is marked, what marks say, and that colours are the palette's."""
+
+import re
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from tests.unit.report.inside import counted, expectation, histogram, lognormal, row, series
+
+from diskbench.analysis.phases import step_phases
+from diskbench.analysis.synthetic import Noise, bucket, flat, with_stalls
+from diskbench.report.charts.clock import tick_words, ticks
+from diskbench.report.charts.course import course_chart
+from diskbench.report.charts.course_latency import course_latency_chart
+from diskbench.report.charts.figure import picture, svg
+from diskbench.report.charts.latency_map import (
+    heat_bounds,
+    heat_place,
+    heat_words,
+    latency_map_chart,
+)
+from diskbench.report.charts.load_curve import load_chart
+from diskbench.report.charts.palette import PAGE, PICTURE
+from diskbench.report.charts.spread_lines import cdf_chart, percentile_chart
+from diskbench.report.course import Predicted, courses
+from diskbench.report.distribution import distributions
+from diskbench.report.latency_map import latency_maps
+from diskbench.report.load_curve import load_curves
+
+
+def course(values, **more):
+    """A course with its phases found."""
+    [found] = courses(series(values, **more.pop("series", {})))
+    phases = step_phases(found.total("iops"), found.total("bytes_per_s"))
+    return replace(found, phases=phases, **more)
+
+
+def cliff(**more):
+    return course(bucket(900_000, 3000, 100, 900, Noise(sd=0.02), seed=1), **more)
+
+
+def texts(drawn):
+    return re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+
+
+def words(drawn):
+    return re.findall(r'aria-label="([^"]*)"', drawn)
+
+
+BURST = cliff(expected=expectation(), predicted=Predicted(310, 300, 330))
+FIGURES = {
+    "course": course_chart(BURST, PAGE),
+    "throughput": course_chart(BURST, PAGE, rate="bytes_per_s"),
+    "latency": course_latency_chart(BURST, PAGE),
+    "two directions": course_chart(
+        course(flat(500, 300, Noise(), seed=1), series={"directions": ("read", "write")}), PAGE
+    ),
+    "percentiles": percentile_chart(distributions(histogram(lognormal(20_000))), PAGE),
+    "cdf": cdf_chart(distributions(histogram(lognormal(20_000))), PAGE),
+    "load": load_chart(
+        load_curves([row(f"qd{d}", iodepth=d, iops=min(d * 700, 3000)) for d in (1, 2, 4, 8, 16)])[
+            0
+        ],
+        PAGE,
+    ),
+    "map": latency_map_chart(
+        latency_maps(
+            counted([(s, 2.0**k, 2.0 ** (k + 1), s + k) for s in range(300) for k in (18, 20)])
+        )[0],
+        PAGE,
+    ),
+}
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_every_chart_says_what_it_is_its_sample_and_its_interval(figure):
+    assert figure.title
+    assert figure.id
+    assert figure.alt.endswith(".")
+    assert re.search(r"\bn = [\d,–]+", figure.subtitle)
+    assert "no interval (n = 1 run)" in figure.subtitle
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_every_chart_takes_all_colours_from_the_palette_and_has_marks_with_words(figure):
+    drawn = svg(figure, PAGE)
+    assert set(re.findall(r"#[0-9a-fA-F]{3,8}\b", drawn)) == set()
+    told = [word for word in words(drawn) if " · " in word]
+    assert told
+    assert len(drawn) < 100_000
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_every_chart_is_a_picture_too(figure):
+    assert picture(figure, "png").startswith(b"\x89PNG")
+
+
+def test_burst_baseline_cliff_and_prediction_are_marked_with_words():
+    told = texts(svg(course_chart(BURST, PICTURE), PICTURE))
+    assert any(text.startswith(("burst 3,0", "burst 2,9")) for text in told)
+    assert any(text.startswith("baseline ") for text in told)
+    assert "predicted 5:10" in told
+    assert [text for text in told if re.fullmatch(r"cliff 5:\d\d", text)]
+    drawn = svg(course_chart(BURST, PICTURE), PICTURE)
+    assert "burst 3,000" in drawn
+    assert "baseline 100" in drawn
+    assert "promised" in drawn
+
+
+def test_marks_say_run_time_phase_and_values():
+    told = [word for word in words(svg(course_chart(BURST, PICTURE), PICTURE)) if "·" in word]
+    assert len(told) == 60
+    assert told[0].startswith("run 01run · burst · 0:00–0:15 · burst · read ")
+    assert " · baseline · read 1" in told[-1] or " · baseline · read 9" in told[-1]
+
+
+def test_a_day_is_drawn_with_its_stall_and_few_points():
+    day = with_stalls(flat(3000, 86_400, Noise(sd=0.02), seed=2), [(40_000, 40_002)])
+    figure = course_chart(course(day), PAGE)
+    drawn = svg(figure, PAGE)
+    assert len(drawn) < 60_000
+    assert "▲ stall (n = 1)" in figure.subtitle
+    assert "thinned" in figure.subtitle
+    assert "12:00 h" in texts(drawn)
+
+
+def test_levels_far_apart_are_drawn_on_both_axes_and_the_logarithmic_one_first():
+    figure = course_chart(course(bucket(900_000, 3000, 10, 900, Noise(sd=0.02), seed=1)), PICTURE)
+    assert figure.log_first
+    assert figure.log_drawing is not None
+    assert svg(figure, PICTURE, log=True) != svg(figure, PICTURE, log=False)
+    assert course_chart(BURST, PICTURE).log_drawing is None
+
+
+def test_stalls_alone_do_not_call_for_a_logarithmic_axis():
+    stalling = with_stalls(flat(3000, 300, Noise(), seed=1), [(50, 53), (100, 102)], left=0.001)
+    assert course_chart(course(stalling), PICTURE).log_drawing is None
+
+
+def test_a_promise_far_above_is_told_and_does_not_press_the_series_flat():
+    slow = course(flat(100, 300, Noise(), seed=1), expected=expectation(9000, 9000))
+    figure = course_chart(slow, PICTURE)
+    assert "promised rate: 9,000, above the picture" in figure.subtitle
+
+
+def test_rounds_are_counted_in_the_words():
+    frames = [series([1000] * 70, index=k, of_round=k) for k in range(1, 6)]
+    [found] = courses(pl.concat(frames))
+    assert "5 rounds after each other" in course_chart(found, PICTURE).subtitle
+
+
+def test_a_step_whose_logs_tell_no_latency_has_no_such_chart():
+    [found] = courses(series([100] * 30, latency=False))
+    assert course_latency_chart(found, PICTURE) is None
+
+
+def test_ten_seconds_are_drawn_without_phases():
+    [found] = courses(series([100.0] * 10))
+    drawn = svg(course_chart(found, PICTURE), PICTURE)
+    assert "second" in texts(drawn)
+
+
+def test_a_percentile_that_too_few_ios_back_is_not_marked():
+    figure = percentile_chart(distributions(histogram(lognormal(1000))), PICTURE)
+    told = [word for word in words(svg(figure, PICTURE)) if " · p" in word]
+    assert len(told) == 3  # 50, 90 and 99
+    assert "p99.9" not in figure.alt
+
+
+def test_lines_of_several_steps_are_named_and_have_shapes_of_their_own():
+    frames = pl.concat(histogram(lognormal(5000, k), step=f"qd{k}", index=k) for k in range(1, 5))
+    drawn = svg(percentile_chart(distributions(frames), PICTURE), PICTURE)
+    assert {f"qd{k} read" for k in range(1, 5)} <= set(texts(drawn))
+    assert drawn.count("stroke-dasharray") >= 3
+
+
+def test_saturated_points_are_hollow_and_said():
+    curve = load_curves(
+        [row(f"qd{d}", iodepth=d, iops=min(d * 700, 3000)) for d in (1, 2, 4, 8, 16)]
+    )[0]
+    figure = load_chart(curve, PICTURE)
+    assert "hollow: saturated" in figure.subtitle
+    saturated = [
+        word for word in words(svg(figure, PICTURE)) if "saturated" in word and "·" in word
+    ]
+    assert len(saturated) == 2 * sum(point.saturated for point in curve.points)
+
+
+@pytest.mark.parametrize("seconds", [2, 10, 60, 121, 420, 3600, 7300, 86_400, 400_000])
+def test_time_axes_have_a_few_round_marks(seconds):
+    marks = ticks(seconds)
+    assert 2 <= len(marks) <= 7
+    assert marks[0] == 0
+    assert marks[-1] <= seconds
+    assert len({tick_words(mark, seconds) for mark in marks}) == len(marks)
+
+
+def test_heat_has_no_more_steps_than_colours_and_each_value_one_of_them():
+    bounds = heat_bounds([0.5, 3, 900, 20_000], 7)
+    assert len(heat_words(bounds)) == len(bounds) + 1 <= 7
+    assert [heat_place(value, bounds) for value in (0.5, 20_000)] == [0, 6]
+    assert heat_words(heat_bounds([5, 5], 7)) == ["all"]
+    assert heat_bounds([], 7) == []

@@ -1,0 +1,120 @@
+"""Series, histograms and rows of runs with known answers, for charts inside a run."""
+
+import numpy as np
+import polars as pl
+
+from diskbench.model.expectation import Expectation, Level, Load
+from diskbench.model.result import Measurement
+
+
+def series(values, *, step="burst", index=1, of_round=None, directions=("read",), latency=True):
+    """A frame as load_series gives it; the values are divided among the directions."""
+    n = len(values)
+    share = len(directions)
+    return pl.concat(
+        pl.DataFrame(
+            {
+                "run_id": ["01run"] * n,
+                "step_index": [index] * n,
+                "step": [step] * n,
+                "round": pl.Series([of_round] * n, dtype=pl.Int64),
+                "second": list(range(n)),
+                "direction": [direction] * n,
+                "iops": [float(v) / share for v in values],
+                "bytes_per_s": [4096.0 * v / share for v in values],
+                "lat_mean_ns": [32e9 / v if v and latency else None for v in values],
+                "p50_ns": [30e9 / v if v and latency else None for v in values],
+                "p99_ns": [60e9 / v if v > 299 and latency else None for v in values],
+                "lat_max_ns": [90e9 / v if v and latency else None for v in values],
+            },
+            schema_overrides=dict.fromkeys(
+                ("lat_mean_ns", "p50_ns", "p99_ns", "lat_max_ns"), pl.Float64
+            ),
+        )
+        for direction in directions
+    )
+
+
+def level(iops, limit="disk-iops"):
+    return Level(
+        iops=iops, low_iops=iops, high_iops=iops, bytes_per_s=4096 * iops, limited_by=limit
+    )
+
+
+def expectation(begin=3000.0, lasting=100.0, lasts_s=310.0):
+    return Expectation(
+        load=Load(block_bytes=4096, depth=32),
+        reads=None,
+        writes=None,
+        begin=level(begin),
+        lasting=level(lasting),
+        lasts_s=lasts_s,
+    )
+
+
+def histogram(counts, *, step="burst", index=1, direction="read", kind="lat", of_round=None):
+    """A frame as load_histogram gives it, from {ns: count}."""
+    n = len(counts)
+    return pl.DataFrame(
+        {
+            "run_id": ["01run"] * n,
+            "step_index": [index] * n,
+            "step": [step] * n,
+            "round": pl.Series([of_round] * n, dtype=pl.Int64),
+            "direction": [direction] * n,
+            "kind": [kind] * n,
+            "latency_ns": list(counts),
+            "count": list(counts.values()),
+        }
+    )
+
+
+def counted(rows, *, step="burst", index=1, of_round=None, direction="read"):
+    """A frame as latency_seconds gives it, from (second, from_ns, to_ns, count)."""
+    n = len(rows)
+    columns = list(zip(*rows, strict=True))
+    return pl.DataFrame(
+        {
+            "run_id": ["01run"] * n,
+            "step_index": [index] * n,
+            "step": [step] * n,
+            "round": pl.Series([of_round] * n, dtype=pl.Int64),
+            "second": list(columns[0]),
+            "direction": [direction] * n,
+            "from_ns": [float(one) for one in columns[1]],
+            "to_ns": [float(one) for one in columns[2]],
+            "count": list(columns[3]),
+        }
+    )
+
+
+def row(step, *, iops, iodepth=1, jobs=1, role="measure", p50=1e6, p99=5e6, run_id="01run", **more):
+    return Measurement(
+        run_id=run_id,
+        step_index=1,
+        step=step,
+        role=role,
+        scope="step",
+        job="all",
+        job_index=-1,
+        jobs=jobs,
+        direction=more.pop("direction", "read"),
+        rw="randread",
+        block_bytes=4096,
+        iodepth=iodepth,
+        ios=1000,
+        bytes=4096_000,
+        runtime_ns=10**9,
+        iops=iops,
+        bytes_per_s=4096 * iops,
+        p50_ns=p50,
+        p99_ns=p99,
+        **more,
+    )
+
+
+def lognormal(n, seed=1):
+    """{ns: count} of n latencies around 1 ms."""
+    values = np.random.default_rng(seed).lognormal(np.log(1e6), 0.5, n).astype(int) // 10_000
+    found, counts = np.unique(values * 10_000, return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))

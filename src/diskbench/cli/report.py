@@ -1,108 +1,123 @@
-"""`diskbench report`: one run as a page or a picture."""
+"""`diskbench report`: what was measured as a page, a picture, Markdown or PDF."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.errors import InvalidValue
+from diskbench.report.write_report import FORMATS, Format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
-    from diskbench.model.spec import Plan
-    from diskbench.report.seconds import StepSeconds
+    from diskbench.cli.report_gather import Row
+    from diskbench.report.trial_report import Report
 
 
 def report(
-    run_id: Annotated[
-        str, typer.Argument(help="A run's id, the beginning of it, or `last`.")
-    ] = "last",
+    selection: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SELECTION]…",
+            help="What to show: runs, trials or matrices (ids, beginnings, `last`, names), labels "
+            "(KEY=VALUE), dates (2026-11-01..2026-11-07). Default: `last`.",
+        ),
+    ] = None,
+    filter_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter", "-f", metavar="FIELD=VALUE", help="Of these only runs that meet all."
+        ),
+    ] = None,
     to: Annotated[
         list[Path] | None,
         typer.Option(
-            "-o", "--to", metavar="FILE", help="A .html, .svg or .png file (default: RUN.html)."
+            "-o",
+            "--to",
+            metavar="FILE",
+            help="Where to, by its ending (default: diskbench-RUN.html).",
         ),
+    ] = None,
+    format_: Annotated[
+        Format | None,
+        typer.Option("--format", help="What to write, whatever the file is called."),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print the paths.")] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Draw a run: tables, charts and series on a page that needs nothing but a browser.
+    """Show runs on a page that needs nothing but a browser: verdict, table, charts, provenance.
 
-    Other runs of the same trial go into its table and bars as well, as median and range.
+    With a run its whole trial is shown. Several trials of one subject are replicates.
     """
-    from diskbench.cli.results_show import phases_of_runs
+    from diskbench.cli.report_gather import runs_of
     from diskbench.cli.stores import database
-    from diskbench.report.page import write_report
-    from diskbench.report.subject import subject_of_runs
-    from diskbench.store.query import find_run
+    from diskbench.report.write_report import format_of, write_report
 
+    asked = tuple(selection or ())
+    wanted = [(path, format_ or format_of(path)) for path in to or ()]
     engine = database(database_url)
-    run = find_run(engine, run_id)
-    runs = _trial(engine, run)
-    plan = _plan(engine, run)
-    subject = subject_of_runs(runs, plan)
-    measurements, warnings = _rows(engine, runs)
-    paths = to or [Path(f"diskbench-{run['run_id']}.html")]
-    pages = any(path.suffix.lower() == ".html" for path in paths)
-    seconds = _seconds(str(run["run_id"]), evidence_url) if pages else ()
-    phases = phases_of_runs(runs, plan, evidence_url) if pages else ()
-    for path in paths:
-        write_report(
-            path,
-            subject,
-            measurements,
-            warnings,
-            seconds,
-            seconds_of=str(run["run_id"]),
-            phases=phases,
-        )
+    runs = runs_of(engine, asked, filter_ or ())
+    if not wanted:
+        kind = format_ or FORMATS[0]
+        wanted = [(Path(f"diskbench-{_name(runs, asked)}.{kind}"), kind)]
+    for path, _ in wanted:
+        if not path.absolute().parent.is_dir():
+            raise InvalidValue(f"cannot write {path}: no such directory")
+    told = _gathered(engine, evidence_url, runs, asked, tuple(filter_ or ()))
+    for path, kind in wanted:
+        write_report(path, told, kind)
         if not quiet:
             print(path.absolute())
 
 
-def _trial(engine: Engine, run: dict[str, Any]) -> list[dict[str, Any]]:
-    """All runs of the trial that `run` belongs to, oldest first."""
-    from diskbench.store.query import Filter, find_runs
+def _gathered(
+    engine: Engine,
+    evidence_url: str | None,
+    runs: Sequence[Row],
+    asked: Sequence[str],
+    filters: Sequence[str],
+) -> Report:
+    """All that the report tells."""
+    from datetime import datetime
 
-    return find_runs(engine, [Filter("trial_id", "=", str(run["trial_id"]))])[::-1]
+    from diskbench import __version__
+    from diskbench.cli.report_charts import charts_inside, charts_over
+    from diskbench.cli.report_gather import Gathered
+    from diskbench.report.trial_report import Report
+
+    gathered = Gathered(engine, evidence_url)
+    groups = gathered.groups(runs)
+    one = len({run["trial_id"] for run in runs}) == 1
+    inside_of = next((run for run in runs if _is_named(run, asked)), runs[-1])
+    inside, more = charts_inside(gathered, inside_of) if one else ((), 0)
+    now = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
+    return Report(
+        asked=" ".join([*asked, *filters]),
+        groups=groups,
+        over=charts_over(groups, runs),
+        inside=inside,
+        inside_of=str(inside_of["run_id"]),
+        made=f"made {now} by diskbench {__version__}",
+        left_out=(f"{more} more steps are not drawn second by second.",) if more else (),
+    )
 
 
-def _plan(engine: Engine, run: dict[str, Any]) -> Plan | None:
-    """The trial's plan; an imported run has none."""
-    from diskbench.store.rows import load_plan
-
-    return None if run["imported"] else load_plan(engine, str(run["trial_id"]))
+def _is_named(run: Row, asked: Sequence[str]) -> bool:
+    """Whether somebody typed this run's id, or the beginning of it."""
+    return any(str(run["run_id"]).startswith(text.strip().lower()) for text in asked)
 
 
-def _rows(
-    engine: Engine, runs: Sequence[dict[str, Any]]
-) -> tuple[list[Measurement], list[Warning]]:
-    from diskbench.fio.warnings import run_warnings
-    from diskbench.store.rows import load_results
-
-    results = load_results(engine, *(str(run["run_id"]) for run in runs)).values()
-    rows = [[row for step in steps for row in step.measurements] for steps in results]
-    warnings = [warning for steps in results for step in steps for warning in step.warnings]
-    return [row for of_run in rows for row in of_run], [*warnings, *run_warnings(rows)]
-
-
-def _seconds(run_id: str, evidence_url: str | None) -> Sequence[StepSeconds]:
-    """The run's series; none where the evidence is gone, which costs a page only these charts."""
-    import logging
-
-    from diskbench import load_series
-    from diskbench.errors import DiskbenchError
-    from diskbench.report.seconds import step_seconds
-
-    try:
-        return step_seconds(load_series(run_id, evidence=evidence_url).iter_rows(named=True))
-    except DiskbenchError as error:
-        logging.getLogger(__name__).warning("no series in the page: %s", error.message)
-        return ()
+def _name(runs: Sequence[Row], asked: Sequence[str]) -> str:
+    """What a file is called that nobody named: the run that was asked for, or how many."""
+    ids = [run["run_id"] for run in runs]
+    named = next((run["run_id"] for run in runs if _is_named(run, asked)), ids[-1])
+    if len({run["trial_id"] for run in runs}) == 1:
+        return str(named)
+    return f"{len(ids)}-runs-from-{runs[0]['created_at'][:10]}"

@@ -41,7 +41,7 @@ def next_step(
     last = subject.run_ids[-1] if subject.run_ids else "last"
     codes = {group.code for group in warnings}
     if subject.ended_early:
-        return NextStep("start it again", _run_again(subject, subject.runs_planned))
+        return NextStep("start it again", run_again(subject, subject.runs_planned))
     if not found:
         return _without_rows(subject, last, on_page=on_page)
     if subject.state in ("planned", "running"):
@@ -54,7 +54,7 @@ def next_step(
         return NextStep(reason, _run_other(subject, "default"))
     if len(subject.run_ids) == 1 and "imported" not in subject.marks:
         reason = "one run shows no spread; repeat it on the same disk"
-        return NextStep(reason, _run_again(subject, RUNS))
+        return NextStep(reason, run_again(subject, RUNS))
     if on_page:
         return NextStep("take the rows elsewhere", "diskbench results export --to rows.csv")
     return NextStep("see it as a page with charts", f"diskbench report {last}")
@@ -75,8 +75,8 @@ def _run_other(subject: Subject, profile: str) -> str:
     return _joined("diskbench run", subject.target_flags, "--profile", shlex.quote(profile))
 
 
-def _run_again(subject: Subject, runs: int) -> str:
-    """The same command, with so many runs."""
+def run_again(subject: Subject, runs: int) -> str:
+    """The command that measures the same again, with so many runs."""
     profile = shlex.quote(subject.profile_typed or subject.profile)
     several = f"--runs {runs}" if runs > 1 else ""
     flags = (subject.target_flags, "--profile", profile, subject.trial_flags, several)

@@ -1,19 +1,22 @@
 import dataclasses
+import hashlib
+import re
+from base64 import b64decode
 from html.parser import HTMLParser
 
 import pytest
 from tests.unit.report.made import plan, row
+from tests.unit.report.reported import DOUBT, PRICE, fallen, judged, report, trial, verdict
 
-from diskbench.analysis.phases import step_phases
-from diskbench.analysis.synthetic import Noise, steps
-from diskbench.errors import InvalidValue
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.report.page import page, write_report
-from diskbench.report.seconds import step_seconds
+from diskbench.report.charts import PAGE, iops_chart, latency_chart
+from diskbench.report.lines import lines
+from diskbench.report.page import page
 from diskbench.report.subject import subject_of_plan
+from diskbench.report.trial_report import RunNote
 
 pytestmark = pytest.mark.slow
-EVIL = "<script>alert('x')</script>&\""
+EVIL = "<script>alert('x')</script>&\"</style>"
 
 
 class Tags(HTMLParser):
@@ -31,83 +34,135 @@ def tags(html: str) -> list[tuple[str, dict[str, str | None]]]:
     return parser.seen
 
 
-def series(name: str = "rand-read-4k-qd32", count: int = 10):
-    return step_seconds(
-        {"step": name, "step_index": 2, "second": n, "direction": "read", "iops": 100.0 + n}
-        for n in range(count)
-    )
+def charts(rows):
+    found = lines(rows)
+    return (iops_chart(found, PAGE), latency_chart(found, PAGE))
 
 
-def test_the_page_needs_nothing_from_elsewhere_and_runs_no_script():
-    html = page(subject_of_plan(plan()), [row()], (), series())
+def test_the_page_needs_nothing_from_elsewhere():
+    html = page(report(trial(verdicts=(fallen(),)), over=charts([row()])))
     for tag, attributes in tags(html):
-        assert tag not in ("script", "link", "iframe", "object", "img")
-        assert not {"src", "href"} & attributes.keys()
+        assert tag not in ("link", "iframe", "object", "img", "base")
+        assert "src" not in attributes
+        assert not (attributes.get("href") or "#").startswith("http")
     assert "@import" not in html
     assert "url(http" not in html
 
 
+def test_only_its_own_script_may_run():
+    html = page(report())
+    (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    policy = next(a["content"] for tag, a in tags(html) if a.get("http-equiv"))
+    assert "default-src 'none'" in policy
+    allowed = re.search(r"script-src 'sha256-([^']+)'", policy)
+    assert b64decode(allowed.group(1)) == hashlib.sha256(script.encode()).digest()
+
+
 def test_it_has_light_and_dark_and_the_charts_follow():
-    html = page(subject_of_plan(plan()), [row()], (), series())
+    html = page(report(over=charts([row()])))
     assert "prefers-color-scheme: dark" in html
     assert 'fill="var(--read)"' in html
     svg = html[html.index("<svg") : html.rindex("</svg>")]
     assert 'fill="#' not in svg, "a fixed colour would vanish in one of the modes"
 
 
-def test_every_chart_has_a_title_the_unit_and_n():
+def test_every_chart_has_a_title_the_unit_and_n_and_words_for_who_cannot_see_it():
     rows = [row(run_id="a"), row(run_id="b", iops=9000.0)]
-    html = page(subject_of_plan(plan(runs=2)), rows, (), series())
+    html = page(report(over=charts(rows)))
     captions = [part.split("</figcaption>")[0] for part in html.split("<figcaption>")[1:]]
-    assert len(captions) == 3 == html.count("<svg")
+    assert len(captions) == 2
     assert "operations per second" in captions[0]
     assert "n = 2 runs" in captions[0]
     assert "time of one operation" in captions[1]
-    assert "n = 2 runs" in captions[1]
-    assert "IOPS in each second, n = 10 s" in captions[2]
+    drawings = [a for _, a in tags(html) if "drawing" in (a.get("class") or "").split()]
+    assert all(one["aria-label"] for one in drawings)
 
 
 def test_what_users_and_machines_wrote_is_text():
-    subject = dataclasses.replace(subject_of_plan(plan()), title=EVIL, machine=EVIL, disk=EVIL)
+    subject = dataclasses.replace(
+        subject_of_plan(plan()), title=EVIL, machine=EVIL, disk=EVIL, question=EVIL, target=EVIL
+    )
     doubt = Warning(code=EVIL, message=EVIL, advice=EVIL, step=EVIL)
-    html = page(subject, [row(EVIL)], [doubt], series(EVIL))
-    assert "<script>alert" not in html
-    assert "script" not in {tag for tag, _ in tags(html)}
-    assert "&lt;script&gt;" in html
+    told = trial(
+        [row(EVIL)],
+        subject=subject,
+        warnings=(doubt,),
+        labels=((EVIL, EVIL), ("colour", "red;}</style><script>alert(1)</script>")),
+        notes=(EVIL,),
+        job=EVIL,
+        again=EVIL,
+        place=EVIL,
+        cost=EVIL,
+        versions=((EVIL, EVIL),),
+        runs=(RunNote("r", "failed", error=EVIL, advice=EVIL, evidence=f"javascript:{EVIL}"),),
+        verdicts=(verdict(judged(1.0, evidence=(EVIL,)), step=EVIL, believe="no"),),
+    )
+    html = page(report(told, words=EVIL, over=charts([row(EVIL)]), left_out=(EVIL,), made=EVIL))
+    both = page(report(told, dataclasses.replace(told, trial_id="b"), words=EVIL))
+    for shown in (html, both):
+        assert "<script>alert" not in shown
+        assert [tag for tag, _ in tags(shown)].count("script") == 1
+        assert shown.count("</style>") == 1
+        assert "&lt;script&gt;" in shown
+        assert not any((a.get("href") or "").startswith("javascript:") for _, a in tags(shown))
+
+
+def test_the_top_says_what_was_bought_what_it_gave_and_why():
+    html = page(report(trial(verdicts=(fallen(),))))
+    assert "It gave 2,995 IOPS for 31 s, then 99.6 IOPS (100% of the 100 promised)" in html
+    assert "its burst credit was used up" in html
+
+
+def test_a_fallen_step_has_a_row_a_level_and_no_mean():
+    html = page(report(trial(verdicts=(fallen(),), price=PRICE)))
+    rows = html.split('<tr role="row" id=')[1:]
+    assert len(rows) == 2
+    assert "burst 0:00–0:31" in rows[0]
+    assert "2,995" in rows[0]
+    assert "baseline 0:31–2:30" in rows[1]
+    assert "99.6" in rows[1]
+    assert "burst credit used up" in rows[1]
+    # A burst is not bought by the month.
+    assert "per 1,000 IOPS" not in rows[0]
+    assert "$20.08 per 1,000 IOPS" in rows[1]
+
+
+def test_a_figure_not_to_be_believed_says_so_at_the_top():
+    doubted = verdict(judged(90000.0), believe="no", reasons=(DOUBT,))
+    html = page(report(trial(verdicts=(doubted,))))
+    head = html[: html.index("Measured beside promised")]
+    assert "Not simply to be believed: rand-read-4k-qd32 (no: served from cache)." in head
 
 
 def test_ranges_name_their_unit_once_and_vanish_where_there_is_none():
     rows = [row(run_id="a", lat_mean_ns=2.5e6), row(run_id="b", lat_mean_ns=2.6e6)]
-    html = page(subject_of_plan(plan(runs=2)), rows, ())
+    html = page(report(trial(rows, count=2)))
     assert "<small>2.50–2.60 ms</small>" in html
     assert "<small>41.0" not in html
 
 
 def test_a_run_without_rows_still_has_a_page():
-    assert "No measured step finished" in page(subject_of_plan(plan()), [], ())
+    assert "No measured step finished" in page(report(trial([])))
 
 
-def test_pictures_are_what_their_ending_says(tmp_path):
-    subject = subject_of_plan(plan())
-    for ending, magic in ((".png", b"\x89PNG"), (".svg", b"<svg"), (".html", b"<!doctype html>")):
-        path = tmp_path / f"result{ending}"
-        write_report(path, subject, [row()], ())
-        assert path.read_bytes().lstrip().startswith(magic)
+def test_evidence_is_a_link_only_where_a_browser_can_open_it():
+    runs = (
+        RunNote("a", "done", evidence="https://e.example/runs/a/"),
+        RunNote("b", "done", evidence="s3://bucket/runs/b/"),
+    )
+    html = page(report(dataclasses.replace(trial(), runs=runs)))
+    assert '<a href="https://e.example/runs/a/">' in html
+    assert "<code>s3://bucket/runs/b/</code>" in html
 
 
-def test_another_ending_or_an_unwritable_place_is_the_users_error(tmp_path):
-    subject = subject_of_plan(plan())
-    with pytest.raises(InvalidValue, match=r"cannot write a \.pdf file"):
-        write_report(tmp_path / "result.pdf", subject, [row()], ())
-    with pytest.raises(InvalidValue, match="cannot write"):
-        write_report(tmp_path / "missing" / "result.html", subject, [], ())
-
-
-def test_phases_stand_on_the_page_instead_of_a_mean_across_them():
-    series = steps([(3000, 1862), (100, 600)], Noise(sd=0.0), seed=1)
-    found = step_phases(series, series * 4096).model_copy(update={"step": "rand-read-4k-qd32"})
-    html = page(subject_of_plan(plan()), [row(iops=2293.0)], (), (), phases=[found])
-    assert "baseline 31:02–41:02    100 IOPS" in html
-    assert "burst 3,000 for 31:02 of rand-read-4k-qd32, then baseline 100" in html
-    assert "<td>mixed</td>" in html
-    assert "<td>2,293</td>" not in html
+def test_several_trials_are_folded_under_a_table_of_all():
+    first = trial(trial_id="01a", verdicts=(verdict(judged(3000.0, 3000.0)),))
+    second = trial(trial_id="01b", verdicts=(verdict(judged(1500.0, 3000.0)),))
+    html = page(report(first, second))
+    assert "2 trials: last" in html
+    assert "2 trials, 2 runs, 2 machines" in html
+    overview = html[html.index('id="row-group-1') : html.index("<details")]
+    assert "2,250" in overview
+    assert "1,500–3,000" in overview
+    assert "no interval (n = 2)" in overview
+    assert html.count('<details class="card trial"') == 2

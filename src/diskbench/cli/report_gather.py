@@ -1,0 +1,215 @@
+"""All that a report tells of the runs that were asked for, brought together from the stores."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import DiskbenchError, InvalidValue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.phase import StepPhases
+    from diskbench.model.result import StepResult
+    from diskbench.model.spec import Plan
+    from diskbench.model.verdict import Verdict
+    from diskbench.ports import EvidenceStore
+    from diskbench.report.trial_report import Group, RunNote, TrialReport
+
+Row = dict[str, Any]
+
+
+def runs_of(database: Engine, asked: Sequence[str], filters: Sequence[str]) -> list[Row]:
+    """The runs (rows, oldest first) that any of `asked` names and that meet all `filters`; with a
+    run its whole trial. Without `asked` all that meet the filters, or of the newest trial.
+
+    Raises UnknownName, InvalidValue: also where nothing was found.
+    """
+    from diskbench.engine.selection import selected
+    from diskbench.store.query import LAST, Filter, find_runs, parse_filter
+
+    conditions = [parse_filter(text) for text in filters]
+    found: dict[str, Row] = {}
+    for text in asked or ([] if filters else [LAST]):
+        wanted = selected(database, text)
+        trials = [one for one in wanted if one.field == "run_id"]
+        for row in find_runs(database, [*wanted, *conditions]):
+            if trials:  # the other runs of its trial belong to it
+                whole = [Filter("trial_id", "=", row["trial_id"]), *conditions]
+                found |= {each["run_id"]: each for each in find_runs(database, whole)}
+            found[row["run_id"]] = row
+    if not asked and filters:
+        found = {row["run_id"]: row for row in find_runs(database, conditions)}
+    if not found:
+        told = " ".join([*asked, *filters])
+        raise InvalidValue(
+            f"{told!r} names no run", advice="'diskbench results list' shows what there is"
+        )
+    return sorted(found.values(), key=lambda row: (row["created_at"], row["run_id"]))
+
+
+class Gathered:
+    """The trials of a report, and the plans and phases that its charts are drawn of, too."""
+
+    def __init__(self, database: Engine, evidence_url: str | None) -> None:
+        self.database = database
+        self.evidence_url = evidence_url
+        self.plans: dict[str, Plan | None] = {}
+        self.phases: dict[str, tuple[StepPhases, ...]] = {}
+        """By run."""
+        self._stores: dict[str, EvidenceStore | None] = {}
+
+    def groups(self, runs: Sequence[Row]) -> tuple[Group, ...]:
+        """Runs by what was asked for, then by trial, in the order of time."""
+        from diskbench.engine.trial_figures import subject_of, words
+        from diskbench.report.trial_report import Group
+        from diskbench.store.rows import load_results
+
+        steps = load_results(self.database, *(row["run_id"] for row in runs))
+        trials: dict[str, list[Row]] = defaultdict(list)
+        for row in runs:
+            trials[row["trial_id"]].append(row)
+        groups: dict[Any, list[TrialReport]] = defaultdict(list)
+        for trial_id, rows in trials.items():
+            rows.sort(key=lambda row: row["run_index"])
+            report = self._trial(trial_id, rows, steps)
+            subject = subject_of(rows[0] | {"rent": self._rent(trial_id)})
+            # What was imported tells little of its subject: alike words make no replicates.
+            alone = trial_id if rows[0]["imported"] else ""
+            groups[subject, alone].append(report)
+        return tuple(
+            Group(words=words(subject) or "all", trials=tuple(found))
+            for (subject, _), found in groups.items()
+        )
+
+    def store(self, row: Mapping[str, Any]) -> EvidenceStore | None:
+        """Where the evidence of a run lies: the store that was typed, or the one it was kept in;
+        None where that cannot be reached."""
+        from diskbench.cli.stores import evidence
+
+        url = self.evidence_url or row["evidence_url"]
+        if url not in self._stores:
+            try:
+                self._stores[url] = evidence(url)
+            except DiskbenchError as error:
+                _warn("no evidence", row["run_id"], error)
+                self._stores[url] = None
+        return self._stores[url]
+
+    def _rent(self, trial_id: str) -> dict[str, Any] | None:
+        plan = self.plans[trial_id]
+        rent = plan.cell.rent if plan else None
+        return rent.model_dump() if rent else None
+
+    def _trial(
+        self, trial_id: str, rows: Sequence[Row], steps: Mapping[str, Sequence[StepResult]]
+    ) -> TrialReport:
+        from diskbench.cli.results_show import trial_cost
+        from diskbench.fio.warnings import run_warnings
+        from diskbench.report.cost_text import cost_line
+        from diskbench.report.next_step import run_again
+        from diskbench.report.subject import subject_of_runs
+        from diskbench.report.trial_report import TrialReport
+        from diskbench.store.rows import find_plan
+
+        plan = self.plans[trial_id] = find_plan(self.database, trial_id)
+        subject = subject_of_runs(rows, plan)
+        results = [step for row in rows for step in steps[row["run_id"]]]
+        of_runs = [[m for s in steps[row["run_id"]] for m in s.measurements] for row in rows]
+        cost = trial_cost(self.database, plan)
+        verdicts = self._judged(rows, plan, steps)
+        return TrialReport(
+            trial_id=trial_id,
+            subject=subject,
+            runs=tuple(_note(row) for row in rows),
+            measurements=tuple(row for step in results for row in step.measurements),
+            warnings=(*(w for step in results for w in step.warnings), *run_warnings(of_runs)),
+            phases=tuple(one for row in rows for one in self.phases[row["run_id"]]),
+            verdicts=verdicts,
+            labels=tuple(sorted((str(k), str(v)) for k, v in rows[0]["labels"].items())),
+            notes=plan.notes if plan else (),
+            place=_place(rows[0], plan),
+            versions=_versions(rows[0], plan),
+            machine=_machine(rows[0], plan),
+            price=plan.expectation.price if plan and plan.expectation else None,
+            cost=cost_line(cost) if cost is not None else "",
+            job=_job(plan),
+            again="" if rows[0]["imported"] else run_again(subject, subject.runs_planned),
+        )
+
+    def _judged(
+        self, rows: Sequence[Row], plan: Plan | None, steps: Mapping[str, Sequence[StepResult]]
+    ) -> tuple[Verdict, ...]:
+        """The verdicts on the runs of a trial; their phases are kept."""
+        from diskbench.cli.results_show import phases_of
+        from diskbench.engine.verdicts import verdicts_of
+
+        for row in rows:
+            named = [(row["run_id"], row["run_index"] + 1)]
+            store = self.store(row)
+            self.phases[row["run_id"]] = tuple(phases_of(store, plan, named)) if store else ()
+        store = self.store(rows[0])
+        if store is None:
+            return ()
+        try:
+            return verdicts_of(store, rows, steps, plan, self.phases)
+        except DiskbenchError as error:
+            _warn("no verdict", rows[0]["run_id"], error)
+            return ()
+
+
+def _warn(what: str, run_id: str, error: DiskbenchError) -> None:
+    logging.getLogger(__name__).warning("%s of run %s: %s", what, run_id, error.message)
+
+
+def _note(row: Row) -> RunNote:
+    from diskbench.report.trial_report import RunNote
+
+    url = row["evidence_url"]
+    return RunNote(
+        run_id=row["run_id"],
+        state=row["state"],
+        when=row["started_at"] or row["created_at"] or "",
+        error=row["error"] or "",
+        advice=row["advice"] or "",
+        evidence=f"{url}/runs/{row['run_id']}/" if url else "",
+    )
+
+
+def _machine(row: Row, plan: Plan | None) -> str:
+    if plan is not None and plan.rental is not None:
+        return plan.lease_id
+    return f"there:{row['provider']}:{row['address'] or row['hostname'] or ''}"
+
+
+def _place(row: Row, plan: Plan | None) -> str:
+    scope = plan.rental.scope if plan and plan.rental else None
+    words = (scope.region if scope else None, row["zone"])
+    return ", ".join(dict.fromkeys(str(word) for word in words if word))
+
+
+def _versions(row: Row, plan: Plan | None) -> tuple[tuple[str, str], ...]:
+    found = {
+        "diskbench": row["diskbench_version"],
+        "fio": (row["fio_version"] or "").removeprefix("fio-"),
+        "kernel": row["kernel"],
+        "distribution": row["distribution"],
+        "profile": f"{row['profile']} ({row['profile_digest'][:12]})"
+        if row["profile_digest"]
+        else row["profile"],
+        "catalogue": plan.catalogue[:12] if plan and plan.catalogue else "",
+    }
+    return tuple((name, str(value)) for name, value in found.items() if value)
+
+
+def _job(plan: Plan | None) -> str:
+    """The job file of each step, each under the name of its step."""
+    if plan is None:
+        return ""
+    return "\n".join(
+        f"# step {one.index + 1}: {one.name}\n{one.job.strip()}\n" for one in plan.steps
+    )

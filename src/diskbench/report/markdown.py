@@ -1,0 +1,136 @@
+"""A report as Markdown: its words and tables, for a README, a blog or a ticket.
+
+Tables are GitHub's (github.github.com/gfm, 0.29, section 4.10). All text of others is escaped: a
+label `**x**` or `<script>` shows as it was typed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from diskbench.report.page_trial import counted, trial_view
+from diskbench.report.plain_words import believe_sentence
+from diskbench.report.result_rows import NONE, Cell, ResultRow, result_rows
+
+if TYPE_CHECKING:
+    from diskbench.report.page_trial import TrialView
+    from diskbench.report.trial_report import Report
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&]|^[#+-])")
+_RESULTS = ("step", "level", "IOPS", "MB/s", "promised", "ratio", "limited by", "believe", "price")
+_FIGURES = ("step", "I/O", "IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
+
+
+def markdown(report: Report) -> str:
+    """The report as Markdown, ending in a line feed."""
+    views = [trial_view(trial, alone=len(report.trials) == 1) for trial in report.trials]
+    parts = list(_single(views[0])) if len(views) == 1 else list(_several(report, views))
+    parts += [escaped(one) for one in report.left_out]
+    if report.made:
+        parts.append(f"*{escaped(report.made[0].upper() + report.made[1:])}.*")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
+    """A table, its first `left` columns to the left and the others to the right. Columns in which
+    nothing stands are left out."""
+    kept = [list(row) for row in rows]
+    shown = [i for i in range(len(head)) if any(row[i] not in ("", NONE) for row in kept)]
+    lines = [[head[i] for i in shown], ["---" if i < left else "---:" for i in shown]]
+    lines += [[escaped(row[i]) for i in shown] for row in kept]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _single(view: TrialView) -> Iterable[str]:
+    subject = view.subject
+    marks = f" ({', '.join(subject.marks)})" if subject.marks else ""
+    yield f"# {escaped(subject.title + marks)}"
+    first, second = view.sentences
+    yield f"{escaped(first)} **{escaped(second)}**" if second else escaped(first)
+    yield escaped(believe_sentence(view.trial.verdicts))
+    yield escaped(view.unfinished)
+    yield _facts(view)
+    if view.rows:
+        yield f"## Measured beside promised\n\n{results_table(view.rows)}"
+    if view.slowed:
+        yield "## Why it slowed down\n\n" + "\n\n".join(map(escaped, view.slowed))
+    if view.figures:
+        rows = [(one.step, one.direction, *map(_both, one.cells)) for one in view.figures]
+        yield f"## Latency, and all figures by direction\n\n{table(_FIGURES, rows, left=2)}"
+    yield _doubts(view)
+    if view.trial.again:
+        yield f"## Again\n\n    {view.trial.again}"
+
+
+def _several(report: Report, views: Sequence[TrialView]) -> Iterable[str]:
+    runs = f" with {counted(report.runs, 'run')}" if report.runs != len(views) else ""
+    yield f"# {counted(len(views), 'trial')}{runs}: {escaped(report.asked)}"
+    for number, group in enumerate(report.groups, 1):
+        yield f"## {escaped(group.words)}"
+        yield results_table(result_rows(group.trials, of=f"group-{number}"))
+    yield "## Trials"
+    yield "\n".join(f"- {escaped(view.summary)}" for view in views)
+
+
+def results_table(rows: Sequence[ResultRow]) -> str:
+    """Measured beside promised, a row a step and level."""
+    return table(
+        _RESULTS,
+        [
+            (
+                row.step,
+                row.when,
+                *(_cell(one) for one in (row.iops, row.mb_per_s, row.promised, row.ratio)),
+                row.limiter,
+                f"{row.believe}: {row.doubt}" if row.doubt else row.believe,
+                _cell(row.price),
+            )
+            for row in rows
+        ],
+        left=2,
+    )
+
+
+def _facts(view: TrialView) -> str:
+    told = view.subject.promised
+    versions = ", ".join(f"{name} {value}" for name, value in view.trial.versions)
+    facts = {
+        "bought": told.offer if told else "",
+        "promised": told.promise if told else "",
+        "price": view.price,
+        "where": view.trial.place,
+        "machine": view.subject.machine,
+        "target": view.subject.target,
+        "measured": view.when,
+        "by": versions,
+        "labels": ", ".join(f"{key} = {value}" for key, value in view.trial.labels),
+        "runs": ", ".join(run.run_id for run in view.runs),
+    }
+    return "\n".join(f"- {name}: {escaped(text)}" for name, text in facts.items() if text)
+
+
+def _doubts(view: TrialView) -> str:
+    if not view.warnings:
+        return ""
+    lines = ["## What to doubt", ""]
+    for group in view.warnings:
+        cases = "; ".join(f"{step}: {text}" if step else text for step, text in group.cases)
+        advice = f" → {group.advice}" if group.advice else ""
+        lines.append(f"- **{escaped(group.code)}**: {escaped(cases + advice)}")
+    return "\n".join(lines)
+
+
+def _cell(one: Cell) -> str:
+    return _both((one.text, one.small))
+
+
+def _both(cell: tuple[str, str]) -> str:
+    text, small = cell
+    return f"{text} ({small})" if small else text

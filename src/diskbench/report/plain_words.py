@@ -1,0 +1,198 @@
+"""A result in two sentences, and why it slowed down, for somebody who never saw the tool.
+
+The first sentence says what was bought, the second what it gave and what set that pace. They speak
+of the step that tells most: one that fell off a cliff, else one that gave less than it was
+promised, else the first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.verdict import figure_words
+from diskbench.report.phase_lines import clock
+from diskbench.units import format_duration_s, format_iops, format_mb_per_s
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.catalog.lookup import Allowance
+    from diskbench.model.verdict import Judged, LimiterName, Verdict
+    from diskbench.report.headline import Promised
+    from diskbench.report.trial_report import TrialReport
+
+KEPT = 0.9
+"""From this share of its promise on a disk is said to keep it (MR-12 calls 10 % near)."""
+_MOST_DOUBTED = 3
+
+BECAUSE: dict[LimiterName, str] = {
+    "disk-iops": "that is the disk's own limit on operations a second",
+    "disk-throughput": "that is the disk's own limit on bytes a second",
+    "vm-iops": "that is the machine's limit on operations a second, not the disk's",
+    "vm-throughput": "that is the machine's limit on bytes a second, not the disk's",
+    "vm-cached-iops": "that is the machine's limit on cached operations a second, not the disk's",
+    "vm-cached-throughput": "that is the machine's limit on cached bytes a second, not the disk's",
+    "latency": "each operation takes its time, and so many were under way at once",
+    "offered": "the load itself asked for no more",
+    "credit": "its burst credit was used up",
+    "client": "the processor of the machine that made the load was busy, so the disk may have more",
+    "queue-depth": "so few operations were under way at once; more would have brought more",
+    "page-cache": "the machine's memory answered, not the disk",
+    "host-cache": "a cache below the machine answered, not only the disk",
+    "network": "the network between machine and disk was full",
+    "unknown": "nothing that was seen tells what set that pace",
+}
+"""What a limiter means, as the end of a sentence."""
+
+
+def two_sentences(trial: TrialReport) -> tuple[str, str]:
+    """What was bought, and what it gave and why. The second is empty where nothing was judged."""
+    return _bought(trial), _gave(trial.verdicts)
+
+
+def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """The verdict that tells most; None of none."""
+    fallen = [one for one in verdicts if _fall(one)]
+    short = sorted(
+        (one for one in verdicts if one.stands_for.ratio is not None and _ratio(one) < KEPT),
+        key=_ratio,
+    )
+    return next(iter([*fallen, *short, *verdicts]), None)
+
+
+def believe_sentence(verdicts: Sequence[Verdict]) -> str:
+    """Which steps not to believe, in one sentence; empty where all are believed."""
+    doubted = [one for one in verdicts if one.believe != "yes"]
+    if not doubted:
+        return ""
+    words = dict.fromkeys(f"{one.step} ({one.words()})" for one in doubted)
+    told = list(words)[:_MOST_DOUBTED]
+    more = len(words) - len(told)
+    return f"Not simply to be believed: {'; '.join(told)}{f' and {more} more' if more > 0 else ''}."
+
+
+def slowed(trial: TrialReport) -> tuple[str, ...]:
+    """Why it slowed down, in a few plain sentences; empty where it did not, or nothing is known."""
+    found = next((one for one in trial.verdicts if _fall(one)), None)
+    if found is None:
+        return ()
+    before, after = _fall(found) or (found.stands_for, found.stands_for)
+    if after.limiter.name != "credit":
+        return _plain_fall(before, after)
+    bucket = _bucket(trial.subject.promised)
+    if bucket is None:
+        told = (
+            "A disk of this kind earns credit all the time and spends it when it does more than "
+            f"its baseline. After {_at(after)} none was left, and the baseline is what stays."
+        )
+        return (told,)
+    return _of_bucket(bucket, trial.subject.promised)
+
+
+def _of_bucket(bucket: Allowance, told: Promised | None) -> tuple[str, ...]:
+    scale = told.time_scale if told else 1.0
+    capacity = (bucket.capacity or 0.0) / scale
+    lasts = capacity / (bucket.ceiling - bucket.baseline)
+    scaled = (
+        f" (a real one holds {format_iops(bucket.capacity or 0.0)}; the lab divides it by {scale:g}"
+        " to save time)"
+        if scale > 1
+        else ""
+    )
+    baseline = format_iops(bucket.baseline)
+    spent = (
+        f"This disk gives {baseline} I/Os a second for good. Whatever goes above that is paid from "
+        f"a bucket of {format_iops(capacity)} I/Os{scaled}: at the {format_iops(bucket.ceiling)} "
+        f"IOPS of a burst it lasts {format_duration_s(lasts)}."
+    )
+    earned = (
+        f"The bucket fills again by {baseline} I/Os for each second in which nothing is asked of "
+        f"the disk: from empty to full takes {format_duration_s(capacity / bucket.baseline)}. A "
+        "load that always asks for more than the baseline gets the baseline, whatever it measured "
+        "in the first minutes."
+    )
+    return spent, earned
+
+
+def _plain_fall(before: Judged, after: Judged) -> tuple[str, ...]:
+    fell = f"After {_at(after)} it fell from {_figure(before)} to {_figure(after)}"
+    return (f"{fell}: {BECAUSE[after.limiter.name]}.",)
+
+
+def _bought(trial: TrialReport) -> str:
+    subject = trial.subject
+    told = subject.promised
+    if told is None:
+        what = subject.target or subject.disk or subject.machine
+        return f"Measured was {what}, of which nothing is promised."
+    offer = told.offer or subject.disk or subject.target
+    if told.offer:
+        verb = "You tried" if "emulated" in subject.marks else "You bought"
+        return f"{verb} {offer}" + (f": it promises {told.promise}." if told.promise else ".")
+    return f"Measured was {offer}, expected to give {told.promise}."
+
+
+def _gave(verdicts: Sequence[Verdict]) -> str:
+    found = telling(verdicts)
+    if found is None:
+        return ""
+    if fall := _fall(found):
+        before, after = fall
+        kept = _beside(after)
+        return (
+            f"It gave {_figure(before)} for {format_duration_s(_seconds(before))}, then "
+            f"{_figure(after)}{kept}: {BECAUSE[after.limiter.name]}."
+        )
+    judged = [one for one in verdicts if one.stands_for.ratio is not None]
+    kept_all = [one for one in judged if _ratio(one) >= KEPT]
+    main = found.stands_for
+    pace = BECAUSE[main.limiter.name]
+    if judged and len(kept_all) == len(judged):
+        steps = f"in all {len(judged)} steps" if len(judged) > 1 else f"in {found.step}"
+        return f"It gave what it promises {steps}, such as {_figure(main)}{_beside(main)}: {pace}."
+    if judged:
+        some = f"{len(judged) - len(kept_all)} of {len(judged)} steps"
+        least = f"{_figure(main)} in {found.step}{_beside(main)}"
+        return f"It gave less than it promises in {some}, the least {least}: {pace}."
+    return f"It gave {_figure(main)} in {found.step}: {pace}."
+
+
+def _fall(found: Verdict) -> tuple[Judged, Judged] | None:
+    """The level before the first fall of a step and the one that it ended on; None where it kept
+    its level or rose."""
+    first, last = found.stretches[0], found.stands_for
+    if first is last or first.iops is None or last.iops is None:
+        return None
+    return (first, last) if last.iops < KEPT * first.iops else None
+
+
+def _ratio(found: Verdict) -> float:
+    return found.stands_for.ratio or 0.0
+
+
+def _beside(one: Judged) -> str:
+    if one.ratio is None or one.promised is None:
+        return ""
+    return f" ({one.ratio:.0%} of the {format_iops(one.promised.iops)} promised)"
+
+
+def _figure(one: Judged) -> str:
+    words = figure_words(one.iops, one.bytes_per_s)
+    if one.iops is not None and one.bytes_per_s is not None and one.bytes_per_s > 1e8:
+        return f"{words} ({format_mb_per_s(one.bytes_per_s)} MB/s)"
+    return words
+
+
+def _seconds(one: Judged) -> float:
+    return (one.end_s or 0.0) - (one.start_s or 0.0)
+
+
+def _at(one: Judged) -> str:
+    return clock(one.start_s or 0.0)
+
+
+def _bucket(told: Promised | None) -> Allowance | None:
+    """The bucket of I/Os of the disk; None where it has none."""
+    pools = told.limits.pools if told and told.limits else ()
+    kept = (pool.iops for pool in pools if pool.iops is not None)
+    return next((one for one in kept if one.capacity and one.ceiling > one.baseline), None)

@@ -1,0 +1,237 @@
+"""The table of results: what was measured beside what was promised, in words ready to be shown.
+
+    measured    a value a machine: the median of its runs; of several machines the median of those,
+                with its interval from six machines on (MR-6), else the lowest and highest
+    ratio       measured over promised, with the interval of the same values, or the words
+                `no interval (n = …)`: runs on one disk are a series and no samples (MR-5)
+    price       a month of the disk over the measured rate: of blocks up to 64 KiB per 1,000 IOPS,
+                of larger ones per 100 MB/s; of what lasts, for a burst is not bought by the month
+
+A step that fell off a cliff has a row a level: no figure spans it (MR-3).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.repeats import Sample, repeats
+from diskbench.model.verdict import believe_words
+from diskbench.report.compare_text import NO_INTERVAL
+from diskbench.report.lines import lines
+from diskbench.report.phase_lines import MIXED, clock, mixed_steps
+from diskbench.report.row_ids import row_id
+from diskbench.units import KIB, format_iops, format_mb_per_s, format_usd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from diskbench.analysis.interval import MedianInterval
+    from diskbench.model.expectation import DiskPrice
+    from diskbench.model.verdict import Judged, Verdict
+    from diskbench.report.trial_report import TrialReport
+
+NONE = "–"
+SMALL_BLOCK = 64 * KIB
+_WORST_FIRST = ("no", "doubtful", "yes")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure, and what is said below it in small letters."""
+
+    text: str = NONE
+    small: str = ""
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """One step, or one level of it. `believe` is the verdict's word, `doubt` its reasons."""
+
+    id: str
+    step: str
+    when: str = ""
+    iops: Cell = Cell()
+    mb_per_s: Cell = Cell()
+    promised: Cell = Cell()
+    ratio: Cell = Cell()
+    price: Cell = Cell()
+    limiter: str = NONE
+    evidence: tuple[str, ...] = ()
+    believe: str = NONE
+    doubt: str = ""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One level of one step of one run, with whose it is."""
+
+    trial: TrialReport
+    verdict: Verdict
+    level: Judged
+
+    @property
+    def lasts(self) -> bool:
+        """Whether the step's figure stands for it, and it is no burst."""
+        return self.verdict.stands_for is self.level and self.level.kind != "burst"
+
+
+def result_rows(trials: Sequence[TrialReport], *, of: str = "") -> tuple[ResultRow, ...]:
+    """A row a step and level over all trials, in the order of the steps; a row a step of trials
+    without verdicts. Rows are named after `of`, by default the run, or the trial of several."""
+    name = of or trial_name(trials[0])
+    levels: dict[tuple[str, str, int], list[_Found]] = {}
+    for trial in trials:
+        for verdict in trial.verdicts:
+            seen: Counter[str] = Counter()
+            for level in verdict.stretches:
+                kind: str = level.kind or ""
+                seen[kind] += 1
+                key = (verdict.step, kind, seen[kind])
+                levels.setdefault(key, []).append(_Found(trial, verdict, level))
+    if not levels:
+        return _unjudged(trials, name)
+    steps = dict.fromkeys(step for step, _, _ in levels)
+    numbers: Counter[str] = Counter()
+    rows = []
+    for step, kind, _ in sorted(levels, key=lambda key: list(steps).index(key[0])):
+        found = levels[step, kind, _]
+        number = numbers[step]
+        numbers[step] += 1
+        rows.append(_row(row_id(name, step, str(number or "")), step, kind, found))
+    return tuple(rows)
+
+
+def trial_name(trial: TrialReport) -> str:
+    """What rows of a trial are named after: its one run, or the trial of several."""
+    return trial.runs[0].run_id if len(trial.runs) == 1 else trial.trial_id
+
+
+def price_words(price: DiskPrice | None, rate: float | None, block: int | None) -> str:
+    """`$0.80 per 1,000 IOPS`: a month of the disk over what was measured (`rate` in blocks a
+    second); empty where either is not known."""
+    if price is None or not price.total_usd or not rate:
+        return ""
+    if block is None or block <= SMALL_BLOCK:
+        return f"{format_usd(price.total_usd / rate * 1000)} per 1,000 IOPS"
+    return f"{format_usd(price.total_usd / (rate * block) * 1e8)} per 100 MB/s"
+
+
+def _row(id_: str, step: str, kind: str, found: Sequence[_Found]) -> ResultRow:
+    verdicts = [one.verdict for one in found]
+    levels = [one.level for one in found]
+    worst = min(verdicts, key=lambda one: _WORST_FIRST.index(one.believe))
+    names = Counter(one.limiter.name for one in levels)
+    common = next(one for one in levels if one.limiter.name == names.most_common(1)[0][0])
+    promise = next((one.promised for one in levels if one.promised is not None), None)
+    rates = [one.iops for one in levels if one.iops is not None]
+    lasts = any(one.lasts for one in found)
+    trial = found[0].trial
+    block = next((m.block_bytes for m in trial.measurements if m.step == step), None)
+    price = price_words(trial.price, median(rates) if rates else None, block) if lasts else ""
+    return ResultRow(
+        id=id_,
+        step=step,
+        when=_when(kind, found),
+        iops=_figure(found, lambda one: one.iops, format_iops),
+        mb_per_s=_figure(found, lambda one: one.bytes_per_s, format_mb_per_s),
+        promised=_range(promise.iops, promise.low_iops, promise.high_iops) if promise else Cell(),
+        ratio=_ratio(found),
+        price=Cell(price or NONE),
+        limiter=common.limiter.words(),
+        evidence=common.limiter.evidence,
+        believe=worst.believe,
+        doubt=believe_words(worst.believe, worst.reasons).partition(": ")[2],
+    )
+
+
+def _unjudged(trials: Sequence[TrialReport], name: str) -> tuple[ResultRow, ...]:
+    mixed = mixed_steps([one for trial in trials for one in trial.phases])
+    rows = []
+    for line in lines([row for trial in trials for row in trial.measurements]):
+        iops = _spread(line.iops.values, format_iops)
+        mb_per_s = _spread(line.bytes_per_s.values, format_mb_per_s)
+        if line.step in mixed:
+            iops = mb_per_s = Cell(MIXED)
+        rows.append(
+            ResultRow(
+                id=row_id(name, line.step, line.direction),
+                step=line.step if line.direction in line.step else f"{line.step} {line.direction}",
+                iops=iops,
+                mb_per_s=Cell() if line.direction == "sync" else mb_per_s,
+            )
+        )
+    return tuple(rows)
+
+
+def _when(kind: str, found: Sequence[_Found]) -> str:
+    """`burst 0:00–0:31`; of several runs only which level, and in how many of them."""
+    runs = sum(
+        len(trial.runs) for trial in {one.trial.trial_id: one.trial for one in found}.values()
+    )
+    if len(found) > 1 or runs > 1:
+        return f"{kind} in {len(found)} of {runs} runs".strip() if len(found) < runs else kind
+    level = found[0].level
+    if level.start_s is None or level.end_s is None:
+        return kind
+    return f"{kind} {clock(level.start_s)}–{clock(level.end_s)}".strip()
+
+
+def _samples(found: Sequence[_Found], pick: Callable[[Judged], float | None]) -> list[Sample]:
+    """A sample a trial: the median of its runs."""
+    values: dict[str, list[float]] = {}
+    machines: dict[str, str] = {}
+    for one in found:
+        if (value := pick(one.level)) is not None:
+            values.setdefault(one.trial.trial_id, []).append(value)
+            machines[one.trial.trial_id] = one.trial.machine or one.trial.trial_id
+    return [Sample(name, median(of), machines[name]) for name, of in values.items()]
+
+
+def _figure(
+    found: Sequence[_Found], pick: Callable[[Judged], float | None], show: Callable[[float], str]
+) -> Cell:
+    samples = _samples(found, pick)
+    if not samples:
+        return Cell()
+    together = repeats(samples)
+    if together.interval is not None:
+        return Cell(show(together.median), _interval(together.interval, show))
+    values = [value for one in found if (value := pick(one.level)) is not None]
+    return Cell(show(together.median), _span(values, show))
+
+
+def _ratio(found: Sequence[_Found]) -> Cell:
+    samples = _samples(found, lambda one: one.ratio)
+    if not samples:
+        return Cell()
+    together = repeats(samples)
+    told = (
+        _interval(together.interval, _percent)
+        if together.interval
+        else NO_INTERVAL.format(n=together.n)
+    )
+    return Cell(_percent(together.median), told)
+
+
+def _interval(one: MedianInterval, show: Callable[[float], str]) -> str:
+    return f"{one.coverage:.0%}: {show(one.low)}–{show(one.high)}"
+
+
+def _spread(values: Sequence[float], show: Callable[[float], str]) -> Cell:
+    return Cell(show(median(values)), _span(values, show))
+
+
+def _range(middle: float, low: float, high: float) -> Cell:
+    return Cell(format_iops(middle), _span((low, high), format_iops))
+
+
+def _span(values: Sequence[float], show: Callable[[float], str]) -> str:
+    low, high = show(min(values)), show(max(values))
+    return f"{low}–{high}" if low != high else ""
+
+
+def _percent(fraction: float) -> str:
+    return f"{fraction:.0%}"

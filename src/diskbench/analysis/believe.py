@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.analysis.limiter import client_words, is_client_bound
+from diskbench.analysis.limiter import client_words, is_client_bound, is_other_work
 from diskbench.model.verdict import Believe, Reason
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ WEIGHTS: dict[str, Weight] = {
     "not-a-disk": "no",
     "no-io": "no",
     "client-bound": "doubtful",
+    "machine-busy": "doubtful",
     "queue-not-filled": "doubtful",
     "network-filesystem": "doubtful",
     "too-short": "doubtful",
@@ -47,6 +48,7 @@ WEIGHTS: dict[str, Weight] = {
 """What a warning weighs; one that is not here is a note."""
 MOSTLY = 0.5
 _OF_CACHE = frozenset({"page-cache", "unwritten"})
+_OF_CLIENT = frozenset({"client-bound", "machine-busy"})
 _NOT_THE_CLIENT = frozenset({"client", "queue-depth", "network", "unknown"})
 _ORDER: tuple[Weight, ...] = ("no", "doubtful", "note")
 
@@ -61,17 +63,20 @@ def reasons_of(
     """The reasons in the warnings of a step, one of each code, heaviest first.
 
     `limited_by` is what set the pace, `device_share` the bytes that the device moved of those of
-    fio. The processor is judged anew, by the same rule as in the warning.
+    fio. The processor is judged anew, by the same rule as in the warning; `machine-busy` is what
+    keeps a core busy that is not fio.
     """
     found: dict[str, Reason] = {}
+    busy = "machine-busy" if is_other_work(client) else "client-bound"
     for one in warnings:
-        weight = _weight(one.code, limited_by, device_share)
-        reason = Reason(code=one.code, weight=weight, message=one.message, advice=one.advice)
-        found.setdefault(one.code, reason)
-    if is_client_bound(client) and "client-bound" not in found:
-        found["client-bound"] = Reason(
-            code="client-bound",
-            weight=_weight("client-bound", limited_by, device_share),
+        code = busy if one.code == "client-bound" else one.code
+        weight = _weight(code, limited_by, device_share)
+        reason = Reason(code=code, weight=weight, message=one.message, advice=one.advice)
+        found.setdefault(code, reason)
+    if is_client_bound(client) and busy not in found:
+        found[busy] = Reason(
+            code=busy,
+            weight=_weight(busy, limited_by, device_share),
             message="; ".join(client_words(client)),
         )
     return in_order(found.values())
@@ -103,6 +108,6 @@ def _weight(code: str, limited_by: LimiterName, device_share: float | None) -> W
         device_share >= MOSTLY if device_share is not None else code == "page-cache"
     ):
         return "doubtful"
-    if code == "client-bound" and limited_by not in _NOT_THE_CLIENT:
+    if code in _OF_CLIENT and limited_by not in _NOT_THE_CLIENT:
         return "note"
     return weight

@@ -1,7 +1,7 @@
 """Which limit set the pace of one stretch of a step (MR-12). The first that applies is named:
 
     page cache    buffered, and the device moved < 95 % of fio's bytes; or, where nobody counted,
-                  buffered writes above 1.1 times every promise
+                  buffered writes above 1.1 times every promise, and not without what memory holds
     offered       ≥ 99 % of the rate that the load is held to
     credit        within 10 % of the rate that a used-up bucket leaves; without a promise, the level
                   that a sharp fall ended in: neither processor nor queue explains a fall
@@ -86,14 +86,16 @@ class Setting:
     """What a step ran in, for all its stretches together.
 
     `device_share` is the bytes that the device moved of those of fio, in the direction where it is
-    least. `keeps_cache`: measuring the page cache is what the step is for. `host_cache`: its
-    machine caches the disk. `network` is the filesystem or transport where that is one.
-    `credit` is what was left of each bucket when the step began, as a fraction.
+    least; `memory_share` is the memory over the bytes written. `keeps_cache`: measuring the page
+    cache is what the step is for. `host_cache`: its machine caches the disk. `network` is the
+    filesystem or transport where that is one. `credit` is what was left of each bucket when the
+    step began, as a fraction.
     """
 
     load: Load | None = None
     client: Client = field(default_factory=Client)
     device_share: float | None = None
+    memory_share: float = 1.0
     keeps_cache: bool = False
     host_cache: bool = False
     network: str | None = None
@@ -160,7 +162,12 @@ def _page_cache(found: Stretch, setting: Setting) -> Limiter | None:
         )
     if setting.keeps_cache:
         return Limiter(name="page-cache", evidence=("the step is there to measure it",))
-    if load.read_share == 0 and is_above(found, setting) and found.level is not None:
+    measured = rate(found, setting)
+    if load.read_share > 0 or measured is None or found.level is None:
+        return None
+    # What memory cannot hold has reached the device by the end.
+    device = measured * (1 - min(setting.memory_share, 1.0))
+    if is_above(found, setting) and device <= ABOVE * found.level.high_iops:
         told = f"{format_iops(found.level.high_iops)} are promised at most"
         return Limiter(
             name="page-cache",
@@ -272,8 +279,7 @@ def _cached_below(found: Stretch, setting: Setting) -> Limiter | None:
 def _busy(found: Stretch, setting: Setting) -> Limiter | None:
     """fio itself filled a core; what others did there explains less than a shallow queue does."""
     client = setting.client
-    others = client.all_jobs is not None and client.all_jobs < LITTLE_CPU
-    by_core = (client.busiest_core or 0) >= BUSY_CORE and not others
+    by_core = (client.busiest_core or 0) >= BUSY_CORE and not is_other_work(client)
     if not by_core and (client.busiest_job or 0) < BUSY_CORE:
         return None
     return _client(found, setting)
@@ -286,12 +292,22 @@ def _client(found: Stretch, setting: Setting) -> Limiter | None:
     return Limiter(name="client", evidence=client_words(setting.client))
 
 
+def is_other_work(client: Client) -> bool:
+    """Whether a busy core was busy with something else than fio, and fio itself was not."""
+    return (
+        (client.busiest_core or 0) >= BUSY_CORE
+        and (client.busiest_job or 0) < BUSY_CORE
+        and client.all_jobs is not None
+        and client.all_jobs < LITTLE_CPU
+    )
+
+
 def client_words(client: Client) -> tuple[str, ...]:
     """What was at its limit, each with its figure."""
     told = []
     if client.busiest_core is not None and client.busiest_core >= BUSY_CORE:
         told.append(f"the busiest core was {client.busiest_core:.0%} busy")
-        if client.all_jobs is not None and client.all_jobs < LITTLE_CPU:
+        if is_other_work(client):
             told.append(f"but fio used {client.all_jobs:.0%} of a core: something else was busy")
     if client.busiest_job is not None and client.busiest_job >= BUSY_CORE:
         told.append(f"one job of fio used {client.busiest_job:.0%} of a core")

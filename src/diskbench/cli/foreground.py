@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
+    from diskbench.model.verdict import Verdict
     from diskbench.report.progress import Progress
 
 Output = Literal["table", "json", "csv"]
@@ -141,7 +142,9 @@ def print_results(session: Session, reports: Sequence[TrialReport], show: Show) 
     if show.output == "table":
         for report in (one for one in reports if one.refused is None):
             runs_of = [steps[run_id] for run_id in report.plan.run_ids]
-            _print_table(report.plan, runs_of, _state(report), _phases(session, report.plan))
+            phases = _phases(session, report.plan)
+            judged = _verdicts(session, report.plan, phases)
+            _print_table(report.plan, runs_of, _state(report), phases, judged)
             if not show.quiet:
                 kept = f"{session.evidence.url}/runs/{report.plan.run_ids[-1]}/"
                 print(f"evidence: {kept}", file=sys.stderr)
@@ -154,7 +157,8 @@ def print_results(session: Session, reports: Sequence[TrialReport], show: Show) 
 
         runs = [find_run(session.database, run_id) for run_id in run_ids]
         phases = [one for report in reports for one in _phases(session, report.plan)]
-        print(json_text(results_document(runs, steps, phases=phases)))
+        judged = [one for each in reports for one in _verdicts(session, each.plan, phases)]
+        print(json_text(results_document(runs, steps, phases=phases, verdicts=judged)))
 
 
 def _phases(session: Session, plan: Plan) -> list[StepPhases]:
@@ -163,6 +167,15 @@ def _phases(session: Session, plan: Plan) -> list[StepPhases]:
 
     runs = [(run_id, number) for number, run_id in enumerate(plan.run_ids, 1)]
     return phases_of(session.evidence, plan, runs)
+
+
+def _verdicts(session: Session, plan: Plan, phases: Sequence[StepPhases]) -> Sequence[Verdict]:
+    from diskbench.engine.verdicts import trial_verdicts
+    from diskbench.store.query import Filter, find_runs
+
+    runs = find_runs(session.database, [Filter("trial_id", "=", plan.trial_id)])
+    own = [one for one in phases if one.run_id in plan.run_ids]
+    return trial_verdicts(session.database, session.evidence, runs, phases=own)
 
 
 def _state(report: TrialReport) -> str:
@@ -176,6 +189,7 @@ def _print_table(
     runs: Sequence[Sequence[StepResult]],
     state: str,
     phases: Sequence[StepPhases],
+    verdicts: Sequence[Verdict],
 ) -> None:
     from dataclasses import replace
 
@@ -191,7 +205,7 @@ def _print_table(
     console = Console()
     flat = [row for run in rows for row in run]
     subject = replace(subject_of_plan(plan), state=state)
-    print_result(subject, flat, doubts, phases, console=console)
+    print_result(subject, flat, doubts, phases, verdicts, console=console)
     console.print()
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from diskbench.catalog.cost import TrialCost
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
+    from diskbench.model.verdict import Verdict
+    from diskbench.plan.as_disk import Hint
     from diskbench.store.manifest import Manifest
     from diskbench.store.query import Filter
 
@@ -39,6 +41,24 @@ Since = Annotated[
 ]
 Until = Annotated[str | None, typer.Option(metavar="TIME", help="Not after, in the same form.")]
 Shown = Annotated[Output, typer.Option("--output", help="What to print on stdout.")]
+AsDisk = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLOUD:TYPE:GIB",
+        help="Judge an imported run as one on this disk of the catalogue: aws:gp2:20, "
+        "azure:Premium_LRS:256:cache=readonly, aws:io1:100:iops=5000.",
+    ),
+]
+AsMachine = Annotated[
+    str | None,
+    typer.Option(metavar="TYPE", help="The machine type that it was attached to: c4.xlarge."),
+]
+Promised = Annotated[
+    str | None,
+    typer.Option(
+        metavar="iops=N,mb_per_s=N", help="What the disk should give, where no catalogue knows it."
+    ),
+]
 _TABLE_LIMIT = 50
 
 
@@ -112,11 +132,14 @@ def show(
             metavar="FACT", help="Of several trials: pool them though this differs, or `all`."
         ),
     ] = None,
+    as_disk: AsDisk = None,
+    as_machine: AsMachine = None,
+    promise: Promised = None,
     output: Shown = "table",
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Show a run with the others on the same machine and disk: table, phases, warnings.
+    """Show a run with the others on the same machine and disk: table, phases, verdict, warnings.
 
     Of several trials, as of a matrix, it is shown what they say together: median and interval.
     """
@@ -144,17 +167,19 @@ def show(
         sys.stdout.write(rows_as_csv(engine, these, evidence_url=evidence_url))
         return
     from diskbench.cli.results_plots import print_plots
-    from diskbench.cli.results_show import phases_of_runs, print_runs, trial_cost
+    from diskbench.cli.results_show import phases_of_runs, print_runs, trial_cost, verdicts_on
     from diskbench.store.rows import find_plan, load_results
 
     steps = load_results(engine, *(one["run_id"] for one in runs))
     plan = find_plan(engine, run["trial_id"])
     cost = trial_cost(engine, plan)
     phases = phases_of_runs(runs, plan, evidence_url)
+    said = _hint(as_disk, as_machine, promise)
+    verdicts = verdicts_on(engine, runs, phases, said, evidence_url)
     if output == "json":
-        _print_document(runs, steps, [] if cost is None else [cost], phases)
+        _print_document(runs, steps, [] if cost is None else [cost], phases, verdicts)
     else:
-        print_runs(runs, steps, plan, phases=phases, cost=cost)
+        print_runs(runs, steps, plan, phases=phases, verdicts=verdicts, cost=cost)
         print_plots(run, phases, plot=plot, several=len(runs) > 1, evidence_url=evidence_url)
 
 
@@ -247,6 +272,9 @@ def import_(
     label: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label kept with the rows.")
     ] = None,
+    as_disk: AsDisk = None,
+    as_machine: AsMachine = None,
+    promise: Promised = None,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
@@ -262,6 +290,8 @@ def import_(
     from diskbench.store.rebuild import rows_of, write_run
 
     labels = dict(key_values("--label", label or ()))
+    if said := _hint(as_disk, as_machine, promise):
+        labels |= said.labels()
     sources = read_sources(files)
     engine, store = database(database_url), evidence(evidence_url)
     for source in sources:
@@ -269,6 +299,22 @@ def import_(
             write_run(engine, rows_of(store, manifest))
             print(manifest.run_id)
             _say(_taken_in(source.name, manifest, labels))
+
+
+def _hint(as_disk: str | None, as_machine: str | None, promise: str | None) -> Hint | None:
+    """What was typed of a disk that nobody rented, checked; None where nothing was."""
+    if as_disk is None and as_machine is None and promise is None:
+        return None
+    from diskbench.errors import InvalidValue
+    from diskbench.plan.as_disk import Hint
+
+    said = Hint(as_disk=as_disk, as_machine=as_machine, promise=promise)
+    if as_disk is None and as_machine is not None:
+        raise InvalidValue(
+            "--as-machine alone says nothing of a disk", advice="say which with --as-disk"
+        )
+    said.way()
+    return said
 
 
 def _taken_in(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
@@ -295,11 +341,12 @@ def _print_document(
     steps: Mapping[str, Sequence[StepResult]] | None = None,
     costs: Sequence[TrialCost] | None = None,
     phases: Sequence[StepPhases] | None = None,
+    verdicts: Sequence[Verdict] | None = None,
 ) -> None:
     from diskbench.store.document import results_document
     from diskbench.store.export import json_text
 
-    print(json_text(results_document(runs, steps, costs, phases)))
+    print(json_text(results_document(runs, steps, costs, phases, verdicts)))
 
 
 def _print_runs(runs: Sequence[dict[str, Any]]) -> None:

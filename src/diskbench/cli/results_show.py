@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
+    from diskbench.model.verdict import Verdict
+    from diskbench.plan.as_disk import Hint
     from diskbench.ports import EvidenceStore
 
 
@@ -22,10 +24,11 @@ def print_runs(
     plan: Plan | None,
     *,
     phases: Sequence[StepPhases] = (),
+    verdicts: Sequence[Verdict] = (),
     cost: TrialCost | None = None,
 ) -> None:
-    """Runs of one trial, in order: their table, phases and warnings, how each ended, where its
-    evidence is, and what the trial cost.
+    """Runs of one trial, in order: their table, phases, verdicts and warnings, how each ended,
+    where its evidence is, and what the trial cost.
 
     `plan` is None for imported runs; `cost` None where nothing was rented.
     """
@@ -44,7 +47,7 @@ def print_runs(
     warnings = [warning for step in results for warning in step.warnings]
     of_runs = [[row for s in steps[run["run_id"]] for row in s.measurements] for run in runs]
     warnings += run_warnings(of_runs)
-    print_result(subject_of_runs(runs, plan), rows, warnings, phases, console=console)
+    print_result(subject_of_runs(runs, plan), rows, warnings, phases, verdicts, console=console)
     for run in runs:
         when = local_time(run["started_at"] or run["created_at"])
         style = "dim" if run["state"] == "done" else "yellow"
@@ -97,6 +100,26 @@ def phases_of(
         except DiskbenchError as error:
             _no_phases(run_id, error)
     return found
+
+
+def verdicts_on(
+    database: Engine,
+    runs: Sequence[Mapping[str, Any]],
+    phases: Sequence[StepPhases],
+    hint: Hint | None = None,
+    evidence_url: str | None = None,
+) -> tuple[Verdict, ...]:
+    """The verdicts on the runs (rows) of one trial; none where their evidence cannot be opened.
+    Raises InvalidValue, UserError for a hint that names no disk."""
+    from diskbench.cli.stores import evidence
+    from diskbench.engine.verdicts import trial_verdicts
+    from diskbench.errors import StoreUnavailable
+
+    try:
+        store = evidence(evidence_url or runs[0]["evidence_url"])
+    except StoreUnavailable:
+        return ()
+    return trial_verdicts(database, store, runs, phases=phases, hint=hint)
 
 
 def _no_phases(run_id: str, error: DiskbenchError) -> None:

@@ -63,9 +63,9 @@ def over_runs(runs: Sequence[Row], verdicts: Sequence[Verdict]) -> tuple[StepVer
             for trial in by_trial
         ]
         known = [trial for trial in told if trial]
-        one = _of_step(name, known)
-        if one is not None:
-            found.append(one)
+        summed = _of_step(name, known)
+        if summed is not None:
+            found.append(summed)
     return tuple(found)
 
 

@@ -149,7 +149,7 @@ def _of_run(
             phases=group.phases,
             course=courses.get((run_id, group.name)),
         )
-        setting = _setting(group, plan, hint, load, others)
+        setting = _setting(group, plan, hint, load, others, run["memory_bytes"])
         promise = promises.get((run_id, group.index))
         found.append(verdict(measured, setting, promise, _doubts(group, plan)))
     return found
@@ -172,12 +172,11 @@ def _courses(
     runs_of: Sequence[tuple[Row, Sequence[Group]]],
 ) -> dict[tuple[str, str], Course]:
     """The level over the runs that each step is part of, by run and step."""
+    from diskbench.analysis.changes import LEAST_CHANGE
     from diskbench.analysis.drift import LEAST_HISTORY
 
     if len(runs_of) < LEAST_HISTORY:
         return {}
-    from diskbench.analysis.run_course import run_course
-
     series: dict[str, list[tuple[str, float]]] = {}
     for run, groups in runs_of:
         for group in groups:
@@ -185,7 +184,12 @@ def _courses(
                 series.setdefault(group.name, []).append((run["run_id"], group.iops))
     found = {}
     for name, values in series.items():
-        for level in run_course([value for _, value in values]):
+        rates = [value for _, value in values]
+        if min(rates) > (1 - LEAST_CHANGE) * max(rates):
+            continue  # which spares importing what looks for changes
+        from diskbench.analysis.run_course import run_course
+
+        for level in run_course(rates):
             for run_id, _ in values[level.start : level.end]:
                 found[run_id, name] = level
     return found
@@ -197,12 +201,15 @@ def _setting(
     hint: Hint,
     load: Load | None,
     others: Iterable[tuple[str, Load | None, float]],
+    memory_bytes: int | None,
 ) -> Setting:
+    written = sum(row.bytes for of in group.rounds for row in of if row.direction == "write")
     like = load.model_copy(update={"depth": None}) if load else None
     return Setting(
         load=load,
         client=_client(group),
         device_share=_device_share(group),
+        memory_share=memory_bytes / written if memory_bytes and written else 1.0,
         keeps_cache=bool(group.kept) and group.kept[0].step.page_cache == "keep",
         host_cache=has_host_cache(plan.cell) if plan is not None else hint.has_cache,
         network=_network(plan),

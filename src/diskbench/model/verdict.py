@@ -78,6 +78,7 @@ DOUBT_WORDS = {
     "not-a-disk": "memory and not a disk",
     "no-io": "no I/O",
     "client-bound": "load generator is CPU-bound",
+    "machine-busy": "something else kept the machine busy",
     "queue-not-filled": "queue depth not reached",
     "network-filesystem": "a server and a network, not a disk",
     "too-short": "too short",

@@ -13,6 +13,7 @@ from diskbench.report.phase_lines import MIXED, mixed_steps, phase_lines
 from diskbench.report.plain import print_trimmed
 from diskbench.report.sparkline import sparkline
 from diskbench.report.subject import unfinished_words
+from diskbench.report.verdict_text import spanned_steps, verdict_lines
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from diskbench.model.phase import StepPhases
+    from diskbench.model.verdict import Verdict
     from diskbench.report.subject import Subject
 
 NONE = "–"
 _FIGURES = ("IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
+_VERDICT_STYLES = {"head": "dim", "row": "", "ground": "dim", "doubt": "yellow"}
 _Pick = Callable[[Spread], float]
 
 
@@ -33,13 +36,14 @@ def print_result(
     measurements: Sequence[Measurement],
     warnings: Sequence[Warning],
     phases: Sequence[StepPhases] = (),
+    verdicts: Sequence[Verdict] = (),
     *,
     console: Console,
 ) -> None:
     """Print the result of one trial (all its runs), and what to do next."""
     from rich.text import Text
 
-    print_trimmed(console, result_table(subject, measurements, warnings, phases))
+    print_trimmed(console, result_table(subject, measurements, warnings, phases, verdicts))
     advice = next_step(subject, lines(measurements), grouped_warnings(warnings))
     console.print(Text.assemble(("next: ", "bold"), f"{advice.reason}:"))
     # A command is neither folded nor cut: it must survive copy and paste.
@@ -51,8 +55,9 @@ def result_table(
     measurements: Sequence[Measurement],
     warnings: Sequence[Warning],
     phases: Sequence[StepPhases] = (),
+    verdicts: Sequence[Verdict] = (),
 ) -> RenderableType:
-    """The result of one trial: heading, table, notes, phases and warnings."""
+    """The result of one trial: heading, table, notes, phases, verdicts and warnings."""
     from rich.console import Group
     from rich.text import Text
 
@@ -64,11 +69,15 @@ def result_table(
         parts += [Text(line, "bold"), Text()]
     mixed = mixed_steps(phases)
     if found:
-        parts += [_table(found, mixed), *_notes(found, mixed)]
+        spanned = spanned_steps(verdicts) - mixed
+        parts += [_table(found, mixed, spanned), *_notes(found, mixed | spanned)]
     elif not phases:
         parts.append(Text(_nothing(subject), "yellow"))
     if told := phase_lines(phases):
         parts += [*([Text()] if found else []), Text("second by second", "bold"), *map(Text, told)]
+    if judged := verdict_lines(verdicts):
+        parts += [Text(), Text("verdict", "bold")]
+        parts += [Text(line.text, _VERDICT_STYLES[line.kind], no_wrap=True) for line in judged]
     for number, group in enumerate(grouped_warnings(warnings)):
         parts += [*([] if number else [Text()]), *_warning(group)]
     return Group(*parts, Text())
@@ -109,7 +118,7 @@ def promise_line(subject: Subject) -> str:
     return "\n".join(f"{name}: {text}" for name, text in told.items() if text)
 
 
-def _table(found: Sequence[Line], mixed: Collection[str]) -> Table:
+def _table(found: Sequence[Line], mixed: Collection[str], spanned: Collection[str]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -121,7 +130,7 @@ def _table(found: Sequence[Line], mixed: Collection[str]) -> Table:
     for line in found:
         runs = line.iops.n
         cells = _cells(line, _median)
-        if line.step in mixed and line.direction != "sync":
+        if line.step in {*mixed, *spanned} and line.direction != "sync":
             cells[:2] = [MIXED, MIXED]
         table.add_row(Text(_name(line), "bold"), line.direction, *cells)
         if runs > 1 and line.step not in mixed:

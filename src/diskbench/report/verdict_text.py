@@ -1,66 +1,141 @@
 """Verdicts in words: a line a stretch with what was promised, measured and in the way. 80 columns.
 
-Doubts that a step's warnings tell stand under the table already; here they are named only.
+Doubts that a step's warnings tell stand under the table of results; here they are only named.
+Figures are of one run, or medians over the runs of a trial, those at one level together.
 """
 
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from itertools import groupby
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
 
+from diskbench.model.expectation import LIMIT_WORDS
+from diskbench.model.verdict import LIMITER_WORDS, LimiterName, believe_words
 from diskbench.report.phase_lines import clock
-from diskbench.units import format_iops, format_mb_per_s
+from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
-    from diskbench.model.verdict import Judged, Reason, Verdict
+    from diskbench.model.verdict import Believe, Judged, Reason, Verdict
 
 WIDTH = 80
 _NONE = "–"
+_HEAD = ("", "promised", "measured", "ratio", "limited by", "believe")
+_LARGE_BLOCK = 64 * KIB
+"""From this size of block on a rate is told in MB/s."""
+_SHORT: dict[LimiterName, str] = {
+    "client": "load generator CPU",
+    "page-cache": "page cache",
+    "credit": "burst credit used up",
+}
 _TOLD_APART = frozenset({"burst-only", "above-promise", "below-promise", "above-medium"})
 """Reasons that no warning tells."""
+_SAID_BY_RATIO = frozenset(LIMIT_WORDS) - {"latency"}
+"""Limits whose figures stand in the table already."""
+_MOST_STEPS = 4
+_MOST_LEVELS = 6
 
 
-def verdict_lines(found: Sequence[Verdict]) -> list[str]:
-    """The table of a run's verdicts, then what each rests on. Empty without any."""
+class Line(NamedTuple):
+    """One line, and how it is to look: `head`, `row`, `doubt` or `ground`."""
+
+    kind: str
+    text: str
+
+
+def verdict_lines(found: Sequence[Verdict]) -> list[Line]:
+    """The table of the verdicts on the runs of one trial, in order, then what each rests on. Empty
+    without any."""
     if not found:
         return []
-    rows = [row for one in found for row in _rows(one)]
-    head = ("", "promised", "measured", "ratio", "limited by", "believe")
-    table = [head, *rows]
-    wide = [max(len(row[at]) for row in table) for at in range(len(head))]
-    room = WIDTH - sum(wide[1:]) - 2 * (len(head) - 1)
-    wide[0] = min(wide[0], max(room, 12))
-    lines = []
-    for row in table:
-        first = row[0] if len(row[0]) <= wide[0] else f"{row[0][: wide[0] - 1]}…"
-        cells = [f"{first:<{wide[0]}}", *(f"{row[at]:>{wide[at]}}" for at in (1, 2, 3))]
-        cells += [f"{row[4]:<{wide[4]}}", row[5]]
-        lines.append("  ".join(cells).rstrip())
+    steps: dict[str, list[Verdict]] = {}
     for one in found:
-        lines += _grounds(one)
-    return lines
+        steps.setdefault(one.step, []).append(one)
+    rows = [row for name, of in steps.items() for row in _rows(name, of)]
+    wide = [max(len(row[at]) for row in (_HEAD, *rows)) for at in range(len(_HEAD))]
+    wide[0] = min(wide[0], max(WIDTH - sum(wide[1:]) - 2 * (len(_HEAD) - 1), 12))
+    lines = [Line("head", _line(_HEAD, wide)), *(Line("row", _line(row, wide)) for row in rows)]
+    lines += [Line("ground", text) for text in _grounds(steps)]
+    return lines + [Line("doubt", text) for text in _doubts(steps)]
 
 
-def figure(one: Judged) -> str:
-    """What was measured, short: `3,000`, or `98.0 MB/s` where a log has no I/Os."""
-    if one.iops is not None:
-        return format_iops(one.iops)
-    return f"{format_mb_per_s(one.bytes_per_s)} MB/s" if one.bytes_per_s is not None else _NONE
+def figure(iops: float | None, bytes_per_s: float | None) -> str:
+    """`3,000` IOPS, or `98.0 MB/s` of large blocks and where there are no others."""
+    large = iops and bytes_per_s and round(bytes_per_s / iops) >= _LARGE_BLOCK - 1
+    if iops is not None and not large:
+        return format_iops(iops)
+    return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else _NONE
 
 
-def _rows(one: Verdict) -> Iterator[tuple[str, ...]]:
-    several = len(one.stretches) > 1
-    if several:
-        yield (one.step, "", "", "", "", one.believe)
-    for stretch in one.stretches:
-        name = f"  {_when(stretch)}" if several else one.step
-        if not several and stretch.kind in ("burst", "baseline"):
-            name += f" ({stretch.kind})"
-        promised = format_iops(stretch.promised.iops) if stretch.promised else _NONE
-        ratio = f"{stretch.ratio:.0%}" if stretch.ratio is not None else _NONE
-        believe = "" if several else one.believe
-        yield (name, promised, figure(stretch), ratio, stretch.limiter.words(), believe)
+def _line(row: Sequence[str], wide: Sequence[int]) -> str:
+    name = row[0] if len(row[0]) <= wide[0] else f"{row[0][: wide[0] - 1]}…"
+    cells = [f"{name:<{wide[0]}}", *(f"{row[at]:>{wide[at]}}" for at in (1, 2, 3))]
+    return "  ".join([*cells, f"{row[4]:<{wide[4]}}", row[5]]).rstrip()
+
+
+def _rows(name: str, of_runs: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
+    if len(of_runs) == 1 and len(of_runs[0].stretches) > 1:
+        yield (name, "", "", "", "", of_runs[0].believe)
+        for stretch in of_runs[0].stretches:
+            yield (f"  {_when(stretch)}", *_cells([stretch]), "")
+        return
+    levels = _levels(of_runs)
+    if len(levels) == 1:
+        kind = of_runs[0].stands_for.kind
+        told = f"{name} ({kind})" if kind == "burst" else name
+        yield (told, *_cells([one.stands_for for one in of_runs]), _worst(of_runs))
+        return
+    yield (f"{name}, by run", "", "", "", "", "")
+    at = 1
+    for group in levels:
+        last = at + len(group) - 1
+        runs = f"{at}" if at == last else f"{at}–{last}"
+        kind = group[0].stands_for.kind or "level"
+        yield (f"  {kind} {runs}", *_cells([one.stands_for for one in group]), _worst(group))
+        at = last + 1
+
+
+def _levels(of_runs: Sequence[Verdict]) -> list[list[Verdict]]:
+    """Runs next to each other at levels of one kind; all together where that goes to and fro."""
+    groups = groupby(of_runs, key=lambda one: one.stands_for.kind or "level")
+    found = [list(group) for _, group in groups]
+    return found if len(found) <= _MOST_LEVELS else [list(of_runs)]
+
+
+def spanned_steps(found: Sequence[Verdict]) -> frozenset[str]:
+    """The names of steps that fell between two runs: a median over them would be of no level."""
+    steps: dict[str, list[Verdict]] = {}
+    for one in found:
+        steps.setdefault(one.step, []).append(one)
+    return frozenset(name for name, of in steps.items() if len(_levels(of)) > 1)
+
+
+def _cells(found: Sequence[Judged]) -> tuple[str, str, str, str]:
+    """Promised, measured, ratio and limit: medians, and the limit that most of them name."""
+    promised = [one.promised for one in found if one.promised]
+    told = _NONE
+    if promised:
+        told = figure(
+            median(one.iops for one in promised), median(one.bytes_per_s for one in promised)
+        )
+    iops = [one.iops for one in found if one.iops is not None]
+    rates = [one.bytes_per_s for one in found if one.bytes_per_s is not None]
+    ratios = [one.ratio for one in found if one.ratio is not None]
+    named = Counter(one.limiter.name for one in found).most_common(1)[0][0]
+    return (
+        told,
+        figure(median(iops) if iops else None, median(rates) if rates else None),
+        f"{median(ratios):.0%}" if ratios else _NONE,
+        _SHORT.get(named, LIMITER_WORDS[named]),
+    )
+
+
+def _worst(found: Sequence[Verdict]) -> Believe:
+    words: tuple[Believe, ...] = ("no", "doubtful")
+    return next((word for word in words if any(one.believe == word for one in found)), "yes")
 
 
 def _when(one: Judged) -> str:
@@ -70,21 +145,50 @@ def _when(one: Judged) -> str:
     return f"{kind} {clock(one.start_s)}–{clock(one.end_s)}"
 
 
-def _grounds(one: Verdict) -> Iterator[str]:
-    for stretch in one.stretches:
-        if not stretch.limiter.evidence:
-            continue
-        name = f"{one.step}, {stretch.kind}" if len(one.stretches) > 1 else one.step
-        yield from _folded(f"{name}: {'; '.join(stretch.limiter.evidence)}")
-    if one.believe != "yes":
-        yield from _folded(f"{one.step}: {one.words()}", lead="! ")
-    for reason in one.reasons:
-        if reason.code in _TOLD_APART:
-            yield from _folded(f"{one.step}: {_told(reason)}", lead="· ")
+def _grounds(steps: dict[str, list[Verdict]]) -> Iterator[str]:
+    """What shows a limit, of a run in the middle of those with it, where the ratio does not."""
+    for name, of_runs in steps.items():
+        told: dict[LimiterName, list[Judged]] = {}
+        several = len({stretch.kind for one in of_runs for stretch in one.stretches}) > 1
+        for one in of_runs:
+            for stretch in one.stretches if len(of_runs) == 1 else (one.stands_for,):
+                told.setdefault(stretch.limiter.name, []).append(stretch)
+        for limit, found in told.items():
+            stretch = found[len(found) // 2]
+            counted = any("counted as" in text for text in stretch.limiter.evidence)
+            if not stretch.limiter.evidence or (limit in _SAID_BY_RATIO and not counted):
+                continue
+            of = f"{name}, {stretch.kind}" if several and stretch.kind else name
+            yield from _folded(f"{of}: {'; '.join(stretch.limiter.evidence)}")
 
 
-def _told(reason: Reason) -> str:
-    return f"{reason.message}; {reason.advice}" if reason.advice else reason.message
+def _doubts(steps: dict[str, list[Verdict]]) -> Iterator[str]:
+    """What is not simply believed, and what else must be known; steps with the same together."""
+    said: dict[str, list[str]] = {}
+    apart: dict[str, list[tuple[str, Reason]]] = {}
+    for name, of_runs in steps.items():
+        believe = _worst(of_runs)
+        if believe != "yes":
+            reasons = [reason for one in of_runs for reason in one.reasons]
+            said.setdefault(believe_words(believe, reasons), []).append(name)
+        kinds = {stretch.kind for one in of_runs for stretch in one.stretches}
+        known = {reason.code: reason for one in reversed(of_runs) for reason in one.reasons}
+        if "baseline" in kinds:
+            known.pop("burst-only", None)
+        for code in sorted(known.keys() & _TOLD_APART):
+            apart.setdefault(code, []).append((name, known[code]))
+    for words, names in said.items():
+        yield from _folded(f"{_names(names)}: {words}", lead="! ")
+    for of in apart.values():
+        reason = of[0][1]
+        advice = f"; {reason.advice}" if reason.advice else ""
+        yield from _folded(f"{_names([name for name, _ in of])}: {reason.message}{advice}")
+
+
+def _names(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_STEPS
+    shown = ", ".join(names[:_MOST_STEPS])
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _folded(text: str, *, lead: str = "  ") -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diskbench.report.charts.point import PROVIDER_WORDS, Point
@@ -52,5 +53,23 @@ def published_points(figures: Iterable[Published]) -> tuple[Point, ...]:
 def short(figure: Published) -> str:
     """`AWS gp2`, `Azure Standard 20 GiB, rw cache`: whose disk, and which."""
     words = _SAID_OF_MODEL.sub("", figure.disk.split(":")[0].split(", ")[0])
-    cache = _CACHES.get(figure.cache or "", "")
-    return f"{PROVIDER_WORDS.get(figure.provider, figure.provider)} {words}{cache}"
+    whose = "" if figure.provider == "ssh" else PROVIDER_WORDS.get(figure.provider, "")
+    return f"{whose} {words}".strip() + _CACHES.get(figure.cache or "", "")
+
+
+def with_extremes(points: Iterable[Point]) -> tuple[Point, ...]:
+    """Mean, shortest and longest latency of one disk and direction as one point: the mean, with the
+    others as its ends. What has no mean is left out."""
+    found: dict[tuple[str, ...], dict[str, Point]] = {}
+    for one in points:
+        whose = (one.label, one.direction, one.step, one.source, *one.run_ids)
+        found.setdefault(whose, {})[one.metric] = one
+    return tuple(
+        replace(
+            of["lat_mean_ns"],
+            low=of["lat_min_ns"].value if "lat_min_ns" in of else None,
+            high=of["lat_max_ns"].value if "lat_max_ns" in of else None,
+        )
+        for of in found.values()
+        if "lat_mean_ns" in of
+    )

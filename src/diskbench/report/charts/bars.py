@@ -76,9 +76,9 @@ def bars_chart(
     Raises ValueError for points of several metrics, or none.
     """
     (metric,) = {one.metric for one in points}
-    values = [one.value for one in points]
+    values = _extent(points)
     _, broken = rest_and_outliers(values)
-    log = wants_log(values)
+    log = wants_log(values) and min(values) > 0
     lanes = lanes_of(points, ranked=ranked)
     can_log = min(values) > 0 and (log or bool(broken))
     return Figure(

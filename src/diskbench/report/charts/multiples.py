@@ -24,25 +24,35 @@ if TYPE_CHECKING:
 
 WIDTH = 130
 Panel = tuple[str, str]
-"""A metric and a direction."""
+"""A metric, and a direction or an instance type."""
 
 
 def multiples_chart(
-    points: Sequence[Point], palette: Palette, *, name: str, heading: str, ranked: bool = False
+    points: Sequence[Point],
+    palette: Palette,
+    *,
+    name: str,
+    heading: str,
+    ranked: bool = False,
+    by_instance: bool = False,
 ) -> Figure:
-    """A panel for each metric and direction, in the order in which they come.
+    """A panel for each metric and direction in the order in which they come, or for each instance
+    type (then all points are of one metric).
 
     Raises ValueError for no points.
     """
     panels: dict[Panel, list[Point]] = {}
     for one in points:
-        panels.setdefault((one.metric, one.direction), []).append(one)
+        key = (one.metric, one.instance if by_instance else one.direction)
+        panels.setdefault(key, []).append(one)
     if not panels:
         raise ValueError("no points to draw")
     lanes = lanes_of(points, ranked=ranked)
     log = any(wants_log([one.value for one in found]) for found in panels.values())
     positive = all(one.value > 0 for one in points)
     units = " · ".join(dict.fromkeys(_heading(key) for key in panels))
+    if by_instance:
+        units = title(points[0].metric)
     return Figure(
         title=heading,
         subtitle=subtitle(points, units),
@@ -69,7 +79,9 @@ def _drawing(
 
 def _heading(key: Panel) -> str:
     metric, direction = key
-    return title(metric) if direction == "total" else f"{direction} {title(metric)}"
+    if direction in ("read", "write", "total"):
+        return title(metric) if direction == "total" else f"{direction} {title(metric)}"
+    return direction
 
 
 def _sentence(panels: dict[Panel, list[Point]], heading: str) -> str:

@@ -12,11 +12,11 @@ from diskbench.report.charts.measure import with_unit
 
 Source = Literal["published", "measured"]
 
-PROVIDERS = ("aws", "azure", "gcp", "vsphere", "ssh", "local")
 PROVIDER_WORDS = {
-    "aws": "AWS", "azure": "Azure", "gcp": "Google", "vsphere": "vSphere", "ssh": "own machine",
-    "local": "own machine",
+    "aws": "AWS", "azure": "Azure", "gcp": "Google", "vsphere": "vSphere", "ssh": "server",
 }  # fmt: skip
+"""What stands in legends; any other provider is `other` there."""
+OTHER = "other"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.charts.point import PROVIDER_WORDS, PROVIDERS, Point
+from diskbench.report.charts.point import OTHER, PROVIDER_WORDS, Point
 
 if TYPE_CHECKING:
     import altair as alt
@@ -27,7 +27,7 @@ def row(point: Point) -> Row:
         "low": point.low,
         "high": point.high,
         "source": point.source,
-        "provider": PROVIDER_WORDS.get(point.provider, point.provider),
+        "provider": PROVIDER_WORDS.get(point.provider, OTHER),
         "doubted": bool(point.doubt),
         "description": point.description,
     }
@@ -56,9 +56,8 @@ def provider_colour(points: Sequence[Point], palette: Palette, *, legend: bool) 
     """A colour for each provider, always the same one; labels say the provider, too."""
     import altair as alt
 
-    known = [PROVIDER_WORDS[name] for name in PROVIDERS[:5]]
-    domain = [*known, "other"]
-    present = {PROVIDER_WORDS.get(one.provider, one.provider) for one in points}
+    domain = [*PROVIDER_WORDS.values(), OTHER]
+    present = {PROVIDER_WORDS.get(one.provider, OTHER) for one in points}
     shown = [name for name in domain if name in present]
     told = (
         alt.Legend(orient="top", title=None, values=shown, symbolType="square")

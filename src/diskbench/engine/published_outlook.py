@@ -1,0 +1,75 @@
+"""What the catalogue tells of a disk that others published figures of.
+
+It is the plan of the same runs on the same disk and machine, made on assumed facts: no cloud is
+asked, and nothing is rented.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.engine.draft import draft
+from diskbench.errors import DiskbenchError
+from diskbench.fio.profiles import shipped_profile
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import AzureSpec, Rental, RentSpec, Scope
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.plan.expectation import expectation_of
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from diskbench.catalog.published import Published
+    from diskbench.model.expectation import PlanExpectation
+
+_CACHES = {"none": "None", "readonly": "ReadOnly", "readwrite": "ReadWrite"}
+_CAMPAIGN = "published"
+
+
+def published_outlook(figure: Published, runs: int = 1) -> PlanExpectation | None:
+    """What `runs` runs of the figure's profile should find on its disk and machine; None where the
+    disk's size is not known, or no catalogue knows the disk."""
+    if figure.size_gib is None:
+        return None
+    try:
+        return expectation_of(
+            draft(_cell(figure, runs), shipped_profile(figure.profile), _rental(figure), _CAMPAIGN)
+        )
+    except DiskbenchError:  # a profile that no longer takes the parameters, a disk too small for it
+        return None
+
+
+def _spec(figure: Published) -> RentSpec:
+    return RentSpec(
+        disk=figure.disk_type,
+        size_gib=figure.size_gib,
+        iops=figure.provisioned_iops,
+        instance_type=figure.instance_type,
+        region=figure.region,
+        azure=AzureSpec(cache=_CACHES.get(figure.cache or "")),
+    )
+
+
+def _cell(figure: Published, runs: int) -> Cell:
+    return Cell(
+        provider=figure.provider,
+        target=TargetSpec(kind="device", path="/dev/disk"),
+        rent=_spec(figure),
+        profile=figure.profile,
+        parameters=tuple((name, f"{value:.0f}") for name, value in figure.parameters.items()),
+        runs=runs,
+    )
+
+
+def _rental(figure: Published) -> Rental:
+    assert figure.size_gib is not None
+    return Rental(
+        scope=Scope(provider=figure.provider, region=figure.region or ""),
+        spec=_spec(figure),
+        offer=figure.disk,
+        disk=DiskSpec(
+            type=figure.disk_type, size_gib=figure.size_gib, iops=figure.provisioned_iops
+        ),
+        instance_type=figure.instance_type,
+        cores=figure.cores,
+        memory_bytes=int(figure.memory_gib * GIB) if figure.memory_gib else None,
+    )

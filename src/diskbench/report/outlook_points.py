@@ -1,0 +1,80 @@
+"""What a plan foresees, as charts take it: promises, prices, and the course of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from diskbench.report.charts.promised import Held, Promise
+from diskbench.report.charts.runs_line import CliffMark, RunLine
+
+if TYPE_CHECKING:
+    from diskbench.model.expectation import PlanExpectation, StepExpectation
+    from diskbench.report.charts.point import Point
+
+_ABOVE = 1.05
+"""A figure so far above the lasting promise was measured on credit, and is held against the burst.
+Our choice."""
+
+
+def held_of(point: Point, outlook: PlanExpectation | None, *, source: str = "") -> Held | None:
+    """A figure beside what its disk promises for the figure's step; None where nothing is promised,
+    or it is no rate."""
+    step = _step(outlook, point.step)
+    expected = outlook.of(step) if outlook and step else None
+    if expected is None or point.metric not in ("iops", "bytes_per_s"):
+        return None
+    per = 1.0 if point.metric == "iops" else float(expected.load.block_bytes)
+    lasting = expected.lasting
+    if lasting.iops <= 0:
+        return None
+    promise = Promise(
+        value=lasting.iops * per,
+        low=lasting.low_iops * per,
+        high=lasting.high_iops * per,
+        burst=expected.begin.iops * per if expected.bursts else None,
+        source=source,
+    )
+    return Held(point, promise, on_credit=point.value > _ABOVE * promise.value)
+
+
+def monthly_usd(outlook: PlanExpectation | None) -> float | None:
+    """What a month of the disk costs, with transactions; None where no price is known."""
+    price = outlook.price if outlook else None
+    return price.total_usd if price and price.total_usd else None
+
+
+def predicted_lines(
+    outlook: PlanExpectation | None, steps: Sequence[tuple[str, str, str]], runs: int, label: str
+) -> tuple[RunLine, ...]:
+    """The mean rate of each run that the catalogue predicts, for (step, metric, direction)."""
+    found = []
+    for name, metric, direction in steps:
+        first = _step(outlook, name)
+        if outlook is None or first is None:
+            continue
+        values = []
+        for run in range(1, runs + 1):
+            step = outlook.step(first.index, run)
+            expected = outlook.of(step)
+            if step is None or step.mean_iops is None or expected is None:
+                continue
+            per = expected.load.block_bytes if metric == "bytes_per_s" else 1
+            values.append((run, step.mean_iops * per))
+        if values:
+            found.append(RunLine(label, metric, "predicted", tuple(values), direction))
+    return tuple(found)
+
+
+def predicted_cliffs(outlook: PlanExpectation | None) -> tuple[CliffMark, ...]:
+    """The run in which the first bucket is empty; none where none is emptied."""
+    gone = [one for one in outlook.credits if one.gone_s is not None] if outlook else []
+    if not gone:
+        return ()
+    first = min(gone, key=lambda one: one.gone_s or 0.0)
+    words = f"predicted: credit is gone in run {first.run}, in {first.step}"
+    return (CliffMark(first.run or 1, "predicted", words),)
+
+
+def _step(outlook: PlanExpectation | None, name: str) -> StepExpectation | None:
+    return next((one for one in outlook.steps if one.name == name), None) if outlook else None

@@ -141,11 +141,11 @@ _AZURE = (
     ),
     PostChart(
         "azure-caching", "read", "latency", "Read latencies of disks of Azure",
-        "its reads", ("latencies/*",), direction="read",
+        "its reads", ("latencies/*",), direction="read", named="disk and direction",
     ),
     PostChart(
         "azure-caching", "write", "latency", "Write latencies of disks of Azure",
-        "its writes", ("latencies/*",), direction="write",
+        "its writes", ("latencies/*",), direction="write", named="disk and direction",
     ),
 )  # fmt: skip
 _EBS_TYPES = (

@@ -36,9 +36,12 @@ _PRICES = "list prices of diskbench's catalogue, not of the post's year"
 
 @dataclass(frozen=True)
 class Own:
-    """Own trials that match published figures: `points` bear as `key` the id of the figure that they
-    are laid over. `lines` are their runs, `cliffs` where they fell or should have. `outlooks` are
-    the expectations of their plans, by the first run's id."""
+    """Own trials that match published figures.
+
+    `points` bear as `key` the id of the figure that they are laid over. `lines` are their runs,
+    `cliffs` where they fell or should have. `outlooks` are the expectations of their plans, by the
+    first run's id.
+    """
 
     points: tuple[Point, ...] = ()
     lines: tuple[RunLine, ...] = ()
@@ -94,7 +97,8 @@ def _label(chart: PostChart, figure: Published) -> str:
         case "disk and step":
             return f"{words}, {figure.step}"
         case "disk and direction":
-            return f"{words}, {figure.direction}"
+            told = ", device cache on" if "device-cache" in figure.id and not figure.cache else ""
+            return f"{words}, {figure.direction}{told}"
         case "workload":
             direction, _, size = figure.id.rpartition("/")[2].partition("-")
             return f"{words}, {direction} of {size.removesuffix('m')} MB"
@@ -150,6 +154,8 @@ def _runs(
     laid = [one for one in own.lines if (one.metric, one.direction) in panels]
     marks = [CliffMark(fall.run, "published", fall.words), *predicted_cliffs(foreseen)]
     notes = "" if predicted_cliffs(foreseen) else "the catalogue knows no burst of it"
+    if not any("/after-" in one.id for one in figures):
+        notes = "of the runs after the tenth the post tells the fall only"
     return runs_chart(
         [*found, *predicted, *laid],
         palette,

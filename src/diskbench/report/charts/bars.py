@@ -7,7 +7,7 @@ marked as cut. On a logarithmic axis a bar's length would mean nothing, so there
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import CHARACTER_PX, wants_log
@@ -51,6 +51,7 @@ class _Scale:
     log: bool
     domain: tuple[float, float]
     whole_up_to: float | None
+    ticks: int = 4
 
     def drawn(self, value: float) -> float:
         """Where a value lies."""
@@ -65,7 +66,11 @@ class _Scale:
         ticks: dict[str, Any] = {"values": powers_within(self.domain)} if self.log else {}
         kind: Any = "log" if self.log else "linear"
         scale = alt.Scale(type=kind, domain=list(self.domain), nice=False)
-        return alt.X(f"{field}:Q", scale=scale, axis=axis(self.metric, log=self.log, **ticks))
+        return alt.X(
+            f"{field}:Q",
+            scale=scale,
+            axis=axis(self.metric, log=self.log, ticks=self.ticks, **ticks),
+        )
 
 
 def bars_chart(
@@ -83,7 +88,7 @@ def bars_chart(
     can_log = min(values) > 0 and (log or bool(broken))
     return Figure(
         title=heading,
-        subtitle=subtitle(points, title(metric)),
+        subtitle=_subtitle(points, metric),
         drawing=panel(points, palette, lanes),
         id=name,
         alt=_sentence(points, metric, heading),
@@ -155,7 +160,7 @@ def _scale(
     scale = _Scale(metric, log=False, domain=(0.0, 1.0), whole_up_to=rest if broken else None)
     drawn = {name: max(map(scale.drawn, _extent(found))) for name, found in by_lane.items()}
     top = linear_domain(max(drawn.values()), [(drawn[name], room[name]) for name in drawn])[1]
-    return _Scale(metric, log=False, domain=(0.0, top), whole_up_to=scale.whole_up_to)
+    return replace(scale, domain=(0.0, top), ticks=4 if width >= _ROOMY else 2)
 
 
 def _bars(
@@ -240,6 +245,12 @@ def _words(points: Sequence[Point], name: str, *, brief: bool) -> str:
         if first.source == "published"
         else own_text(points, brief=brief)
     )
+
+
+def _subtitle(points: Sequence[Point], metric: str) -> str:
+    ends = any(one.low is not None for one in points if one.source == "published")
+    words = "shortest to longest" if metric.endswith("_ns") else "lowest to highest"
+    return subtitle(points, title(metric)) + (f"; line: {words}" if ends else "")
 
 
 def _sentence(points: Sequence[Point], metric: str, heading: str) -> str:

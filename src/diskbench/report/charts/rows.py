@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 DWARFS = 3.0
 """Values are broken out of a linear axis when the least of them is so many times the largest of the
-rest, and they are a quarter of all or fewer. Our choice."""
+rest, and they are a third of six values or more, or fewer. Our choice."""
+_LEAST = 6
 
 
 def row(point: Point) -> Row:
@@ -45,7 +46,8 @@ def labels_in_order(points: Iterable[Point], *, ranked: bool) -> list[str]:
 def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
     """The largest value that does not dwarf the others, and how many do (0: none)."""
     ordered = sorted(values)
-    for count in range(len(ordered) // 4, 0, -1):
+    most = len(ordered) // 3 if len(ordered) >= _LEAST else 0
+    for count in range(most, 0, -1):
         rest, beyond = ordered[: len(ordered) - count], ordered[len(ordered) - count :]
         if len(rest) >= 2 and rest[-1] > 0 and beyond[0] >= DWARFS * rest[-1]:
             return rest[-1], count

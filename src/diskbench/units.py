@@ -75,6 +75,11 @@ def format_latency_ns(ns: float | None) -> str:
     raise AssertionError("unreachable: seconds take all")
 
 
+def format_share(share: float) -> str:
+    """A share as a percentage: `5 %`, `4.2 %`, `0.5 %`."""
+    return f"{share * 100:.3g} %"
+
+
 def format_usd(usd: float) -> str:
     """A sum of US dollars, smaller ones in hundredths of a cent: `$1,425.60`, `$0.0123`, `$0`."""
     if abs(usd) >= 1:

@@ -49,8 +49,11 @@ def with_money(file: MatrixFile, budget: float | None, assume_price: float | Non
     return dataclasses.replace(file, matrix=file.matrix.model_copy(update={"limits": limits}))
 
 
-def foreground(session: Session, campaign: CampaignRow, output: Output, *, quiet: bool) -> int:
-    """Run a matrix in this process to its end, or until it is told to stop; the exit code."""
+def foreground(
+    session: Session, campaign: CampaignRow, output: Output | None, *, quiet: bool
+) -> int:
+    """Run a matrix in this process to its end, or until it is told to stop; the exit code. In the
+    end it is printed as `output`; None leaves that to the caller."""
     from diskbench.cli.failures import report
     from diskbench.cli.foreground import leave
     from diskbench.engine.campaign import claim_foreground
@@ -103,7 +106,7 @@ def foreground(session: Session, campaign: CampaignRow, output: Output, *, quiet
             let_idle_go(session, name, all_of_them=True)
             worker.sweep()
         end = seen()
-        if not (told and output == "table"):
+        if output is not None and not (told and output == "table"):
             print_standing(end, output)
         return exit_code(session, end, stopped=worker.stop.all_asked)
     except Exception as error:  # noqa: BLE001 - the workflow engine's threads would keep it alive

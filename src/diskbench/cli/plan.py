@@ -23,8 +23,13 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
     The flags are those of `diskbench run`: change the word and the plan becomes the run.
     """
     from diskbench.cli.asked import asked_for
+    from diskbench.cli.run_until import check_until, outlook_until
     from diskbench.engine.look import look
 
+    until = check_until(typed)
+    if until is not None:
+        typer.echo(outlook_until(typed, until), nl=False)
+        return
     asked = asked_for(typed)
     found = look(asked.request, install_fio=typed["install_fio"], offline=typed["offline"])
     if typed["output"] == "json":

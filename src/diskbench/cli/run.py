@@ -56,6 +56,23 @@ def run(
     replicates: Annotated[
         int, typer.Option(help="New machines with new disks (providers that rent).")
     ] = 1,
+    until_ci: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Replicates, ten at least, until the interval of the median is within this share "
+            "of it in every step: 5%.",
+        ),
+    ] = None,
+    max_replicates: Annotated[
+        int | None, typer.Option(help="With --until-ci: the most replicates (30).")
+    ] = None,
+    deadline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="With --until-ci: no replicate begins that ends later (6h, 90m)."
+        ),
+    ] = None,
     label: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label kept with the rows.")
     ] = None,
@@ -133,13 +150,21 @@ def run(
     typed = dict(locals())  # first, while it holds the options and nothing else
     from diskbench.cli.asked import asked_for
     from diskbench.cli.foreground import Show
+    from diskbench.cli.run_until import check_until, start_until
     from diskbench.cli.start import Stores, start
 
+    show, stores = (
+        Show(output=output, quiet=quiet, timing=timing),
+        Stores(database_url, evidence_url),
+    )
+    until = check_until(typed)
+    if until is not None:
+        start_until(typed, until, show, stores)
     asked = asked_for(typed)
     start(
         asked.request,
-        Show(output=output, quiet=quiet, timing=timing),
-        Stores(database_url, evidence_url),
+        show,
+        stores,
         install_fio=install_fio,
         detach=detach,
         limit=asked.limit,

@@ -103,7 +103,7 @@ def retry_cells(database: sa.Engine, campaign: CampaignRow) -> int:
     """Give every cell that did not get a result its turn again; returns how many."""
     from diskbench.store.campaigns import locked
 
-    again = FINAL - {"done"}
+    again = FINAL - {"done", "spared"}
     with locked(database, campaign.campaign_id) as held:
         chosen = [cell for cell in held.cells() if cell.state in again]
         for cell in chosen:

@@ -7,16 +7,20 @@ next one.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.engine.session import new_id
 from diskbench.engine.spend import spent_by
+from diskbench.engine.until import standings_of
 from diskbench.model.campaign import LIVE
 from diskbench.plan.admit import Moment, admit, full
+from diskbench.plan.until import Standing, turn_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import sqlalchemy as sa
 
@@ -45,15 +49,20 @@ def feed(
     from diskbench.store.machines import list_machines
 
     over, live, limits = 0.0, dict[str, float](), campaign.limits
+    seen: Mapping[str, Standing] = {}
+    # Read before the lock is taken: it only grows, and the next turn sees it.
+    if limits.until_ci is not None:
+        before = load_cells(database, campaign.campaign_id)
+        seen = standings_of(database, campaign.campaign_id, before, limits.until_ci)
     if limits.budget_usd is not None:
-        # Read before the lock is taken: it only grows, and the next turn sees it.
         before = load_cells(database, campaign.campaign_id)
         assumed = limits.assume_price_usd_per_hour
         over, live = spent_by(database, campaign.campaign_id, before, assumed)
     standing = {one.name for one in list_machines(database, campaign.campaign_id)}
     with locked(database, campaign.campaign_id) as held:
         if admits:
-            _decide(held, standing, reaches, over, live)
+            rooms = _rooms(held, seen)
+            _decide(held, standing, reaches, over, live, rooms)
         if held.is_over():
             held.set_state("done")
             return held.campaign.model_copy(update={"state": "done"})
@@ -66,6 +75,7 @@ def _decide(
     reaches: Callable[[CellRow], bool],
     spent_usd: float,
     live_usd: dict[str, float],
+    rooms: _Rooms | None,
 ) -> None:
     """Begin and refuse cells, looking at as many that wait as there are places for: a matrix may
     have thousands, and this is done each time that one ends."""
@@ -87,11 +97,74 @@ def _decide(
         if not page:
             return
         after = page[-1].position
-        waiting = {cell.position: cell for cell in page if now.cancelling or reaches(cell)}
+        waiting = {
+            cell.position: cell
+            for cell in (page if now.cancelling else _in_turn(page, rooms))
+            if now.cancelling or reaches(cell)
+        }
         decision = admit([*running, *waiting.values()], limits, now)
         running += [_begin(held, waiting[position]) for position in decision.begin]
+        for position in decision.begin:
+            if rooms is not None:
+                rooms.left[waiting[position].block] -= 1
         for position, problem in decision.refuse:
-            _refuse(held, position, problem)
+            if rooms is not None and waiting[position].block in rooms.further:
+                _spare(held, position, problem.message)
+            else:
+                _refuse(held, position, problem)
+
+
+@dataclass(frozen=True)
+class _Rooms:
+    """How many cells of each block may begin now; of those in `further` enough are measured, and
+    what follows is for a narrower interval."""
+
+    left: dict[str, int]
+    further: frozenset[str]
+
+
+def _rooms(held: Locked, seen: Mapping[str, Standing]) -> _Rooms | None:
+    """How many cells of each block may begin now, where replicates go on until an interval is
+    narrow; those that are not needed are spared. None: all may."""
+    campaign = held.campaign
+    if campaign.limits.until_ci is None or campaign.state == "cancelling":
+        return None
+    blocks: dict[str, list[CellRow]] = defaultdict(list)
+    for cell in held.cells():
+        blocks[cell.block].append(cell)
+    left = {}
+    for name, cells in blocks.items():
+        turn = turn_of(cells, seen.get(name, Standing(0)), campaign.limits)
+        left[name] = turn.may_begin
+        for cell in cells if turn.spare else ():
+            if cell.state == "waiting":
+                _spare(held, cell.position, turn.spare)
+    least = campaign.limits.min_replicates
+    return _Rooms(
+        left,
+        frozenset(
+            name
+            for name, cells in blocks.items()
+            if sum(cell.state == "done" for cell in cells) >= least
+        ),
+    )
+
+
+def _in_turn(page: Iterable[CellRow], rooms: _Rooms | None) -> Iterator[CellRow]:
+    """Of each block the first for which there is room."""
+    taken = Counter[str]()
+    for cell in page:
+        if rooms is None or taken[cell.block] < rooms.left[cell.block]:
+            taken[cell.block] += 1
+            yield cell
+
+
+def _spare(held: Locked, position: int, why: str) -> None:
+    from diskbench.store.clock import now
+
+    held.set_cell(
+        position, state="spared", error_kind="Spared", error=why, advice=None, finished_at=now()
+    )
 
 
 def _live(cells: list[CellRow]) -> int:

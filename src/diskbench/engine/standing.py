@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.engine.campaign import runs_now
 from diskbench.engine.executor import living
 from diskbench.engine.spend import spent_by
+from diskbench.engine.until import until_standings
 from diskbench.model.campaign import LIVE
 from diskbench.model.standing import CellStanding, MatrixStanding
 from diskbench.plan.makespan import Task, makespan_s
@@ -58,6 +59,7 @@ def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
             )
             for cell in cells
         ),
+        until=until_standings(database, campaign, cells),
     )
 
 

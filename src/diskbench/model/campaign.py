@@ -7,14 +7,15 @@ from diskbench.model.outcome import Problem
 from diskbench.model.spec import Cell
 
 CellState = Literal[
-    "waiting", "queued", "renting", "measuring", "done", "failed", "refused", "cancelled"
+    "waiting", "queued", "renting", "measuring", "done", "failed", "refused", "cancelled", "spared"
 ]
 """`waiting` for its turn, or for another try; `queued` for a worker; `renting` and `measuring` in a
-worker's hands; `refused` never began, because budget or deadline would have been passed."""
+worker's hands; `refused` never began, because budget or deadline would have been passed; `spared`
+is a further replicate that was not needed, or not allowed for, under `until_ci`."""
 
 LIVE: frozenset[CellState] = frozenset({"queued", "renting", "measuring"})
 """The states of a cell that takes one of the places that may be taken at once."""
-FINAL: frozenset[CellState] = frozenset({"done", "failed", "refused", "cancelled"})
+FINAL: frozenset[CellState] = frozenset({"done", "failed", "refused", "cancelled", "spared"})
 
 CampaignState = Literal["running", "cancelling", "done"]
 

@@ -19,6 +19,8 @@ from diskbench.units import parse_duration_s
 
 Order = Literal["random", "listed"]
 
+FIRST_REPLICATES = 10
+"""Before that many nothing is said of whether an interval is narrow enough (MR-7)."""
 MAPPING_FIELDS = frozenset({"parameters", "labels", "promise"})
 """Fields whose value is itself a mapping; those of several places are merged key by key."""
 
@@ -33,6 +35,17 @@ def _seconds(value: object) -> object:
         raise ValueError(f"{error.message}; {error.advice}") from error
 
 
+def _share(value: object) -> object:
+    """A share as a number, or as a percentage: `5%`."""
+    text = value.strip() if isinstance(value, str) else ""
+    if not text.endswith("%"):
+        return value
+    try:
+        return float(text[:-1]) / 100
+    except ValueError:
+        return value
+
+
 def _text(value: object) -> object:
     """Azure's zones are numbers, which YAML reads as such."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -43,6 +56,7 @@ Whole = Annotated[int, Strict()]
 Flag = Annotated[bool, Strict()]
 Zone = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | int)]
 Seconds = Annotated[Number, BeforeValidator(_seconds, json_schema_input_type=str | float)]
+Share = Annotated[Number, BeforeValidator(_share, json_schema_input_type=str | float)]
 Parameter = Annotated[bool, Strict()] | Annotated[int, Strict()] | Annotated[float, Strict()] | str
 
 
@@ -192,6 +206,19 @@ class Limits(Frozen):
     )
     attempts: Whole = Field(
         3, ge=1, description="How often a cell is tried that finds no capacity, or is throttled."
+    )
+    until_ci: Share | None = Field(
+        None,
+        ge=0.001,
+        lt=1,
+        description="Replicates of each block until the interval of the median is within this "
+        "share of it, in every step: 5%. In place of `replicates`.",
+    )
+    min_replicates: Whole = Field(
+        FIRST_REPLICATES, ge=FIRST_REPLICATES, description="The fewest, under `until_ci`."
+    )
+    max_replicates: Whole = Field(
+        30, ge=FIRST_REPLICATES, description="The most, under `until_ci`."
     )
 
 

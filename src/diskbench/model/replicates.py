@@ -4,6 +4,7 @@ from typing import Literal
 
 from diskbench.model.base import Frozen
 from diskbench.model.comparison import Metric, Replicated
+from diskbench.model.standing import UntilStanding
 
 
 class ReplicateLine(Frozen):
@@ -34,7 +35,8 @@ class FlaggedTrial(Frozen):
 
 
 class Replicates(Frozen):
-    """The whole. `left_out` are lines without a figure, and why."""
+    """The whole. `left_out` are lines without a figure, and why. `until` is there where replicates
+    went on until their interval was narrow (`run --until-ci`)."""
 
     format: Literal[1] = 1
     asked: str
@@ -43,3 +45,4 @@ class Replicates(Frozen):
     lines: tuple[ReplicateLine, ...]
     flagged: tuple[FlaggedTrial, ...] = ()
     left_out: tuple[str, ...] = ()
+    until: UntilStanding | None = None

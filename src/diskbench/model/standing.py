@@ -14,6 +14,25 @@ class CellStanding(Frozen):
     spent_usd: float = 0.0
 
 
+class UntilStanding(Frozen):
+    """How far a block is whose replicates go on until an interval is narrow (MR-7).
+
+    Of its `n` replicates `width` is the larger half of the interval over the median, of the step
+    that is worst off; None where there is no interval. `reached` says whether that is narrow
+    enough, with the fewest replicates or more; `more` how many more are predicted to be needed
+    (None: nobody would measure so often); `ended` why no more are measured, empty while they are.
+    """
+
+    block: str
+    wanted: float
+    n: int
+    step: str = ""
+    width: float | None = None
+    more: int | None = None
+    reached: bool = False
+    ended: str = ""
+
+
 class MatrixStanding(Frozen):
     """The whole. `expected_end` is UTC, None where nothing is left or nothing is known. `worked_on`
     tells whether any living process looks after it: the one that runs it in its foreground, or,
@@ -34,3 +53,4 @@ class MatrixStanding(Frozen):
     unpriced: int = 0
     expected_end: str | None = None
     cells: tuple[CellStanding, ...] = ()
+    until: tuple[UntilStanding, ...] = ()

@@ -96,6 +96,8 @@ def block(
     if provider is None:
         raise InvalidValue("no provider is named", advice="add `provider: aws`, or another")
     zones = _zones(fields)
+    if matrix.limits.until_ci is not None:
+        fields["replicates"] = matrix.limits.max_replicates
     made = cells(_request(fields, zones, matrix.labels, rents=rents(provider)))
     route = fields.get("route") or matrix.route
     return Block(

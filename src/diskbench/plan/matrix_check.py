@@ -16,6 +16,7 @@ from diskbench.plan.blame import blamed, in_fields
 from diskbench.plan.combinations import combinations, idle_excludes, overlaps, products
 from diskbench.plan.matrix import DEFAULT_PROFILE, Block, block, duplicates
 from diskbench.plan.matrix_form import near, nearest, shown_place
+from diskbench.plan.until import until_mistake_of, until_mistakes
 from diskbench.plan.yaml_lines import Mistake
 
 if TYPE_CHECKING:
@@ -184,6 +185,10 @@ class _Checker:
 
     def _cell(self, one: Combination, blocks: list[Block]) -> Iterator[Mistake]:
         tainted = self._is_tainted(one)
+        known = one.fields.get("provider") in self._world.providers()
+        if known and (wrong := until_mistake_of(one, self._matrix.limits, self._world.rents)):
+            yield self._at(*wrong)
+            return
         try:
             made = block(one, self._matrix, rents=self._world.rents)
             self._world.check(made.cells[-1])
@@ -198,12 +203,12 @@ class _Checker:
             return
         blocks.append(made)
         profile = self._world.profile(one.fields.get("profile") or DEFAULT_PROFILE)
-        known = {parameter.name: parameter for parameter in profile.parameters}
+        taken = {parameter.name: parameter for parameter in profile.parameters}
         for key, value in made.cells[0].parameters:
             try:
-                if key not in known:
-                    raise UnknownName(f"parameter of profile {profile.name!r}", key, known)
-                read_value(known[key], value)
+                if key not in taken:
+                    raise UnknownName(f"parameter of profile {profile.name!r}", key, taken)
+                read_value(taken[key], value)
             except UserError as error:
                 yield self._about(one, error)
 
@@ -223,6 +228,8 @@ class _Checker:
         return self._told(place, error)
 
     def _limits(self, blocks: Sequence[Block]) -> Iterator[Mistake]:
+        for place, message, advice in until_mistakes(self._matrix):
+            yield self._at(place, message, advice)
         known = {one.partition for one in blocks}
         known |= {one.cells[0].provider for one in blocks}
         for limit in ("per", "calls_per_minute"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from diskbench.report.until_text import until_words
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _ORDER: tuple[CellState, ...] = (
     "measuring", "renting", "queued", "failed", "refused", "waiting", "done", "cancelled",
+    "spared",
 )  # fmt: skip
 _STYLE: dict[CellState, str] = {
     "measuring": "cyan",
@@ -25,13 +27,14 @@ _STYLE: dict[CellState, str] = {
     "refused": "red",
     "cancelled": "dim",
     "waiting": "dim",
+    "spared": "dim",
 }
 
 
 def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
     """`3 of 12 done · 2 measuring · 7 waiting · $0.12 of $5.00 · ends about 14:20`."""
     counts = seen.counts
-    total = sum(counts.values())
+    total = sum(counts.values()) - counts.get("spared", 0)
     words = [f"{counts.get('done', 0)} of {total} done"]
     words += [
         f"{counts[state]} {state}" for state in _ORDER if state != "done" and counts.get(state)
@@ -68,7 +71,9 @@ def matrix_table(seen: MatrixStanding, *, rows: int | None = None) -> Renderable
     table.add_column("cell", overflow="ellipsis", no_wrap=True, ratio=2)
     table.add_column("state", no_wrap=True)
     table.add_column("", overflow="ellipsis", no_wrap=True, ratio=3)
-    chosen = _chosen(seen.cells, rows)
+    # What was spared is told by the block's own line.
+    cells = tuple(one for one in seen.cells if one.row.state != "spared")
+    chosen = _chosen(cells, rows)
     for one in chosen:
         row = one.row
         state = Text(row.state, style=_STYLE[row.state])
@@ -76,9 +81,10 @@ def matrix_table(seen: MatrixStanding, *, rows: int | None = None) -> Renderable
     parts: list[RenderableType] = [
         Text(f"matrix {seen.name}  {seen.campaign_id}", style="bold"),
         Text(matrix_line(seen)),
+        *(Text(f"{one.block}: {until_words(one)}") for one in seen.until),
         table,
     ]
-    left = len(seen.cells) - len(chosen)
+    left = len(cells) - len(chosen)
     if left:
         parts.append(Text(f"and {left} more: diskbench matrix status {seen.name}", style="dim"))
     return Group(*parts)

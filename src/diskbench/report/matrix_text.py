@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from diskbench.report.matrix_expected import expected_table, price_table
-from diskbench.units import format_duration_s, format_usd
+from diskbench.units import format_duration_s, format_share, format_usd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -84,6 +84,7 @@ def _folded(key: str, room: int) -> list[str]:
 
 def _pairs(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
     yield from _credit_lines(outlook.blocks)
+    yield from _until_lines(outlook)
     yield from _order_lines(outlook)
     yield "time", _time(outlook)
     yield from _named("cost", _cost_lines(outlook))
@@ -118,6 +119,9 @@ def _order_lines(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
     if outlook.order == "listed":
         yield "order", f"{cells} cells as the file lists them"
         return
+    if len(outlook.blocks) == 1:
+        yield "order", f"{cells} cells of one block"
+        return
     found = [list(group) for _, group in groupby(outlook.cells, key=lambda one: one.round)]
     times = f"{len(found)} round{'s' if len(found) > 1 else ''}"
     yield "order", f"{cells} cells in {times}, random by seed {outlook.seed}; by number:"
@@ -126,6 +130,14 @@ def _order_lines(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
         yield "", f"round {one[0].round}: {numbers}"
     if len(found) > _MOST_ROUNDS:
         yield "", f"… and {len(found) - _MOST_ROUNDS} more (--output json has all)"
+
+
+def _until_lines(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
+    limits = outlook.limits
+    if limits.until_ci is not None:
+        told = f"from {limits.min_replicates} to {limits.max_replicates} replicates of each block, "
+        told += f"until the interval of every step is within {format_share(limits.until_ci)} of "
+        yield "until", f"{told}its median; what follows is of the most"
 
 
 def _time(outlook: MatrixOutlook) -> str:

@@ -1,0 +1,223 @@
+"""`diskbench run --until-ci`: replicates of one cell until their interval is narrow (MR-7).
+
+It is a matrix of one block, so that it lasts: killed, 'diskbench matrix resume' goes on with it.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from diskbench.errors import InvalidValue
+from diskbench.units import format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from diskbench.cli.foreground import Show
+    from diskbench.cli.start import Stores
+    from diskbench.engine.matrix_file import MatrixFile
+    from diskbench.engine.session import Session
+    from diskbench.store.campaigns import CampaignRow
+
+_LIMITS = {
+    "max_cost": "budget_usd",
+    "assume_price": "assume_price_usd_per_hour",
+    "max_replicates": "max_replicates",
+    "deadline": "deadline_s",
+}
+"""Option of `run` → field of a matrix's limits."""
+_NOT_FIELDS = frozenset(
+    {*_LIMITS, "until_ci", "replicates", "output", "quiet", "detach", "install_fio", "timing",
+     "database_url", "evidence_url", "set_", "label", "promise", "host"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Until:
+    """What was typed of it: the share of the median, and the bounds."""
+
+    share: float
+    least: int
+    most: int
+
+
+def check_until(typed: Mapping[str, Any]) -> Until | None:
+    """What `--until-ci` and its bounds say; None without it. Raises InvalidValue."""
+    from diskbench.model.matrix import FIRST_REPLICATES, Limits
+
+    text, most, least = typed["until_ci"], typed["max_replicates"], typed["replicates"]
+    if text is None:
+        for flag, value in (("--max-replicates", most), ("--deadline", typed["deadline"])):
+            if value is not None:
+                raise InvalidValue(
+                    f"{flag} {value} changes nothing without --until-ci", advice="add --until-ci 5%"
+                )
+        return None
+    share = _share(text)
+    least = FIRST_REPLICATES if least == 1 else least
+    most = Limits().max_replicates if most is None else most
+    if least < FIRST_REPLICATES:
+        raise InvalidValue(
+            f"--replicates {least} with --until-ci: of fewer than {FIRST_REPLICATES} nothing is "
+            "said of how narrow their interval is (MR-7)",
+            advice="leave it out, or give 10 or more: the fewest that are measured",
+        )
+    if most < least:
+        raise InvalidValue(
+            f"--max-replicates {most} is less than the {least} that are measured at least",
+            advice="give as many or more",
+        )
+    return Until(share, least, most)
+
+
+def _share(text: str) -> float:
+    number = text.strip().removesuffix("%").strip()
+    try:
+        share = float(number) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0.001 <= share < 1:
+        raise InvalidValue(
+            f"--until-ci {text!r} is no share of the median", advice="it looks like --until-ci 5%"
+        )
+    return share
+
+
+def start_until(typed: Mapping[str, Any], until: Until, show: Show, stores: Stores) -> NoReturn:
+    """Everything that `run --until-ci` does; ends the process with its exit code."""
+    from diskbench.cli.foreground import leave
+    from diskbench.cli.matrix_foreground import foreground, in_background, opened
+    from diskbench.engine.campaign import begin_campaign, check_outlook
+    from diskbench.engine.matrix_file import seed_of
+    from diskbench.engine.matrix_outlook import look_ahead
+    from diskbench.report.matrix_text import render_outlook
+
+    file = matrix_of(typed, until)
+    seen = look_ahead(file, seed=seed_of(file.matrix), offline=False)
+    _check_block(seen.blocks[0].problem)
+    check_outlook(seen)
+    if not show.quiet:
+        print(render_outlook(seen), file=sys.stderr)
+    session = opened(stores.database_url, stores.evidence_url)
+    campaign = begin_campaign(session.database, file, seen, own_queue=True)
+    if typed["detach"]:
+        in_background(session, campaign)
+        leave(session, 0)
+    code = foreground(session, campaign, None, quiet=show.quiet)
+    print_until(session, campaign, show)
+    leave(session, code)
+
+
+def outlook_until(typed: Mapping[str, Any], until: Until) -> str:
+    """What `plan --until-ci` prints: as text, or as one document. Raises InvalidValue."""
+    from diskbench.engine.matrix_file import seed_of
+    from diskbench.engine.matrix_outlook import look_ahead
+    from diskbench.report.matrix_text import render_outlook
+
+    file = matrix_of(typed, until)
+    seen = look_ahead(file, seed=seed_of(file.matrix), offline=typed["offline"])
+    _check_block(seen.blocks[0].problem)
+    if typed["output"] == "json":
+        return seen.model_dump_json(indent=2) + "\n"
+    return render_outlook(seen)
+
+
+def _check_block(problem: Any) -> None:  # noqa: ANN401 - a Problem, whose import is a heavy one
+    """Say what is wrong in the words of `run`, not in those of a matrix."""
+    if problem is not None:
+        raise InvalidValue(problem.message, advice=problem.advice or "")
+
+
+def matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
+    """The matrix of one block that the options of `run` say. Raises UserError."""
+    import json
+    from pathlib import Path
+
+    from diskbench.engine.matrix_file import MatrixFile, rents
+    from diskbench.fio.profiles import find_profile
+    from diskbench.model.matrix import CellFields, Limits, Matrix
+    from diskbench.plan.cells import key_values
+    from diskbench.plan.matrix import expand
+    from diskbench.units import parse_duration_s
+
+    provider = typed["provider"] or ("ssh" if typed["host"] else "local")
+    if not rents(provider):
+        raise InvalidValue(
+            f"--until-ci {format_share(until.share)} needs a new machine and disk for each "
+            f"replicate, and --provider {provider} rents none",
+            advice="use --runs to repeat on one machine; its runs are no samples (MR-5)",
+        )
+    profile = typed["profile"]
+    find_profile(profile)
+    if "/" in profile or "." in profile:
+        profile = str(Path(profile).absolute())
+    fields = {
+        name: value
+        for name, value in typed.items()
+        if name in CellFields.model_fields and name not in _NOT_FIELDS and value is not None
+    }
+    fields = {name: value for name, value in fields.items() if value is not False}
+    fields |= {"provider": provider, "profile": profile}
+    if typed["host"]:
+        fields["host"] = typed["host"][0]
+    if typed["set_"]:
+        fields["parameters"] = dict(key_values("--set", typed["set_"]))
+    if typed["label"]:
+        fields["labels"] = dict(key_values("--label", typed["label"]))
+    limits: dict[str, Any] = {
+        field: typed[name] for name, field in _LIMITS.items() if typed[name] is not None
+    }
+    if "deadline_s" in limits:
+        limits["deadline_s"] = parse_duration_s(limits["deadline_s"])
+    limits |= {
+        "until_ci": until.share, "min_replicates": until.least, "max_replicates": until.most,
+    }  # fmt: skip
+    matrix = Matrix(
+        name=f"until-ci-{provider}",
+        title=f"replicates until their interval is within {format_share(until.share)}",
+        defaults=CellFields.model_validate(_unlike_defaults(fields)),
+        include=(CellFields(provider=provider),),
+        limits=Limits.model_validate(limits),
+    )
+    expand(matrix, seed=0, rents=rents)
+    text = json.dumps(matrix.model_dump(mode="json", exclude_defaults=True), indent=2)
+    return MatrixFile(matrix, "diskbench run --until-ci", text, str(Path.cwd()))
+
+
+def _unlike_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the options that were not typed, whose defaults are no fields of a cell."""
+    usual = {
+        "runs": 1, "count": 1, "time_scale": 1.0, "lab_user": "root", "noise": 0.0,
+        "stall_every": 0.0, "stall_for": 0.0, "latency": 0.0, "latency_jitter": 0.0, "lab_seed": 0,
+    }  # fmt: skip
+    return {name: value for name, value in fields.items() if usual.get(name) != value}
+
+
+def print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
+    """What the replicates say together, and whether the interval is narrow enough."""
+    from diskbench.engine.replicate_set import replicates_of
+    from diskbench.engine.standing import standing
+    from diskbench.report.replicates_text import replicate_lines
+    from diskbench.report.until_text import until_words
+    from diskbench.store.campaigns import find_campaign
+    from diskbench.store.query import Filter
+
+    name = campaign.campaign_id
+    these = [Filter("campaign_id", "=", name)]
+    if show.output == "csv":
+        from diskbench.cli.results_csv import rows_as_csv
+
+        url = session.evidence.url
+        sys.stdout.write(rows_as_csv(session.database, these, evidence_url=url))
+        return
+    found = replicates_of(session.database, these, asked=name, evidence=session.evidence)
+    (until,) = standing(session.database, find_campaign(session.database, name)).until
+    if show.output == "json":
+        print(found.model_copy(update={"until": until}).model_dump_json(indent=2))
+        return
+    for line in replicate_lines(found):
+        print(line)
+    print()
+    print(until_words(until))

@@ -1,0 +1,72 @@
+"""`diskbench run --until-ci` on machines that it rents, killed and gone on with."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from tests.rigs.cli import Cli, a_user
+
+from diskbench.providers.fake import VARIABLE as FAKE_DIR
+
+pytestmark = pytest.mark.slow
+
+AT_A_RATE = """[global]
+filename=data
+size=1m
+direct=0
+ioengine=psync
+[fill]
+rw=write
+bs=64k
+rate_iops=400
+[read]
+stonewall
+rw=randread
+bs=4k
+time_based
+runtime=1
+rate_iops=200
+"""
+FAKE = ("run", "--provider", "fake", "--disk", "plain", "--size", "1", "--quiet")
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Cli:
+    made = a_user(tmp_path)
+    made.extra_env |= {FAKE_DIR: str(tmp_path / "fake")}
+    (made.home / "steady.fio").write_text(AT_A_RATE)
+    return made
+
+
+def left(user: Cli) -> list[str]:
+    place = Path(user.extra_env[FAKE_DIR], "resources")
+    return [path.name for path in place.glob("*")]
+
+
+def test_replicates_go_on_until_the_interval_is_narrow_and_no_longer(user):
+    flags = ("--profile", "steady.fio", "--until-ci", "40%", "--max-replicates", "14")
+    done = user.run(*FAKE, *flags, timeout_s=300)
+    assert done.returncode == 0, done.stderr
+    assert "n = 10" in done.stdout
+    assert "reached: within ±" in done.stdout
+    assert "after 10 replicates, ±40 % was wanted" in done.stdout
+    assert len(user.json("results", "list")["runs"]) == 10
+    assert left(user) == []
+
+
+def test_killed_it_is_gone_on_with_and_nothing_is_measured_twice(user):
+    flags = ("--profile", "steady.fio", "--until-ci", "40%", "--max-replicates", "14")
+    process = user.start(*FAKE[:-1], *flags)
+    assert process.stderr is not None
+    next(line for line in process.stderr if "#2: done" in line)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    done = user.run("matrix", "resume", timeout_s=300)
+    assert done.returncode == 0, done.stderr
+    assert "reached: within ±" in done.stdout
+    runs = user.json("results", "list")["runs"]
+    assert sorted(run["replicate"] for run in runs) == list(range(10))
+    assert left(user) == []

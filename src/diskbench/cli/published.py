@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from diskbench.catalog.published import Published
+    from diskbench.model.verdict import Verdict
 
 app = typer.Typer(
     help="What others have published of cloud disks: list and show.", no_args_is_help=True
@@ -54,12 +55,14 @@ def show(
     ],
     output: Output = "table",
 ) -> None:
-    """Show figures with all that is known of them: machine, method, samples, doubts."""
+    """Show figures with all that is known of them: machine, method, samples, doubts, verdict."""
     from diskbench.catalog.published import find_published
 
     found = find_published(name)
     if output == "json":
-        _print_document(found)
+        from diskbench.plan.published_verdict import published_verdict
+
+        _print_document(found, {one.id: published_verdict(one) for one in found})
         return
     from diskbench.report.published_text import show_lines
 
@@ -67,7 +70,10 @@ def show(
         print(line)
 
 
-def _print_document(found: Iterable[Published]) -> None:
+def _print_document(
+    found: Iterable[Published], verdicts: Mapping[str, Verdict] | None = None
+) -> None:
     from diskbench.catalog.published import PublishedDocument
 
-    print(PublishedDocument(published=tuple(found)).model_dump_json())
+    document = PublishedDocument(published=tuple(found), verdicts=dict(verdicts or {}))
+    print(document.model_dump_json())

@@ -90,7 +90,7 @@ def _configuration(
         fields=subject,
         provider=asked["provider"],
         region=asked.get("region", ""),
-        disk=sizes or _common(rows, "disk_model"),
+        disk=sizes,
         machine=asked.get("instance_type") or asked.get("machine", ""),
         profile=asked.get("profile", ""),
         marks=tuple(mark for mark in ("emulated", "imported") if any(row[mark] for row in rows)),
@@ -108,11 +108,6 @@ def _configuration(
 def _first_runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The first finished run of each trial; `rows` are newest first."""
     return {row["trial_id"]: row["run_id"] for row in rows if row["state"] == "done"}
-
-
-def _common(rows: Sequence[Mapping[str, Any]], column: str) -> str:
-    values = {row[column] for row in rows}
-    return str(*values) if len(values) == 1 and None not in values else ""
 
 
 def _tracks(

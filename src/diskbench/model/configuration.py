@@ -36,7 +36,8 @@ class Track(Frozen):
     @property
     def name(self) -> str:
         """`rand-read-4k read`."""
-        return f"{self.history.step} {self.history.direction}"
+        step, direction = self.history.step, self.history.direction
+        return step if step == direction else f"{step} {direction}"
 
     @property
     def metric(self) -> Metric:

@@ -49,7 +49,10 @@ class RunLine(Frozen):
 
 
 class ConfigurationLine(Frozen):
-    """One configuration in a table: figures are medians over the machines of its present level."""
+    """One configuration in a table: figures are medians over the machines of its present level.
+
+    `followed`: it was measured often enough for a change to be found.
+    """
 
     key: str
     words: str
@@ -58,6 +61,7 @@ class ConfigurationLine(Frozen):
     disk: str = ""
     machine: str = ""
     profile: str = ""
+    target: str = ""
     rest: str = ""
     marks: tuple[str, ...] = ()
     runs: int
@@ -67,4 +71,5 @@ class ConfigurationLine(Frozen):
     last: str
     read: Best | None = None
     write: Best | None = None
+    followed: bool = False
     levels: tuple[NewLevel, ...] = ()

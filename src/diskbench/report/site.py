@@ -6,19 +6,16 @@ policy lets it ask nobody for anything: it works from a file as from any host.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from diskbench.report.charts.history import change_text
-from diskbench.report.charts.palette import DARK, PICTURE, Palette, variables
 from diskbench.report.compare_text import figure_text
+from diskbench.report.page import colours, source_hash
 from diskbench.report.site_table import (
-    SHOWN_FIRST,
     configurations_table,
     day,
     moment,
@@ -101,11 +98,16 @@ def runs_page(site: Site, lines: Sequence[RunLine]) -> str:
     )
 
 
-def render(template: str, site: Site, *, here: str = "", up: str = "", **told: object) -> str:
-    """A page of the site. Everything that came from a user or a machine is escaped."""
+def render(
+    template: str, site: Site, *, here: str = "", up: str = "", charts: bool = False, **told: object
+) -> str:
+    """A page of the site; `charts` tells that it has some.
+
+    Everything that came from a user or a machine is escaped.
+    """
     from markupsafe import Markup
 
-    script = asset("site.js")
+    scripts = [asset("site.js"), *([asset("page.js")] if charts else [])]
     return (
         environment()
         .get_template(template)
@@ -114,10 +116,9 @@ def render(template: str, site: Site, *, here: str = "", up: str = "", **told: o
             version=site.version,
             here=here,
             up=up,
-            shown_first=SHOWN_FIRST,
-            style=Markup(colours() + asset("site.css")),  # noqa: S704 - shipped with the program
-            script=Markup(script),  # noqa: S704 - shipped with the program
-            policy=policy(script),
+            style=Markup(f"{colours()}\n{asset('site.css')}"),  # noqa: S704 - shipped with the program
+            scripts=[Markup(one) for one in scripts],  # noqa: S704 - shipped with the program
+            policy=policy(*scripts),
             **told,
         )
     )
@@ -125,8 +126,7 @@ def render(template: str, site: Site, *, here: str = "", up: str = "", **told: o
 
 def policy(*scripts: str) -> str:
     """The content security policy of a page with these scripts: it may ask nobody for anything."""
-    digests = (base64.b64encode(sha256(text.encode()).digest()).decode() for text in scripts)
-    allowed = " ".join(f"'sha256-{one}'" for one in digests) or "'none'"
+    allowed = " ".join(f"'{source_hash(one)}'" for one in scripts) or "'none'"
     return (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -154,16 +154,6 @@ def environment() -> jinja2.Environment:
 def asset(name: str) -> str:
     """A shipped script or style sheet."""
     return files(_ROOM).joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def colours() -> str:
-    """What the variables of charts and text say, by day and by night."""
-
-    def said(palette: Palette) -> str:
-        pairs = variables(palette).items()
-        return ":root { " + " ".join(f"{name}: {value};" for name, value in pairs) + " }\n"
-
-    return f"{said(PICTURE)}@media (prefers-color-scheme: dark) {{ {said(DARK)} }}\n"
 
 
 def _summary(lines: Sequence[ConfigurationLine], runs: int) -> str:

@@ -27,6 +27,7 @@ DRAWN = ("iops", "lat_mean_ns", "p99_ns")
 _UP = "../"
 _MOST_VALUES = 5
 _JOB = "job"
+_DIGEST = 12
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Drawn:
     id: str
     title: str
     subtitle: str
+    alt: str
     svg: Markup
     rows: str
 
@@ -80,12 +82,13 @@ def configuration_page(site: Site, one: Configuration, runs: Sequence[RunLine]) 
         up=_UP,
         one=one,
         summary=_summary(one),
-        fields=[(_field(name), value) for name, value in one.fields],
+        fields=[_field(*field) for field in one.fields],
         changes=[told for track in one.tracks for told in _changes(track)],
         metrics=parts,
+        charts=any(part.charts for part in parts),
         drawn=any(part.charts for part in parts),
         facts=[(moment(at), told) for at, told in marks],
-        found=[(name.replace("_", " "), _values(values)) for name, values in one.facts],
+        found=[(_fact(name), _values(values)) for name, values in one.facts],
         table=runs_table(runs, up=_UP, one_subject=True),
     )
 
@@ -162,17 +165,15 @@ def _drawn(track: Track, line: TrackLine, marks: Sequence[tuple[str, str]]) -> D
     links = {one.run_id: f"{_UP}runs/{one.run_id}.html" for one in track.sampled}
     of_trials = f", {trials} trials" if trials != times else ""
     between = line.interval if track.now.interval is None else f"median {line.interval}"
-    subtitle = f"{_unit(track.metric)}; {times} times{of_trials}; {between}"
     first, last = track.history.points[0], track.history.points[-1]
+    span = day(first.at) if day(first.at) == day(last.at) else f"{day(first.at)} to {day(last.at)}"
+    subtitle = f"{_unit(track.metric)}; {times} times{of_trials}, {span}; {between}"
     figure = history_chart(
         track,
         PAGE,
         id_=f"chart-{line.id}",
         subtitle=subtitle,
-        alt_text=(
-            f"{METRIC_TITLES[track.metric]} of {track.name} from {day(first.at)} to "
-            f"{day(last.at)}: {line.history}"
-        ),
+        alt_text=(f"{METRIC_TITLES[track.metric]} of {track.name}, {span}: {line.history}"),
         words=words,
         links=links,
         marks=[(at, number) for at, number in marks if first.at <= at <= last.at],
@@ -181,6 +182,7 @@ def _drawn(track: Track, line: TrackLine, marks: Sequence[tuple[str, str]]) -> D
         id=figure.id,
         title=figure.title,
         subtitle=figure.subtitle,
+        alt=figure.alt,
         svg=Markup(svg(figure, PAGE)),  # noqa: S704 - vega escapes every text in it
         rows=line.id,
     )
@@ -217,12 +219,15 @@ def _marks(changes: Sequence[FactChange]) -> list[tuple[str, str]]:
         (
             at,
             "; ".join(
-                f"{one.fact.replace('_', ' ')} {_values(one.before)} → {_values(one.after)}"
-                for one in group
+                f"{_fact(one.fact)} {_values(one.before)} → {_values(one.after)}" for one in group
             ),
         )
         for at, group in groupby(changes, key=lambda one: one.at)
     ]
+
+
+def _fact(name: str) -> str:
+    return name.removesuffix("_bytes").replace("_", " ")
 
 
 def _values(values: Sequence[str]) -> str:
@@ -230,9 +235,11 @@ def _values(values: Sequence[str]) -> str:
     return ", ".join(values[-_MOST_VALUES:]) + (f" and {more} more" if more > 0 else "")
 
 
-def _field(name: str) -> str:
+def _field(name: str, value: str) -> tuple[str, str]:
     """`job` is the digest of what fio was told: the same work has the same."""
-    return "job digest" if name == _JOB else name.removeprefix("set.").replace("_", " ")
+    if name == _JOB:
+        return "job digest", value[:_DIGEST]
+    return name.removeprefix("set.").replace("_", " "), value
 
 
 def _summary(one: Configuration) -> str:

@@ -11,24 +11,32 @@ from diskbench.report.charts.history import change_text
 from diskbench.units import format_iops
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from diskbench.model.site import Best, ConfigurationLine, RunLine
 
 SHOWN_FIRST = 100
 """Rows that are laid out at once; the others are there, too, and a script shows more of them."""
+SHOWN_OF_SUBJECT = 20
 
 
 @dataclass(frozen=True)
 class Column:
     """A column. `facet`: a list to choose one of its values from; `number`: sorted as numbers;
-    `minor`: left out on a phone."""
+    `minor`: left out on a phone; `long`: its text is broken into lines."""
 
     key: str
     title: str
     facet: bool = False
     number: bool = False
     minor: bool = False
+    long: bool = False
+
+    @property
+    def classes(self) -> str:
+        """What its cells are, for the style sheet."""
+        named = (("number", self.number), ("minor", self.minor), ("wrap", self.long))
+        return " ".join(name for name, holds in named if holds)
 
 
 @dataclass(frozen=True)
@@ -44,13 +52,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells in the order of `columns`. `sorted_by` is a column's key, with − for down."""
+    """Rows of cells in the order of `columns`. `sorted_by` is a column's key, with − for down;
+    `step` rows are laid out at once."""
 
     id: str
     what: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     sorted_by: str
+    step: int = SHOWN_FIRST
 
     @property
     def facets(self) -> list[tuple[int, Column, list[tuple[str, int]]]]:
@@ -89,18 +99,17 @@ def runs_table(lines: Sequence[RunLine], *, up: str = "", one_subject: bool = Fa
         Column("limit", "limited by", facet=True, minor=True),
         Column("read", "read IOPS", number=True),
         Column("write", "write IOPS", number=True),
-        Column("labels", "labels", minor=True),
+        Column("labels", "labels", minor=True, long=True),
         Column("run", "run", minor=True),
     )
     same = {"provider", "disk", "region", "machine", "profile"} if one_subject else set()
-    kept = [place for place, column in enumerate(columns) if column.key not in same]
-    rows = (_run_cells(line, up) for line in lines)
-    return Table(
-        id="runs",
-        what="runs",
-        columns=tuple(columns[place] for place in kept),
-        rows=tuple(tuple(row[place] for place in kept) for row in rows),
+    return _table(
+        "runs",
+        columns,
+        [_run_cells(line, up) for line in lines],
         sorted_by="-when",
+        step=SHOWN_OF_SUBJECT if one_subject else SHOWN_FIRST,
+        without=same,
     )
 
 
@@ -142,23 +151,22 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> Table:
         Column("last", "last (UTC)", minor=True),
     )
     ordered = sorted(lines, key=lambda one: (one.provider, one.disk, one.region, one.machine))
-    return Table(
-        id="configurations",
-        what="configurations",
-        columns=columns,
-        rows=tuple(_configuration_cells(line) for line in ordered),
-        sorted_by="provider",
-    )
+    rows = [_configuration_cells(line) for line in ordered]
+    return _table("configurations", columns, rows, sorted_by="provider")
 
 
 def _configuration_cells(line: ConfigurationLine) -> tuple[Cell, ...]:
     change = line.levels[-1] if line.levels else None
-    level = "steady" if line.times > 1 else "once"
+    level = "once" if line.times == 1 else "steady" if line.followed else "too few"
     if change is not None:
         level = "worse" if change.worse else "better"
     return (
         Cell(line.provider, small=", ".join(line.marks)),
-        Cell(line.disk or "see page", href=f"configurations/{line.key}.html", small=line.rest),
+        Cell(
+            line.disk or line.target or "not named",
+            href=f"configurations/{line.key}.html",
+            small=line.rest,
+        ),
         Cell(line.region),
         Cell(line.machine),
         Cell(line.profile),
@@ -179,7 +187,26 @@ def best_cell(best: Best | None) -> Cell:
     return Cell(format_iops(best.value), best.value, small=best.step) if best else Cell("")
 
 
-def common(values: Iterable[str]) -> str:
-    """The one value that all have, or nothing."""
-    found = set(values)
-    return found.pop() if len(found) == 1 else ""
+def _table(
+    what: str,
+    columns: Sequence[Column],
+    rows: Sequence[tuple[Cell, ...]],
+    *,
+    sorted_by: str,
+    step: int = SHOWN_FIRST,
+    without: Collection[str] = (),
+) -> Table:
+    """A table without columns that no row fills."""
+    kept = [
+        place
+        for place, column in enumerate(columns)
+        if column.key not in without and (not rows or any(row[place].text for row in rows))
+    ]
+    return Table(
+        id=what,
+        what=what,
+        columns=tuple(columns[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in rows),
+        sorted_by=sorted_by,
+        step=step,
+    )

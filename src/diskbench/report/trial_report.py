@@ -69,7 +69,8 @@ class Report:
     """All that was asked for, with its charts: `over` the runs and trials, and `inside` one run,
     `inside_of`. `asked` are the words of whoever asked; `made` says when and by which version.
     `left_out` tells what was not drawn or read, and why. `folded`: of several trials each is told
-    by itself, too."""
+    by itself, too. `published`: its readers are others than who measured, and are told no next
+    step."""
 
     asked: str
     groups: tuple[Group, ...]
@@ -79,6 +80,7 @@ class Report:
     made: str = ""
     left_out: tuple[str, ...] = ()
     folded: bool = True
+    published: bool = False
 
     @property
     def trials(self) -> tuple[TrialReport, ...]:

@@ -159,32 +159,6 @@
     choose();
   }
 
-  // What a mark of a chart says, beside it.
-  function tips() {
-    const tip = document.createElement("div");
-    tip.className = "tip";
-    tip.setAttribute("aria-hidden", "true");
-    tip.hidden = true;
-    document.body.append(tip);
-    function over(event) {
-      const mark = event.target.closest?.("figure svg [aria-label]:not([role=group])");
-      const words = mark?.getAttribute("aria-label") || event.target.querySelector?.(":scope > [aria-label]")?.getAttribute("aria-label");
-      tip.hidden = !words || !event.target.closest?.("figure svg");
-      if (tip.hidden) return;
-      tip.textContent = words;
-      const box = event.target.getBoundingClientRect();
-      const left = Math.min(box.left + box.width / 2 + 8, innerWidth - tip.offsetWidth - 8);
-      const above = box.top - tip.offsetHeight - 8;
-      tip.style.left = `${Math.max(8, left)}px`;
-      tip.style.top = `${above < 8 ? box.bottom + 8 : above}px`;
-    }
-    document.addEventListener("pointerover", over);
-    document.addEventListener("focusin", over);
-    document.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") tip.hidden = true;
-    });
-  }
-
   // The address holds what is shown: the way past the links must not take its place.
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
@@ -192,5 +166,4 @@
   });
   document.querySelectorAll(".listing").forEach(listing);
   document.querySelectorAll("fieldset.metrics").forEach(metrics);
-  if (document.querySelector("figure svg")) tips();
 })();

@@ -1,0 +1,101 @@
+"""`diskbench publish`: the whole history as a static site."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+
+if TYPE_CHECKING:
+    from diskbench.store.query import Filter
+
+
+def publish(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="Where to: a new or empty folder, or a site to renew."),
+    ],
+    filter_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            "-f",
+            metavar="FIELD=VALUE",
+            help="Only runs that meet all: profile=quick, iops>3000, label.team=x, kernel~6.1.",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Not before: 2026-11-21, 36h, 7d, 4w.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Not after, in the same form.")
+    ] = None,
+    title: Annotated[str, typer.Option(help="What stands above every page.")] = "Disk benchmarks",
+    anonymous: Annotated[
+        bool,
+        typer.Option(
+            "--anonymous", help="Leave out hosts, addresses, paths, labels, errors and evidence."
+        ),
+    ] = False,
+    with_evidence: Annotated[
+        bool,
+        typer.Option("--with-evidence", help="Copy the files of every run into the site, too."),
+    ] = False,
+    evidence_base: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Where readers find the evidence store: an http:// or https:// URL."
+        ),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Make every page again.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not say what was done.")] = False,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Make a site of the history: an index, a page a configuration, a page a run.
+
+    It works from files and from any static host. Called again, it writes only what has changed.
+    """
+    from diskbench.cli.publish_site import Wishes, publish_site
+    from diskbench.cli.stores import database
+    from diskbench.errors import InvalidValue
+
+    if anonymous and (with_evidence or evidence_base):
+        raise InvalidValue(
+            "--anonymous leaves the evidence out, which names hosts and paths",
+            advice="leave out --with-evidence and --evidence-base, or --anonymous",
+        )
+    if evidence_base is not None and not evidence_base.startswith(("http://", "https://")):
+        raise InvalidValue(
+            f"--evidence-base {evidence_base!r} is no http:// or https:// URL",
+            advice="name the address under which readers find the evidence store",
+        )
+    wishes = Wishes(
+        title=title,
+        anonymous=anonymous,
+        with_evidence=with_evidence,
+        evidence_base=evidence_base.rstrip("/") if evidence_base else None,
+        evidence_url=evidence_url,
+        full=full,
+    )
+    done = publish_site(database(database_url), folder, _filters(filter_, since, until), wishes)
+    if not quiet:
+        print(
+            f"{done.runs:,} runs of {done.configurations:,} configurations: {done.written:,} files "
+            f"written, {done.kept:,} left as they were, {done.removed:,} removed",
+            file=sys.stderr,
+        )
+        print((folder / "index.html").absolute())
+
+
+def _filters(filters: list[str] | None, since: str | None, until: str | None) -> list[Filter]:
+    from diskbench.store.query import parse_filter
+
+    texts = [*(filters or ())]
+    texts += [f"created_at>={since}"] if since else []
+    texts += [f"created_at<={until}"] if until else []
+    return [parse_filter(text) for text in texts]

@@ -1,0 +1,127 @@
+"""The page of one run of a site: its report, with ways to its evidence and its configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from diskbench.cli.report_gather import Gathered
+from diskbench.report.site_private import private_trial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.cli.publish_site import Wishes
+    from diskbench.cli.publish_told import Told
+    from diskbench.model.site import RunLine
+    from diskbench.report.site import Site
+    from diskbench.report.site_run import Around
+    from diskbench.report.trial_report import Report, TrialReport
+    from diskbench.store.site_folder import SiteFolder
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """A page with what the site's tables say of its run. `complete`: all that it is made of could
+    be read."""
+
+    html: str
+    line: RunLine
+    complete: bool
+
+
+class RunPages:
+    """Makes the pages of runs, one after the other."""
+
+    def __init__(self, database: Engine, site: Site, told: Told, wishes: Wishes) -> None:
+        self._gathered = Gathered(database, wishes.evidence_url)
+        self._site = site
+        self._told = told
+        self._wishes = wishes
+
+    def page(self, row: Row, around: Around, copied: Sequence[str]) -> RunPage:
+        """The page of a run (a row with `rent`), whose evidence was copied to these files."""
+        from diskbench.report.page import page
+        from diskbench.report.site_lines import run_line
+        from diskbench.report.site_run import in_site
+
+        report = self._report(row)
+        (trial,) = report.trials
+        top = f"evidence/{row['run_id']}/"
+        files = [(name.removeprefix(top), f"../{name}") for name in copied]
+        shown = self._told.row(row)
+        return RunPage(
+            html=in_site(page(report), self._site, around, files),
+            line=run_line(
+                shown, self._told.asked(row), around.key, trial.measurements, trial.verdicts
+            ),
+            complete=self._gathered.store(row) is not None,
+        )
+
+    def copy_evidence(self, folder: SiteFolder, row: Row) -> list[str]:
+        """Copy the files of a run into the site, where that was asked for: their names there."""
+        if not self._wishes.with_evidence:
+            return []
+        store = self._gathered.store(row)
+        if store is None:
+            return []
+        from diskbench.store.archive import run_prefix
+
+        prefix = run_prefix(row["run_id"])
+        keys = {
+            f"evidence/{row['run_id']}{key.removeprefix(prefix)}": key for key in store.list(prefix)
+        }
+        folder.claim(keys)
+        for name, key in keys.items():
+            if folder.fresh(name, key) is None:  # evidence is written once: a key says it all
+                folder.write(name, store.get(key), key)
+        return sorted(keys)
+
+    def _report(self, row: Row) -> Report:
+        from diskbench.cli.report_inside import charts_inside
+        from diskbench.cli.report_over import charts_over
+        from diskbench.report.trial_report import Report
+
+        groups = tuple(
+            replace(group, trials=tuple(self._shown(trial, row) for trial in group.trials))
+            for group in self._gathered.groups([row])
+        )
+        inside, more = charts_inside(self._gathered, groups[0].trials[0], row)
+        return Report(
+            asked="",
+            groups=groups,
+            over=charts_over(groups, [row]),
+            inside=inside,
+            inside_of=row["run_id"],
+            made=f"made by diskbench {self._site.version}",
+            left_out=(f"{more} more steps are not drawn second by second.",) if more else (),
+            published=True,
+        )
+
+    def _shown(self, trial: TrialReport, row: Row) -> TrialReport:
+        """What is told of a trial: never the flags it was run with, which name accounts and
+        networks; with `--anonymous` no name at all."""
+        subject = replace(trial.subject, target_flags="", trial_flags="")
+        place = "copied, see below" if self._wishes.with_evidence else self._place(row)
+        notes = tuple(replace(note, evidence=place) for note in trial.runs)
+        trial = replace(trial, subject=subject, runs=notes, again="")
+        if not self._told.anonymous:
+            return trial
+        machine = self._told.machines.get(row["address"] or row["hostname"] or "", "")
+        return private_trial(trial, machine, self._told.secrets)
+
+    def _place(self, row: Row) -> str:
+        """Where readers find the evidence, as far as that is told: a directory of the publisher's
+        is none of theirs."""
+        if self._told.anonymous or not row["evidence_url"]:
+            return ""
+        place = f"runs/{row['run_id']}/"
+        if self._wishes.evidence_base:
+            return f"{self._wishes.evidence_base}/{place}"
+        if row["evidence_url"].startswith("file:"):
+            return f"{place} of the publisher's evidence store"
+        return f"{row['evidence_url'].rstrip('/')}/{place}"

@@ -1,0 +1,153 @@
+"""What tables of the site say of a run and of a configuration, in one line each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from diskbench.model.site import Best, ConfigurationLine, NewLevel, RunLine
+from diskbench.report.lines import lines
+from diskbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from diskbench.model.configuration import Configuration
+    from diskbench.model.result import Measurement
+    from diskbench.model.verdict import Believe, Verdict
+
+_SHOWN = (
+    "provider",
+    "region",
+    "disk",
+    "size",
+    "instance_type",
+    "machine",
+    "profile",
+    "job",
+    "target",
+)
+_DOUBT: tuple[Believe, ...] = ("yes", "doubtful", "no")
+
+
+def run_line(
+    row: Mapping[str, Any],
+    asked: Mapping[str, str],
+    key: str,
+    measurements: Sequence[Measurement] = (),
+    verdicts: Sequence[Verdict] = (),
+) -> RunLine:
+    """The line of a run (a row as in the database); `asked` are the fields of its subject.
+
+    A step that fell off a cliff has no figure here: its mean is of neither level (MR-3).
+    """
+    cut = {one.step for one in verdicts if len(one.stretches) > 1}
+    sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
+    return RunLine(
+        run_id=row["run_id"],
+        key=key,
+        at=row["started_at"] or row["created_at"],
+        state=row["state"],
+        provider=row["provider"],
+        region=asked.get("region") or row["zone"] or "",
+        disk=sizes or disk_found(row),
+        machine=asked.get("instance_type")
+        or asked.get("machine")
+        or row["instance_type"]
+        or row["hostname"]
+        or "",
+        profile=row["profile"],
+        labels=tuple(sorted((str(k), str(v)) for k, v in row["labels"].items())),
+        marks=tuple(mark for mark in ("emulated", "imported") if row[mark]),
+        believe=max((one.believe for one in verdicts), key=_DOUBT.index, default=None),
+        limiter=_limiter(verdicts),
+        read=_best(measurements, "read", cut),
+        write=_best(measurements, "write", cut),
+    )
+
+
+def configuration_line(one: Configuration) -> ConfigurationLine:
+    """The line of a configuration. Levels are those of IOPS, oldest first."""
+    fields = [(name, value) for name, value in one.fields if name not in _SHOWN]
+    return ConfigurationLine(
+        key=one.key,
+        words=one.words,
+        provider=one.provider,
+        region=one.region,
+        disk=one.disk or _found(one),
+        machine=one.machine,
+        profile=one.profile,
+        target=dict(one.fields).get("target", ""),
+        rest=", ".join(f"{name.removeprefix('set.')} {value}" for name, value in fields),
+        marks=one.marks,
+        runs=len(one.runs),
+        times=one.times,
+        machines=one.machines,
+        first=one.first,
+        last=one.last,
+        read=_best_track(one, "read"),
+        write=_best_track(one, "write"),
+        followed=any(track.history.visible is not None for track in one.tracks),
+        levels=tuple(_levels(one)),
+    )
+
+
+def _found(one: Configuration) -> str:
+    newest = {name: values[-1] for name, values in one.facts}
+    name = newest.get("disk_model") or newest.get("disk_driver")
+    return " ".join(word for word in (name, newest.get("disk_size_bytes")) if word)
+
+
+def disk_found(row: Mapping[str, Any]) -> str:
+    """A disk that nobody rented: `virtio_blk 256 GiB`, as far as it is known."""
+    size = row["disk_size_bytes"]
+    words = (row["disk_model"] or row["disk_driver"], format_bytes(size) if size else None)
+    return " ".join(str(word) for word in words if word)
+
+
+def _limiter(verdicts: Sequence[Verdict]) -> str:
+    """What most steps ran into; of several the one that came first."""
+    named = Counter(one.stands_for.limiter.words() for one in verdicts)
+    return named.most_common(1)[0][0] if named else ""
+
+
+def _best(measurements: Sequence[Measurement], direction: str, cut: Iterable[str]) -> Best | None:
+    left_out = set(cut)
+    found = [
+        Best(value=one.iops.median, step=one.step)
+        for one in lines(measurements)
+        if one.direction == direction and one.step not in left_out and one.role != "fill"
+    ]
+    return max(found, key=lambda one: one.value, default=None)
+
+
+def _best_track(one: Configuration, direction: str) -> Best | None:
+    found = [
+        Best(value=track.now.median, step=track.history.step, n=track.now.machines)
+        for track in one.tracks
+        if track.metric == "iops" and track.history.direction == direction
+    ]
+    return max(found, key=lambda best: best.value, default=None)
+
+
+def _levels(one: Configuration) -> list[NewLevel]:
+    found = []
+    for track in one.tracks:
+        if track.metric != "iops":
+            continue
+        runs = {sampled.at: sampled.run_id for sampled in track.sampled}
+        found += [
+            NewLevel(
+                at=change.at,
+                run_id=runs[change.at],
+                step=track.history.step,
+                direction=track.history.direction,
+                metric=track.metric,
+                before=change.median_before,
+                after=change.median_after,
+                change=change.change,
+                worse=change.regression,
+            )
+            for change in track.history.changes
+        ]
+    return sorted(found, key=lambda level: level.at)

@@ -159,6 +159,16 @@ def test_ripples_are_not_followed_but_rest_is() -> None:
     assert told == [100, 140, 101]
 
 
+def test_a_large_request_that_waits_is_not_made_to_wait_anew() -> None:
+    hold = Hold()
+    hold.due("loop9", Limits(write_bps=100))
+    hold.told("loop9", Limits(write_bps=100))
+    noise = [Limits(write_bps=value) for value in (104, 97, 103) for _ in range(10)]
+    assert not any(hold.due("loop9", wanted, moved=False) for wanted in noise)
+    assert hold.due("loop9", Limits(write_bps=4), moved=False)  # a stall begins all the same
+    assert hold.due("loop9", Limits(write_bps=103), moved=True)
+
+
 def test_orders_come_through_json_as_they_were() -> None:
     import json
     from dataclasses import asdict

@@ -34,11 +34,14 @@ def main(directory: Path, watched_pid: int) -> None:
     hold = Hold()
     start = last = time.monotonic()
     reported = -REPORT_S
+    counters: dict[str, Counters] = {}
     while True:
-        now = time.monotonic()
-        limits = governor.tick(_counters(governor), now - last, now - start)
+        now, seen = time.monotonic(), counters
+        counters = _counters(governor)
+        limits = governor.tick(counters, now - last, now - start)
         last = now
-        _apply(governor, limits, hold)
+        moved = {kernel for kernel, count in counters.items() if count != seen.get(kernel)}
+        _apply(governor, limits, hold, moved)
         if now - reported >= REPORT_S:
             _report(report_file, governor)
             reported = now
@@ -60,11 +63,11 @@ def _counters(governor: Governor) -> dict[str, Counters]:
     return found
 
 
-def _apply(governor: Governor, limits: dict[str, Limits], hold: Hold) -> None:
+def _apply(governor: Governor, limits: dict[str, Limits], hold: Hold, moved: set[str]) -> None:
     orders = governor.orders
     for disk in orders.disks:
         wanted = limits.get(disk.kernel)
-        if wanted is None or not hold.due(disk.kernel, wanted):
+        if wanted is None or not hold.due(disk.kernel, wanted, moved=disk.kernel in moved):
             continue
         try:
             write_limits(orders.version, orders.throttle, disk.number, wanted)

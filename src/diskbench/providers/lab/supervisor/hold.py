@@ -1,5 +1,7 @@
 """When a limit is told to the kernel: each time it begins a new slice, and lets through a little
 more than the limit. So ripples are not followed, and a limit that comes to rest is told exactly.
+A request that is larger than what a second allows (mkfs zeroes up to 4 GiB at once) waits for its
+slice to grow: a new one every second would keep it waiting for ever.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ class Hold:
     _since: dict[str, int] = field(default_factory=dict)
     _wanted: dict[str, tuple[Limits, int]] = field(default_factory=dict)
 
-    def due(self, kernel: str, wanted: Limits) -> bool:
-        """Is it time to tell the kernel `wanted`? To be asked once a tick."""
+    def due(self, kernel: str, wanted: Limits, *, moved: bool = True) -> bool:
+        """Is it time to tell the kernel `wanted`? To be asked once a tick; `moved` is whether
+        the device did anything since the last."""
         before, ticks = self._wanted.get(kernel, (None, 0))
         ticks = ticks + 1 if before == wanted else 1
         self._wanted[kernel] = (wanted, ticks)
@@ -35,6 +38,8 @@ class Hold:
         if told is None or told == wanted:
             return told is None
         since = self._since[kernel] = self._since.get(kernel, 0) + 1
+        if not moved and _change(wanted, told) <= JUMP:
+            return False
         if ticks >= AT_REST or _change(wanted, told) > JUMP:
             return True
         return since > PAUSE and _change(wanted, told) > RIPPLE

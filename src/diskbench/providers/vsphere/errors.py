@@ -133,6 +133,11 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
         )
     if name in _QUOTAS:
         return QuotaExceeded(f"the vSphere licence does not allow it: {told}", advice="look at it")
+    if name == "HostConnectFault":  # pyVim's word for whatever went wrong with a connection
+        return Unanswered(
+            f"no answer to {action}: {told}",
+            advice="look at the network and --endpoint-url, then diskbench resume",
+        )
     if name in _BUSY:
         return Unanswered(f"vSphere is busy at {action}: {told}", advice="diskbench resume")
     if name in _VALUE:

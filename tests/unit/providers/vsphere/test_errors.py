@@ -32,6 +32,7 @@ from diskbench.providers.vsphere.errors import (
         (vim.fault.NoDiskSpace(datastore="nvme"), RentalFailed, "datastore nvme has no room"),
         (vim.fault.InsufficientResourcesFault(), NoCapacity, "no room for the machine"),
         (vim.fault.TaskInProgress(), Unanswered, "busy"),
+        (vim.fault.HostConnectFault(msg="no response"), Unanswered, "no answer"),
         (vim.fault.InvalidDeviceSpec(property="spec.controllerKey"), InvalidValue,
          "spec.controllerKey"),
         (vmodl.fault.InvalidArgument(invalidProperty="spec.memoryMB"), InvalidValue,

@@ -1,5 +1,7 @@
 """Which limit set the pace of one stretch of a step (MR-12). The first that applies is named:
 
+    a cache       faster than a disk of its kind can be (analysis/medium.py): of the guest where the
+                  I/O was buffered, else one below it
     page cache    buffered, and the device moved < 95 % of fio's bytes; or, where nobody counted,
                   buffered writes above 1.1 times every promise, and not without what memory holds
     offered       ≥ 99 % of the rate that the load is held to
@@ -31,6 +33,7 @@ from diskbench.model.verdict import Limiter
 from diskbench.units import format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
+    from diskbench.analysis.medium import Medium
     from diskbench.model.expectation import Bound, Level, LimitName, Load
     from diskbench.model.phase import PhaseKind
 
@@ -68,7 +71,7 @@ class Stretch:
     """What was measured: blocks and bytes a second at one level. `fell_from` is the level before
     the cliff that it began with, in the same figure, and `credits` what was done above it by then.
     `level` is what is promised for it: what lasts once its credit is `used_up`, else what the
-    credit at the step's beginning gives."""
+    credit at the step's beginning gives. `is_guess`: that it is used up shows in the rate alone."""
 
     iops: float | None
     bytes_per_s: float | None
@@ -79,6 +82,7 @@ class Stretch:
     credits: float | None = None
     level: Level | None = None
     used_up: bool = False
+    is_guess: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +92,8 @@ class Setting:
     `device_share` is the bytes that the device moved of those of fio, in the direction where it is
     least; `memory_share` is the memory over the bytes written. `keeps_cache`: measuring the page
     cache is what the step is for. `host_cache`: its machine caches the disk. `network` is the
-    filesystem or transport where that is one. `credit` is what was left of each bucket when the
-    step began, as a fraction.
+    filesystem or transport where that is one, `medium` a disk in the machine itself. `credit` is
+    what was left of each bucket when the step began, as a fraction.
     """
 
     load: Load | None = None
@@ -99,6 +103,7 @@ class Setting:
     keeps_cache: bool = False
     host_cache: bool = False
     network: str | None = None
+    medium: Medium | None = None
     credit: Mapping[LimitName, float] = field(default_factory=dict)
     siblings: tuple[Sibling, ...] = ()
 
@@ -106,6 +111,7 @@ class Setting:
 def limiter(found: Stretch, setting: Setting) -> Limiter:
     """The limit that set the pace of a stretch, with the figures that show it."""
     rules = (
+        _impossible,
         _page_cache,
         _offered,
         _credit,
@@ -147,6 +153,27 @@ def is_client_bound(client: Client) -> bool:
         or (client.busiest_job or 0) >= BUSY_CORE
         or (client.steal or 0) >= STEAL
     )
+
+
+def impossible(found: Stretch, setting: Setting) -> str:
+    """Why the rate cannot be that of its medium; empty where it can, or that is not known."""
+    if setting.medium is None:
+        return ""
+    load = setting.load
+    return setting.medium.impossible(
+        found.iops,
+        found.bytes_per_s,
+        block_bytes=load.block_bytes if load else None,
+        random=load is not None and load.random,
+    )
+
+
+def _impossible(found: Stretch, setting: Setting) -> Limiter | None:
+    told = impossible(found, setting)
+    if not told:
+        return None
+    direct = setting.load is not None and setting.load.direct
+    return Limiter(name="host-cache" if direct else "page-cache", evidence=(told,))
 
 
 def _page_cache(found: Stretch, setting: Setting) -> Limiter | None:
@@ -191,7 +218,8 @@ def _credit(found: Stretch, setting: Setting) -> Limiter | None:
     fell, measured, level = _fell(found), rate(found, setting), found.level
     if level is None or level.limited_by is None:
         return Limiter(name="credit", evidence=(*fell, "no promise is known")) if fell else None
-    if not setting.credit or not found.used_up or measured is None:
+    guessed = found.is_guess and not fell
+    if not setting.credit or not found.used_up or guessed or measured is None:
         return None  # nothing that is promised holds credit, or there was some left
     began = setting.credit.get(level.limited_by, 1.0)
     if not fell and began <= EMPTY:
@@ -237,13 +265,14 @@ def _cap(found: Stretch, setting: Setting) -> Limiter | None:
 
 
 def _near(measured: float | None, level: Level) -> Bound | None:
-    """The tightest cap, if the rate is within 10 % of it; where it is above, any other."""
+    """The tightest cap, if the rate is within 10 % of it; where it is above, another limit's."""
     caps = [one for one in level.bounds if one.limit not in _NOT_CAPS]
     if measured is None or not caps:
         return None
     if measured < (1 - NEAR) * caps[0].iops:
         return None
-    return next((one for one in caps if abs(measured / one.iops - 1) <= NEAR), None)
+    others = (one for one in caps if one is caps[0] or one.limit != caps[0].limit)
+    return next((one for one in others if abs(measured / one.iops - 1) <= NEAR), None)
 
 
 def _at(measured: float, cap: Bound) -> str:

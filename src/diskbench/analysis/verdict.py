@@ -17,7 +17,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.believe import believe, in_order, reasons_of
-from diskbench.analysis.limiter import ABOVE, EMPTY, Setting, Stretch, is_above, limiter, rate
+from diskbench.analysis.limiter import (
+    ABOVE,
+    EMPTY,
+    Setting,
+    Stretch,
+    impossible,
+    is_above,
+    limiter,
+    rate,
+)
 from diskbench.model.verdict import Judged, Promised, Reason, Verdict, believe_words
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
 
@@ -67,15 +76,19 @@ def verdict(
     setting: Setting,
     promise: Promise | None = None,
     warnings: Sequence[Warning] = (),
+    reasons: Sequence[Reason] = (),
 ) -> Verdict:
-    """The verdict on a step; `warnings` are the doubts of the step that its files give."""
+    """The verdict on a step; `warnings` are the doubts of the step that its files give, `reasons`
+    what else is known to stand against it."""
     if promise is not None:
         setting = replace(setting, credit=promise.credit)
     stretches = _stretches(measured, promise)
     judged = tuple(_judged(one, setting, promise) for one in stretches)
     main = _main(judged)
-    reasons = in_order(
+    told = in_order(
         (
+            *_impossible(stretches, setting),
+            *reasons,
             *reasons_of(
                 warnings,
                 limited_by=judged[main].limiter.name,
@@ -93,8 +106,8 @@ def verdict(
         rounds=measured.rounds,
         stretches=judged,
         main=main,
-        believe=believe(reasons),
-        reasons=reasons,
+        believe=believe(told),
+        reasons=told,
     )
     return found.model_copy(update={"sentence": sentence(found)})
 
@@ -133,8 +146,8 @@ def _stretches(measured: Measured, promise: Promise | None) -> list[Stretch]:
     above = _is_empty(promise)
     for one in kept or phases.phases:
         cliff = falls.get(one.start_s)
-        used_up = above or (cliff is not None and one.kind != "burst")
-        used_up = used_up or _lasts(one.iops, one.bytes_per_s, promise)
+        known = above or (cliff is not None and one.kind != "burst")
+        used_up = known or _lasts(one.iops, one.bytes_per_s, promise)
         found.append(
             Stretch(
                 iops=one.iops,
@@ -146,6 +159,7 @@ def _stretches(measured: Measured, promise: Promise | None) -> list[Stretch]:
                 credits=cliff.credits if cliff else None,
                 level=_level(promise, used_up=used_up),
                 used_up=used_up,
+                is_guess=not known,
             )
         )
         above = above or one.kind == "burst"
@@ -157,8 +171,8 @@ def _whole(measured: Measured, promise: Promise | None, kind: PhaseKind | None) 
     expected = promise.expected if promise else None
     lasting = expected.lasting if expected else None
     course = measured.course
-    used_up = _is_empty(promise) or _lasts(measured.iops, measured.bytes_per_s, promise)
-    used_up = used_up or (course is not None and course.kind == "baseline")
+    known = _is_empty(promise) or (course is not None and course.kind == "baseline")
+    used_up = known or _lasts(measured.iops, measured.bytes_per_s, promise)
     iops, moved = measured.iops, measured.bytes_per_s
     if iops is None and moved is not None and expected is not None:
         iops = moved / expected.load.block_bytes
@@ -166,9 +180,10 @@ def _whole(measured: Measured, promise: Promise | None, kind: PhaseKind | None) 
         low = iops <= ABOVE * lasting.high_iops
         lasts = expected.lasts_s
         if expected.bursts and low and lasts and lasts < (1 - _MOST_OF) * measured.seconds:
-            used_up = True
+            used_up = known = True
         if kind is None and (promise is not None and promise.credit):
-            kind = "baseline" if low else "burst" if expected.bursts else None
+            kind = "burst" if expected.bursts and not low else None
+            kind = "baseline" if low and (used_up or not expected.bursts) else kind
     if kind in (None, "level") and course is not None and course.kind != "level":
         kind = course.kind
     return Stretch(
@@ -178,6 +193,7 @@ def _whole(measured: Measured, promise: Promise | None, kind: PhaseKind | None) 
         fell_from=course.fell_from if course else None,
         level=_level(promise, used_up=used_up),
         used_up=used_up,
+        is_guess=not known,
     )
 
 
@@ -256,6 +272,20 @@ def _regime(
             f"{lasts} at full load; the baseline, {format_iops(expected.lasting.iops)} IOPS, was "
             "not reached",
             advice="--profile sustained runs until the credit is gone",
+        )
+    ]
+
+
+def _impossible(stretches: Sequence[Stretch], setting: Setting) -> list[Reason]:
+    told = next((text for one in stretches if (text := impossible(one, setting))), "")
+    if not told:
+        return []
+    return [
+        Reason(
+            code="served-from-cache",
+            weight="no",
+            message=f"{told}: a cache answered for it",
+            advice="use direct=1, files of twice the memory, and no cache of a controller",
         )
     ]
 

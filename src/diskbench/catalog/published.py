@@ -16,6 +16,7 @@ from pydantic import Field
 
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
+from diskbench.model.verdict import Verdict
 
 SEEDS = ("iaas-2018", "azure-caching", "ebs-types", "san-vs-local", "ebs-fio")
 """The posts, named like the matrix that repeats them where there is one."""
@@ -58,6 +59,7 @@ class Published(Frozen):
 
     `profile` and `step` are what repeats the workload, `parameters` the profile's where they are
     not its defaults. Direction `total` is reads and writes together. `size_gib` None: not known.
+    `busiest_core` is how busy one core was, as a fraction, where the post tells.
     """
 
     id: str
@@ -95,15 +97,18 @@ class Published(Frozen):
     stddev: float | None = None
     printed_spread: str | None = None
     approximate: bool = False
+    busiest_core: float | None = None
     doubt: Doubt | None = None
     notes: tuple[str, ...] = ()
 
 
 class PublishedDocument(Frozen):
-    """What `diskbench published … --output json` prints."""
+    """What `diskbench published … --output json` prints; `verdicts` by the ids of figures, where
+    they are shown."""
 
     format: Literal[1] = 1
     published: tuple[Published, ...]
+    verdicts: dict[str, Verdict] = Field(default_factory=dict)
 
 
 @functools.cache

@@ -115,6 +115,7 @@ class Row(Frozen):
 
     disk: str
     machine: str
+    busiest_core: float | None = Field(default=None, gt=0, le=1)
     doubt: Doubt | None = None
     figures: dict[str, Cell]
 
@@ -217,6 +218,7 @@ def _published(
         printed_samples=cell.printed_samples,
         stddev=cell.stddev,
         printed_spread=cell.printed_spread,
+        busiest_core=row.busiest_core,
         approximate=table.approximate if cell.approximate is None else cell.approximate,
         doubt=row.doubt or work.doubt,
         notes=tuple(note for note in (machine.note, work.note) if note),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.limiter import Client, Setting
+from diskbench.analysis.medium import LINKS, Medium
 from diskbench.analysis.queue_depth import Sibling
 from diskbench.analysis.verdict import Measured, Promise, verdict
 from diskbench.engine.promised import promises_of
@@ -213,6 +214,7 @@ def _setting(
         keeps_cache=bool(group.kept) and group.kept[0].step.page_cache == "keep",
         host_cache=has_host_cache(plan.cell) if plan is not None else hint.has_cache,
         network=_network(plan),
+        medium=_medium(plan),
         siblings=tuple(
             Sibling(name, other.depth, iops)
             for name, other, iops in others
@@ -269,6 +271,15 @@ def _network(plan: Plan | None) -> str | None:
         return facts.mount.fstype if facts.mount else "a network filesystem"
     transport = facts.disk.transport if facts.disk else None
     return transport if transport in _NETWORK_TRANSPORTS else None
+
+
+def _medium(plan: Plan | None) -> Medium | None:
+    """The disk under the target, of a machine that is none of a hypervisor's: what a guest is told
+    of its disks' links is not so."""
+    disk = plan.facts.disk if plan is not None else None
+    if plan is None or disk is None or plan.facts.virtualisation not in (None, "none"):
+        return None
+    return Medium(disk.transport, bool(disk.rotational)) if disk.transport in LINKS else None
 
 
 def _doubts(group: Group, plan: Plan | None) -> list[Doubt]:

@@ -8,6 +8,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.published_match import group
+from diskbench.plan.published_verdict import published_verdict
+from diskbench.report.verdict_text import promised_words
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
@@ -109,6 +111,24 @@ def _figure_lines(figure: Published) -> Iterator[str]:
     yield from labelled("again", again, indent=4)
     if figure.doubt:
         yield from labelled("doubt", f"{figure.doubt.code}: {figure.doubt.words}", indent=4)
+    yield from labelled("verdict", _verdict(figure), indent=4)
+
+
+def _verdict(figure: Published) -> str:
+    """`no: served from cache; limited by …`; of a latency only whether to believe it."""
+    found = published_verdict(figure)
+    one = found.stands_for
+    if one.iops is None and one.bytes_per_s is None:
+        return found.words()
+    parts = [found.words()]
+    if one.ratio is not None and one.promised is not None:
+        parts.append(
+            f"{one.ratio:.0%} of the {promised_words(one.promised)} that are promised today"
+        )
+    known = one.limiter.name != "unknown"
+    parts.append(f"limited by {one.limiter.words()}" if known else "limit unknown")
+    shown = f" ({'; '.join(one.limiter.evidence)})" if known and one.limiter.evidence else ""
+    return "; ".join(parts) + shown
 
 
 def _printed(figure: Published) -> Iterator[str]:

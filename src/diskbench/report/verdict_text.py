@@ -19,7 +19,7 @@ from diskbench.report.phase_lines import clock
 from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
-    from diskbench.model.verdict import Believe, Judged, Reason, Verdict
+    from diskbench.model.verdict import Believe, Judged, Promised, Reason, Verdict
 
 WIDTH = 80
 _NONE = "–"
@@ -68,6 +68,12 @@ def figure(iops: float | None, bytes_per_s: float | None) -> str:
     if iops is not None and not large:
         return format_iops(iops)
     return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else _NONE
+
+
+def promised_words(one: Promised) -> str:
+    """`3,000 IOPS`, or `93.8 MB/s` of large blocks."""
+    told = figure(one.iops, one.bytes_per_s)
+    return told if told.endswith("/s") else f"{told} IOPS"
 
 
 def _line(row: Sequence[str], wide: Sequence[int]) -> str:

@@ -1,0 +1,107 @@
+"""The verdict on a published figure, from what its post records, by the rules for our own: pure.
+
+What the rules do not find and the post says itself is taken over as its doubt.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.limiter import Client, Setting
+from diskbench.analysis.medium import LINKS, Medium
+from diskbench.analysis.verdict import Measured, Promise, sentence, verdict
+from diskbench.catalog.expect import Disk, expect_on, machine_of, path_of
+from diskbench.catalog.lookup import disk_types, limits
+from diskbench.errors import DiskbenchError
+from diskbench.model.expectation import Load
+from diskbench.model.verdict import Limiter, LimiterName, Reason
+from diskbench.units import KIB
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from diskbench.catalog.path import Cache
+    from diskbench.catalog.published import Published
+    from diskbench.model.verdict import Verdict
+
+_WEIGHTS: dict[str, Literal["note", "doubtful", "no"]] = {
+    "served-from-cache": "no",
+    "client-bound": "doubtful",
+    "mixed": "doubtful",
+    "other-disk": "doubtful",
+    "burst": "note",
+}
+_CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}
+_LOADS = {
+    "rand-512-9to1": Load(block_bytes=512, read_share=0.9, direct=False),
+    "seq-read-64k": Load(block_bytes=64 * KIB, random=False, direct=False),
+    "seq-write-64k": Load(block_bytes=64 * KIB, read_share=0.0, random=False, direct=False),
+}
+"""GoBonnieGo's steps (bench/bench.go), by their names in our profile. How deep their queues were is
+not known."""
+
+
+def published_verdict(figure: Published) -> Verdict:
+    """What a published figure was promised, what set its pace, and whether to believe it. Of a
+    latency only the last is told."""
+    load = _LOADS.get(figure.step) if figure.profile == "gobonniego" else None
+    iops = figure.value if figure.metric == "iops" else None
+    moved = figure.value if figure.metric == "bytes_per_s" else None
+    if load is not None:
+        iops = iops if iops is not None else (moved or 0.0) / load.block_bytes
+        moved = moved if moved is not None else iops * load.block_bytes
+    measured = Measured(
+        step_index=0,
+        step=figure.step,
+        iops=iops,
+        bytes_per_s=moved,
+        seconds=figure.runtime_s or 0.0,
+    )
+    setting = Setting(
+        load=load,
+        client=Client(busiest_core=figure.busiest_core),
+        host_cache=figure.cache in _CACHES,
+        network="iscsi" if figure.disk_type.startswith("iscsi") else None,
+        medium=_medium(figure),
+        memory_share=0.5,
+    )
+    told = verdict(measured, setting, _promise(figure, load))
+    doubt = figure.doubt
+    if doubt is None or any(one.code == doubt.code for one in told.reasons):
+        return told
+    said = Reason(code=doubt.code, weight=_WEIGHTS[doubt.code], message=doubt.words)
+    told = verdict(measured, setting, _promise(figure, load), reasons=(said,))
+    if doubt.code != "served-from-cache" or told.stands_for.limiter.name != "unknown":
+        return told
+    below: LimiterName = "host-cache" if figure.cache in _CACHES else "page-cache"
+    by = Limiter(name=below, evidence=(doubt.words,))
+    judged = told.model_copy(
+        update={"stretches": (told.stands_for.model_copy(update={"limiter": by}),)}
+    )
+    return judged.model_copy(update={"sentence": sentence(judged)})
+
+
+def _medium(figure: Published) -> Medium | None:
+    """That of a disk which the post says by its link; a guest's may be another's."""
+    link = figure.disk_type.partition("-")[0]
+    return Medium(link) if link in LINKS else None
+
+
+def _promise(figure: Published, load: Load | None) -> Promise | None:
+    if load is None or figure.size_gib is None:
+        return None
+    try:
+        if figure.disk_type not in disk_types(figure.provider):
+            return None
+        disk = limits(
+            figure.provider, figure.disk_type, figure.size_gib, iops=figure.provisioned_iops
+        )
+        machine = machine_of(figure.provider, figure.instance_type, figure.disk_type)
+    except DiskbenchError:
+        return None
+    path = path_of(Disk(disk, 1, _CACHES.get(figure.cache or "", "none")), machine)
+    expected = expect_on(path, load)
+    if expected is None:
+        return None
+    credit = {gate.limit: 1.0 for gate in path.gates if gate.capacity}
+    return Promise(expected, credit=credit, is_guess=True)

@@ -1,0 +1,159 @@
+"""MR-12: what set the pace of a step is named, from recorded cases (tests/cases/limiter)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.analysis.limiter import Client, Setting, Stretch, limiter
+from diskbench.analysis.medium import Medium
+from diskbench.analysis.queue_depth import Sibling
+from diskbench.analysis.verdict import Measured, Promise, verdict
+from diskbench.catalog.expect import expect_on
+from diskbench.model.expectation import Bound, Level, Load
+from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
+from diskbench.model.result import Warning as Doubt
+from diskbench.model.verdict import Verdict
+from diskbench.plan.as_disk import Hint, way_of_words
+
+CASES = sorted((Path(__file__).parent.parent / "cases" / "limiter").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_the_limit_of_a_recorded_case_is_named(path: Path) -> None:
+    case = yaml.safe_load(path.read_text(encoding="utf-8"))
+    wanted = case["expect"]
+
+    found = judge(case)
+
+    main = found.stretches[case.get("main", found.main)]
+    assert main.limiter.name == wanted["limiter"], main.limiter
+    assert found.believe == wanted["believe"], found.reasons
+    assert {one.code for one in found.reasons} >= set(wanted.get("reasons", ()))
+    assert main.limiter.evidence
+    if "kind" in wanted:
+        assert main.kind == wanted["kind"]
+    if "first" in wanted:
+        assert found.stretches[0].limiter.name == wanted["first"]
+    assert wanted.get("evidence", "") in "; ".join(main.limiter.evidence)
+
+
+def judge(case: dict[str, Any]) -> Verdict:
+    """The verdict on a case."""
+    load = Load(**case["load"]) if "load" in case else None
+    measured = case["measured"]
+    phases = _phases(case["phases"], measured["seconds"]) if "phases" in case else None
+    iops, moved = measured.get("iops"), measured.get("bytes_per_s")
+    if load is not None and iops is not None:
+        moved = iops * load.block_bytes
+    setting = Setting(
+        load=load,
+        client=Client(**case.get("client", {})),
+        device_share=case.get("device_share"),
+        keeps_cache=case.get("keeps_cache", False),
+        host_cache=Hint(as_disk=case.get("disk")).has_cache,
+        network=case.get("network"),
+        medium=Medium(**case["medium"]) if "medium" in case else None,
+        siblings=tuple(Sibling(**one) for one in case.get("siblings", ())),
+    )
+    return verdict(
+        Measured(
+            step_index=0,
+            step="step",
+            iops=iops,
+            bytes_per_s=moved,
+            seconds=measured["seconds"],
+            phases=phases,
+        ),
+        setting,
+        _promise(case, load),
+        [Doubt(code=code, message="recorded") for code in case.get("warnings", ())],
+    )
+
+
+def _promise(case: dict[str, Any], load: Load | None) -> Promise | None:
+    if "disk" not in case or load is None:
+        return None
+    path = way_of_words(case["disk"], case.get("machine")).path
+    left = case.get("credit", 1.0)
+    credit = tuple(gate.capacity * left for gate in path.gates)
+    expected = expect_on(path, load, credit=credit)
+    assert expected is not None
+    return Promise(expected, credit={gate.limit: left for gate in path.gates if gate.capacity})
+
+
+def _phases(told: list[dict[str, Any]], seconds: float) -> StepPhases:
+    phases = tuple(Phase(**{"bytes_per_s": one["iops"] * 4096.0, **one}) for one in told)
+    cliffs = tuple(
+        Cliff(
+            at_s=after.start_s,
+            before=before.iops or 0.0,
+            after=after.iops or 0.0,
+            credits=((before.iops or 0.0) - (after.iops or 0.0)) * before.seconds,
+        )
+        for before, after in pairwise(phases)
+        if (after.iops or 0.0) < (before.iops or 0.0)
+    )
+    return StepPhases(
+        step="step",
+        seconds=seconds,
+        shortest_s=60,
+        phases=phases,
+        cliffs=cliffs,
+        steady=Steadiness(state="steady", kind=phases[-1].kind),
+    )
+
+
+LOAD = Load(block_bytes=4096, depth=256)
+
+
+def level(disk: float, machine: float) -> Level:
+    """A promise with a cap of the disk and one of the machine."""
+    bounds = sorted(
+        (Bound(limit="disk-iops", iops=disk), Bound(limit="vm-iops", iops=machine)),
+        key=lambda one: one.iops,
+    )
+    return Level(
+        iops=bounds[0].iops,
+        low_iops=bounds[0].iops,
+        high_iops=bounds[0].iops,
+        bytes_per_s=bounds[0].iops * 4096,
+        limited_by=bounds[0].limit,
+        bounds=tuple(bounds),
+    )
+
+
+@given(
+    disk=st.floats(100, 1e6),
+    machine=st.floats(100, 1e6),
+    share=st.floats(0.901, 1.099),
+)
+def test_a_rate_within_ten_percent_of_the_lower_cap_is_at_it(
+    disk: float, machine: float, share: float
+) -> None:
+    lower = min(disk, machine)
+    found = limiter(Stretch(lower * share, None, level=level(disk, machine)), Setting(load=LOAD))
+
+    assert found.name == ("disk-iops" if disk <= machine else "vm-iops")
+
+
+@given(cap=st.floats(100, 1e6), share=st.floats(0.01, 0.899))
+def test_a_rate_further_below_every_cap_is_at_none(cap: float, share: float) -> None:
+    found = limiter(Stretch(cap * share, None, level=level(cap, 2 * cap)), Setting(load=LOAD))
+
+    assert found.name == "unknown"
+
+
+@given(core=st.floats(0.9, 1.0), iops=st.floats(1, 1e6))
+def test_a_busy_core_is_the_limit_where_no_cap_is_known(core: float, iops: float) -> None:
+    client = Client(busiest_core=core)
+    found = limiter(Stretch(iops, None), Setting(load=LOAD, client=client))
+
+    assert found.name == "client"
+    assert f"{core:.0%}" in found.evidence[0]

@@ -49,6 +49,20 @@ class Own:
     outlooks: Mapping[str, PlanExpectation] = field(default_factory=dict)
 
 
+def rows_of(
+    chart: PostChart, figures: Sequence[Published], own: Own, *, linked: bool = False
+) -> tuple[Point, ...]:
+    """What a chart is drawn of: published figures in its order, then the own points that lie over
+    any of them. `linked`: the mark of the n-th leads to `#row-n`."""
+    published = tuple(published_point(one, label=_label(chart, one)) for one in chart.of(figures))
+    points: tuple[Point, ...] = (*published, *_laid_over(own.points, published))
+    if chart.kind == "latency":
+        points = with_extremes(points)
+    if not linked:
+        return points
+    return tuple(replace(one, href=f"#row-{n}") for n, one in enumerate(points, 1))
+
+
 def draw(
     chart: PostChart,
     figures: Sequence[Published],
@@ -56,23 +70,22 @@ def draw(
     *,
     outlook: Callable[[Published, int], PlanExpectation | None],
     own: Own | None = None,
+    linked: bool = False,
 ) -> Figure:
-    """One chart of a post. `outlook` tells what the catalogue foresees of so many runs on a
-    figure's disk; own points that lie over none of the chart's figures are left out.
+    """One chart of a post, of the rows that `rows_of` gives. `outlook` tells what the catalogue
+    foresees of so many runs on a figure's disk.
 
     Raises InvalidValue where nothing of it can be drawn (no price is known).
     """
     own = own or Own()
     wanted = chart.of(figures)
-    published = tuple(published_point(one, label=_label(chart, one)) for one in wanted)
-    points = (*published, *_laid_over(own.points, published))
+    points = rows_of(chart, figures, own, linked=linked)
     name, heading = f"{chart.post}-{chart.name}", chart.heading
     match chart.kind:
         case "bars":
             return bars_chart(points, palette, name=name, heading=heading)
         case "latency":
-            merged = with_extremes(points)
-            return bars_chart(merged, palette, name=name, heading=heading, ranked=False)
+            return bars_chart(points, palette, name=name, heading=heading, ranked=False)
         case "multiples":
             return multiples_chart(points, palette, name=name, heading=heading)
         case "instances":
@@ -81,7 +94,7 @@ def draw(
             groups = [_samples(one) for one in points if one.values]
             return spread_chart(groups, palette, name=name, heading=heading, samples=True)
         case "runs":
-            return _runs(chart, wanted, own, outlook, palette)
+            return _runs(chart, wanted, points, own, outlook, palette)
         case "promised":
             held = _held(points, wanted, own, outlook)
             return promised_chart(held, palette, name=name, heading=heading)
@@ -130,6 +143,7 @@ def _samples(point: Point) -> Group:
 def _runs(
     chart: PostChart,
     figures: Sequence[Published],
+    points: Sequence[Point],
     own: Own,
     outlook: Callable[[Published, int], PlanExpectation | None],
     palette: Palette,
@@ -151,7 +165,14 @@ def _runs(
     steps = list(dict.fromkeys((one.step, one.metric, one.direction) for one in figures))
     predicted = predicted_lines(foreseen, steps, fall.runs, label)
     panels = {(one.metric, one.direction) for one in found}
-    laid = [one for one in own.lines if (one.metric, one.direction) in panels]
+    rows = {run: one.href for one in points for run in one.run_ids if one.href}
+    laid = [
+        replace(one, hrefs=tuple(rows[run] for run in one.run_ids))
+        if all(run in rows for run in one.run_ids)
+        else one
+        for one in own.lines
+        if (one.metric, one.direction) in panels
+    ]
     marks = [CliffMark(fall.run, "published", fall.words), *predicted_cliffs(foreseen)]
     notes = "" if predicted_cliffs(foreseen) else "the catalogue knows no burst of it"
     if not any("/after-" in one.id for one in figures):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from diskbench.report.charts.palette import Palette
 
 PNG_SCALE = 2.0
+_MARK = re.compile(r'<(path|rect|line) ((?:[^<>]*? )?aria-label="([^"]*)"[^<>]*?)/>')
 WRAP = 84
 """Characters of a subtitle in one line of a picture."""
 
@@ -109,13 +110,23 @@ def _two_digits(number: re.Match[str]) -> str:
 def picture(
     figure: Figure, kind: str, *, log: bool | None = None, palette: Palette = PICTURE
 ) -> bytes:
-    """A picture that stands for itself, with title and subtitle: `kind` is `svg` or `png`."""
+    """A picture that stands for itself, with title and subtitle: `kind` is `svg`, `png` or `pdf`.
+
+    In SVG the words of a mark show where a pointer rests on it, in any viewer.
+    """
     import vl_convert
 
     spec = document(titled(figure, log=log), palette)
     if kind == "png":
         return bytes(vl_convert.vegalite_to_png(spec, scale=PNG_SCALE))
-    return str(vl_convert.vegalite_to_svg(spec)).encode()
+    if kind == "pdf":
+        return bytes(vl_convert.vegalite_to_pdf(spec))
+    return _told(str(vl_convert.vegalite_to_svg(spec))).encode()
+
+
+def _told(drawn: str) -> str:
+    """SVG whose marks have their words as a title, too. They are escaped in the label already."""
+    return _MARK.sub(r"<\1 \2><title>\3</title></\1>", drawn)
 
 
 def titled(figure: Figure, *, log: bool | None = None) -> TopLevelMixin:

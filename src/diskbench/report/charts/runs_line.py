@@ -61,17 +61,20 @@ class RunLine:
 
 @dataclass(frozen=True)
 class CliffMark:
-    """The run in which a disk fell: as predicted, as published, or as found in the seconds."""
+    """The run in which a disk fell: as predicted, as published, or as found in the seconds. `of`
+    says whose it is, where a chart has several."""
 
     run: int
     origin: Origin
     words: str = ""
+    of: str = ""
 
     @property
     def label(self) -> str:
-        """`predicted: run 33`."""
+        """`predicted: run 33`, `predicted: run 3 (yours)`."""
         word = {"published": "the post", "measured": "found", "predicted": "predicted"}
-        return f"{word[self.origin]}: run {self.run}"
+        whose = f" ({self.of})" if self.of else ""
+        return f"{word[self.origin]}: run {self.run}{whose}"
 
 
 def runs_chart(

@@ -1,0 +1,172 @@
+"""`diskbench report --published POST --chart NAME`: charts of posts, with own runs laid over."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from diskbench.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.phase import StepPhases
+    from diskbench.model.spec import Plan
+    from diskbench.report.published_charts import PostChart
+    from diskbench.report.published_draw import Own
+    from diskbench.report.write_report import Format
+
+LIST = "list"
+Axis = Literal["linear", "log"]
+_MARKS = ("emulated", "imported", "unverified")
+Row = dict[str, Any]
+
+
+def report_published(
+    post: str,
+    chart: str | None,
+    to: Sequence[Path],
+    *,
+    asked: Sequence[str] = (),
+    filters: Sequence[str] = (),
+    wanted: Format | None = None,
+    axis: Axis | None = None,
+    include_emulated: bool = False,
+    quiet: bool = False,
+    database_url: str | None = None,
+    evidence_url: str | None = None,
+) -> None:
+    """Draw one chart of a post and print where it is; without a chart, or for `list`, print what
+    there is. Runs are looked for only where some are asked for; the others of a run's trial come
+    with it.
+
+    Raises UnknownName for a post, chart or run, InvalidValue where a file cannot be written or no
+    run can be laid over it.
+    """
+    from diskbench import __version__
+    from diskbench.catalog.published import load_published
+    from diskbench.engine.published_outlook import published_outlook
+    from diskbench.report.chart_file import write_chart
+    from diskbench.report.charts import PAGE, PICTURE
+    from diskbench.report.published_charts import find_chart
+    from diskbench.report.published_draw import Own, draw, rows_of
+    from diskbench.report.write_report import format_of
+
+    if chart is None or chart == LIST:
+        _print_charts(post)
+        return
+    found = find_chart(post, chart)
+    files = [(path, wanted or format_of(path)) for path in to]
+    if not files:
+        kind: Format = wanted or "html"
+        files = [(Path(f"{post}-{chart}.{kind}"), kind)]
+    own = Own()
+    if asked or filters:
+        from diskbench.cli.report_gather import runs_of
+        from diskbench.cli.stores import database
+
+        engine = database(database_url)
+        runs = runs_of(engine, asked, filters)
+        own = _own(engine, runs, found, evidence_url, include_emulated=include_emulated)
+    figures = load_published()
+    made = f"Drawn by diskbench {__version__} from the figures of {_post_words(found)}"
+    for path, kind in files:
+        linked = kind == "html"
+        palette = PAGE if linked else PICTURE
+        figure = draw(found, figures, palette, outlook=published_outlook, own=own, linked=linked)
+        points = rows_of(found, figures, own, linked=linked)
+        log = None if axis is None else axis == "log"
+        for written in write_chart(path, figure, points, kind, log=log, made=made):
+            if not quiet:
+                print(written.absolute())
+
+
+def _post_words(chart: PostChart) -> str:
+    from diskbench.catalog.published import load_published
+
+    return next(one.post.words for one in load_published() if one.seed == chart.post)
+
+
+def _print_charts(post: str) -> None:
+    from diskbench.report.published_charts import charts_of
+
+    found = charts_of(post)
+    width = max(len(one.name) for one in found)
+    for one in found:
+        lead = f"{one.name:<{width}}  "
+        for line in textwrap.wrap(
+            one.words, 80, initial_indent=lead, subsequent_indent=" " * len(lead)
+        ):
+            print(line)
+
+
+def _own(
+    engine: Engine,
+    runs: Sequence[Row],
+    chart: PostChart,
+    evidence_url: str | None,
+    *,
+    include_emulated: bool,
+) -> Own:
+    """The trials of the runs that may be laid over the chart. Raises InvalidValue for none."""
+    from diskbench.catalog.published import load_published
+    from diskbench.catalog.published_match import match
+    from diskbench.plan.published import asked_of
+    from diskbench.report.own_points import Trial, own_of
+    from diskbench.store.rows import find_plan, load_results
+
+    by_trial: dict[str, list[Row]] = {}
+    for run in runs:
+        by_trial.setdefault(run["trial_id"], []).append(run)
+    figures = chart.of(load_published())
+    taken, why = [], dict[str, None]()
+    for trial_id, of_trial in by_trial.items():
+        marks = tuple(mark for mark in _MARKS if any(run[mark] for run in of_trial))
+        if marks and not include_emulated:
+            why[
+                f"{of_trial[0]['run_id']} is {', '.join(marks)}: it says nothing about a cloud's "
+                "disk; --include-emulated lays it over all the same"
+            ] = None
+            continue
+        plan = find_plan(engine, trial_id)
+        matched = match(asked_of(of_trial[0], plan), figures)
+        if not matched.figures:
+            near = "; ".join(f"{one.name}: {one.words}" for one in matched.nearest[:1])
+            told = f" ({near})" if near else ""
+            why[f"{of_trial[0]['run_id']}: {matched.why_not}{told}"] = None
+            continue
+        results = load_results(engine, *(run["run_id"] for run in of_trial))
+        taken.append(
+            Trial(
+                figures=matched.figures,
+                runs=tuple(of_trial),
+                plan=plan,
+                measurements={
+                    run_id: tuple(row for step in steps for row in step.measurements)
+                    for run_id, steps in results.items()
+                },
+                phases=_phases(of_trial, plan, evidence_url) if chart.kind == "runs" else (),
+                marks=marks,
+            )
+        )
+    for words in why:
+        print(f"not laid over: {words}", file=sys.stderr)
+    own = own_of(taken)
+    if not own.points:
+        raise InvalidValue(
+            f"none of {len(by_trial)} trials can be laid over {chart.post}'s chart {chart.name}",
+            advice="the lines above say why; without runs the published figures are drawn alone",
+        )
+    return own
+
+
+def _phases(
+    runs: Sequence[Row], plan: Plan | None, evidence_url: str | None
+) -> tuple[StepPhases, ...]:
+    from diskbench.cli.results_show import phases_of_runs
+
+    return tuple(phases_of_runs(runs, plan, evidence_url))

@@ -1,0 +1,129 @@
+"""Own trials as points and lines over published figures: a point a trial and figure, the mean over
+its runs, because the posts give means (catalog/published_beside.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from diskbench.catalog.published_beside import beside
+from diskbench.plan.published import GOBONNIEGO_FILE
+from diskbench.report.charts.point import Point
+from diskbench.report.charts.runs_line import CliffMark, RunLine
+from diskbench.report.outlook_points import predicted_cliffs
+from diskbench.report.published_draw import Own
+from diskbench.report.published_points import short
+
+if TYPE_CHECKING:
+    from diskbench.catalog.published import Published
+    from diskbench.model.expectation import PlanExpectation
+    from diskbench.model.phase import StepPhases
+    from diskbench.model.result import Measurement
+    from diskbench.model.spec import Plan
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial and the figures that it matches. `runs` are its rows as in the database, and
+    `measurements` those of each run."""
+
+    figures: tuple[Published, ...]
+    runs: tuple[Mapping[str, Any], ...]
+    plan: Plan | None
+    measurements: Mapping[str, tuple[Measurement, ...]]
+    phases: tuple[StepPhases, ...] = ()
+    marks: tuple[str, ...] = ()
+
+
+def own_of(trials: Iterable[Trial]) -> Own:
+    """Points, lines, cliffs and expectations of trials."""
+    points: list[Point] = []
+    lines: list[RunLine] = []
+    cliffs: dict[CliffMark, None] = {}
+    outlooks: dict[str, PlanExpectation] = {}
+    for trial in trials:
+        of_trial = [one for figure in trial.figures if (one := _point(trial, figure)) is not None]
+        points += of_trial
+        lines += _lines(trial, of_trial)
+        expected = trial.plan.expectation if trial.plan else None
+        if expected is not None and of_trial:
+            outlooks[of_trial[0].run_ids[0]] = expected
+            predicted = (replace(one, of="yours") for one in predicted_cliffs(expected))
+            cliffs |= dict.fromkeys(predicted)
+        numbers = {str(run["run_id"]): int(run["run_index"]) + 1 for run in trial.runs}
+        cliffs |= dict.fromkeys(found_cliffs(trial.phases, numbers))
+    return Own(tuple(points), tuple(lines), tuple(cliffs), outlooks)
+
+
+def found_cliffs(phases: Iterable[StepPhases], numbers: Mapping[str, int]) -> tuple[CliffMark, ...]:
+    """The first run in whose seconds a cliff was found; `numbers` are those of the runs, from 1."""
+    found = [one for one in phases if one.cliffs and one.run_id in numbers]
+    if not found:
+        return ()
+    first = min(found, key=lambda one: (numbers[one.run_id], one.step_index))
+    cliff = first.cliffs[0]
+    words = (
+        f"found: in run {numbers[first.run_id]}, {first.step}, after {cliff.at_s:.0f} s, from "
+        f"{cliff.before:,.0f} to {cliff.after:,.0f}"
+    )
+    return (CliffMark(numbers[first.run_id], "measured", words),)
+
+
+def _point(trial: Trial, figure: Published) -> Point | None:
+    first = trial.runs[0]
+    ids = [str(run["run_id"]) for run in trial.runs]
+    theirs = first["provider"] == GOBONNIEGO_FILE
+    rows = [row for run_id in ids for row in trial.measurements.get(run_id, ())]
+    whole = beside([figure], rows, gobonniego_file=theirs)
+    if not whole:
+        return None
+    by_run: dict[str, float] = {}
+    for run_id in ids:
+        of_run = beside([figure], trial.measurements.get(run_id, ()), gobonniego_file=theirs)
+        if of_run:
+            by_run[run_id] = of_run[0].ours
+    values = tuple(by_run.values())
+    rental = trial.plan.rental if trial.plan else None
+    return Point(
+        label=short(figure),
+        metric=figure.metric,
+        value=whole[0].ours,
+        direction=figure.direction,
+        key=figure.id,
+        provider=figure.provider,
+        region=(rental.scope.region or "") if rental else "",
+        instance=first["instance_type"] or "",
+        disk=figure.disk_type,
+        profile=figure.profile,
+        step=figure.step,
+        values=values,
+        run_ids=tuple(by_run),
+        low=min(values) if len(values) > 1 else None,
+        high=max(values) if len(values) > 1 else None,
+        n=len(values),
+        when=str(first["started_at"] or first["created_at"] or ""),
+        marks=trial.marks,
+        machine=_machine(trial),
+    )
+
+
+def _lines(trial: Trial, points: Sequence[Point]) -> list[RunLine]:
+    """A line for each metric and direction, a value a run."""
+    numbers = {str(run["run_id"]): int(run["run_index"]) + 1 for run in trial.runs}
+    found: dict[tuple[str, str], RunLine] = {}
+    for one in points:
+        values = tuple(
+            (numbers[run_id], value) for run_id, value in zip(one.run_ids, one.values, strict=True)
+        )
+        line = RunLine(one.label, one.metric, "measured", values, one.direction, one.run_ids)
+        found.setdefault((one.metric, one.direction), line)
+    return list(found.values())
+
+
+def _machine(trial: Trial) -> str:
+    """A rented machine is its trial's own; one that was there before may have had others."""
+    first = trial.runs[0]
+    if trial.plan is not None and trial.plan.rental is not None:
+        return str(first["trial_id"])
+    return f"there:{first['provider']}:{first['address'] or first['hostname'] or ''}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from diskbench.cli.report_published import Axis, report_published
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.errors import InvalidValue
 from diskbench.report.write_report import FORMATS, Format
@@ -48,6 +49,31 @@ def report(
         Format | None,
         typer.Option("--format", help="What to write, whatever the file is called."),
     ] = None,
+    published: Annotated[
+        str | None,
+        typer.Option(
+            "--published",
+            metavar="POST",
+            help="A chart of a post's figures, with the runs of SELECTION (if any) laid over.",
+        ),
+    ] = None,
+    chart: Annotated[
+        str | None,
+        typer.Option(
+            "--chart", metavar="NAME", help="Which chart of the post; `list` shows what there is."
+        ),
+    ] = None,
+    axis: Annotated[
+        Axis | None,
+        typer.Option("--axis", help="The axis of its picture (default: as the values ask for)."),
+    ] = None,
+    include_emulated: Annotated[
+        bool,
+        typer.Option(
+            "--include-emulated",
+            help="Lay emulated, imported and unverified runs over published figures, too.",
+        ),
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print the paths.")] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
@@ -56,6 +82,26 @@ def report(
 
     With a run its whole trial is shown. Several trials of one subject are replicates.
     """
+    if published is not None:
+        report_published(
+            published,
+            chart,
+            to or (),
+            asked=selection or (),
+            filters=filter_ or (),
+            wanted=format_,
+            axis=axis,
+            include_emulated=include_emulated,
+            quiet=quiet,
+            database_url=database_url,
+            evidence_url=evidence_url,
+        )
+        return
+    if chart is not None or axis is not None or include_emulated:
+        raise InvalidValue(
+            "--chart, --axis and --include-emulated are of published figures",
+            advice="name the post: --published iaas-2018 --chart list",
+        )
     from diskbench.cli.report_gather import runs_of
     from diskbench.cli.stores import database
     from diskbench.report.write_report import format_of, write_report

@@ -19,7 +19,10 @@ def published_frame() -> pl.DataFrame:
     found = rows(load_published())
     for row in found:
         row["parameters"] = json.dumps(row["parameters"])
-    numbers = {"memory_gib", "size_gib", "provisioned_iops", "runtime_s", "value", "stddev"}
+    numbers = {
+        "memory_gib", "size_gib", "provisioned_iops", "runtime_s", "value", "stddev",
+        "busiest_core",
+    }  # fmt: skip
     special: dict[str, pl.DataType] = {
         **dict.fromkeys(numbers, pl.Float64()),
         **dict.fromkeys(("cores", "n"), pl.Int64()),

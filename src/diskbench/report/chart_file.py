@@ -15,7 +15,7 @@ from diskbench.report.charts.point import Point
 if TYPE_CHECKING:
     from diskbench.report.write_report import Format
 
-_HEAD = ("disk", "where", "source", "value", "lowest – highest", "n")
+_HEAD = ("disk", "value", "lowest – highest", "n", "where", "source")
 
 
 def chart_bytes(
@@ -74,7 +74,7 @@ def chart_markdown(
 
     shown = f"![{escaped(figure.alt)}]({drawing})" if drawing else escaped(figure.alt)
     parts = [f"# {escaped(figure.title)}", shown, escaped(figure.subtitle)]
-    parts.append(table(_HEAD, map(_row, points), left=3))
+    parts.append(table(_HEAD, map(_row, points)))
     parts.append("\n".join(f"- {escaped(one)}" for one in _doubts(points)))
     parts.append(f"*{escaped(made)}*" if made else "")
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -117,11 +117,11 @@ def _row(point: Point) -> tuple[str, ...]:
     runs = ", ".join(point.run_ids)
     return (
         f"{point.label}{what if what not in point.label else ''}",
-        point.where,
-        f"yours: {runs}" if point.source == "measured" else point.words or "published",
         with_unit(point.metric, point.value),
         span,
         "not told" if point.n is None else f"{point.n} {point.counted}",
+        point.where,
+        f"yours: {runs}" if point.source == "measured" else point.words or "published",
     )
 
 

@@ -87,8 +87,8 @@ def price_chart(
         drawing=_drawing(priced, metric, palette, log_x=False, log_y=False),
         id=name,
         alt=f"{heading}: of {len(priced)} disks {best.point.label} costs least for "
-        f"{_PER[metric][1]}, {format_usd(best.per)} a month, and {dearest.point.label} most, "
-        f"{format_usd(dearest.per)}.",
+        f"{_PER[metric][1]}, {_usd(best.per)} a month, and {dearest.point.label} most, "
+        f"{_usd(dearest.per)}.",
         log_drawing=_drawing(priced, metric, palette, log_x=True, log_y=True) if positive else None,
         log_first=log,
     )
@@ -119,10 +119,15 @@ def _drawing(
 
 def _row(one: Priced) -> dict[str, Any]:
     found = row(one.point)
-    told = f"{format_usd(one.usd)} a month"
-    told += f", {format_usd(one.per)} for {_PER[one.point.metric][1]}" if one.point.value else ""
+    told = f"{_usd(one.usd)} a month"
+    told += f", {_usd(one.per)} for {_PER[one.point.metric][1]}" if one.point.value else ""
     told += f" ({one.source})" if one.source else ""
     return found | {"usd": one.usd, "description": f"{found['description']} · {told}"}
+
+
+def _usd(usd: float) -> str:
+    """In cents: a price a month is no sum of thousandths."""
+    return f"${usd:,.2f}" if usd >= 0.01 else format_usd(usd)
 
 
 def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[Any]:

@@ -91,7 +91,6 @@ def promised_chart(
     lanes = lanes_of(points, ranked=False)
     log = wants_log(values) and min(values) > 0
     unit = f"{title(metric)} measured, against what {by} promises"
-    kept = sum(one.ratio >= _KEPT for one in held)
     drawn = ["line: promised"]
     if any(one.promise.low < one.promise.high for one in held):
         drawn.append("shade: its plausible range")
@@ -102,9 +101,7 @@ def promised_chart(
         subtitle=f"{subtitle(points, unit)}; {', '.join(drawn)}",
         drawing=_drawing(held, lanes, metric, palette, log=False),
         id=name,
-        alt=f"{heading}: {kept} of {len(held)} reach the promise within 5 %: "
-        + "; ".join(f"{one.point.label} {one.words}" for one in held)
-        + ".",
+        alt=_sentence(held, heading),
         log_drawing=_drawing(held, lanes, metric, palette, log=True) if log else None,
         log_first=log,
     )
@@ -112,6 +109,18 @@ def promised_chart(
 
 _KEPT = 0.95
 """A promise is kept from this ratio on, in the words of the chart. Our choice."""
+
+
+def _sentence(held: Sequence[Held], heading: str) -> str:
+    kept = sum(one.ratio >= _KEPT for one in held)
+    least, best = min(held, key=lambda one: one.ratio), max(held, key=lambda one: one.ratio)
+    told = f"{heading}: {kept} of {len(held)} give at least 95 % of the promise"
+    if len(held) == 1:
+        return f"{told}: {least.point.label} {least.words}."
+    return (
+        f"{told}, from {least.point.label} with {least.words} to {best.point.label} with "
+        f"{best.words}."
+    )
 
 
 def _drawing(

@@ -298,12 +298,13 @@ def _sentence(lines: Sequence[RunLine], cliffs: Sequence[CliffMark], heading: st
     for line in lines:
         if line.origin == "predicted" or not line.values:
             continue
-        first, last = line.values[0], line.values[-1]
-        told.append(
-            f"{_WORDS[line.origin]} {_heading((line.metric, line.direction))} goes from "
-            f"{with_unit(line.metric, first[1])} in run {first[0]} to "
-            f"{with_unit(line.metric, last[1])} in run {last[0]}"
-        )
+        (first, begins), (last, ends) = line.values[0], line.values[-1]
+        what = f"{_WORDS[line.origin]} {_heading((line.metric, line.direction))}"
+        until = f"{with_unit(line.metric, ends)} in run {last}"
+        if begins == ends:
+            told.append(f"{what}: {until}, as in run {first}")
+        else:
+            told.append(f"{what}: {with_unit(line.metric, begins)} in run {first}, {until}")
     marks = [one.label for one in cliffs]
     return f"{heading}: {'; '.join([*told, *marks])}."
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.cli.report_gather import Gathered
-from diskbench.report.site_private import private_trial
+from diskbench.report.site_private import private_trial, told_trial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,16 +103,13 @@ class RunPages:
         )
 
     def _shown(self, trial: TrialReport, row: Row) -> TrialReport:
-        """What is told of a trial: never the flags it was run with, which name accounts and
-        networks; with `--anonymous` no name at all."""
-        subject = replace(trial.subject, target_flags="", trial_flags="")
+        """What is told of a run."""
         place = "copied, see below" if self._wishes.with_evidence else self._place(row)
-        notes = tuple(replace(note, evidence=place) for note in trial.runs)
-        trial = replace(trial, subject=subject, runs=notes, again="")
+        told = told_trial(trial, row["error_kind"] or "", place, self._told.secrets(row))
         if not self._told.anonymous:
-            return trial
-        machine = self._told.machines.get(row["address"] or row["hostname"] or "", "")
-        return private_trial(trial, machine, self._told.secrets)
+            return told
+        name = row["address"] or row["hostname"] or ""
+        return private_trial(told, self._told.machines.get(name, ""))
 
     def _place(self, row: Row) -> str:
         """Where readers find the evidence, as far as that is told: a directory of the publisher's

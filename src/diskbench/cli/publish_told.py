@@ -27,8 +27,8 @@ Row = dict[str, Any]
 class Told:
     """The runs of a site (rows with `rent`, newest first), by what was asked for in them.
 
-    `keys` name the page of each subject; `fields` are what is told of it. `machines` and `secrets`
-    are empty unless names are left out.
+    `keys` name the page of each subject; `fields` are what is told of it. `machines` are numbers of
+    theirs where names are left out.
     """
 
     rows: Sequence[Row]
@@ -37,7 +37,6 @@ class Told:
     keys: Mapping[Fields, str]
     fields: Mapping[Fields, Fields]
     machines: Mapping[str, str] = field(default_factory=dict)
-    secrets: tuple[str, ...] = ()
     _subjects: Mapping[str, Fields] = field(default_factory=dict)
     _trials: Mapping[str, Sequence[Row]] = field(default_factory=dict)
 
@@ -59,6 +58,10 @@ class Told:
     def asked(self, row: Row) -> dict[str, str]:
         """The fields of a run's subject that are told."""
         return dict(self.fields[self._subjects[row["run_id"]]])
+
+    def secrets(self, row: Row) -> tuple[str, ...]:
+        """What no text about a run may hold."""
+        return secrets_of(row, anonymous=self.anonymous)
 
     def row(self, row: Row) -> Row:
         """The row of a run, with what is told of it."""
@@ -100,7 +103,6 @@ def told_of(rows: Sequence[Row], *, anonymous: bool) -> Told:
             for subject in groups
         },
         machines=machines,
-        secrets=secrets_of(rows) if anonymous else (),
         _subjects={row["run_id"]: subject for subject, of in groups.items() for row in of},
         _trials=trials,
     )

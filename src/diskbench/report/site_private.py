@@ -1,5 +1,7 @@
-"""What `--anonymous` leaves out: machines become numbers, and whatever names a place of the
-publisher's is gone. What is left is in _KEPT; a field that nobody thought of is left out."""
+"""What a site does not tell. Never: accounts, networks, images and endpoints, the flags that name
+them, and the words of errors, in which clouds repeat them. With `--anonymous`: machines become
+numbers, and whatever names a place of the publisher's is gone; what is left then is in _KEPT, and a
+field that nobody thought of is left out."""
 
 from __future__ import annotations
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 
     from diskbench.model.configuration import Configuration
     from diskbench.model.verdict import Verdict
-    from diskbench.report.subject import Subject
     from diskbench.report.trial_report import TrialReport
 
 LEFT_OUT = "left out"
@@ -23,14 +24,18 @@ _KEPT = frozenset({
     "iops", "throughput_mib_per_s", "azure.cache", "lab.time_scale",
 })  # fmt: skip
 """Fields of a subject that say what was measured, and not whose it is."""
+_NEVER = frozenset({
+    "account", "subnet", "security_group", "ssh_cidr", "endpoint_url", "endpoint", "ca_file",
+    "image",
+})  # fmt: skip
 _NAMED_PLACES = frozenset({"vsphere", "ssh", "local"})
 """Providers whose regions and zones are names that their owner gave."""
 _OF_ROW = (
     "address", "hostname", "target_path", "target_device", "target_identity", "evidence_url",
     "machine_lease",
 )  # fmt: skip
-_LEAST = 4
-"""Shorter names are words of everyday texts."""
+_LEAST = 2
+"""A name of one character is nobody's secret."""
 
 
 def numbered(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -43,25 +48,27 @@ def numbered(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return found
 
 
-def secrets_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Names in these runs that no text may hold, the longest first."""
-    found: set[str] = set()
-    for row in rows:
-        names = [row[name] for name in _OF_ROW]
-        names += [value for name, value in _rented(row.get("rent") or {}) if name not in _KEPT]
+def secrets_of(row: Mapping[str, Any], *, anonymous: bool) -> tuple[str, ...]:
+    """Names in a run (a row with `rent` and `scope`) that no text may hold, longest first."""
+    rented = list(_texts(row.get("rent") or {}))
+    scope = list(_texts(row.get("scope") or {}))
+    names = [value for name, value in (*rented, *scope) if name in _NEVER]
+    if anonymous:
+        names += [row[name] for name in _OF_ROW if row[name]]
+        names += [value for name, value in rented if name not in _KEPT]
+        names.append((row["address"] or "").rpartition("@")[2])
         if row["provider"] in _NAMED_PLACES:
-            names.append(row["zone"])
-        address = row["address"] or ""
-        names += [address.rpartition("@")[2], address.partition("@")[0]]
-        found |= {str(name) for name in names if name and len(str(name)) >= _LEAST}
+            names.append(row["zone"] or "")
+    found = {name for name in names if len(name) >= _LEAST}
     return tuple(sorted(found, key=lambda name: (-len(name), name)))
 
 
 def scrubbed(text: str, secrets: Sequence[str]) -> str:
-    """The text without any of these names."""
+    """The text without any of these names, where they are whole words."""
     if not secrets:
         return text
-    return re.sub("|".join(map(re.escape, secrets)), LEFT_OUT, text)
+    found = "|".join(map(re.escape, secrets))
+    return re.sub(rf"(?<!\w)(?:{found})(?!\w)", LEFT_OUT, text)
 
 
 def private_row(row: Mapping[str, Any], machines: Mapping[str, str]) -> dict[str, Any]:
@@ -131,52 +138,55 @@ def private_configuration(
     )
 
 
-def private_subject(subject: Subject, machine: str, secrets: Sequence[str]) -> Subject:
-    """The words of a run's page without what names its place."""
-    known = subject.machine.partition(": ")[2] or subject.machine
-    promised = subject.promised
-    if promised is not None:
-        promised = replace(
-            promised,
-            offer=scrubbed(promised.offer, secrets),
-            promise=scrubbed(promised.promise, secrets),
-        )
-    return replace(
-        subject,
-        machine=scrubbed(f"{machine}: {known}" if machine else known, secrets),
-        disk=scrubbed(subject.disk, secrets),
-        target="",
-        target_flags="",
-        trial_flags="",
-        profile_typed=subject.profile,
-        promised=promised,
-    )
-
-
-def private_trial(trial: TrialReport, machine: str, secrets: Sequence[str]) -> TrialReport:
-    """A run's report without what names its place; `machine` is its machine as a number."""
+def told_trial(trial: TrialReport, error: str, place: str, secrets: Sequence[str]) -> TrialReport:
+    """A run's report without names that are never told. `error` is the kind of error it ended with
+    (empty: none), `place` where readers find its evidence."""
 
     def scrub(text: str) -> str:
         return scrubbed(text, secrets)
 
+    subject, promised = trial.subject, trial.subject.promised
+    if promised is not None:
+        offer, promise = scrub(promised.offer), scrub(promised.promise)
+        promised = replace(promised, offer=offer, promise=promise)
     return replace(
         trial,
-        subject=private_subject(trial.subject, machine, secrets),
-        runs=tuple(replace(note, error="", advice="", evidence="") for note in trial.runs),
+        subject=replace(
+            subject,
+            machine=scrub(subject.machine),
+            disk=scrub(subject.disk),
+            target=scrub(subject.target),
+            target_flags="",
+            trial_flags="",
+            promised=promised,
+        ),
+        runs=tuple(replace(one, error=error, advice="", evidence=place) for one in trial.runs),
         warnings=tuple(
             one.model_copy(update={"message": scrub(one.message), "advice": scrub(one.advice)})
             for one in trial.warnings
         ),
-        verdicts=tuple(_private_verdict(one, scrub) for one in trial.verdicts),
-        labels=(),
-        notes=(),
+        verdicts=tuple(_told_verdict(one, scrub) for one in trial.verdicts),
+        notes=tuple(map(scrub, trial.notes)),
         place=scrub(trial.place),
         job=scrub(trial.job),
         again="",
     )
 
 
-def _private_verdict(verdict: Verdict, scrub: Callable[[str], str]) -> Verdict:
+def private_trial(trial: TrialReport, machine: str) -> TrialReport:
+    """A report from `told_trial` without labels, notes and target; its `machine` is a number."""
+    subject = trial.subject
+    _, _, known = subject.machine.partition(": ")
+    named = ": ".join(word for word in (machine, known) if word) or LEFT_OUT
+    return replace(
+        trial,
+        subject=replace(subject, machine=named, target="", profile_typed=subject.profile),
+        labels=(),
+        notes=(),
+    )
+
+
+def _told_verdict(verdict: Verdict, scrub: Callable[[str], str]) -> Verdict:
     reasons = tuple(
         one.model_copy(update={"message": scrub(one.message), "advice": scrub(one.advice)})
         for one in verdict.reasons
@@ -188,10 +198,10 @@ def _differences(found: Iterable[Difference], hidden: bool) -> tuple[Difference,
     return tuple(one for one in found if not (hidden and one.fact == "zone"))
 
 
-def _rented(rent: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, object]]:
+def _texts(rent: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
     """Each text of what was to be rented, by its name; defaults of one provider as `lab.user`."""
     for name, value in rent.items():
         if isinstance(value, dict):
-            yield from _rented(value, f"{name}.")
+            yield from _texts(value, f"{name}.")
         elif isinstance(value, str):
             yield prefix + name, value

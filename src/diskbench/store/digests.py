@@ -25,10 +25,15 @@ _OF_RUN = (schema.run, schema.step, schema.measurement, schema.warning)
 
 def load_asked(database: Engine, filters: Sequence[Filter]) -> list[dict[str, Any]]:
     """All columns of the runs that meet `filters`, newest first, each with `rent`: what was to be
-    rented as typed (None: the machine was there, or nothing of it is known)."""
+    rented as typed (None: the machine was there, or nothing of it is known), and `scope`: whose
+    account it was rented with, and where."""
     run, trial = schema.run, schema.trial
     query = (
-        sa.select(run, trial.c.plan["cell"]["rent"].label("rent"))
+        sa.select(
+            run,
+            trial.c.plan["cell"]["rent"].label("rent"),
+            trial.c.plan["rental"]["scope"].label("scope"),
+        )
         .join(trial, trial.c.trial_id == run.c.trial_id)
         .where(*conditions(filters))
         .order_by(run.c.created_at.desc(), run.c.run_id.desc())

@@ -1,0 +1,281 @@
+"""A site of rows: what is written, what is left alone, what is not told."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.rigs.replicates import measured
+
+from diskbench.cli import main
+from diskbench.store.database import open_database, transaction
+from diskbench.store.rows import delete_runs
+from diskbench.store.schema import run, trial
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def database(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield engine
+    engine.dispose()
+
+
+def publish(*options, site="site"):
+    return main.run(["publish", site, "--evidence-url", (Path.cwd() / "e").as_uri(), *options])
+
+
+def times(site="site"):
+    return {
+        str(path.relative_to(site)): path.stat().st_mtime_ns
+        for path in Path(site).rglob("*")
+        if path.is_file()
+    }
+
+
+def changed(before, after):
+    return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+
+
+def run_ids(database):
+    with transaction(database) as connection:
+        return sorted(connection.execute(run.select()).scalars())
+
+
+def test_a_site_has_an_index_a_page_a_configuration_and_a_page_a_run(database, capsys):
+    measured(database, [1.0, 2.0], disk="gp2")
+    measured(database, [3.0], disk="gp3", campaign=1)
+    assert publish() == 0
+    told = capsys.readouterr()
+    assert told.out.strip() == str(Path("site/index.html").absolute())
+    assert "3 runs of 2 configurations: 7 files written, 0 left as they were" in told.err
+    pages = {path.stem for path in Path("site/runs").iterdir()}
+    assert pages == set(run_ids(database))
+    assert len(list(Path("site/configurations").iterdir())) == 2
+
+
+def test_the_second_time_nothing_is_written(database, capsys):
+    measured(database, [1.0, 2.0])
+    publish()
+    before = times()
+    capsys.readouterr()
+    assert publish() == 0
+    assert times() == before
+    assert "0 files written, 5 left as they were, 0 removed" in capsys.readouterr().err
+
+
+def test_a_new_run_renews_its_own_pages_and_the_listings_alone(database):
+    measured(database, [1.0], disk="gp2")
+    measured(database, [2.0], disk="gp3")
+    publish()
+    before = times()
+    known = set(run_ids(database))
+    measured(database, [1.1], disk="gp2", campaign=1)
+    publish()
+    (new,) = set(run_ids(database)) - known
+    found = changed(before, times())
+    assert {name for name in found if name.startswith("runs/")} == {f"runs/{new}.html"}
+    assert len({name for name in found if name.startswith("configurations/")}) == 1
+    assert {"index.html", "runs.html", "diskbench-site.json"} <= found
+    assert len(found) == 5
+
+
+def test_the_pages_of_deleted_runs_go_and_nothing_else(database):
+    measured(database, [1.0], disk="gp2")
+    measured(database, [2.0], disk="gp3", campaign=1)
+    publish()
+    Path("site/CNAME").write_text("disks.example")
+    delete_runs(database, [run_ids(database)[-1]])
+    publish()
+    assert [path.stem for path in Path("site/runs").iterdir()] == run_ids(database)
+    assert len(list(Path("site/configurations").iterdir())) == 1
+    assert Path("site/CNAME").read_text() == "disks.example"
+
+
+def test_a_page_follows_its_rows_its_options_and_the_program(database, monkeypatch):
+    measured(database, [1.0])
+    publish()
+    (page,) = Path("site/runs").iterdir()
+    before = page.read_text()
+    publish("--title", "Our disks")
+    assert page.read_text() != before
+    with transaction(database) as connection:
+        connection.execute(run.update().values(labels={"shelf": "seven"}))
+    publish("--title", "Our disks")
+    assert "seven" in page.read_text()
+    monkeypatch.setattr("diskbench.cli.publish_site._program", lambda: "another")
+    page.write_text("x" * page.stat().st_size)
+    publish("--title", "Our disks")
+    assert "seven" in page.read_text()
+
+
+def test_full_makes_every_page_again(database):
+    measured(database, [1.0])
+    publish()
+    (page,) = Path("site/runs").iterdir()
+    whole = page.read_text()
+    page.write_text("x" * page.stat().st_size)
+    publish()
+    assert page.read_text() != whole
+    publish("--full")
+    assert page.read_text() == whole
+
+
+def test_filters_choose_what_is_published(database):
+    measured(database, [1.0], disk="gp2", labels=[("team", "a")])
+    measured(database, [2.0], disk="gp3", labels=[("team", "b")])
+    assert publish("--filter", "label.team=a") == 0
+    assert "gp3" not in Path("site/index.html").read_text()
+    assert len(list(Path("site/runs").iterdir())) == 1
+
+
+@pytest.mark.usefixtures("database")
+def test_nothing_measured_is_a_site_that_says_so():
+    assert publish() == 0
+    assert "Nothing was measured yet" in Path("site/index.html").read_text()
+
+
+@pytest.mark.usefixtures("database")
+def test_a_folder_of_somebody_elses_is_refused_and_left_alone(capsys):
+    Path("site").mkdir()
+    Path("site/thesis.txt").write_text("mine")
+    assert publish() == 2
+    assert "no site of diskbench's" in capsys.readouterr().err
+    assert [path.name for path in Path("site").iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize(
+    "options", [("--with-evidence",), ("--evidence-base", "https://files.example")]
+)
+def test_evidence_names_hosts_and_is_never_part_of_an_anonymous_site(capsys, options):
+    assert publish("--anonymous", *options) == 2
+    assert "--anonymous leaves the evidence out" in capsys.readouterr().err
+    assert not Path("site").exists()
+
+
+@pytest.mark.usefixtures("database")
+def test_an_evidence_base_that_is_no_web_address_is_refused(capsys):
+    assert publish("--evidence-base", "javascript:alert(1)") == 2
+    assert "no http:// or https:// URL" in capsys.readouterr().err
+
+
+SCRIPT = "<script>alert('x')</script>"
+
+
+def test_labels_and_titles_are_text(database):
+    measured(database, [1.0], labels=[("note", SCRIPT), (SCRIPT, "v")])
+    publish("--title", f"{SCRIPT}&")
+    for path in Path("site").rglob("*.html"):
+        assert SCRIPT not in path.read_text()
+        assert "alert(&#39;x&#39;)" in path.read_text()
+
+
+def texts(site="site"):
+    return {path: path.read_text() for path in Path(site).rglob("*") if path.is_file()}
+
+
+SECRETS = {
+    "account": "acct-4711", "subnet": "subnet-0abc", "security_group": "sg-0def",
+    "ssh_cidr": "192.0.2.7/32", "endpoint_url": "https://cloud.internal.example",
+}  # fmt: skip
+
+
+def test_accounts_networks_and_the_words_of_errors_are_never_told(database):
+    measured(database, [1.0])
+    with transaction(database) as connection:
+        ((key, plan),) = connection.execute(trial.select().with_only_columns(*_plan())).all()
+        rent = plan["cell"]["rent"] | SECRETS
+        plan = plan | {"cell": plan["cell"] | {"rent": rent}}
+        plan["notes"] = [f"account {SECRETS['account']} is near its quota"]
+        connection.execute(trial.update().where(trial.c.trial_id == key).values(plan=plan))
+        connection.execute(
+            run.update().values(
+                error_kind="AccessDenied", error="arn:aws:iam::123456789012:user/jo"
+            )
+        )
+    assert publish() == 0
+    for path, text in texts().items():
+        for secret in (*SECRETS.values(), "123456789012"):
+            assert secret not in text, path
+    assert "AccessDenied" in "".join(texts().values())
+
+
+def _plan():
+    return trial.c.trial_id, trial.c.plan
+
+
+def test_an_anonymous_site_names_no_host_no_path_and_no_label(database):
+    measured(database, [1.0], disk="gp2", labels=[("team", "storage-people")])
+    measured(database, [2.0], campaign=1, rented=False, labels=[("team", "storage-people")])
+    measured(database, [3.0], campaign=2, rented=False, facts={"hostname": "db1"})
+    with transaction(database) as connection:
+        connection.execute(
+            run.update().where(run.c.provider == "ssh").values(target_device="/dev/disk/by-id/ours")
+        )
+    assert publish("--anonymous") == 0
+    for path, text in texts().items():
+        for name in ("db1", "/mnt/data", "storage-people", "by-id/ours"):
+            assert not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text), path
+    whole = "".join(texts().values())
+    assert "machine 1" in whole
+    assert "gp2" in whole
+    publish("--anonymous", site="again")
+    assert texts("again").keys() == {Path("again") / path.relative_to("site") for path in texts()}
+
+
+class Figures(HTMLParser):
+    """The exact values of a listing: row by row, the title of each number with its value."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.rows = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        if tag == "tr":
+            self.rows.append({})
+        elif "data-label" in found and "data-v" in found:
+            self.rows[-1][found["data-label"]] = float(found["data-v"])
+
+
+@settings(
+    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    values=st.lists(
+        st.floats(min_value=0.5, max_value=5e6, allow_nan=False), min_size=1, max_size=4
+    )
+)
+def test_every_figure_of_the_listings_is_the_stores(tmp_path_factory, monkeypatch, values):
+    place = tmp_path_factory.mktemp("figures")
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{place}/rows.db")
+    engine = open_database(f"sqlite:///{place}/rows.db")
+    measured(engine, values)
+    engine.dispose()
+    assert publish("--quiet") == 0
+    found = [row["read IOPS"] for row in Figures(Path("site/runs.html").read_text()).rows[1:]]
+    assert sorted(found) == sorted(values)
+    ((configuration),) = Figures(Path("site/index.html").read_text()).rows[1:]
+    ordered = sorted(values)
+    middle = (ordered[(len(values) - 1) // 2] + ordered[len(values) // 2]) / 2
+    assert configuration["read IOPS"] == pytest.approx(middle)
+    assert configuration["runs"] == configuration["n"] == len(values)
+
+
+def test_the_manifest_holds_no_more_than_the_pages(database):
+    measured(database, [1.0], labels=[("team", "a")])
+    publish("--anonymous")
+    document = json.loads(Path("site/diskbench-site.json").read_text())
+    assert set(document) == {"format", "files"}
+    told = [one["told"] for one in document["files"].values() if one["told"]]
+    assert told
+    assert all("labels" not in one.get("line", {}) or not one["line"]["labels"] for one in told)

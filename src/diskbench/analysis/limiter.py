@@ -93,7 +93,8 @@ class Setting:
     least; `memory_share` is the memory over the bytes written. `keeps_cache`: measuring the page
     cache is what the step is for. `host_cache`: its machine caches the disk. `network` is the
     filesystem or transport where that is one, `medium` a disk in the machine itself. `credit` is
-    what was left of each bucket when the step began, as a fraction.
+    what was left of each bucket when the step began, as a fraction; `knows_buckets`: what is
+    promised tells of all that there are, as the word of a disk's owner does not.
     """
 
     load: Load | None = None
@@ -105,6 +106,7 @@ class Setting:
     network: str | None = None
     medium: Medium | None = None
     credit: Mapping[LimitName, float] = field(default_factory=dict)
+    knows_buckets: bool = True
     siblings: tuple[Sibling, ...] = ()
 
 
@@ -216,8 +218,9 @@ def _offered(found: Stretch, setting: Setting) -> Limiter | None:
 
 def _credit(found: Stretch, setting: Setting) -> Limiter | None:
     fell, measured, level = _fell(found), rate(found, setting), found.level
-    if level is None or level.limited_by is None:
-        return Limiter(name="credit", evidence=(*fell, "no promise is known")) if fell else None
+    if level is None or level.limited_by is None or not setting.knows_buckets:
+        told = ("no promise is known",) if level is None else ()
+        return Limiter(name="credit", evidence=(*fell, *told)) if fell else None
     guessed = found.is_guess and not fell
     if not setting.credit or not found.used_up or guessed or measured is None:
         return None  # nothing that is promised holds credit, or there was some left
@@ -367,7 +370,7 @@ def _network(found: Stretch, setting: Setting) -> Limiter | None:
 
 
 def _unknown(found: Stretch, setting: Setting) -> Limiter:
-    told = []
+    told = list(_fell(found))
     measured, level = rate(found, setting), found.level
     if found.kind in ("ramp", "stall"):
         told.append("it has no level")

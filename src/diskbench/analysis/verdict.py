@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from diskbench.model.phase import PhaseKind, StepPhases
     from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
+BY_OWNER = "--promise"
 _LEVELS = frozenset({"burst", "baseline", "level"})
 _BELOW = 0.9
 _MOST_OF = 0.9
@@ -81,7 +82,8 @@ def verdict(
     """The verdict on a step; `warnings` are the doubts of the step that its files give, `reasons`
     what else is known to stand against it."""
     if promise is not None:
-        setting = replace(setting, credit=promise.credit)
+        by_owner = promise.source == BY_OWNER
+        setting = replace(setting, credit=promise.credit, knows_buckets=not by_owner)
     stretches = _stretches(measured, promise)
     judged = tuple(_judged(one, setting, promise) for one in stretches)
     main = _main(judged)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from diskbench.analysis.verdict import Promise
+from diskbench.analysis.verdict import BY_OWNER, Promise
 from diskbench.engine.step_groups import Group, load_of
 from diskbench.plan.recalled import Done, recalled
 from diskbench.plan.turn import expected_of, place_of
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 RunsOf = Sequence[tuple[Row, Sequence[Group]]]
-_BY_OWNER = "--promise"
 
 
 def promises_of(
@@ -35,7 +34,7 @@ def promises_of(
 def _planned(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], Promise]:
     whole = plan.expectation
     assert whole is not None
-    source = _BY_OWNER if whole.sources == (_BY_OWNER,) else "catalogue"
+    source = BY_OWNER if whole.sources == (BY_OWNER,) else "catalogue"
     found = {}
     for run, groups in runs_of:
         number = run["run_index"] + 1
@@ -62,7 +61,7 @@ def _said(runs_of: RunsOf, plan: Plan | None, way: Way) -> dict[tuple[str, int],
             done.append(Done(load, iops, group.seconds, idle))
         if began is not None:
             over = began + sum(group.seconds for group in groups)
-    source = _BY_OWNER if way.sources == (_BY_OWNER,) else "catalogue"
+    source = BY_OWNER if way.sources == (BY_OWNER,) else "catalogue"
     return {
         key: Promise(one.expected, source, one.credit, is_guess=True)
         for key, one in zip(keys, recalled(way.path, done), strict=True)

@@ -146,9 +146,7 @@ def _worst(found: Sequence[Verdict]) -> Believe:
 
 def _when(one: Judged) -> str:
     kind = one.kind or "level"
-    if one.start_s is None or one.end_s is None:
-        return kind
-    return f"{kind} {clock(one.start_s)}–{clock(one.end_s)}"
+    return kind if one.start_s is None else f"{kind} at {clock(one.start_s)}"
 
 
 def _grounds(steps: dict[str, list[Verdict]]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from diskbench.engine.rent import Onlooker, give_up, rent
 from diskbench.errors import DiskbenchError, Interrupted, StoreUnavailable
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Outcome, Problem, problem_of
+from diskbench.plan.duration import renting_s
 from diskbench.plan.settle import after, zone_of
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class LiveCells:
             states={"queued", "renting"},
             state="renting" if plan.is_draft else "measuring",
             started_at=row.started_at or now(),
-            expected_s=plan.expected_s,
+            expected_s=plan.expected_s + renting_s(plan),
             hourly_usd=plan.rental.hourly_usd if plan.rental else None,
         )
         return Outcome(state="done")

@@ -16,8 +16,9 @@ from diskbench.fio.profiles import find_profile
 from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.model.outcome import problem_of
 from diskbench.plan.blame import in_fields
-from diskbench.plan.cost import RENTING_S, cost_of_plan
+from diskbench.plan.cost import cost_of_plan
 from diskbench.plan.credit import credit_of
+from diskbench.plan.duration import renting_s
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, outlook
@@ -102,7 +103,7 @@ def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> 
         return base.model_copy(update={"problem": told})
     found: dict[str, object] = {
         "expected_s": plan.expected_s,
-        "trial_s": plan.expected_s + (RENTING_S if plan.rental else 0.0),
+        "trial_s": plan.expected_s + renting_s(plan),
         "cost": cost_of_plan(plan),
         "expectation": plan.expectation,
         "credit": credit_of(plan.expectation),

@@ -10,7 +10,7 @@ from diskbench.catalog.transactions import charge_of, expected_work
 from diskbench.fio.estimate import METADATA_ENGINES, count
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.numbers import blocks_of
-from diskbench.plan.duration import repetitions
+from diskbench.plan.duration import renting_s, repetitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from diskbench.fio.jobfile import Job
     from diskbench.model.spec import Plan
 
-RENTING_S = 360.0
-"""Seconds that a machine is rented beside measuring: to come up and to go; our estimate."""
 _FIO_BLOCK_BYTES = 4096
 """fio's default block size (HOWTO, "blocksize")."""
 
@@ -29,7 +27,7 @@ def cost_of_plan(plan: Plan, *, longest: bool = False) -> CellCost:
     with loops that go on to their last round. Nothing where nothing is rented."""
     seconds = sum(step.expected_s * times for step, times in repetitions(plan, longest=longest))
     work = _work(plan, longest=longest)
-    return cost_of(plan.rental, RENTING_S + seconds if plan.rental else seconds, work)
+    return cost_of(plan.rental, renting_s(plan) + seconds, work)
 
 
 def _work(plan: Plan, *, longest: bool) -> Sequence[Work]:

@@ -4,6 +4,18 @@ from collections.abc import Iterator
 
 from diskbench.model.spec import Plan, Step
 
+RENTING_S = 360.0
+"""Seconds that a machine is rented beside measuring: to come up and to go; our estimate."""
+RENTING_HERE_S = {"lab": 10.0, "fake": 1.0}
+"""The same where the machine is made of this one; measured 2026-11 on two cores."""
+
+
+def renting_s(plan: Plan) -> float:
+    """How long the plan's machine is rented beside measuring; 0 where nothing is rented."""
+    if plan.rental is None:
+        return 0.0
+    return RENTING_HERE_S.get(plan.rental.scope.provider, RENTING_S)
+
 
 def repetitions(plan: Plan, *, longest: bool) -> Iterator[tuple[Step, int]]:
     """Each step, and how often it runs in all runs together: those of a loop for the fewest rounds

@@ -7,7 +7,8 @@ from diskbench.catalog.prices import disk_part, machine_part
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Loop, Plan, Step
-from diskbench.plan.cost import RENTING_S, cost_of_plan
+from diskbench.plan.cost import cost_of_plan
+from diskbench.plan.duration import RENTING_S, renting_s
 from diskbench.units import MIB
 
 HDD = DiskSpec(type="Standard_LRS", size_gib=256)
@@ -42,6 +43,16 @@ def test_coming_up_and_all_runs_are_paid_for():
     assert once.seconds == RENTING_S + 100
     assert thrice.seconds == RENTING_S + 300
     assert thrice.transactions == 3 * once.transactions
+
+
+def test_a_machine_made_of_this_one_is_there_at_once():
+    of_azure = rented(job("bs=4k"))
+    assert of_azure.rental is not None
+    scope = of_azure.rental.scope.model_copy(update={"provider": "lab"})
+    rental = of_azure.rental.model_copy(update={"scope": scope})
+    of_lab = of_azure.model_copy(update={"rental": rental})
+    assert renting_s(of_azure) == RENTING_S
+    assert 0 < renting_s(of_lab) < 60
 
 
 def test_a_step_makes_as_many_requests_as_the_disk_promises():

@@ -81,9 +81,13 @@ def read_plan(store: EvidenceStore, run_id: str) -> Plan:
     return Plan.model_validate_json(store.get(f"{run_prefix(run_id)}/plan.json"))
 
 
-def plan_record(plan: Plan) -> FileRecord:
-    """What the manifest says of plan.json."""
-    return _record("plan.json", _plan_bytes(plan), key="plan.json")
+def plan_record(store: EvidenceStore, run_id: str, plan: Plan) -> FileRecord:
+    """What the manifest says of plan.json as it lies in the store, whatever version wrote it."""
+    try:
+        data = store.get(f"{run_prefix(run_id)}/plan.json")
+    except KeyError:
+        data = _plan_bytes(plan)
+    return _record("plan.json", data, key="plan.json")
 
 
 def write_step_evidence(
@@ -188,9 +192,11 @@ def step_folders(store: EvidenceStore, run_id: str) -> Sequence[str]:
     return [f"steps/{name}" for name in store.folders(f"{run_prefix(run_id)}/steps")]
 
 
-def digest(record: BaseModel) -> str:
-    """The SHA-256 of a record as it lies in the store."""
-    return hashlib.sha256(_json(record)).hexdigest()
+def step_digest(store: EvidenceStore, run_id: str, folder: str) -> str:
+    """The SHA-256 of a closed folder's step.json as it lies in the store: never of what is made of
+    it, to which a later version may add fields. Raises KeyError while the folder is open."""
+    data = store.get(f"{run_prefix(run_id)}/{folder}/{STEP_JSON}")
+    return hashlib.sha256(data).hexdigest()
 
 
 def _record(name: str, data: bytes, *, key: str | None = None) -> FileRecord:

@@ -59,7 +59,7 @@ def finish_run(
                 preparation=tuple(preparation),
                 marks=marks(row),
                 lease=lease.model_dump(mode="json") if lease else None,
-                plan=archive.plan_record(plan),
+                plan=archive.plan_record(evidence, run_id, plan),
                 steps=tuple(_entries(evidence, run_id, saved)),
             ),
         )
@@ -81,7 +81,7 @@ def _entries(evidence: EvidenceStore, run_id: str, saved: Sequence[int]) -> Iter
             continue  # left open by a killed process; nothing in it can be vouched for
         yield StepEntry(
             folder=folder,
-            sha256=archive.digest(record),
+            sha256=archive.step_digest(evidence, run_id, folder),
             step_index=record.step.index,
             step=record.step.name,
             round=record.step.round,

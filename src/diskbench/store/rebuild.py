@@ -121,7 +121,7 @@ def _step(evidence: EvidenceStore, manifest: Manifest, plan: Plan, entry: StepEn
     run_id = manifest.run_id
     prefix = f"{archive.run_prefix(run_id)}/{entry.folder}"
     record = archive.read_step(evidence, run_id, entry.folder)
-    if record is None or archive.digest(record) != entry.sha256:
+    if record is None or archive.step_digest(evidence, run_id, entry.folder) != entry.sha256:
         raise EvidenceDamaged(f"evidence: {prefix}/step.json is not what the manifest names")
     files = {
         name: archive.read_file(evidence, prefix, name, file)

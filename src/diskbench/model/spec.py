@@ -54,10 +54,23 @@ class Cell(Frozen):
     """What the disk's owner expects of it, where no catalogue promises anything."""
 
 
+class Filled(Frozen):
+    """How often a range was written in full before it is read, and how often it has to be (MR-1).
+
+    `shrinks` is the fio option by which a disk could shrink all that was written there.
+    """
+
+    passes: float
+    wanted: int
+    shrinks: str | None = None
+
+
 class Step(Frozen):
     """One stonewall group of the profile: one fio process.
 
     `job` is the exact job file that fio is given. `round` counts the passes of a loop from 1.
+    `filled` is how often what it reads was written before; None where it reads nothing, and in
+    plans made before this was told.
     """
 
     index: int
@@ -68,6 +81,7 @@ class Step(Frozen):
     expected_s: float
     page_cache: PageCache = "drop"
     drop_caches_every_s: float | None = None
+    filled: Filled | None = None
 
 
 class Loop(Frozen):

@@ -6,6 +6,7 @@ from diskbench.errors import InvalidValue
 from diskbench.fio.profiles import Profile
 from diskbench.fio.steps import FioTarget, build_steps, space_bytes
 from diskbench.fio.template import RenderContext, render
+from diskbench.fio.written import LOCAL_PASSES, NETWORK_PASSES, with_filled
 from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Cell, Filesystem, Plan, ProfileFacts, ResolvedTarget
 from diskbench.plan.memory import check_memory
@@ -101,6 +102,9 @@ def make_plan(
         capacity_bytes=capacity,
     )
     steps, loop = build_steps(profile, rendered, fio_target, facts.fio_version)
+    passes = LOCAL_PASSES if context.is_local_nvme else NETWORK_PASSES
+    files = target.work_dir is not None
+    steps = with_filled(steps, capacity_bytes=capacity, wanted=passes, files=files)
     # A loop goes on until it is steady: its rounds tell cold from warm by themselves.
     if loop is None and has_host_cache(cell):
         steps = cold_and_warm(steps)

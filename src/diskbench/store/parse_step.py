@@ -49,6 +49,7 @@ def step_result(
     from diskbench.fio.rows import measurements
     from diskbench.fio.samples import parse_samples
     from diskbench.fio.warnings import step_warnings
+    from diskbench.fio.written import fill_warning
     from diskbench.model.result import StepResult
 
     fio_exit = _exit_status(step, files)
@@ -73,7 +74,11 @@ def step_result(
         warnings=step_warnings(step, rows, output, facts, samples),
         seconds_in_fio=max((row.runtime_ns for row in rows), default=0) / NS_PER_S,
     )
-    doubts = (saturation_warning(step, result), cache_warning(files.get(CACHE, b""), step))
+    doubts = (
+        saturation_warning(step, result),
+        cache_warning(files.get(CACHE, b""), step),
+        fill_warning(step),
+    )
     told = tuple(doubt for doubt in doubts if doubt is not None)
     return result.model_copy(update={"warnings": result.warnings + told}) if told else result
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserType, Page, Playwright, sync_playwright
+from tests.browser.stored import EVIL, Stored
 from tests.browser.watched import Watched
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
@@ -81,3 +82,14 @@ def opened(page: Page) -> Iterator[Callable[..., Page]]:
     yield open_
     assert watched.errors == []
     assert watched.strangers() == []
+
+
+@pytest.fixture(scope="package")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stored]:
+    """Two bursts, and a trial of two runs with names that were meant to do harm."""
+    found = Stored(tmp_path_factory.mktemp("stored"))
+    found.burst()
+    found.burst(number=1)
+    found.quick(tmp_path_factory.mktemp("fio"), labels=(("team", EVIL), (EVIL, "red;}</style>")))
+    yield found
+    found.database.dispose()

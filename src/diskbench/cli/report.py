@@ -134,15 +134,17 @@ def _gathered(
     from datetime import datetime
 
     from diskbench import __version__
-    from diskbench.cli.report_charts import charts_inside, charts_over
     from diskbench.cli.report_gather import Gathered
+    from diskbench.cli.report_inside import charts_inside
+    from diskbench.cli.report_over import charts_over
     from diskbench.report.trial_report import Report
 
     gathered = Gathered(engine, evidence_url)
     groups = gathered.groups(runs)
-    one = len({run["trial_id"] for run in runs}) == 1
+    trials = [trial for group in groups for trial in group.trials]
     inside_of = next((run for run in runs if _is_named(run, asked)), runs[-1])
-    inside, more = charts_inside(gathered, inside_of) if one else ((), 0)
+    alone = len(trials) == 1
+    inside, more = charts_inside(gathered, trials[0], inside_of) if alone else ((), 0)
     now = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
     return Report(
         asked=" ".join([*asked, *filters]),

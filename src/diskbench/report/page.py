@@ -23,6 +23,8 @@ from diskbench.report.result_rows import NONE, result_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import jinja2
+
     from diskbench.report.page_trial import TrialView
     from diskbench.report.trial_report import Group, Report
 
@@ -35,13 +37,18 @@ _DIRECTIONS = ("read", "write", "trim", "mixed", "sync")
 
 def page(report: Report, *, paper: bool = False) -> str:
     """The report as HTML; for `paper` with fixed colours, and no script."""
+    return _template().render(**_words(report, paper=paper))
+
+
+@cache
+def _template() -> jinja2.Template:
+    """Compiling it takes longer than a page: a site has thousands."""
     import jinja2
 
-    source = _asset("page.html.j2")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.from_string(source).render(**_words(report, paper=paper))
+    return environment.from_string(_asset("page.html.j2"))
 
 
 def _words(report: Report, *, paper: bool) -> dict[str, Any]:
@@ -71,9 +78,9 @@ def _words(report: Report, *, paper: bool) -> dict[str, Any]:
         "over": drawn(report.over, first=len(report.inside) + 1, paper=paper),
         "inside": drawn(report.inside, paper=paper),
         "inside_of": report.inside_of if report.runs > 1 else "",
-        "directions": _directions(report),
+        "directions": _directions(report) if alone else (),
         "left_out": report.left_out,
-        "next": _next(single),
+        "next": None if report.published else _next(single),
     }
 
 
@@ -125,8 +132,9 @@ def _group(group: Group, number: int) -> dict[str, Any]:
 
 
 def _directions(report: Report) -> Sequence[str]:
-    seen = {row.direction for trial in report.trials for row in trial.measurements if row.ios}
-    return [name for name in _DIRECTIONS if name in seen]
+    """The directions that the charts of one trial tell by colour; none where there is no choice."""
+    seen = {line.direction for line in lines(report.trials[0].measurements)}
+    return [name for name in _DIRECTIONS if name in seen] if len(seen) > 1 else []
 
 
 def _next(single: TrialView | None) -> NextStep | None:

@@ -28,6 +28,7 @@ class Drawn:
     log: str = ""
     log_first: bool = False
     rows_href: str | None = None
+    width: int = 0
     wide: bool = False
 
 
@@ -44,6 +45,7 @@ def _drawn(figure: Figure, *, paper: bool) -> Drawn:
     linear = _svg(figure, log=figure.log_first if paper else False, paper=paper)
     both = figure.log_drawing is not None and not paper
     log = _svg(figure, log=True, paper=paper) if both else ""
+    width = _width(linear)
     return Drawn(
         id=figure.id,
         title=figure.title,
@@ -53,7 +55,8 @@ def _drawn(figure: Figure, *, paper: bool) -> Drawn:
         log=log,
         log_first=figure.log_first,
         rows_href=figure.rows_href,
-        wide=_width(linear) > WIDE_PX,
+        width=width,
+        wide=width > WIDE_PX,
     )
 
 
@@ -71,8 +74,8 @@ def _svg(figure: Figure, *, log: bool, paper: bool) -> str:
     return Markup(found)  # noqa: S704
 
 
-def _width(svg: str) -> float:
+def _width(svg: str) -> int:
     """The width that vega wrote into its drawing."""
     _, _, rest = svg.partition(' width="')
     number, _, _ = rest.partition('"')
-    return float(number) if number.replace(".", "", 1).isdigit() else 0.0
+    return round(float(number)) if number.replace(".", "", 1).isdigit() else 0

@@ -67,7 +67,7 @@
 
   // Paper shows what is folded.
   addEventListener("beforeprint", () => {
-    for (const one of document.querySelectorAll("details:not([open])")) { one.open = true; one.dataset.folded = ""; }
+    for (const one of document.querySelectorAll("details[data-paper]:not([open])")) { one.open = true; one.dataset.folded = ""; }
   });
   addEventListener("afterprint", () => {
     for (const one of document.querySelectorAll("details[data-folded]")) { one.open = false; delete one.dataset.folded; }

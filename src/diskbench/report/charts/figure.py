@@ -90,14 +90,21 @@ def svg(figure: Figure, palette: Palette, *, log: bool | None = None) -> str:
     Vega escapes every text in it. Names inside are made the figure's own, so that several may stand
     on one page.
     """
-    import vl_convert
-
-    drawn = str(vl_convert.vegalite_to_svg(document(figure.on(log=log), palette)))
+    drawn = _drawn(figure.on(log=log), palette)
     own = f"{figure.id}-log-" if log else f"{figure.id}-"
     drawn = re.sub(r'(\bid="|url\(#)(clip|gradient)', rf"\g<1>{own}\2", drawn)
     return _PLACES.sub(lambda found: _LONG.sub(_two_digits, found[0]), drawn)
 
 
+def _drawn(chart: TopLevelMixin, palette: Palette) -> str:
+    """SVG whose links stay on the page: vl-convert 1.9 writes them behind an address of Vega's."""
+    import vl_convert
+
+    drawn = str(vl_convert.vegalite_to_svg(document(chart, palette)))
+    return drawn.replace(f'href="{_ELSEWHERE}#', 'href="#')
+
+
+_ELSEWHERE = "https://vega.github.io/vega-datasets/"
 _PLACES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
 _LONG = re.compile(r"-?\d+\.\d{3,}(?!\d|e)")
 
@@ -116,12 +123,12 @@ def picture(
     """
     import vl_convert
 
-    spec = document(titled(figure, log=log), palette)
+    chart = titled(figure, log=log)
     if kind == "png":
-        return bytes(vl_convert.vegalite_to_png(spec, scale=PNG_SCALE))
+        return bytes(vl_convert.vegalite_to_png(document(chart, palette), scale=PNG_SCALE))
     if kind == "pdf":
-        return bytes(vl_convert.vegalite_to_pdf(spec))
-    return _told(str(vl_convert.vegalite_to_svg(spec))).encode()
+        return bytes(vl_convert.vegalite_to_pdf(document(chart, palette)))
+    return _told(_drawn(chart, palette)).encode()
 
 
 def _told(drawn: str) -> str:

@@ -1,0 +1,234 @@
+"""Which charts over runs and trials a report has.
+
+Of one trial: its steps beside each other and beside what was promised, and its runs one after the
+other. Of several trials: each of the first steps over all of them, by disk, region and hour where
+these differ, and what the disks cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from statistics import median
+from typing import TYPE_CHECKING
+
+from diskbench.report.phase_lines import mixed_steps
+from diskbench.report.row_ids import row_href
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from diskbench.cli.report_gather import Row
+    from diskbench.model.verdict import Verdict
+    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.point import Point
+    from diskbench.report.charts.promised import Held
+    from diskbench.report.charts.spread import By
+    from diskbench.report.lines import Line
+    from diskbench.report.trial_report import Group, TrialReport
+
+MOST_FIGURES = 8
+MOST_STEPS = 3
+"""Steps that are drawn over several trials."""
+LEAST_RUNS = 3
+MOST_RUN_LINES = 2
+"""Steps that are drawn run after run: those that changed most."""
+LEAST_APART = 4
+"""Fewer trials say nothing of regions and hours."""
+_APART: dict[By, str] = {"region": "region", "hour": "hour of the day (UTC)"}
+
+
+def charts_over(groups: Sequence[Group], rows: Sequence[Row]) -> tuple[Figure, ...]:
+    """The charts over all runs and trials."""
+    trials = [trial for group in groups for trial in group.trials]
+    found = _of_trials(groups) if len(trials) > 1 else _of_runs(trials[0], rows)
+    return tuple(islice(found, MOST_FIGURES))
+
+
+def _of_runs(trial: TrialReport, rows: Sequence[Row]) -> Iterator[Figure]:
+    from diskbench.report.charts import PAGE, iops_chart, latency_chart
+    from diskbench.report.charts.promised import promised_chart
+
+    found = _lines(trial)
+    yield from _run_lines(trial, rows)
+    held = [one for verdict in _first_run(trial) if (one := _held(trial, verdict)) is not None]
+    if len(held) > 1:  # one bar is no chart
+        yield promised_chart(held, PAGE, name="promised", heading="Measured against promised")
+    if len(found) > 1:
+        yield iops_chart(found, PAGE)
+        yield latency_chart(found, PAGE)
+
+
+def _lines(trial: TrialReport) -> list[Line]:
+    """The figures of a trial, without those that no level has (MR-3)."""
+    from diskbench.report.lines import lines
+
+    mixed = mixed_steps(trial.phases)
+    return [one for one in lines(trial.measurements) if one.step not in mixed]
+
+
+def _run_lines(trial: TrialReport, rows: Sequence[Row]) -> Iterator[Figure]:
+    from diskbench.report.charts import PAGE
+    from diskbench.report.charts.runs_line import RunLine, runs_chart
+
+    numbers = {row["run_id"]: row["run_index"] + 1 for row in rows}
+    ids = list(dict.fromkeys(row.run_id for row in trial.measurements))
+    told = [one for one in _lines(trial) if one.iops.n == len(ids) >= LEAST_RUNS]
+    told.sort(key=lambda one: one.iops.low / one.iops.high if one.iops.high else 1.0)
+    for number, one in enumerate(told[:MOST_RUN_LINES]):
+        values = zip(ids, one.iops.values, strict=True)
+        line = RunLine(
+            label=one.step,
+            metric="iops",
+            origin="measured",
+            direction=one.direction,
+            values=tuple((numbers[run_id], value) for run_id, value in values),
+            run_ids=tuple(ids),
+            hrefs=tuple(row_href(run_id) for run_id in ids),
+        )
+        yield runs_chart([line], PAGE, name=f"runs-{number}", heading=f"{one.step}, run after run")
+
+
+def _first_run(trial: TrialReport) -> list[Verdict]:
+    """The verdicts on the first run: later ones have less credit to begin with."""
+    first = trial.verdicts[0].run_id if trial.verdicts else ""
+    return [one for one in trial.verdicts if one.run_id == first]
+
+
+def _held(trial: TrialReport, verdict: Verdict) -> Held | None:
+    """The figure of a step beside its promise; None where nothing is promised, or nothing told."""
+    from diskbench.report.charts.point import Point
+    from diskbench.report.charts.promised import Held, Promise
+    from diskbench.report.result_rows import trial_name
+
+    main = verdict.stands_for
+    told = main.promised
+    if told is None or not told.iops or not main.iops:
+        return None
+    burst = next((one.promised for one in verdict.stretches if one.kind == "burst"), None)
+    point = Point(
+        label=verdict.step,
+        metric="iops",
+        value=main.iops,
+        step=verdict.step,
+        run_ids=(verdict.run_id,),
+        n=1,
+        statistic="mean",
+        href=row_href(trial_name(trial), verdict.step),
+        marks=trial.subject.marks,
+        machine=trial.machine,
+    )
+    promise = Promise(
+        value=told.iops,
+        low=told.low_iops,
+        high=told.high_iops,
+        burst=burst.iops if burst else None,
+        source=told.source,
+    )
+    return Held(point, promise, on_credit=main.kind == "burst")
+
+
+@dataclass(frozen=True)
+class _Value:
+    """The figure of one step of one trial, a value a run; `kind` is the level that it is of."""
+
+    step: str
+    direction: str
+    values: tuple[float, ...]
+    kind: str = ""
+
+
+def _values(trial: TrialReport) -> list[_Value]:
+    """What a trial lastingly gave, step by step: as it was judged, else as its rows say."""
+    if not trial.verdicts:
+        return [_Value(one.step, one.direction, one.iops.values) for one in _lines(trial)]
+    found: dict[str, list[Verdict]] = {}
+    for one in trial.verdicts:
+        found.setdefault(one.step, []).append(one)
+    told = []
+    for step, verdicts in found.items():
+        levels = [one.stands_for for one in verdicts]
+        values = tuple(one.iops for one in levels if one.iops)
+        if values:
+            told.append(_Value(step, "total", values, levels[0].kind or ""))
+    return told
+
+
+def _of_trials(groups: Sequence[Group]) -> Iterator[Figure]:
+    from diskbench.report.charts import PAGE
+    from diskbench.report.charts.bars import bars_chart
+    from diskbench.report.charts.spread import groups_of, spread_chart
+
+    steps: dict[tuple[str, str], list[Point]] = {}
+    for group in groups:
+        for trial in group.trials:
+            for one in _values(trial):
+                steps.setdefault((one.step, one.direction), []).append(_point(group, trial, one))
+    several = {key: points for key, points in steps.items() if len(points) > 1}
+    for number, ((step, direction), points) in enumerate(islice(several.items(), MOST_STEPS)):
+        name = step if direction == "total" or direction in step else f"{step} {direction}"
+        if len({one.label for one in points}) > 1:
+            yield bars_chart(points, PAGE, name=f"trials-{number}", heading=name)
+        else:
+            by_label = groups_of(points, "label")
+            yield spread_chart(by_label, PAGE, name=f"trials-{number}", heading=name)
+        if len(points) < LEAST_APART:
+            continue
+        for by, what in _APART.items():
+            apart = groups_of(points, by)
+            if len(apart) > 1:
+                heading = f"{name} by {what}"
+                yield spread_chart(apart, PAGE, name=f"{by}-{number}", heading=heading)
+    yield from _prices(groups, several)
+
+
+def _prices(groups: Sequence[Group], steps: dict[tuple[str, str], list[Point]]) -> Iterator[Figure]:
+    """What the disks cost beside what they gave, in the first step."""
+    from diskbench.report.charts import PAGE
+    from diskbench.report.charts.price import Priced, price_chart
+
+    usd = {
+        trial.trial_id: trial.price.total_usd
+        for group in groups
+        for trial in group.trials
+        if trial.price and trial.price.total_usd
+    }
+    for (step, _), points in islice(steps.items(), 1):
+        priced = [Priced(one, usd[one.key]) for one in points if one.key in usd]
+        if len({one.point.label for one in priced}) > 1:
+            yield price_chart(
+                priced,
+                PAGE,
+                name="prices",
+                heading=f"{step}: what it costs",
+                prices_of="the catalogue, as it was when it was measured",
+            )
+
+
+def _point(group: Group, trial: TrialReport, one: _Value) -> Point:
+    from diskbench.report.charts.point import Point
+
+    promised = trial.subject.promised
+    region, _, _ = trial.place.partition(",")
+    several = len(one.values) > 1
+    return Point(
+        label=group.words,
+        metric="iops",
+        value=median(one.values),
+        direction=one.direction,
+        key=trial.trial_id,
+        region=region,
+        disk=promised.offer if promised else "",
+        profile=trial.subject.profile,
+        step=" ".join(filter(None, (one.step, one.kind))),
+        values=one.values,
+        run_ids=trial.subject.run_ids,
+        low=min(one.values) if several else None,
+        high=max(one.values) if several else None,
+        n=len(one.values),
+        statistic="median",
+        when=trial.runs[0].when,
+        href=row_href(trial.trial_id),
+        marks=trial.subject.marks,
+        machine=trial.machine or trial.trial_id,
+    )

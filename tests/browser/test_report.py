@@ -1,0 +1,194 @@
+"""Reports of stored runs as readers have them: in the dark, on a phone, by keyboard, on paper."""
+
+import pytest
+from playwright.sync_api import Locator
+from tests.browser.stored import BURST_RUN, EVIL
+from tests.browser.watched import overflowing, printed, serious_violations, shot
+from tests.rigs.plans import RUN_IDS
+from tests.rigs.replicates import measured
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="package")
+def burst(stored):
+    return stored.report("burst/report.html", BURST_RUN)
+
+
+@pytest.fixture(scope="package")
+def quick(stored):
+    return stored.report("quick/report.html", RUN_IDS[0])
+
+
+@pytest.fixture(scope="package")
+def both(stored):
+    return stored.report("both/report.html", "2026-01-01..")
+
+
+def test_a_stranger_reads_what_was_bought_what_it_gave_and_why_it_slowed_down(opened, burst):
+    page = opened(burst)
+    verdict = page.locator(".verdict").inner_text()
+    assert "gp2 of 20 GiB" in verdict
+    assert "100 IOPS, bursts to 3,000 for 31 min" in verdict
+    assert "for 31 min" in verdict
+    assert "its burst credit was used up" in verdict
+    assert (
+        "5,400,000 I/Os"
+        in page.get_by_role("heading", name="Why it slowed down").locator("..").inner_text()
+    )
+
+
+@pytest.mark.parametrize("name", ["burst", "quick", "both"])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_nothing_serious_is_wrong_for_who_cannot_see_or_point(opened, request, name, dark):
+    page = opened(request.getfixturevalue(name), dark=dark)
+    for folded in page.locator("details").all():
+        folded.evaluate("one => one.open = true")
+    assert serious_violations(page) == []
+
+
+@pytest.mark.parametrize("name", ["burst", "quick", "both"])
+def test_every_chart_has_marks_that_say_their_values(opened, request, name):
+    page = opened(request.getfixturevalue(name))
+    drawings = page.locator("figure .drawing")
+    assert drawings.count()
+    for drawing in drawings.all():
+        marks = drawing.locator("[role=graphics-symbol][aria-label]")
+        assert marks.count(), drawing.get_attribute("aria-label")
+
+
+@pytest.mark.parametrize("name", ["burst", "quick", "both"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_wider_than_the_window(opened, request, name, width):
+    page = opened(request.getfixturevalue(name), width=width)
+    assert overflowing(page) == 0
+
+
+def test_a_mark_shows_its_run_and_values_under_the_pointer(opened, burst):
+    page = opened(burst)
+    mark = page.locator("figure .role-mark [role=graphics-symbol][aria-label]").last
+    mark.scroll_into_view_if_needed()
+    mark.hover(force=True)
+    tip = page.locator("#tip")
+    assert tip.is_visible()
+    assert tip.inner_text().strip()
+
+
+def test_marks_are_reached_by_keys_and_lead_to_their_rows(opened, both):
+    page = opened(both)
+    drawing = page.locator("figure .drawing[tabindex='0']").first
+    drawing.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#tip").is_visible()
+    first = page.locator("#tip").inner_text()
+    page.keyboard.press("End")
+    assert page.locator("#tip").inner_text() != first
+    page.keyboard.press("Enter")
+    place = page.evaluate("location.hash")
+    assert place.startswith("#row-")
+    assert page.locator(f"[id='{place.removeprefix('#')}']").count() == 1
+
+
+def test_every_link_on_the_page_leads_to_something_there(opened, both):
+    page = opened(both)
+    links = "[...document.querySelectorAll('a')].map(a => a.href.baseVal ?? a.getAttribute('href'))"
+    inner = {one for one in page.evaluate(links) if not one.startswith("file://")}
+    assert inner
+    for one in inner:
+        assert one.startswith("#"), one
+        assert page.evaluate("id => !!document.getElementById(id)", one.removeprefix("#")), one
+
+
+def test_an_axis_is_switched_without_a_script(browser, stored):
+    for disk, iops in (("sc1", 12.0), ("gp2", 100.0), ("io2", 16_000.0)):
+        measured(stored.database, [iops], disk=disk, labels=[("far", "apart")])
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(stored.report("far/report.html", "far=apart").as_uri())
+    figure = page.locator("figure:has(input.log)").first
+    linear, log = figure.locator(".drawing.linear"), figure.locator(".drawing.log")
+    assert linear.is_visible() != log.is_visible()
+    figure.locator("input.log").check()
+    assert log.is_visible()
+    assert not linear.is_visible()
+    figure.locator("input.linear").check()
+    assert linear.is_visible()
+    page.close()
+
+
+def test_colours_are_switched_without_a_script(browser, burst):
+    page = browser.new_page(java_script_enabled=False, color_scheme="light")
+    page.goto(burst.as_uri())
+
+    def background():
+        return page.locator("body").evaluate("one => getComputedStyle(one).backgroundColor")
+
+    light = background()
+    page.get_by_label("dark", exact=True).check()
+    dark = background()
+    assert dark != light
+    page.emulate_media(color_scheme="dark")
+    page.get_by_label("light", exact=True).check()
+    assert background() == light
+    page.get_by_label("as the system").check()
+    assert background() == dark
+    page.close()
+
+
+def test_everything_that_can_be_used_is_reached_by_the_tab_key(opened, burst):
+    page = opened(burst)
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.tagName") == "BODY":
+            break
+    else:
+        pytest.fail("the tab key never came to the end")
+    stops = page.locator("summary, .drawing[tabindex], .scroll, input[type=radio]:checked")
+    for one in filter(Locator.is_visible, stops.all()):
+        one.focus()
+        assert one.evaluate("one => one === document.activeElement")
+
+
+def test_what_users_typed_is_shown_as_text(opened, quick, both):
+    dialogs = []
+    for path in (quick, both):
+        page = opened(path)
+        page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+        for folded in page.locator("details").all():
+            folded.evaluate("one => one.open = true")
+        assert f"team = {EVIL}" in page.locator("main").inner_text()
+        assert page.locator("main script, main img").count() == 0
+        assert dialogs == []
+
+
+def test_a_page_still_tells_everything_without_its_script(browser, burst):
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(burst.as_uri())
+    assert page.locator("figure svg").first.is_visible()
+    assert page.locator("table.results tbody tr").count() == 2
+    page.close()
+
+
+def test_a_script_that_came_in_by_other_ways_does_not_run(page, burst, tmp_path):
+    changed = tmp_path / "changed.html"
+    html = burst.read_text()
+    changed.write_text(html.replace("</main>", "<script>document.title = 'x'</script></main>"))
+    page.goto(changed.as_uri())
+    assert page.title() != "x"
+
+
+def test_paper_shows_what_is_folded(opened, burst, tmp_path):
+    page = opened(burst)
+    assert not page.locator("pre").is_visible()
+    assert printed(page, tmp_path / "a.pdf").stat().st_size > 10_000
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("pre").is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert not page.locator("pre").is_visible()
+
+
+def test_on_a_phone_a_result_is_a_list_of_named_figures(opened, burst, tmp_path):
+    page = opened(burst, width=390)
+    cell = page.locator("table.results tbody tr").first.locator("td").first
+    assert cell.evaluate("one => getComputedStyle(one, '::before').content") == '"IOPS"'
+    assert page.locator("table.results thead").bounding_box()["height"] <= 1
+    assert shot(page, tmp_path / "a.png").stat().st_size > 10_000

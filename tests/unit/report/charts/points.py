@@ -1,0 +1,21 @@
+"""Points as the tests of charts need them."""
+
+from diskbench.report.charts.point import Point
+
+
+def point(label="gp2", value=3000.0, **changes) -> Point:
+    values = {
+        "label": label,
+        "metric": "iops",
+        "value": value,
+        "source": "published",
+        "provider": "aws",
+        "n": 10,
+        "words": f"published: {label}",
+    }
+    return Point(**values | changes)
+
+
+def own(label="gp2", value=2500.0, run="01aaa", **changes) -> Point:
+    values = {"source": "measured", "run_ids": (run,), "n": 3, "words": "", "machine": run}
+    return point(label, value, **values | changes)

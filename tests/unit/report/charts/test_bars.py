@@ -1,0 +1,108 @@
+import pytest
+from tests.rigs.drawn import marks_in, rows_in, spec_of
+from tests.unit.report.charts.points import own, point
+
+from diskbench.report.charts.bars import bars_chart
+from diskbench.report.charts.figure import picture
+from diskbench.report.charts.multiples import multiples_chart
+from diskbench.report.charts.palette import PICTURE
+
+
+def chart(points, **more):
+    return bars_chart(points, PICTURE, name="c", heading="IOPS", **more)
+
+
+def order(figure):
+    """The rows of the vertical axis, from top to bottom."""
+    layer = figure.drawing.to_dict(validate=False)["layer"][0]
+    return [name.strip("\u200b") for name in layer["encoding"]["y"]["scale"]["domain"]]
+
+
+EIGHT = [point(f"disk {n}", float(n)) for n in range(1, 9)]
+
+
+def test_the_fastest_is_on_top():
+    assert order(chart([point("slow", 10.0), point("fast", 50.0)])) == ["fast", "slow"]
+    assert order(chart([point("a", 10.0), point("b", 50.0)], ranked=False)) == ["a", "b"]
+
+
+def test_own_runs_lie_beneath_the_published_figure_of_their_disk():
+    figure = chart([point("a", 10.0), point("b", 50.0), own("a", 20.0)])
+    assert order(figure) == ["b", "a", "a"]
+
+
+def test_a_value_that_dwarfs_the_rest_is_cut_on_a_linear_axis_and_labelled_in_full():
+    figure = chart([*EIGHT, point("nvme", 500.0)])
+    pieces = [row for row in rows_in(figure, log=False) if row.get("label") == "nvme"]
+    assert len(pieces) == 2, "left and right of the cut"
+    assert max(piece["to"] for piece in pieces) < 11
+    assert {"500"} <= {row.get("text") for row in rows_in(figure, log=False)}
+    whole = [row for row in rows_in(figure, log=False) if row.get("label") == "disk 8"]
+    assert [(one["from"], one["to"]) for one in whole] == [(0.0, 8.0)]
+
+
+def test_where_bars_are_cut_a_logarithmic_axis_is_there_too():
+    figure = chart([*EIGHT, point("nvme", 50.0)])
+    assert figure.log_drawing is not None
+    assert not figure.log_first, "50 to 1 is less than two decades"
+
+
+def test_more_than_two_decades_are_drawn_logarithmic_first():
+    figure = chart([*EIGHT, point("nvme", 101.0)])
+    assert figure.log_first
+    assert figure.on() is figure.log_drawing
+    assert figure.on(log=False) is figure.drawing
+
+
+def test_what_lies_within_two_decades_has_one_linear_axis():
+    figure = chart(EIGHT)
+    assert figure.log_drawing is None
+    assert figure.on(log=True) is figure.drawing
+
+
+def test_nothing_done_needs_no_logarithm():
+    figure = chart([point("a", 0.0), point("b", 50_000.0)])
+    assert figure.log_drawing is None
+
+
+def test_a_doubted_figure_is_hollow_whatever_its_colour():
+    spec = spec_of(chart([point("a", 10.0, doubt="cache"), point("b", 5.0)]))
+    styles = {
+        layer["data"]["values"][0]["label"]: layer["mark"].get("filled", True)
+        for layer in spec["layer"]
+        if layer["mark"]["type"] == "bar"
+    }
+    assert styles == {"a": False, "b": True}
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_every_mark_carries_its_run_and_leads_to_its_row(log):
+    points = [*EIGHT, point("nvme", 500.0), own("disk 1", 2.0, run="01mine", href="#row-9")]
+    svg = picture(chart(points), "svg", log=log).decode()
+    marks = marks_in(svg)
+    for one in points:
+        assert one.description in marks
+    assert 'xlink:href="#row-9"' in svg
+    assert "<title>run 01mine" in svg, "any viewer shows it at the pointer"
+
+
+def test_labels_from_outside_stay_text():
+    evil = "<script>alert(1)</script>"
+    svg = picture(chart([point(evil, 10.0), own(evil, 5.0)]), "svg").decode()
+    assert "<script" not in svg
+
+
+def test_the_sentence_names_both_ends():
+    assert chart(EIGHT).alt == "IOPS: 8 disks, from disk 1 with 1.00 IOPS to disk 8 with 8.00 IOPS."
+
+
+def test_panels_side_by_side_have_the_same_rows_and_say_what_is_missing():
+    read = point("a", 5e6, metric="bytes_per_s", direction="read")
+    points = [point("a", 10.0), point("b", 20.0), read]
+    figure = multiples_chart(points, PICTURE, name="m", heading="Two disks")
+    assert figure.subtitle.startswith("IOPS · read MB/s; ")
+    panels = figure.drawing.to_dict(validate=False)["hconcat"]
+    assert [one["title"]["text"] for one in panels] == ["IOPS", "read MB/s"]
+    rows = {tuple(p["layer"][0]["encoding"]["y"]["scale"]["domain"]) for p in panels}
+    assert rows == {("a", "b")}
+    assert "not told" in {row.get("text") for row in rows_in(figure)}

@@ -1,0 +1,54 @@
+import pytest
+from tests.unit.report.charts.points import own, point
+
+from diskbench.report.charts.point import middle, sample_words, subtitle
+
+
+TEN, NONE = "mean of n = 10 runs", "no interval (n = 1 machine)"
+SIX = "bracket: 95 % interval of the median over n = 6 machines"
+
+
+def test_a_mark_says_run_place_values_n_and_doubt():
+    one = own(
+        region="us-east-1", instance="c5.large", low=2400.0, high=2600.0,
+        marks=("emulated",), doubt="on credit",
+    )  # fmt: skip
+    assert one.description == (
+        "run 01aaa · gp2 · AWS us-east-1 c5.large · 2,500 IOPS · 2,400 IOPS to 2,600 IOPS · "
+        "mean of n = 3 runs · emulated · doubted: on credit"
+    )
+
+
+def test_six_machines_make_an_interval_and_five_do_not():
+    points = [own(value=float(v), run=f"r{v}") for v in range(1, 7)]
+    assert middle(points).interval == (1.0, 6.0)
+    assert middle(points[:5]).interval is None
+    assert middle(points[:5]).interval_words == "no interval (n = 5 machines)"
+
+
+def test_runs_of_one_machine_are_one_value():
+    points = [own(value=float(v), run=f"r{v}", machine="same") for v in range(1, 20)]
+    found = middle(points)
+    assert (found.machines, found.value, found.interval) == (1, 10.0, None)
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        ([point(), point("io1")], f"published: {TEN}, no interval (n = 1 machine each)"),
+        ([own()], f"mean of n = 3 runs, {NONE}"),
+        ([own(n=1)], f"n = 1 run, {NONE}"),
+        ([point(n=None, statistic="stated")], f"published: stated, n not told, {NONE}"),
+        (
+            [point(), *(own(run=f"r{i}", value=float(i)) for i in range(6))],
+            f"published: {TEN}, {NONE}; yours: mean of n = 3 runs, {SIX}",
+        ),
+    ],
+)  # fmt: skip
+def test_a_chart_says_n_and_its_interval_or_that_there_is_none(points, words):
+    assert sample_words(points) == words
+
+
+def test_what_is_doubted_or_emulated_is_said_above_the_chart():
+    words = subtitle([point(doubt="burst"), own(marks=("emulated",))], "IOPS")
+    assert words.endswith("; hollow: doubted; yours: emulated")

@@ -1,0 +1,62 @@
+from tests.rigs.drawn import marks_in, rows_in, spec_of
+
+from diskbench.report.charts.figure import picture
+from diskbench.report.charts.palette import PICTURE
+from diskbench.report.charts.runs_line import CliffMark, RunLine, runs_chart
+
+
+def line(values, **changes):
+    fields = {"label": "gp2", "metric": "iops", "origin": "measured", "values": tuple(values)}
+    return RunLine(**fields | changes)
+
+
+OURS = line(((1, 3000.0), (2, 2990.0), (3, 100.0)), run_ids=("r1", "r2", "r3"))
+
+
+def chart(lines, **more):
+    return runs_chart(lines, PICTURE, name="runs", heading="gp2", **more)
+
+
+def test_each_run_has_a_mark_with_its_id_and_value():
+    marks = marks_in(picture(chart([OURS]), "svg").decode())
+    for run, value in (("r1", "3,000"), ("r2", "2,990"), ("r3", "100")):
+        assert any(
+            words.startswith(f"run {run} · ") and f"{value} IOPS" in words for words in marks
+        )
+
+
+def test_predicted_published_and_found_cliffs_are_told_apart_in_words():
+    cliffs = [
+        CliffMark(2, "predicted"), CliffMark(3, "measured"), CliffMark(4, "published"),
+        CliffMark(9, "predicted", of="yours"),
+    ]  # fmt: skip
+    figure = chart([OURS], cliffs=cliffs)
+    labels = [row["text"] for row in rows_in(figure) if "text" in row]
+    assert {
+        "predicted: run 2",
+        "found: run 3",
+        "the post: run 4",
+        "predicted: run 9 (yours)",
+    } == set(labels)
+    assert "found: run 3" in figure.alt
+
+
+def test_what_a_post_states_of_a_stretch_is_a_level_and_no_series_of_points():
+    stated = line(
+        [(run, 300.0 if run < 5 else 80.0) for run in range(1, 11)], origin="published", stated=True
+    )
+    spec = spec_of(chart([stated]))
+    lines = [one for one in spec["vconcat"][0]["layer"] if one["mark"]["type"] == "line"]
+    ends = [[row["run"] for row in one["data"]["values"]] for one in lines]
+    assert ends == [[0.6, 4.4], [4.6, 10.4]]
+
+
+def test_it_says_n_and_that_runs_of_one_machine_make_no_interval():
+    words = chart([OURS]).subtitle
+    assert "n = 3 runs of one machine" in words
+    assert "no interval (n = 1 machine)" in words
+
+
+def test_a_fall_of_more_than_two_decades_is_drawn_logarithmic_first():
+    assert chart([line(((1, 9000.0), (2, 50.0)))]).log_first
+    assert not chart([OURS]).log_first

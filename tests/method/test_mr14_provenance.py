@@ -1,0 +1,113 @@
+"""MR-14: a record rebuilds its job files byte for byte, and records whose checked facts differ are
+not pooled."""
+
+import pytest
+from tests.rigs.replicates import measured
+
+from diskbench.engine.compare_runs import compare_selections
+from diskbench.engine.pool import CHECKED, alike, check_alike, facts_to_pool
+from diskbench.engine.trial_figures import trial_figures
+from diskbench.errors import FactsDiffer, UnknownName
+from diskbench.fio.profiles import Profile, shipped_names, shipped_profile
+from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
+from diskbench.model.spec import Cell, Plan, TargetSpec
+from diskbench.plan.trial import Names, make_plan
+from diskbench.store.database import open_database
+
+NAMES = Names("c", "t", ("r",))
+FACTS = HostFacts(
+    cpu=CpuFacts(model="EPYC", count=2),
+    memory_bytes=2**30,
+    fio_version="fio-3.33",
+    fio_engines=("libaio", "psync", "sync", "mmap", "filecreate", "filestat", "filedelete"),
+    disk=DiskFacts(name="nvme1n1", path="/dev/nvme1n1", size_bytes=20 * 2**30),
+)
+
+
+def planned(profile, parameters=()):
+    device = "device" in profile.targets
+    target = TargetSpec(
+        kind="device", path="/dev/nvme1n1", destroy_data="x", filesystem="none" if device else None
+    )
+    cell = Cell(provider="ssh", profile=profile.name, target=target, parameters=parameters)
+    return make_plan(cell, profile, FACTS, NAMES, version="0")
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_the_record_of_a_trial_makes_the_same_job_files_again(name):
+    """From the plan as it is kept, with nothing else but the front matter of its profile."""
+    shipped = shipped_profile(name)
+    kept = Plan.model_validate_json(planned(shipped).model_dump_json())
+    typed = {key: str(value) for key, value in kept.profile.parameters.items()}
+    again = shipped.model_copy(
+        update={"template": kept.profile.template, "source": kept.profile.source}
+    )
+    cell = kept.cell.model_copy(update={"parameters": tuple(sorted(typed.items()))})
+    made = make_plan(cell, again, kept.facts, NAMES, version="0")
+    assert [step.job.encode() for step in made.steps] == [step.job.encode() for step in kept.steps]
+
+
+def test_another_template_is_another_digest():
+    one = shipped_profile("quick")
+    assert isinstance(one, Profile)
+    assert planned(one).profile.digest == one.digest
+    assert shipped_profile("default").digest != one.digest
+
+
+@pytest.fixture
+def database(tmp_path):
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield engine
+    engine.dispose()
+
+
+OTHER = {
+    "kernel": {"kernel": "6.5.0"},
+    "fio_version": {"fio_version": "fio-3.36"},
+    "cpu_model": {"cpu": CpuFacts(model="Xeon", count=2, architecture="x86_64")},
+    "disk_model": {"disk": DiskFacts(name="x", path="/dev/x", model="m", size_bytes=20 * 2**30)},
+}
+
+
+@pytest.mark.parametrize("fact", OTHER)
+def test_records_that_differ_in_a_checked_fact_are_refused_with_its_values(database, fact):
+    measured(database, [1.0] * 5)
+    measured(database, [2.0], first=5, facts=OTHER[fact])
+    figures = trial_figures(database, [], "iops")
+    with pytest.raises(FactsDiffer, match=f"trials differ in {fact}: ") as refused:
+        check_alike(figures)
+    assert f"--pool {fact}" in refused.value.advice
+    check_alike(figures, pool=[fact])
+    assert [len(group) for group in alike(figures)] == [5, 1]
+    assert len(alike(figures, pool=[fact])) == 1
+
+
+def test_records_that_agree_are_pooled(database):
+    measured(database, [1.0] * 6)
+    check_alike(trial_figures(database, [], "iops"))
+
+
+def test_other_jobs_and_other_machine_types_are_never_one_subject(database):
+    measured(database, [1.0])
+    measured(database, [2.0], first=1, digest="d2")
+    assert len({one.subject for one in trial_figures(database, [], "iops")}) == 2
+
+
+def test_every_fact_of_the_requirement_is_checked():
+    wanted = {"cpu_model", "zone", "kernel", "fio_version", "disk_model", "disk_size_bytes"}
+    assert wanted | {"regime"} <= set(CHECKED)
+
+
+def test_a_comparison_leaves_out_what_cannot_be_pooled(database):
+    measured(database, [1.0] * 5, labels=[("s", "a")])
+    measured(database, [1.0], labels=[("s", "a")], first=5, facts=OTHER["kernel"])
+    measured(database, [1.0] * 6, disk="gp3", labels=[("s", "b")])
+    found = compare_selections(database, "s=a", "s=b")
+    assert (found.compared, len(found.not_compared)) == ((), 1)
+    assert len(compare_selections(database, "s=a", "s=b", pool={"kernel"}).compared) == 1
+
+
+def test_who_pools_names_a_fact_that_there_is():
+    assert facts_to_pool(["all"]) == frozenset(CHECKED)
+    with pytest.raises(UnknownName, match="kernle"):
+        facts_to_pool(["kernle"])

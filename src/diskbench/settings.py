@@ -145,6 +145,7 @@ def _file(path: Path) -> list[_Value]:
 
 def _defaults() -> list[_Value]:
     import getpass
+    import socket
 
     from platformdirs import user_data_path
 
@@ -159,7 +160,7 @@ def _defaults() -> list[_Value]:
             ("database_url", f"sqlite:///{data / 'diskbench.db'}"),
             ("evidence_url", (data / "evidence").as_uri()),
             ("log_format", "human"),
-            ("owner", owner),
+            ("owner", f"{owner}@{socket.gethostname()}"[:63]),
             ("secret_file", data / "secret"),
         )
     ]

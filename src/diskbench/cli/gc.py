@@ -15,7 +15,7 @@ from diskbench.cli.rent import (
     Subscription,
     account_of,
 )
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,19 +51,12 @@ def gc(
     import sys
 
     from diskbench.cli.foreground import leave
-    from diskbench.engine.session import open_session
     from diskbench.engine.strays import sweep_provider
     from diskbench.engine.sweep import open_leases_named, sweep
     from diskbench.engine.takeover import abandoned_plans
     from diskbench.model.rental import Scope
-    from diskbench.settings import load_settings
 
-    settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
-    session = open_session(
-        settings.database_url.get_secret_value(),
-        settings.evidence_url,
-        secret_file=settings.secret_file,
-    )
+    session = opened(database_url, evidence_url)
     accounts = {"profile_name": profile_name, "subscription": subscription, "project": project}
     named = list(ids or [])
     ours = open_leases_named(session.database, named) if provider is not None else named

@@ -20,19 +20,6 @@ _ROWS = 20
 """Cells in the live table; our choice: it should stay on the screen."""
 
 
-def opened(database_url: str | None, evidence_url: str | None) -> Session:
-    """The stores as settings and flags name them."""
-    from diskbench.engine.session import open_session
-    from diskbench.settings import load_settings
-
-    settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
-    return open_session(
-        settings.database_url.get_secret_value(),
-        settings.evidence_url,
-        secret_file=settings.secret_file,
-    )
-
-
 def with_money(file: MatrixFile, budget: float | None, assume_price: float | None) -> MatrixFile:
     """The matrix with the limits that were typed. Raises InvalidValue for what is no money."""
     import dataclasses

@@ -12,13 +12,12 @@ from diskbench.cli.matrix_foreground import (
     Output,
     foreground,
     in_background,
-    opened,
     print_standing,
     shown_while,
     with_money,
 )
 from diskbench.cli.panels import PanelledCommand
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 
 NOT_GIVEN_BACK = 3
 Which = Annotated[str | None, typer.Argument(help="The matrix's name or id (default: the newest).")]

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from diskbench.cli.foreground import Output
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 
 
 def resume(
@@ -28,17 +28,10 @@ def resume(
 
     from diskbench.cli.foreground import Show, drive, leave, worst
     from diskbench.cli.gc import print_swept, sweep_code
-    from diskbench.engine.session import open_session
     from diskbench.engine.sweep import sweep
     from diskbench.engine.takeover import abandoned_plans, claim
-    from diskbench.settings import load_settings
 
-    settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
-    session = open_session(
-        settings.database_url.get_secret_value(),
-        settings.evidence_url,
-        secret_file=settings.secret_file,
-    )
+    session = opened(database_url, evidence_url)
     plans = [plan for plan in abandoned_plans(session.database, ids) if claim(session, plan)]
     code = drive(session, plans, Show(output, quiet, timing), take_over=True) if plans else 0
     swept = [] if ids else sweep(session, [], dry_run=False)  # killed just before giving back

@@ -88,7 +88,8 @@ def _share(text: str) -> float:
 def start_until(typed: Mapping[str, Any], until: Until, show: Show, stores: Stores) -> NoReturn:
     """Everything that `run --until-ci` does; ends the process with its exit code."""
     from diskbench.cli.foreground import leave
-    from diskbench.cli.matrix_foreground import foreground, in_background, opened
+    from diskbench.cli.matrix_foreground import foreground, in_background
+    from diskbench.cli.stores import opened
     from diskbench.engine.campaign import begin_campaign, check_outlook
     from diskbench.engine.matrix_file import seed_of
     from diskbench.engine.matrix_outlook import look_ahead

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from diskbench.cli.foreground import Show, drive, leave, print_error, worst
+from diskbench.cli.stores import session_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,11 +69,7 @@ def start(
     try:
         looked = look(cells(request), profile, install_fio=install_fio, timing=timing)
         # The hosts answer while this process imports and opens what it stores into.
-        from diskbench.engine.session import open_session
-
-        session = open_session(
-            database_url, settings.evidence_url, secret_file=settings.secret_file, timing=timing
-        )
+        session = session_of(settings, timing)
         warm_up()
         prepared = looked()
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Opening the stores that the settings name, for commands that only read or tidy them."""
+"""Opening what the settings name: the stores alone, or a session for what rents or gives back."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import typer
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
+    from diskbench.engine.session import Session
+    from diskbench.engine.timing import Timing
+    from diskbench.settings import Settings
     from diskbench.store.evidence import ObjectEvidence
 
 DatabaseUrl = Annotated[
@@ -18,6 +21,27 @@ EvidenceUrl = Annotated[
     str | None,
     typer.Option("--evidence-url", help="Evidence store (default: see `diskbench config`)."),
 ]
+
+
+def opened(database_url: str | None, evidence_url: str | None) -> Session:
+    """A session with the stores as flags and settings name them. Raises StoreUnavailable."""
+    from diskbench.settings import load_settings
+
+    given = {"database_url": database_url, "evidence_url": evidence_url}
+    return session_of(load_settings(given).settings)
+
+
+def session_of(settings: Settings, timing: Timing | None = None) -> Session:
+    """A session as the settings say. Raises StoreUnavailable."""
+    from diskbench.engine.session import open_session
+
+    return open_session(
+        settings.database_url.get_secret_value(),
+        settings.evidence_url,
+        secret_file=settings.secret_file,
+        owner=settings.owner,
+        timing=timing,
+    )
 
 
 def database(url: str | None) -> Engine:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
@@ -48,7 +48,6 @@ def worker(
     import socket
 
     from diskbench.cli.foreground import leave
-    from diskbench.cli.matrix_foreground import opened
     from diskbench.engine.secret import check_shared, fingerprint
     from diskbench.engine.serve import serve
     from diskbench.engine.worker import Worker

@@ -6,8 +6,6 @@ here ends its trial as a measurement that failed would, and is given back.
 
 from __future__ import annotations
 
-import getpass
-import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -198,7 +196,7 @@ def _claim(session: Session, plan: Plan) -> Claim:
     return Claim(
         lease_id=plan.lease_id,
         expires_at=datetime.fromisoformat(lease.expires_at).timestamp(),
-        owner=f"{getpass.getuser()}@{socket.gethostname()}",
+        owner=session.owner,
         version=__version__,
         turn=plan.machine.turn if plan.machine else 1,
     )

@@ -46,6 +46,8 @@ class Session:
     executor_id: str
     secret_file: Path | None = None
     """Holds the secret that SSH keys derive from; None: the user's own."""
+    owner: str = "diskbench"
+    """Who rents: a tag on everything that is rented."""
     timing: Timing = field(default_factory=Timing)
     _hosts: dict[str, Host] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -119,6 +121,7 @@ def open_session(
     evidence_url: str,
     *,
     secret_file: Path | None = None,
+    owner: str = "diskbench",
     timing: Timing | None = None,
 ) -> Session:
     """Open database and evidence store, and enrol this process as an executor whose row beats.
@@ -140,5 +143,6 @@ def open_session(
         evidence=evidence,
         executor_id=executor_id,
         secret_file=secret_file,
+        owner=owner,
         timing=timing,
     )

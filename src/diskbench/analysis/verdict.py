@@ -142,6 +142,10 @@ def _stretches(measured: Measured, promise: Promise | None) -> list[Stretch]:
     phases = measured.phases
     kept = [one for one in phases.phases if one.kind in _LEVELS] if phases else []
     if phases is None or (len(kept) < 2 and not phases.cliffs):
+        if measured.iops is None and measured.bytes_per_s is None and phases is not None:
+            longest = max(kept or phases.phases, key=lambda one: one.seconds, default=None)
+            if longest is not None:
+                measured = replace(measured, iops=longest.iops, bytes_per_s=longest.bytes_per_s)
         return [_whole(measured, promise, kept[0].kind if len(kept) == 1 else None)]
     falls = {cliff.at_s: cliff for cliff in phases.cliffs}
     found: list[Stretch] = []

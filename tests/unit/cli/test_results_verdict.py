@@ -1,0 +1,166 @@
+"""`results show` ends in a verdict, of imported runs by the disk that is named for them."""
+
+import datetime as dt
+import json
+
+import jsonschema
+import pytest
+
+from diskbench.analysis.synthetic import Noise, bucket, flat
+from diskbench.cli import main
+from diskbench.store.document import results_schema
+
+GIB_OF_MEMORY = 7.5
+FELL_IN = 34
+"""The run in which the 20 GiB gp2 of a post of 2018 collapsed; the figures below are its."""
+
+
+@pytest.fixture
+def diskbench(tmp_path, monkeypatch, capfd):
+    """Runs diskbench on stores of its own; returns what it prints on stdout."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
+
+    def run(*words, code=0):
+        capfd.readouterr()
+        assert main.run(list(words)) == code
+        return capfd.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def gobonniego(tmp_path, diskbench):
+    """Imports a file of GoBonnieGo's with 40 runs; returns the id of the first."""
+    at = dt.datetime(2018, 2, 14, tzinfo=dt.UTC)
+    results = []
+    for run in range(1, 41):
+        write = 102.6e6 if run <= FELL_IN else 28.2e6
+        read = 92.3e6 if run < FELL_IN else 13.0e6
+        iops = 3634 if run < FELL_IN else 108
+        wave = 1 + 0.004 * (run % 5 - 2)
+        moved, seconds = 15_680_000_000, (15.68e9 / write / wave, 15.68e9 / read / wave)
+        results.append(
+            {
+                "start_time": at.isoformat(),
+                "write_bytes": moved,
+                "write_seconds": seconds[0],
+                "read_bytes": moved,
+                "read_seconds": seconds[1],
+                "io_operations": round(iops * wave * 5),
+                "io_seconds": 5.0,
+            }
+        )
+        at += dt.timedelta(seconds=sum(seconds) + 8)
+    document = {
+        "version": "1.0.8",
+        "gobonniego_directory": "/mnt",
+        "num_readers_and_writers": 8,
+        "physical_memory_bytes": round(GIB_OF_MEMORY * 2**30),
+        "results": results,
+    }
+    (tmp_path / "gp2.json").write_text(json.dumps(document))
+    return diskbench("results", "import", "gp2.json").split()[0]
+
+
+def verdicts(document, step):
+    return [one for run in document["runs"] for one in run["verdicts"] if one["step"] == step]
+
+
+def kinds(found):
+    return [one["stretches"][one["main"]]["kind"] for one in found]
+
+
+@pytest.mark.slow
+def test_a_collapse_between_two_runs_is_a_cliff_whatever_disk_it_was(diskbench, gobonniego):
+    document = json.loads(diskbench("results", "show", gobonniego, "--output", "json"))
+    jsonschema.validate(document, results_schema())
+
+    found = verdicts(document, "iops")
+
+    assert kinds(found) == ["burst"] * (FELL_IN - 1) + ["baseline"] * (41 - FELL_IN)
+    assert found[-1]["stretches"][0]["limiter"]["name"] == "credit"
+    assert found[-1]["stretches"][0]["promised"] is None
+
+
+@pytest.mark.slow
+def test_an_imported_run_is_held_against_the_disk_that_is_named_for_it(diskbench, gobonniego):
+    asked = ("--as-disk", "aws:gp2:20", "--as-machine", "c4.xlarge")
+    out = diskbench("results", "show", gobonniego, *asked, "--no-plot")
+
+    told = [" ".join(line.split()) for line in out.splitlines()]
+    begin = told.index("seqread, by run")
+    assert told[begin + 1 : begin + 6] == [
+        "burst 1–33 93.8 MB/s 92.3 MB/s 98% VM throughput yes",
+        "baseline 34–40 13.1 MB/s 13.0 MB/s 99% burst credit used up yes",
+        "iops, by run",
+        "burst 1–33 3,000 3,634 121% unknown yes",
+        "baseline 34–40 100 108 108% burst credit used up yes",
+    ]
+    assert max(map(len, out[: out.index("evidence:")].splitlines())) <= 80
+    assert "iops              mixed   mixed mixed" in out
+
+
+def log(path, series, **factors):
+    for kind, factor in factors.items():
+        rows = (f"{n * 1000}, {round(v * factor)}, 0, 0, 0, 0\n" for n, v in enumerate(series, 1))
+        (path / f"disk_{kind}.1.log").write_text("".join(rows))
+
+
+def test_a_log_of_an_hour_is_judged_phase_by_phase(tmp_path, diskbench):
+    log(tmp_path, bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1), iops=1, bw=4)
+    diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log", "--as-disk", "aws:gp2:20")
+
+    document = json.loads(diskbench("results", "show", "--output", "json"))
+    [found] = verdicts(document, "disk")
+
+    burst, baseline = found["stretches"]
+    assert (burst["kind"], burst["limiter"]["name"]) == ("burst", "disk-iops")
+    assert (baseline["kind"], baseline["limiter"]["name"]) == ("baseline", "credit")
+    assert baseline["promised"]["iops"] == 100
+    assert baseline["ratio"] == pytest.approx(1.0, abs=0.01)
+    assert (found["main"], found["believe"]) == (1, "yes")
+
+
+def test_a_disk_found_at_its_baseline_is_not_held_against_a_burst(tmp_path, diskbench):
+    log(tmp_path, flat(100, 500, Noise(sd=0.02), seed=1), iops=1)
+    diskbench("results", "import", "disk_iops.1.log")
+
+    asked = ("--as-disk", "aws:gp2:20", "--output", "json")
+    [found] = verdicts(json.loads(diskbench("results", "show", "last", *asked)), "disk")
+
+    assert found["stretches"][0]["promised"]["iops"] == 100
+    assert found["stretches"][0]["limiter"]["name"] == "disk-iops"
+
+
+def test_the_word_of_an_owner_stands_where_no_catalogue_knows_the_disk(tmp_path, diskbench):
+    log(tmp_path, flat(4900, 500, Noise(sd=0.02), seed=1), iops=1)
+    diskbench("results", "import", "disk_iops.1.log", "--promise", "iops=5000")
+
+    [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
+
+    assert found["stretches"][0]["promised"]["source"] == "--promise"
+    assert found["stretches"][0]["limiter"]["name"] == "disk-iops"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--as-disk", "gp2:20"),
+        ("--as-disk", "aws:gp2:much"),
+        ("--as-disk", "aws:no-such:20"),
+        ("--as-disk", "azure:Premium_LRS:256:cache=perhaps"),
+        ("--as-disk", "aws:gp2:20:colour=red"),
+        ("--as-machine", "c4.xlarge"),
+        ("--promise", "iops=fast"),
+    ],
+)
+def test_a_disk_that_nobody_knows_is_refused_before_anything_is_kept(tmp_path, diskbench, words):
+    log(tmp_path, flat(100, 100, Noise(sd=0.0), seed=1), iops=1)
+
+    diskbench("results", "import", "disk_iops.1.log", *words, code=2)
+
+    assert json.loads(diskbench("results", "list", "--output", "json"))["runs"] == []

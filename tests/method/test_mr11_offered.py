@@ -1,0 +1,121 @@
+"""MR-11: latency is measured at 25, 50, 75 and 90 % of the rate that the disk reaches, with Poisson
+arrivals; it is valid only where 99 % of that load is served, and a closed loop says so."""
+
+import io
+
+import pytest
+from rich.console import Console
+from tests.lab.conftest import Lab, ssh
+from tests.lab.conftest import lab as lab
+from tests.unit.report.made import plan, row
+
+from diskbench.fio.jobfile import jobs, parse
+from diskbench.fio.offered import requested_iops, resolve, saturation_warning
+from diskbench.fio.output import parse_output
+from diskbench.fio.profiles import shipped_profile
+from diskbench.fio.rows import measurements
+from diskbench.fio.steps import FioTarget, build_steps
+from diskbench.fio.template import RenderContext, render
+from diskbench.model.disk import DiskSpec
+from diskbench.model.result import Measurement, StepResult
+from diskbench.model.spec import Step
+from diskbench.providers.lab.request import LabRequest
+from diskbench.report.subject import subject_of_plan
+from diskbench.report.tables import result_table
+
+SHARES = {"offered-25": 0.25, "offered-50": 0.5, "offered-75": 0.75, "offered-90": 0.9}
+REACHED = 8000.0
+
+
+def shipped(fio):
+    profile = shipped_profile("offered-load")
+    context = RenderContext(fio_version=fio, engines=("libaio", "psync"), size_bytes=2**30)
+    rendered = render(profile, {}, context)
+    steps, _ = build_steps(profile, rendered, FioTarget(kind="directory", path="/mnt"), fio)
+    return {step.name: step for step in steps}
+
+
+def reached(step, iops):
+    measured = Measurement(
+        run_id="r", step_index=step.index, step=step.name, role=step.role, scope="step", job="all",
+        job_index=-1, direction="read", ios=10**6, bytes=4 * 10**9, runtime_ns=60 * 10**9,
+        iops=iops, bytes_per_s=iops * 4096,
+    )  # fmt: skip
+    return StepResult(
+        step_index=step.index, step=step.name, role=step.role, started_at="a", finished_at="b",
+        fio_exit=0, fio_version="fio-3.42", measurements=(measured,),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("fio", ["fio-3.33", "fio-3.42"])
+def test_four_shares_of_the_rate_reached_are_offered_as_poisson_arrivals(fio):
+    steps = shipped(fio)
+    capacity = reached(steps["capacity"], REACHED)
+    for name, share in SHARES.items():
+        step = resolve(steps[name], [capacity])
+        assert step.role == "offered"
+        assert requested_iops(step.job) == pytest.approx(share * REACHED, rel=0.025)
+        for job in jobs(parse(step.job).sections):
+            assert job.get("rate_process") == "poisson"
+            assert job.get("ioengine") == "psync", "offloading cannot be relied on with async ones"
+
+
+def test_submission_is_offloaded_where_fio_can_and_dealt_out_where_it_hangs():
+    (new,) = jobs(parse(shipped("fio-3.42")["offered-50"].job).sections)
+    assert new.get("io_submit_mode") == "offload"
+    (old,) = jobs(parse(shipped("fio-3.33")["offered-50"].job).sections)
+    assert (old.get("io_submit_mode"), old.get("numjobs")) == (None, "64")
+
+
+def test_below_99_percent_served_the_latency_is_called_that_of_a_queue():
+    steps = shipped("fio-3.42")
+    offered = resolve(steps["offered-90"], [reached(steps["capacity"], REACHED)])
+    rate = requested_iops(offered.job)
+    assert saturation_warning(offered, reached(offered, rate * 0.991)) is None
+    found = saturation_warning(offered, reached(offered, rate * 0.985))
+    assert found is not None
+    assert found.code == "saturated"
+
+
+@pytest.mark.parametrize(
+    ("role", "told"),
+    [
+        ("measure", "latency is at full load (closed loop)"),
+        ("offered", "latency of offered steps: arrivals at a fixed rate"),
+    ],
+)
+def test_a_latency_says_beside_it_how_the_load_came(role, told):
+    console = Console(file=io.StringIO(), width=100)
+    measured = [row(step="read", role=role)]
+    console.print(result_table(subject_of_plan(plan()), measured, ()))
+    assert told in console.file.getvalue()
+
+
+STALLS = LabRequest(
+    disk=DiskSpec(type="gp2", size_gib=1), stall_every_s=2.0, stall_for_s=0.5, seed=1
+)
+CLOSED = "--rw=randread --bs=4k --iodepth=1 --time_based --runtime=12"
+OPEN = "--numjobs=40 --rate_iops=20 --rate_process=poisson"
+
+
+def p99_ms(host, name, options):
+    said = ssh(
+        host,
+        f"fio --name={name} --filename={host.device} --direct=1 --ioengine=psync --thread "
+        f"--lat_percentiles=1 --output-format=json+ {options}",
+    )
+    step = Step(index=0, name=name, job=f"[{name}]\nrw=randread\n", expected_s=12.0)
+    output = parse_output(said.encode(), where=name)
+    (merged,) = [m for m in measurements(output, run_id="r", step=step) if m.scope == "step"]
+    return merged.p99_ns / 1e6
+
+
+@pytest.mark.slow
+def test_a_stall_is_seen_by_arrivals_and_hidden_by_a_closed_loop(lab: Lab):
+    """Every two seconds this disk stalls for half a second: one in a thousand operations of a
+    closed loop is late, and a good part of those that come when they want."""
+    host = lab.machines.acquire("one", STALLS)
+    closed = p99_ms(host, "closed", CLOSED)
+    offered = p99_ms(host, "open", f"{CLOSED} {OPEN}")
+    assert offered > 200
+    assert offered >= 20 * closed

@@ -55,7 +55,7 @@ def course_chart(course: Course, palette: Palette, *, rate: Rate = "iops") -> Fi
         title=f"{course.step}: {_WORDS[rate]}",
         subtitle=_subtitle(course, rate, levels),
         drawing=_drawing(course, palette, rate, levels, log=False),
-        id=f"course-{rate.replace('_', '-')}-{course.run}-{course.step_index}",
+        id=f"course-{rate.replace('_', '-')}-{course.run_id}-{course.step_index}",
         alt=_sentence(course, rate),
         log_drawing=_drawing(course, palette, rate, levels, log=True) if log else None,
         log_first=log,

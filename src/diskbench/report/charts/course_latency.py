@@ -76,7 +76,7 @@ def course_latency_chart(course: Course, palette: Palette) -> Figure | None:
         title=f"{course.step}: latency",
         subtitle=subtitle,
         drawing=alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT),
-        id=f"course-latency-{course.run}-{course.step_index}",
+        id=f"course-latency-{course.run_id}-{course.step_index}",
         alt=_sentence(course, shown),
     )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.heat import bounds_of, heat_colour, place_of
 from diskbench.report.charts.measure import axis, bare, powers_within
 from diskbench.report.phase_lines import clock
 
@@ -25,7 +25,7 @@ def latency_map_chart(found: LatencyMap, palette: Palette) -> Figure:
     """
     import altair as alt
 
-    bounds = heat_bounds([cell.per_s for cell in found.cells], len(palette.heat))
+    bounds = bounds_of([cell.per_s for cell in found.cells], len(palette.heat))
     domain = [
         min((cell.from_ns for cell in found.cells), default=1e3) or 32.0,
         max((cell.to_ns for cell in found.cells), default=1e6),
@@ -37,28 +37,10 @@ def latency_map_chart(found: LatencyMap, palette: Palette) -> Figure:
         axis=axis("lat_ns", values=powers_within(domain), minExtent=34, title=None, grid=False),
     )
     rows = _joined(found, bounds)
-    words = heat_words(bounds)
-    colour = alt.Color(
-        "heat:O",
-        scale=alt.Scale(domain=list(range(len(words))), range=list(palette.heat[: len(words)])),
-        legend=alt.Legend(
-            orient="bottom",
-            direction="horizontal",
-            title="I/Os a second",
-            titleColor=palette.muted,
-            titleFontWeight="normal",
-            symbolType="square",
-            symbolStrokeWidth=0,
-            symbolOpacity=1,
-            columns=len(words),
-            labelExpr=f"{words}[datum.value]",
-            columnPadding=6,
-        ),
-    )
     cells = (
         alt.Chart({"values": rows})
         .mark_rect(aria=False)
-        .encode(x=x, x2="end:Q", y=y, y2="high:Q", color=colour)
+        .encode(x=x, x2="end:Q", y=y, y2="high:Q", color=heat_colour(bounds, palette))
     )
     told = [_row(found, one) for one in found.stretches]
     columns = (
@@ -86,7 +68,7 @@ def _joined(found: LatencyMap, bounds: list[float]) -> list[dict[str, Any]]:
     """Cells of one colour beside each other as one."""
     rows: list[dict[str, Any]] = []
     for cell in sorted(found.cells, key=lambda one: (one.from_ns, one.start_s)):
-        heat = heat_place(cell.per_s, bounds)
+        heat = place_of(cell.per_s, bounds)
         last = rows[-1] if rows else None
         low = cell.from_ns or 32.0
         if last and (last["low"], last["heat"], last["end"]) == (low, heat, cell.start_s):
@@ -96,38 +78,6 @@ def _joined(found: LatencyMap, bounds: list[float]) -> list[dict[str, Any]]:
             {"start": cell.start_s, "end": cell.end_s, "low": low, "high": cell.to_ns, "heat": heat}
         )
     return rows
-
-
-def heat_bounds(values: list[float], steps: int) -> list[float]:
-    """Upper bounds of all steps but the last, equal factors apart; fewer steps where values hardly
-    differ."""
-    known = [value for value in values if value > 0]
-    if not known:
-        return []
-    low, high = min(known), max(known)
-    count = max(1, min(steps, math.ceil(math.log2(high / low)) if high > low else 1))
-    factor = (high / low) ** (1 / count)
-    return [low * factor**step for step in range(1, count)]
-
-
-def heat_place(value: float, bounds: list[float]) -> int:
-    """The step that a value belongs to, from 0."""
-    return sum(value >= bound for bound in bounds)
-
-
-def heat_words(bounds: list[float]) -> list[str]:
-    """What each step stands for: `<10`, `≥10`, `≥100` …"""
-    if not bounds:
-        return ["all"]
-    return [f"<{_short(bounds[0])}", *(f"≥{_short(bound)}" for bound in bounds)]
-
-
-def _short(value: float) -> str:
-    if value >= 10_000:
-        return f"{value / 1000:.0f}k"
-    if value >= 1000:
-        return f"{value / 1000:.1f}k"
-    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 
 def _row(found: LatencyMap, one: Stretch) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import polars as pl
 import pytest
@@ -13,12 +14,8 @@ from diskbench.report.charts.clock import tick_words, ticks
 from diskbench.report.charts.course import course_chart
 from diskbench.report.charts.course_latency import course_latency_chart
 from diskbench.report.charts.figure import picture, svg
-from diskbench.report.charts.latency_map import (
-    heat_bounds,
-    heat_place,
-    heat_words,
-    latency_map_chart,
-)
+from diskbench.report.charts.heat import bounds_of, place_of, words_of
+from diskbench.report.charts.latency_map import latency_map_chart
 from diskbench.report.charts.load_curve import load_chart
 from diskbench.report.charts.palette import PAGE, PICTURE
 from diskbench.report.charts.spread_lines import cdf_chart, percentile_chart
@@ -47,32 +44,47 @@ def words(drawn):
     return re.findall(r'aria-label="([^"]*)"', drawn)
 
 
-BURST = cliff(expected=expectation(), predicted=Predicted(310, 300, 330))
-FIGURES = {
-    "course": course_chart(BURST, PAGE),
-    "throughput": course_chart(BURST, PAGE, rate="bytes_per_s"),
-    "latency": course_latency_chart(BURST, PAGE),
-    "two directions": course_chart(
-        course(flat(500, 300, Noise(), seed=1), series={"directions": ("read", "write")}), PAGE
-    ),
-    "percentiles": percentile_chart(distributions(histogram(lognormal(20_000))), PAGE),
-    "cdf": cdf_chart(distributions(histogram(lognormal(20_000))), PAGE),
-    "load": load_chart(
-        load_curves([row(f"qd{d}", iodepth=d, iops=min(d * 700, 3000)) for d in (1, 2, 4, 8, 16)])[
-            0
-        ],
-        PAGE,
-    ),
-    "map": latency_map_chart(
-        latency_maps(
-            counted([(s, 2.0**k, 2.0 ** (k + 1), s + k) for s in range(300) for k in (18, 20)])
-        )[0],
-        PAGE,
-    ),
+@cache
+def burst():
+    return cliff(expected=expectation(), predicted=Predicted(310, 300, 330))
+
+
+def swept():
+    rows = [row(f"qd{d}", iodepth=d, iops=min(d * 700, 3000)) for d in (1, 2, 4, 8, 16)]
+    return load_curves(rows)[0]
+
+
+def mapped():
+    rows = [(s, 2.0**k, 2.0 ** (k + 1), s + k) for s in range(300) for k in (18, 20)]
+    return latency_maps(counted(rows))[0]
+
+
+def mixed():
+    return course(flat(500, 300, Noise(), seed=1), series={"directions": ("read", "write")})
+
+
+@cache
+def spread():
+    return distributions(histogram(lognormal(20_000)))
+
+
+MAKERS = {
+    "course": lambda: course_chart(burst(), PAGE),
+    "throughput": lambda: course_chart(burst(), PAGE, rate="bytes_per_s"),
+    "latency": lambda: course_latency_chart(burst(), PAGE),
+    "two directions": lambda: course_chart(mixed(), PAGE),
+    "percentiles": lambda: percentile_chart(spread(), PAGE),
+    "cdf": lambda: cdf_chart(spread(), PAGE),
+    "load": lambda: load_chart(swept(), PAGE),
+    "map": lambda: latency_map_chart(mapped(), PAGE),
 }
 
 
-@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+@pytest.fixture(params=MAKERS)
+def figure(request):
+    return MAKERS[request.param]()
+
+
 def test_every_chart_says_what_it_is_its_sample_and_its_interval(figure):
     assert figure.title
     assert figure.id
@@ -81,7 +93,6 @@ def test_every_chart_says_what_it_is_its_sample_and_its_interval(figure):
     assert "no interval (n = 1 run)" in figure.subtitle
 
 
-@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
 def test_every_chart_takes_all_colours_from_the_palette_and_has_marks_with_words(figure):
     drawn = svg(figure, PAGE)
     assert set(re.findall(r"#[0-9a-fA-F]{3,8}\b", drawn)) == set()
@@ -90,25 +101,24 @@ def test_every_chart_takes_all_colours_from_the_palette_and_has_marks_with_words
     assert len(drawn) < 100_000
 
 
-@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
 def test_every_chart_is_a_picture_too(figure):
     assert picture(figure, "png").startswith(b"\x89PNG")
 
 
 def test_burst_baseline_cliff_and_prediction_are_marked_with_words():
-    told = texts(svg(course_chart(BURST, PICTURE), PICTURE))
+    told = texts(svg(course_chart(burst(), PICTURE), PICTURE))
     assert any(text.startswith(("burst 3,0", "burst 2,9")) for text in told)
     assert any(text.startswith("baseline ") for text in told)
     assert "predicted 5:10" in told
     assert [text for text in told if re.fullmatch(r"cliff 5:\d\d", text)]
-    drawn = svg(course_chart(BURST, PICTURE), PICTURE)
+    drawn = svg(course_chart(burst(), PICTURE), PICTURE)
     assert "burst 3,000" in drawn
     assert "baseline 100" in drawn
     assert "promised" in drawn
 
 
 def test_marks_say_run_time_phase_and_values():
-    told = [word for word in words(svg(course_chart(BURST, PICTURE), PICTURE)) if "·" in word]
+    told = [word for word in words(svg(course_chart(burst(), PICTURE), PICTURE)) if "·" in word]
     assert len(told) == 60
     assert told[0].startswith("run 01run · burst · 0:00–0:15 · burst · read ")
     assert " · baseline · read 1" in told[-1] or " · baseline · read 9" in told[-1]
@@ -129,7 +139,7 @@ def test_levels_far_apart_are_drawn_on_both_axes_and_the_logarithmic_one_first()
     assert figure.log_first
     assert figure.log_drawing is not None
     assert svg(figure, PICTURE, log=True) != svg(figure, PICTURE, log=False)
-    assert course_chart(BURST, PICTURE).log_drawing is None
+    assert course_chart(burst(), PICTURE).log_drawing is None
 
 
 def test_stalls_alone_do_not_call_for_a_logarithmic_axis():
@@ -175,9 +185,7 @@ def test_lines_of_several_steps_are_named_and_have_shapes_of_their_own():
 
 
 def test_saturated_points_are_hollow_and_said():
-    curve = load_curves(
-        [row(f"qd{d}", iodepth=d, iops=min(d * 700, 3000)) for d in (1, 2, 4, 8, 16)]
-    )[0]
+    curve = swept()
     figure = load_chart(curve, PICTURE)
     assert "hollow: saturated" in figure.subtitle
     saturated = [
@@ -196,8 +204,8 @@ def test_time_axes_have_a_few_round_marks(seconds):
 
 
 def test_heat_has_no_more_steps_than_colours_and_each_value_one_of_them():
-    bounds = heat_bounds([0.5, 3, 900, 20_000], 7)
-    assert len(heat_words(bounds)) == len(bounds) + 1 <= 7
-    assert [heat_place(value, bounds) for value in (0.5, 20_000)] == [0, 6]
-    assert heat_words(heat_bounds([5, 5], 7)) == ["all"]
-    assert heat_bounds([], 7) == []
+    bounds = bounds_of([0.5, 3, 900, 20_000], 7)
+    assert len(words_of(bounds)) == len(bounds) + 1 <= 7
+    assert [place_of(value, bounds) for value in (0.5, 20_000)] == [0, 6]
+    assert words_of(bounds_of([5, 5], 7)) == ["all"]
+    assert bounds_of([], 7) == []

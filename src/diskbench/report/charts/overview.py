@@ -1,0 +1,168 @@
+"""The seconds of many runs in one picture: a row a run, time from left to right, colour as rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.clock import WIDTH, time_axis
+from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.heat import bounds_of, heat_colour
+from diskbench.report.charts.measure import with_unit
+from diskbench.report.overview import means, spans, stretch_s
+from diskbench.report.phase_lines import clock
+
+if TYPE_CHECKING:
+    from diskbench.report.charts.palette import Palette
+    from diskbench.report.overview import Band
+
+_ROW_PX = 14
+_LEAST_PX, _MOST_PX = 90, 640
+_MOST_STALLS = 1000
+
+
+def overview_chart(
+    bands: Sequence[Band],
+    palette: Palette,
+    *,
+    name: str = "overview",
+    hrefs: Mapping[str, str] | None = None,
+) -> Figure:
+    """All runs of one step, the first above, with the mean rate of each stretch as colour.
+
+    Colours are seven steps, equal factors apart. Each row says its run and values, and leads to
+    `hrefs` of its run id.
+    """
+    import altair as alt
+
+    first = bands[0]
+    metric = first.figure
+    width = stretch_s(bands)
+    bounds = bounds_of(_range(bands, width), len(palette.heat))
+    seconds = max(one.seconds for one in bands)
+    height = min(max(_ROW_PX * len(bands), _LEAST_PX), _MOST_PX)
+    x = time_axis(seconds, "start")
+    marks = _row_marks(len(bands))
+    y = alt.Y(
+        "top:Q",
+        scale=alt.Scale(domain=[0, len(bands)], reverse=True, nice=False),
+        axis=alt.Axis(
+            values=[mark - 0.5 for mark in marks],
+            labelExpr="format(datum.value + 0.5, ',d')",
+            title="run",
+            grid=False,
+            domain=False,
+            ticks=False,
+            minExtent=34,
+        ),
+    )
+    cells = [
+        {
+            "start": one.start_s,
+            "end": one.end_s,
+            "top": one.row,
+            "low": one.row + 1,
+            "heat": one.heat,
+        }
+        for one in spans(bands, bounds)
+    ]
+    heat = (
+        alt.Chart({"values": cells})
+        .mark_rect(aria=False)
+        .encode(
+            x=x,
+            x2="end:Q",
+            y=y,
+            y2="low:Q",
+            color=heat_colour(bounds, palette, metric=metric),
+        )
+    )
+    rows = [_row(one, place, hrefs or {}) for place, one in enumerate(bands)]
+    carried: dict[str, Any] = {"description": alt.Description("words:N")}
+    if hrefs:
+        carried["href"] = alt.Href("href:N")
+    told = (
+        alt.Chart({"values": rows})
+        .mark_rect(fillOpacity=0, color=palette.ink)
+        .encode(x=x, x2="end:Q", y=y, y2="low:Q", **carried)
+    )
+    stalls = _stalls(bands)
+    ticks = (
+        alt.Chart({"values": stalls})
+        .mark_rule(color=palette.accent, strokeWidth=2, aria=False)
+        .encode(x=x, y=y, y2="low:Q")
+    )
+    layers = [heat, *([ticks] if stalls else []), told]
+    drawing = alt.LayerChart(layer=layers).properties(width=WIDTH, height=height)
+    rate = "IOPS" if metric == "iops" else "MB/s"
+    each = f"mean {rate} of each {width} s" if width > 1 else f"{rate} of each second"
+    if stalls:
+        each += "; red: a stall"
+    counted = f"n = {len(bands):,} runs; no interval (n = 1 run each)"
+    return Figure(
+        title=f"{first.step}: all runs second by second",
+        subtitle=f"{each}, a row a run, the oldest above; {counted}",
+        drawing=drawing,
+        id=name,
+        alt=_sentence(bands),
+    )
+
+
+def _range(bands: Sequence[Band], width: int) -> list[float]:
+    """The lowest and the highest mean of a stretch that is not nothing."""
+    lows, highs = [], []
+    for one in bands:
+        found = means(one, width)
+        found = found[found > 0]
+        if found.size:
+            lows.append(float(found.min()))
+            highs.append(float(found.max()))
+    return [min(lows), max(highs)] if lows else []
+
+
+def _stalls(bands: Sequence[Band]) -> list[dict[str, Any]]:
+    """Where runs stalled, the longest first to be kept: a stretch's mean does not show three
+    seconds."""
+    found = [
+        (seconds, {"start": start, "top": row, "low": row + 1})
+        for row, one in enumerate(bands)
+        for start, seconds in one.stalls
+    ]
+    found.sort(key=lambda one: -one[0])
+    return [row for _, row in found[:_MOST_STALLS]]
+
+
+def _row(one: Band, place: int, hrefs: Mapping[str, str]) -> dict[str, Any]:
+    told = [
+        f"run {one.run_id}",
+        f"{place + 1}: {one.step}",
+        f"median second {with_unit(one.figure, one.median)}",
+        f"fell at {clock(one.fell_s)}" if one.fell_s is not None else "",
+        f"stalled for {one.stalled_s:.0f} s" if one.stalled_s else "",
+        f"n = {one.seconds:,} s",
+    ]
+    words = " · ".join(word for word in told if word)
+    row = {"start": 0, "end": one.seconds, "top": place, "low": place + 1, "words": words}
+    return row | ({"href": hrefs[one.run_id]} if one.run_id in hrefs else {})
+
+
+def _row_marks(count: int) -> list[int]:
+    """The first run and every 1, 2, 5, 10 … of them: at most a dozen."""
+    step = next(
+        k * 10**power for power in range(9) for k in (1, 2, 5) if count / (k * 10**power) <= 11
+    )
+    return [1, *(mark for mark in range(step, count + 1, step) if mark > 1)]
+
+
+def _sentence(bands: Sequence[Band]) -> str:
+    ordered = sorted(bands, key=lambda one: one.median)
+    low, middle, high = (
+        with_unit(one.figure, one.median)
+        for one in (ordered[0], ordered[len(ordered) // 2], ordered[-1])
+    )
+    fell = sum(one.fell_s is not None for one in bands)
+    stalled = sum(bool(one.stalled_s) for one in bands)
+    return (
+        f"{len(bands):,} runs of {bands[0].step}: their median seconds lie between {low} and "
+        f"{high}, in the middle {middle}; {fell:,} fell off a cliff and {stalled:,} stalled."
+    )

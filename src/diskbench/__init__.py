@@ -10,20 +10,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     import polars as pl
 
+    from diskbench.model.expectation import DiskPrice
     from diskbench.model.result import Direction
+    from diskbench.store.example import ExampleData
 
 __all__ = [
     "__version__",
+    "disk_price",
+    "example_data",
+    "load_expected",
     "load_histogram",
     "load_measurements",
     "load_phases",
     "load_published",
     "load_runs",
     "load_series",
+    "simulate",
 ]
 
 __version__: str
@@ -120,6 +127,106 @@ def load_published() -> pl.DataFrame:
     from diskbench.catalog.published_frame import published_frame
 
     return published_frame()
+
+
+def load_expected(
+    run_id: str | Sequence[str] | None = None, *, database: str | None = None
+) -> pl.DataFrame:
+    """One row a run and step: what its plan foresaw before it began, of all runs or of those named.
+
+    Runs of which nothing was expected, and imported ones, have no row. `database` is a URL
+    (default: the setting `database_url`). Raises StoreUnavailable.
+    """
+    from diskbench.store.expected_frame import expected_frame
+
+    run_ids = [run_id] if isinstance(run_id, str) else run_id
+    return expected_frame(database or _setting("database_url"), run_ids=run_ids)
+
+
+def simulate(
+    provider: str,
+    disk: str,
+    size_gib: float,
+    *,
+    seconds: float,
+    iops: float | None = None,
+    throughput: float | None = None,
+    instance_type: str | None = None,
+    block_bytes: int = 4096,
+    read_share: float = 1.0,
+    random: bool = True,
+    depth: int | None = 32,
+    max_per_s: float | None = None,
+    credit: float = 1.0,
+    time_scale: float = 1.0,
+) -> pl.DataFrame:
+    """One row a stretch of a steady load on a disk of the catalogue: what it should get, and why.
+
+    `iops` and `throughput` are what is provisioned (throughput in MiB/s, Azure's in MB/s); the load
+    has blocks of `block_bytes`, `depth` of them under way (None: as many as it takes), at most
+    `max_per_s` a second. `credit` is how full its burst bucket is (1 is full), `time_scale` divides
+    what that holds, as in the lab. Formulas: docs/METHOD.md. Raises UnknownName, InvalidValue.
+    """
+    from diskbench.catalog.course_frame import course_frame
+    from diskbench.model.expectation import Load
+
+    load = Load(
+        block_bytes=block_bytes,
+        read_share=read_share,
+        random=random,
+        depth=depth,
+        max_per_s=max_per_s,
+    )
+    return course_frame(
+        provider,
+        disk,
+        size_gib,
+        load,
+        seconds=seconds,
+        iops=iops,
+        throughput=throughput,
+        instance_type=instance_type,
+        credit=credit,
+        time_scale=time_scale,
+    )
+
+
+def disk_price(
+    provider: str,
+    disk: str,
+    size_gib: int,
+    *,
+    iops: int | None = None,
+    throughput: float | None = None,
+    region: str | None = None,
+) -> DiskPrice:
+    """What a month of a disk costs in US dollars, and what 1,000 IOPS and 100 MB/s of it do.
+
+    `region` defaults to the one whose prices are shipped (docs/catalog.md); elsewhere, and of what
+    has no price in the catalogue, fields are None. Raises UnknownName, InvalidValue.
+    """
+    from diskbench.catalog.charges import charge_book
+    from diskbench.catalog.lookup import limits
+    from diskbench.catalog.worth import disk_price as price_of
+    from diskbench.model.disk import DiskSpec
+
+    told = limits(provider, disk, size_gib, iops, throughput)
+    spec = DiskSpec(type=disk, size_gib=size_gib, iops=iops, throughput_mib_per_s=throughput)
+    charges = charge_book().clouds.get(provider)
+    return price_of(provider, spec, region or (charges.region if charges else ""), told)
+
+
+def example_data(directory: str | os.PathLike[str] | None = None) -> ExampleData:
+    """Real runs on disks of the lab, to try things out: `database` and `evidence` URLs.
+
+    They come with diskbench as one archive and are unpacked once, into `directory` or the user's
+    cache; what is unpacked is the reader's own. All runs are `emulated`. Raises StoreUnavailable.
+    """
+    from pathlib import Path
+
+    from diskbench.store.example import example_data as unpacked
+
+    return unpacked(None if directory is None else Path(directory).resolve())
 
 
 def _setting(name: str) -> str:

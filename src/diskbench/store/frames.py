@@ -32,9 +32,11 @@ _STEP_KEYS = ("run_id", "step_index", "step", "round")
 
 def runs_frame(database: str) -> pl.DataFrame:
     """One row a run, oldest first: what was asked for, on which machine and disk, how it ended."""
+    from diskbench.store.rented_frame import rented_frame
     from diskbench.store.schema import run
 
-    return _table_frame(database, run, order=(run.c.run_id,))
+    runs = _table_frame(database, run, order=(run.c.run_id,))
+    return runs.join(rented_frame(database), on="run_id", how="left", maintain_order="left")
 
 
 def measurements_frame(database: str, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:

@@ -1,0 +1,56 @@
+"""What the catalogue says a disk does under one steady load, as a polars frame."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.expect import Disk, path_of
+from diskbench.catalog.lookup import limits
+from diskbench.catalog.machine import machine_of
+from diskbench.catalog.simulate import Stage, simulate
+from diskbench.model.expectation import LIMIT_WORDS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from diskbench.model.expectation import Load
+
+
+def course_frame(
+    provider: str,
+    disk: str,
+    size_gib: float,
+    load: Load,
+    *,
+    seconds: float,
+    iops: float | None = None,
+    throughput: float | None = None,
+    instance_type: str | None = None,
+    credit: float = 1.0,
+    time_scale: float = 1.0,
+) -> pl.DataFrame:
+    """One row a stretch of time in which nothing changes; docs/api.md lists the columns.
+
+    `credit` is how full the buckets are at first (1 is full). Raises UnknownName, InvalidValue.
+    """
+    import polars as pl
+
+    machine = machine_of(provider, instance_type, disk)
+    told = limits(provider, disk, size_gib, iops, throughput)
+    path = path_of(Disk(told, time_scale=time_scale), machine)
+    held = [balance * credit for balance in path.full()]
+    course = simulate(path, [Stage(load, seconds=seconds)], credit=held)
+    rows = [
+        (
+            leg.start_s,
+            min(leg.start_s + leg.seconds, seconds),
+            leg.iops,
+            leg.bytes_per_s,
+            LIMIT_WORDS[leg.limited_by] if leg.limited_by else None,
+        )
+        for leg in course.legs
+        if not math.isinf(leg.iops)
+    ]
+    numbers = dict.fromkeys(("start_s", "end_s", "iops", "bytes_per_s"), pl.Float64)
+    return pl.DataFrame(rows, schema={**numbers, "limited_by": pl.String}, orient="row")

@@ -1,0 +1,101 @@
+"""The example data: real runs on lab disks, shipped as one archive and unpacked where it is asked.
+
+The archive is evidence and nothing else; its rows are made from it (store/rebuild.py), as those of
+any run could be. notebooks/example/make.py measures it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+import tempfile
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path, PurePosixPath
+
+from diskbench.errors import StoreUnavailable
+
+_ARCHIVE = "example.tar.zst"
+
+
+@dataclass(frozen=True)
+class ExampleData:
+    """Where the example lies: URLs as `load_runs`, `load_series` and their neighbours take them.
+    It is a copy of the user's own."""
+
+    database: str
+    evidence: str
+
+
+def example_data(directory: Path | None = None) -> ExampleData:
+    """The example, unpacked once into a directory (default: the user's cache) of its digest.
+
+    Safe when several processes do it at once. Raises StoreUnavailable where it cannot be written.
+    """
+    packed = (resources.files("diskbench") / "data" / _ARCHIVE).read_bytes()
+    place = (directory or _cache()) / f"example-{hashlib.sha256(packed).hexdigest()[:12]}"
+    rows, evidence = place / "runs.db", place / "evidence"
+    try:
+        if not rows.exists():
+            place.mkdir(parents=True, exist_ok=True)
+            if not evidence.exists():
+                _unpack(packed, evidence)
+            _make_rows(rows, evidence)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"the example data cannot be unpacked into {place}: {error.strerror}",
+            advice="name another directory: diskbench.example_data('DIR')",
+        ) from error
+    return ExampleData(f"sqlite:///{rows}", evidence.as_uri())
+
+
+def _cache() -> Path:
+    from platformdirs import user_cache_path
+
+    return user_cache_path("diskbench").resolve()
+
+
+def _unpack(packed: bytes, evidence: Path) -> None:
+    """All of it under its name at once, or none: of several processes the first one wins."""
+    import zstandard
+
+    with tempfile.TemporaryDirectory(dir=evidence.parent, prefix=".unpacking-") as scratch:
+        made = Path(scratch) / "evidence"
+        unpacked = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(packed)).read()
+        with tarfile.open(fileobj=io.BytesIO(unpacked)) as tar:
+            for member in tar:
+                _write(tar, member, made)
+        try:
+            made.rename(evidence)
+        except OSError:
+            if not evidence.is_dir():
+                raise
+
+
+def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, below: Path) -> None:
+    name, data = PurePosixPath(member.name), tar.extractfile(member)
+    if data is None or name.is_absolute() or ".." in name.parts:
+        raise StoreUnavailable(f"the example data has a member {member.name!r}")
+    path = below / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data.read())
+
+
+def _make_rows(rows: Path, evidence: Path) -> None:
+    from diskbench.store.database import open_database
+    from diskbench.store.evidence import open_evidence
+    from diskbench.store.rebuild import rebuild
+
+    with tempfile.TemporaryDirectory(dir=rows.parent, prefix=".rows-") as scratch:
+        made = Path(scratch) / rows.name
+        engine = open_database(f"sqlite:///{made}")
+        try:
+            done = rebuild(engine, open_evidence(evidence.as_uri()))
+            with engine.connect() as connection:  # all of it into the one file that is moved
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            engine.dispose()
+        if done.failed:
+            raise done.failed[0][1]
+        made.replace(rows)

@@ -1,0 +1,85 @@
+"""What plans foresaw of runs, step by step, as a polars frame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from diskbench.model.spec import Plan
+
+
+def expected_frame(database: str, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
+    """One row a run and step of which something was expected; docs/api.md lists the columns.
+
+    As the plan said it before the run began, kept with it since. Imported runs have none.
+    """
+    import polars as pl
+
+    rows = [row for run_id, plan in _plans(database, run_ids) for row in _rows(run_id, plan)]
+    text = dict.fromkeys(("run_id", "step"), pl.String)
+    whole = dict.fromkeys(("step_index", "round"), pl.Int64)
+    schema: dict[str, Any] = {
+        "run_id": text["run_id"], "step_index": whole["step_index"], "step": text["step"],
+        "round": whole["round"],
+        **dict.fromkeys(
+            ("seconds", "mean_iops", "begin_iops", "low_iops", "high_iops", "lasting_iops",
+             "lasts_s"), pl.Float64
+        ),
+        "limited_by": pl.String,
+    }  # fmt: skip
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _plans(database: str, run_ids: Sequence[str] | None) -> Iterable[tuple[str, Plan]]:
+    from diskbench.model.spec import Plan
+    from diskbench.store import schema
+    from diskbench.store.database import open_database, transaction
+
+    query = (
+        sa.select(schema.run.c.run_id, schema.trial.c.plan)
+        .join(schema.trial, schema.trial.c.trial_id == schema.run.c.trial_id)
+        .order_by(schema.run.c.run_id)
+    )
+    if run_ids is not None:
+        query = query.where(schema.run.c.run_id.in_(run_ids))
+    engine = open_database(database)
+    try:
+        with transaction(engine) as connection:
+            found = connection.execute(query).all()
+    finally:
+        engine.dispose()
+    for run_id, kept in found:
+        if kept is not None:
+            plan = json.loads(kept) if isinstance(kept, str) else kept
+            yield run_id, Plan.model_validate(plan)
+
+
+def _rows(run_id: str, plan: Plan) -> Iterable[tuple[object, ...]]:
+    told = plan.expectation
+    if told is None or run_id not in plan.run_ids:
+        return
+    run = plan.run_ids.index(run_id) + 1
+    shown = max((one.run for one in told.steps if one.run <= run), default=run)
+    for step in (one for one in told.steps if one.run == shown):
+        found = told.of(step)
+        if found is not None:
+            yield (
+                run_id,
+                step.index,
+                step.name,
+                step.round,
+                step.seconds,
+                step.mean_iops,
+                found.begin.iops,
+                found.begin.low_iops,
+                found.begin.high_iops,
+                found.lasting.iops,
+                found.lasts_s,
+                found.begin.words(),
+            )

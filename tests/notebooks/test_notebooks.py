@@ -1,0 +1,88 @@
+"""notebooks/ run from the first cell to the last, quickly, on what diskbench ships alone."""
+
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+MOST_S = 120
+"""A kernel that imports polars and altair for the first time, on a loaded machine."""
+
+
+def by_name(path):
+    return path.stem
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory, worker_id):
+    """One cache for all workers, so that the example data are unpacked once."""
+    base = tmp_path_factory.getbasetemp()
+    return (base if worker_id == "master" else base.parent) / "notebooks-cache"
+
+
+@pytest.fixture
+def home(tmp_path, cache, monkeypatch):
+    """A user who has run nothing yet."""
+    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "IPYTHONDIR"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    return tmp_path
+
+
+def executed(path, directory):
+    """The notebook with its outputs; raises CellExecutionError."""
+    book = nbformat.read(path, as_version=4)
+    client = NotebookClient(
+        book,
+        timeout=MOST_S,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(directory)}},
+    )
+    client.execute()
+    return book
+
+
+def outputs(book):
+    return [one for cell in book.cells if cell.cell_type == "code" for one in cell.outputs]
+
+
+def test_there_are_six():
+    assert [path.stem[:2] for path in NOTEBOOKS] == ["01", "02", "03", "04", "05", "06"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
+def test_it_runs_anywhere_without_complaint_and_draws(path, home):
+    began = time.monotonic()
+    book = executed(path, home)
+    assert time.monotonic() - began < MOST_S
+    shown = outputs(book)
+    assert [one.text for one in shown if one.output_type == "stream"] == []
+    pictures = [
+        one.data["image/svg+xml"] for one in shown if "image/svg+xml" in one.get("data", {})
+    ]
+    assert len(pictures) >= 2
+    assert all("aria-label" in picture for picture in pictures), "every chart has marks"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
+def test_it_is_kept_without_output_and_reads_by_the_public_api_alone(path):
+    book = nbformat.read(path, as_version=4)
+    nbformat.validate(book)
+    assert outputs(book) == []
+    code = "\n".join(cell.source for cell in book.cells if cell.cell_type == "code")
+    assert all(cell.get("execution_count") is None for cell in book.cells)
+    assert "import diskbench\n" in code
+    assert "from diskbench" not in code
+    assert "import diskbench." not in code
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
+def test_it_asks_a_question_first_and_says_at_last_what_one_may_conclude(path):
+    prose = [c.source for c in nbformat.read(path, 4).cells if c.cell_type == "markdown"]
+    assert prose[0].startswith("# ")
+    assert "?*" in prose[0]
+    assert prose[-1].startswith("## What one may conclude") or "## What one may" in prose[-1]

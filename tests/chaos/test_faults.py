@@ -38,3 +38,12 @@ def test_a_run_whose_end_cannot_be_written_down_is_not_called_done(chaos: Chaos)
     (failed,) = [cell for cell in chaos.cells() if cell["state"] != "done"]
     assert (failed["state"], failed["error_kind"]) == ("failed", "NotKept")
     assert chaos.books().wrong == ()
+
+
+def test_a_cell_whose_thread_ends_without_a_word_is_taken_up_again(chaos: Chaos) -> None:
+    moment = "vanish before diskbench.engine.trial:next_step 2"
+    done = chaos.at(moment).run("matrix", "run", chaos.matrix())
+    assert done.returncode == 0, done.stderr
+    assert "takes up again" in done.stderr
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())

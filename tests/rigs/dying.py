@@ -1,7 +1,8 @@
 """diskbench as ever, but that it ends at a moment that was named, as a machine that loses power.
 `DISKBENCH_TEST_MOMENT="kill before diskbench.engine.cell:LiveCells.rent 2" dying.py matrix run …`
 
-The words: what happens (`kill`, `fail` for a database that is away, `break` for a fault), when
+The words: what happens (`kill`, `fail` for a database that is away, `break` for a fault, `vanish`
+for a thread that ends without a word), when
 (`before` or `after` the call), what is called (where its caller looks it up), at which call of it.
 """
 
@@ -23,6 +24,8 @@ def _happen(deed: str) -> None:
     if deed == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
         signal.pause()  # until the signal comes
+    if deed == "vanish":
+        raise SystemExit  # no Exception: the workflow engine does not write it down
     if deed == "break":
         raise RuntimeError("it broke, as was asked for")
     from diskbench.errors import StoreUnavailable

@@ -25,6 +25,7 @@ from diskbench.engine.pick_up import go_on_with, pick_up
 from diskbench.engine.stations import LiveStations
 from diskbench.engine.stop import Stop
 from diskbench.engine.takeover import is_left
+from diskbench.engine.vanished import Vanished
 from diskbench.engine.watch import RowWatcher, Silent
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.outcome import Problem
@@ -72,6 +73,7 @@ class Worker:
         self._swept_at = time.monotonic()
         self._ticked_at = self._back_at = time.monotonic()
         self._away: str | None = None
+        self._vanished = Vanished()
 
     def launch(self, queues: Collection[str] = (), *, schedules: bool = False) -> None:
         """Start the workflow engine, listening to this process's own queue and to `queues`;
@@ -211,8 +213,22 @@ class Worker:
                 self._look_at_own(campaign, cell)
                 if not standing.is_with(me):
                     process.move_here(cell.trial_id, me)  # it was won, and the database went away
+                elif standing.state == "PENDING":
+                    self._look_for(cell.trial_id)
             elif standing.is_over or (takes and is_left(cell, standing, alive)):
                 go_on_with(self.session, self.cells, cell, standing, alive)
+
+    def _look_for(self, trial_id: str) -> None:
+        """A cell of ours that is at work in no thread is taken up again where it stood."""
+        from diskbench.engine.durable import cells, process
+
+        found = self._vanished.look(trial_id, at_work=cells.at_work(trial_id))
+        if found == "again":
+            log.warning("takes up again what no thread works on", extra={"trial": trial_id})
+            process.move_here(trial_id, self.session.executor_id)
+        elif found == "broken":
+            fault = Problem(kind="Broken", message="a fault in diskbench ended its thread")
+            self.cells.settle(trial_id, None, fault, rented=True)
 
     def _free_places(
         self,

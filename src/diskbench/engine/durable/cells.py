@@ -3,6 +3,7 @@ another when that one dies. Its id is the trial's."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _stations: CellStations | None = None
+_at_work: Counter[str] = Counter()
+"""How many threads of this process are in which cell's workflow."""
 
 
 def bind_cells(stations: CellStations) -> None:
@@ -76,7 +79,16 @@ class _Durable:
 @DBOS.workflow(name="cell")
 def cell(trial_id: str) -> None:
     """Rent, measure, give back and settle one cell."""
-    run_cell(trial_id, _Durable(), CHECKPOINTED, load_plan)
+    _at_work[trial_id] += 1
+    try:
+        run_cell(trial_id, _Durable(), CHECKPOINTED, load_plan)
+    finally:
+        _at_work[trial_id] -= 1
+
+
+def at_work(trial_id: str) -> bool:
+    """Whether a thread of this process is in the workflow of a cell."""
+    return _at_work[trial_id] > 0
 
 
 def enqueue(trial_id: str, *, queue: str, priority: int, partition: str | None = None) -> None:

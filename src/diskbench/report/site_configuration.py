@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 DRAWN = ("iops", "lat_mean_ns", "p99_ns")
 """Metrics with charts: MB/s follow from IOPS, other quantiles move with these. Tables have all."""
 _UP = "../"
+_RUN = "run:"
 _MOST_VALUES = 5
 _JOB = "job"
 _DIGEST = 12
@@ -162,7 +164,11 @@ def _drawn(track: Track, line: TrackLine, marks: Sequence[tuple[str, str]]) -> D
         one.run_id: f"{show(one.value)}, {moment(one.at)}, run {one.run_id}"
         for one in track.sampled
     }
-    links = {one.run_id: f"{_UP}runs/{one.run_id}.html" for one in track.sampled}
+    links = {one.run_id: f"#{_RUN}{one.run_id}" for one in track.sampled}
+    medians = {
+        one.campaign_id: f"{show(one.value)}, median of {one.trials} trials, {moment(one.at)}"
+        for one in track.history.points
+    }
     of_trials = f", {trials} trials" if trials != times else ""
     between = line.interval if track.now.interval is None else f"median {line.interval}"
     first, last = track.history.points[0], track.history.points[-1]
@@ -176,6 +182,7 @@ def _drawn(track: Track, line: TrackLine, marks: Sequence[tuple[str, str]]) -> D
         alt_text=(f"{METRIC_TITLES[track.metric]} of {track.name}, {span}: {line.history}"),
         words=words,
         links=links,
+        medians=medians,
         marks=[(at, number) for at, number in marks if first.at <= at <= last.at],
     )
     return Drawn(
@@ -183,9 +190,15 @@ def _drawn(track: Track, line: TrackLine, marks: Sequence[tuple[str, str]]) -> D
         title=figure.title,
         subtitle=figure.subtitle,
         alt=figure.alt,
-        svg=Markup(svg(figure, PAGE)),  # noqa: S704 - vega escapes every text in it
+        svg=Markup(_linked(svg(figure, PAGE))),  # noqa: S704 - vega escapes every text in it
         rows=line.id,
     )
+
+
+def _linked(drawing: str) -> str:
+    """The drawing with ways to runs: vega takes relative addresses for those of its own data, and
+    leaves fragments alone."""
+    return re.sub(rf'href="#{_RUN}([0-9a-z]+)"', rf'href="{_UP}runs/\1.html"', drawing)
 
 
 def _unit(metric: str) -> str:

@@ -48,7 +48,7 @@
       else if (event.key === "Enter" && at >= 0) {
         const link = marks[at].closest("a");
         if (!link) return;
-        location.hash = link.getAttribute("href") ?? link.getAttribute("xlink:href");
+        location.href = link.getAttribute("href") ?? link.getAttribute("xlink:href");
       } else return;
       event.preventDefault();
     });

@@ -31,10 +31,12 @@ def history_chart(
     alt_text: str,
     words: Mapping[str, str],
     links: Mapping[str, str],
+    medians: Mapping[str, str],
     marks: Sequence[tuple[str, str]] = (),
 ) -> Figure:
-    """The history of a track. `words` and `links` are of run ids: what a dot says, and
-    where it leads. `marks` are times with a number: facts that changed, told beside the chart.
+    """The history of a track. `words` and `links` are of run ids: what a trial's dot says, and the
+    fragment (`#…`) that it leads to; `medians` are of campaigns: what the dot of a time says.
+    `marks` are times with a number: facts that changed, told beside the chart.
     """
     import altair as alt
 
@@ -50,7 +52,7 @@ def history_chart(
         "at:T",
         title=None,
         axis=alt.Axis(grid=False, labelOverlap=True, tickCount=5),
-        scale=alt.Scale(type="utc"),
+        scale=alt.Scale(type="utc", padding=8),
     )
     y = alt.Y("value:Q", axis=y_axis, scale=scale)
     colour = palette.direction(track.history.direction)
@@ -77,18 +79,31 @@ def history_chart(
     layers.append(levels.encode(x=x, x2="to:T", y=y))
     several = len(track.sampled) > len(points)
     if several:
-        dots = [_dot(one.run_id, one.at, one.value, words, links) for one in track.sampled]
+        dots = [
+            {
+                "at": one.at,
+                "value": one.value,
+                "words": words[one.run_id],
+                "href": links[one.run_id],
+            }
+            for one in track.sampled
+        ]
         layers.append(
             alt.Chart({"values": dots})
             .mark_point(filled=True, size=14, opacity=0.45, color=colour)
             .encode(x=x, y=y, href="href:N", description="words:N")
         )
     firsts = {one.campaign_id: one.run_id for one in reversed(track.sampled)}
-    medians = [
-        _dot(firsts[one.campaign_id], one.at, one.value, {} if several else words, links)
+    of_times = [
+        {
+            "at": one.at,
+            "value": one.value,
+            "words": medians[one.campaign_id] if several else words[firsts[one.campaign_id]],
+            "href": links[firsts[one.campaign_id]],
+        }
         for one in points
     ]
-    base = alt.Chart({"values": medians}).encode(x=x, y=y)
+    base = alt.Chart({"values": of_times}).encode(x=x, y=y)
     layers.append(base.mark_line(color=colour, strokeWidth=1, opacity=0.55))
     layers.append(
         base.mark_point(filled=True, size=34, opacity=1, color=colour).encode(
@@ -146,9 +161,3 @@ def _band(track: Track) -> dict[str, Any]:
         "value": interval.low,
         "high": interval.high,
     }
-
-
-def _dot(
-    run_id: str, at: str, value: float, words: Mapping[str, str], links: Mapping[str, str]
-) -> dict[str, Any]:
-    return {"at": at, "value": value, "words": words.get(run_id, ""), "href": links.get(run_id)}

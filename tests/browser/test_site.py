@@ -1,0 +1,372 @@
+"""The published site in a browser: from files and from a static host."""
+
+import re
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from tests.browser.watched import Watched, overflowing, serious_violations
+from tests.rigs.replicates import measured
+
+from diskbench.cli import main
+from diskbench.store.database import open_database
+from diskbench.store.query import find_measurements
+
+pytestmark = pytest.mark.slow
+
+NIGHTS = 12
+SCRIPT = "<script>document.title='owned'</script>"
+LEVELS = {"gp2": 3000.0, "gp3": 3000.0, "io1": 8000.0}
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory):
+    """Twelve nights of three disks, on two machines each; gp3 loses a fifth in the eighth."""
+    place = tmp_path_factory.mktemp("history")
+    engine = open_database(f"sqlite:///{place}/rows.db")
+    for disk, level in LEVELS.items():
+        for night in range(NIGHTS):
+            value = level * (0.8 if disk == "gp3" and night >= 8 else 1.0) + night % 3
+            measured(
+                engine,
+                [value, value + 1.5],
+                campaign=night,
+                disk=disk,
+                facts={"kernel": "6.5.0"} if night >= 6 else {},
+                labels=[("note", SCRIPT)],
+                provider="gcp" if disk == "io1" else "aws",
+            )
+    measured(engine, [500.0], campaign=NIGHTS, disk="local", rented=False)
+    yield place, engine
+    engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def site(history):
+    """The site of it."""
+    place, _ = history
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(place)
+        patched.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{place}/rows.db")
+        store = (place / "evidence").as_uri()
+        assert main.run(["publish", "site", "-q", "--evidence-url", store]) == 0
+    return place / "site"
+
+
+@pytest.fixture
+def look(page, site):
+    """Open a page of the site: `look("index.html")`; it logs no error and asks for nothing else."""
+    watched = Watched(page, [site])
+
+    def open_(name, *, width=1280, dark=False):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme="dark" if dark else "light")
+        path, _, view = name.partition("#")
+        page.goto((site / path).as_uri() + (f"#{view}" if view else ""))
+        return page
+
+    yield open_
+    assert watched.errors == []
+    assert watched.strangers() == []
+
+
+def of(site, disk):
+    """The name of the page of a disk's configuration."""
+    pages = sorted((site / "configurations").iterdir())
+    (found,) = [path for path in pages if f" {disk} 20 GiB, quick</h1>" in path.read_text()]
+    return f"configurations/{found.name}"
+
+
+def a_run(site):
+    return f"runs/{max(path.name for path in (site / 'runs').iterdir())}"
+
+
+def column(page, title):
+    """The texts of a column of the listing, without what stands below them."""
+    titles = page.locator(".listing thead th").all_inner_texts()
+    place = titles.index(title) + 1
+    cells = page.locator(f".listing tbody tr > :nth-child({place})")
+    return cells.evaluate_all("all => all.map(one => one.firstChild?.textContent ?? '')")
+
+
+def status(page):
+    return page.get_by_role("status").first
+
+
+def test_a_view_of_the_index_is_chosen_and_stands_in_the_address(look):
+    page = look("index.html")
+    expect(status(page)).to_have_text("4 configurations")
+    page.get_by_label("provider").select_option("aws")
+    expect(status(page)).to_have_text("2 of 4 configurations")
+    assert column(page, "disk") == ["gp2 20 GiB", "gp3 20 GiB"]
+    page.get_by_label("level").select_option("worse")
+    assert column(page, "disk") == ["gp3 20 GiB"]
+    assert page.url.endswith("#provider=aws&level=worse")
+    page.get_by_role("button", name="clear").click()
+    expect(status(page)).to_have_text("4 configurations")
+    assert "#" not in page.url
+
+
+def test_a_view_that_was_sent_on_is_seen_again(look):
+    page = look("index.html#provider=aws&sort=-read")
+    assert column(page, "disk") == ["gp2 20 GiB", "gp3 20 GiB"]
+    assert page.get_by_label("provider").input_value() == "aws"
+    page.evaluate("location.hash = '#provider=gcp'")
+    expect(status(page)).to_have_text("1 of 4 configurations")
+    assert page.get_by_label("provider").input_value() == "gcp"
+
+
+def test_a_view_of_what_is_no_more_is_empty_and_says_of_what(look):
+    page = look("index.html#provider=oracle")
+    expect(status(page)).to_have_text("0 of 4 configurations")
+    chosen = page.get_by_label("provider").locator("option:checked")
+    assert chosen.inner_text() == "oracle (0)"
+
+
+def test_columns_are_sorted_by_value_and_the_other_way_round(look):
+    page = look("index.html")
+    page.get_by_role("button", name="read IOPS").click()
+    assert column(page, "disk")[0] == "io1 20 GiB"
+    assert column(page, "read IOPS") == ["8,002", "3,002", "2,402", "500"]
+    head = page.locator("th[data-key=read]")
+    assert head.get_attribute("aria-sort") == "descending"
+    page.get_by_role("button", name="read IOPS").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert column(page, "read IOPS")[0] == "500"
+
+
+def test_search_takes_all_words_in_any_order(look):
+    page = look("runs.html")
+    page.get_by_label("search").fill("GP3 quick")
+    expect(status(page)).to_have_text(f"{2 * NIGHTS} of {6 * NIGHTS + 1} runs")
+    assert set(column(page, "disk")) == {"gp3 20 GiB"}
+
+
+def test_everything_is_reached_by_keys_alone(look):
+    page = look("index.html")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "skip to the content"
+    seen = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        seen.append(
+            page.evaluate(
+                "(document.activeElement.name || document.activeElement.textContent).trim()"
+            )
+        )
+    for name in ("q", "provider", "clear", "read IOPS", "gp3 20 GiB"):
+        assert name in seen
+    page.get_by_role("button", name="disk", exact=True).focus()
+    page.keyboard.press("Enter")
+    assert page.locator("th[data-key=disk]").get_attribute("aria-sort") == "ascending"
+    page.get_by_label("search").focus()
+    page.keyboard.type("gcp")
+    expect(status(page)).to_have_text("1 of 4 configurations")
+
+
+def test_the_way_past_the_links_keeps_the_view(look):
+    page = look("index.html#provider=aws")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#provider=aws")
+    assert page.evaluate("document.activeElement.id") == "content"
+
+
+def test_without_scripts_all_is_there(site, launch_browser):
+    browser = launch_browser()
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto((site / "runs.html").as_uri())
+    assert page.locator(".listing tbody tr:visible").count() == 6 * NIGHTS + 1
+    assert not page.locator(".filters").is_visible()
+    browser.close()
+
+
+def test_the_index_leads_to_a_configuration_to_a_run_and_back(look):
+    page = look("index.html")
+    page.get_by_role("link", name="gp3 20 GiB", exact=True).click()
+    assert "gp3 20 GiB" in page.locator("h1").inner_text()
+    page.locator(".listing tbody a").first.click()
+    assert "/runs/" in page.url
+    page.get_by_role("link", name="history of aws eu-central-1 m7i.large gp3").click()
+    assert "/configurations/" in page.url
+    page.get_by_role("link", name="configurations").click()
+    expect(status(page)).to_have_text("4 configurations")
+
+
+def test_no_link_leads_nowhere(site):
+    for path in site.rglob("*.html"):
+        for link in re.findall(r'href="([^"#]+)', path.read_text()):
+            assert (path.parent / link).exists(), (path.name, link)
+
+
+def test_a_change_of_level_is_told_where_it_was_and_what_changed_with_it(look, site):
+    page = look("index.html")
+    told = page.get_by_role("listitem").filter(has_text="worse since")
+    assert "3,002 IOPS → 2,402 IOPS (−20.0 %)" in told.inner_text()
+    page = look(of(site, "gp3"))
+    (changed,) = page.locator("ul.changes li").filter(has_text="IOPS:").all()
+    assert "worse since" in changed.inner_text()
+    assert "seen 4 times" in changed.inner_text()
+    assert "kernel 6.1.0, 6.5.0 → 6.5.0" in changed.inner_text()
+    facts = page.locator("ol.facts li").all_inner_texts()
+    assert [one.partition(": ")[2] for one in facts] == ["kernel 6.1.0 → 6.5.0"]
+
+
+def test_replicates_have_their_interval_or_the_words_for_none(look, site):
+    row = look(of(site, "gp3")).locator("tr#iops-0")
+    assert "(n = 8)" in row.inner_text()
+    page = look("index.html")
+    page.get_by_role("link", name="20 GiB", exact=True).click()
+    assert "no interval (n = 1)" in page.locator("tr#iops-0").inner_text()
+
+
+def test_a_chart_has_a_mark_a_trial_and_each_says_its_run(look, site):
+    page = look(of(site, "gp3"))
+    figure = page.locator("figure", has_text="read").first
+    marks = figure.locator("[aria-label*=', run 0']")
+    assert marks.count() == 2 * NIGHTS
+    figure.locator("[aria-label*='median of 2 trials']").last.hover()
+    expect(page.locator("#tip")).to_contain_text("IOPS, median of 2 trials")
+
+
+def test_keys_lead_from_mark_to_mark_and_on_to_the_run(look, site):
+    page = look(of(site, "gp3"))
+    page.locator("figure .drawing").first.focus()
+    mark = page.locator("[aria-label*=', run 0']:focus")
+    for _ in range(8 * NIGHTS):
+        page.keyboard.press("ArrowRight")
+        if mark.count():
+            break
+    told = page.locator("#tip").inner_text()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs/*.html")
+    assert page.url.endswith(f"{told.rpartition('run ')[2]}.html")
+
+
+def test_the_metric_is_chosen_and_stands_in_the_address(look, site):
+    name = of(site, "gp3")
+    page = look(name)
+    page.get_by_role("radio", name="MB/s").check()
+    assert page.url.endswith("#metric=bytes_per_s")
+    assert page.locator("section[data-metric=bytes_per_s]").is_visible()
+    assert not page.locator("section[data-metric=iops]").is_visible()
+    page = look(f"{name}#metric=bytes_per_s")
+    assert page.get_by_role("radio", name="MB/s").is_checked()
+
+
+def test_every_figure_of_the_runs_is_the_stores(look, history):
+    _, engine = history
+    rows = find_measurements(engine)
+    known = {row["run_id"]: row["iops"] for row in rows if row["scope"] == "step"}
+    page = look("runs.html")
+    found = page.locator(".listing tbody tr").evaluate_all(
+        "rows => rows.map(row => [row.querySelector('a').getAttribute('href'),"
+        " Number(row.querySelector('td.number').dataset.v)])"
+    )
+    assert {Path(href).stem: value for href, value in found} == known
+
+
+def test_what_users_typed_is_text(look, site):
+    for name in ("runs.html", of(site, "gp2"), a_run(site)):
+        page = look(name)
+        assert page.title() != "owned"
+    assert look("runs.html").get_by_text(f"note={SCRIPT}").count() > 0
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_seriously_wrong_for_who_cannot_see_or_point(look, site, width, dark):
+    for name in ("index.html", "runs.html", of(site, "gp3"), a_run(site)):
+        page = look(name, width=width, dark=dark)
+        assert serious_violations(page) == [], name
+        assert overflowing(page) == 0, name
+
+
+def test_paper_shows_the_figures_without_the_controls(look, site):
+    page = look(of(site, "gp3"), dark=True)
+    page.emulate_media(media="print", color_scheme="dark")
+    assert not page.locator(".filters").is_visible()
+    assert page.locator("figure svg").first.is_visible()
+    white = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert white in ("rgb(255, 255, 255)", "rgb(247, 246, 243)", "rgba(0, 0, 0, 0)")
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def host(site):
+    """The site on a static host, as any other would give it."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_static_host_serves_it_as_well(host, launch_browser):
+    browser = launch_browser()
+    page = browser.new_page()
+    watched = Watched(page)
+    page.goto(f"{host}/index.html#level=worse")
+    assert column(page, "disk") == ["gp3 20 GiB"]
+    page.locator(".listing tbody a").first.click()
+    expect(page.locator("figure svg").first).to_be_visible()
+    page.locator(".listing tbody a").first.click()
+    expect(page.locator("h1")).to_be_visible()
+    assert [url for url in watched.requests if not url.startswith(f"{host}/")] == []
+    assert [one for one in watched.errors if "favicon" not in one] == []
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def long_list(tmp_path_factory):
+    """The listing of five thousand runs."""
+    from diskbench.model.site import Best, RunLine
+    from diskbench.report.site import Site, runs_page
+
+    lines = [
+        RunLine(
+            run_id=f"01k{number:023}",
+            key=f"{number % 50:016}",
+            at=f"2026-{1 + number % 12:02}-{1 + number % 28:02}T10:00:00.000000+00:00",
+            state="done",
+            provider=("aws", "azure", "gcp")[number % 3],
+            region=f"region-{number % 7}",
+            disk=f"disk{number % 50:02} 100 GiB",
+            machine="m7i.large",
+            profile="default",
+            labels=(("team", f"t{number % 5}"), ("schedule", "nightly")),
+            believe="yes",
+            limiter="disk IOPS",
+            read=Best(value=1000.0 + number, step="rand-read-4k-qd32"),
+            write=Best(value=900.0 + number % 997, step="rand-write-4k-qd32"),
+        )
+        for number in range(5000)
+    ]
+    path = tmp_path_factory.mktemp("long") / "runs.html"
+    path.write_text(runs_page(Site("Five thousand", "0"), lines))
+    return path
+
+
+def test_of_five_thousand_runs_a_hundred_are_laid_out_and_all_are_filtered_and_sorted(
+    opened, long_list
+):
+    page = opened(long_list)
+    expect(status(page)).to_have_text("5,000 runs, the first 100 shown")
+    assert page.locator(".listing tbody tr").count() == 100
+    page.get_by_role("button", name="read IOPS").click()
+    assert column(page, "read IOPS")[:2] == ["5,999", "5,998"]
+    page.get_by_label("search").fill("t3 disk03")
+    expect(status(page)).to_have_text("100 of 5,000 runs")
+    page.get_by_role("button", name="clear").click()
+    page.get_by_role("button", name="show more").click()
+    assert page.locator(".listing tbody tr").count() == 200
+    assert page.evaluate("document.activeElement.tagName") == "A"

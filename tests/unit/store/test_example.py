@@ -11,6 +11,8 @@ import diskbench
 from diskbench.errors import StoreUnavailable
 from diskbench.store import example as shipped
 
+pytestmark = pytest.mark.slow  # unpacks the example data
+
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory):

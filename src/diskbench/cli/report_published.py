@@ -158,7 +158,7 @@ def _own(
     own = own_of(taken)
     if not own.points:
         raise InvalidValue(
-            f"none of {len(by_trial)} trials can be laid over {chart.post}'s chart {chart.name}",
+            f"none of {_counted(len(by_trial))} can be laid over {chart.post}'s chart {chart.name}",
             advice="the lines above say why; without runs the published figures are drawn alone",
         )
     return own
@@ -170,3 +170,7 @@ def _phases(
     from diskbench.cli.results_show import phases_of_runs
 
     return tuple(phases_of_runs(runs, plan, evidence_url))
+
+
+def _counted(trials: int) -> str:
+    return f"{trials} trial{'' if trials == 1 else 's'}"

@@ -75,6 +75,7 @@ def test_a_doubted_figure_is_hollow_whatever_its_colour():
     assert styles == {"a": False, "b": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", [False, True])
 def test_every_mark_carries_its_run_and_leads_to_its_row(log):
     points = [*EIGHT, point("nvme", 500.0), own("disk 1", 2.0, run="01mine", href="#row-9")]

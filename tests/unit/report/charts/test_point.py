@@ -3,7 +3,6 @@ from tests.unit.report.charts.points import own, point
 
 from diskbench.report.charts.point import middle, sample_words, subtitle
 
-
 TEN, NONE = "mean of n = 10 runs", "no interval (n = 1 machine)"
 SIX = "bracket: 95 % interval of the median over n = 6 machines"
 

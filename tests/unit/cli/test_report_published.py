@@ -1,0 +1,163 @@
+"""`diskbench report --published POST --chart NAME [SELECTION]`."""
+
+import pytest
+from tests.rigs.drawn import marks_in
+from tests.rigs.gobonniego_runs import save_trial, trial_of
+
+from diskbench.catalog.published import find_published
+from diskbench.cli.main import run as main
+from diskbench.engine.published_outlook import published_outlook
+from diskbench.store.database import open_database
+from diskbench.store.evidence import open_evidence
+
+pytestmark = pytest.mark.slow
+
+RUNS = tuple(f"01kq8z6rj0aaaaaaaaaaaaaa{n:02d}" for n in range(1, 5))
+OTHERS = ("01kq8z6rj0bbbbbbbbbbbbbb01",)
+
+
+@pytest.fixture
+def stores(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
+    database = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield database, open_evidence((tmp_path / "evidence").as_uri())
+    database.dispose()
+
+
+@pytest.fixture
+def report(capsys):
+    """Run `report --published …`; returns exit code, stdout and stderr."""
+
+    def call(*arguments):
+        code = main(["report", "--published", *arguments])
+        done = capsys.readouterr()
+        return code, done.out, done.err
+
+    return call
+
+
+@pytest.fixture
+def measured(stores):
+    """Four runs of ours on gp2 that fall in the third."""
+    (gp2,) = find_published("iaas-2018/results/gp2/iops")
+    plan = trial_of(RUNS, expectation=published_outlook(gp2, 40))
+    save_trial(*stores, plan, [3000.0, 2900.0, 100.0, 100.0])
+    return plan
+
+
+def test_the_charts_of_a_post_are_listed_in_80_columns(report):
+    code, out, err = report("iaas-2018", "--chart", "list")
+    assert (code, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.startswith("iops ")
+    assert "throttling-aws" in out
+    assert report("iaas-2018")[1] == out, "without a chart it lists them"
+
+
+@pytest.mark.parametrize(
+    ("ending", "begins"),
+    [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("html", b"<!doctype html>")],
+)
+def test_one_command_draws_a_chart_without_a_store(report, tmp_path, monkeypatch, ending, begins):
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", "sqlite:////nowhere/at/all.db")
+    file = tmp_path / f"read.{ending}"
+    code, out, err = report("iaas-2018", "--chart", "aws", "-o", str(file))
+    assert (code, out, err) == (0, f"{file}\n", "")
+    assert file.read_bytes().startswith(begins)
+
+
+def test_markdown_comes_with_its_picture(report, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = report("iaas-2018", "--chart", "azure", "--format", "md")
+    assert code == 0
+    assert out.splitlines() == [f"{tmp_path}/iaas-2018-azure.{end}" for end in ("md", "svg")]
+    assert "](iaas-2018-azure.svg)" in (tmp_path / "iaas-2018-azure.md").read_text()
+
+
+def test_the_axis_of_a_picture_can_be_chosen(report, tmp_path):
+    for axis in ("linear", "log"):
+        report("iaas-2018", "--chart", "iops", "--axis", axis, "-o", str(tmp_path / f"{axis}.svg"))
+    assert "logarithmic" not in (tmp_path / "linear.svg").read_text()
+    assert "logarithmic" in (tmp_path / "log.svg").read_text()
+
+
+@pytest.mark.usefixtures("measured")
+def test_own_runs_are_laid_over_the_disk_that_they_match(report, tmp_path):
+    file = tmp_path / "iops.svg"
+    code, _, err = report("iaas-2018", "--chart", "iops", "last", "-o", str(file))
+    assert (code, err) == (0, "")
+    (ours,) = [words for words in marks_in(file.read_text()) if words.startswith("run ")]
+    assert all(run in ours for run in RUNS), "with a run its whole trial is shown"
+    assert "AWS gp2 · AWS us-east-1 c4.xlarge" in ours
+    assert "1,525 IOPS · 100 IOPS to 3,000 IOPS · mean of n = 4 runs" in ours
+
+
+@pytest.mark.usefixtures("measured")
+def test_own_runs_are_drawn_run_after_run_over_the_fall_of_the_post(report, tmp_path):
+    file = tmp_path / "fall.svg"
+    code, _, _ = report("iaas-2018", "--chart", "throttling-aws", "last", "-o", str(file))
+    assert code == 0
+    text = file.read_text()
+    marks = [words for words in marks_in(text) if words.startswith("run 01")]
+    assert [words.split(" · ")[-1] for words in marks] == [
+        "3,000 IOPS", "2,900 IOPS", "100 IOPS", "100 IOPS",
+    ]  # fmt: skip
+    for label in ("the post: run 34", "predicted: run 33", "predicted: run 33 (yours)"):
+        assert label in text
+
+
+@pytest.mark.usefixtures("measured")
+def test_own_runs_stand_beside_their_own_promise_and_price(report, tmp_path):
+    for chart, words in (("promised", "1,525 of 3,000 burst (0.51×)"), ("price", "$2.00 a month")):
+        file = tmp_path / f"{chart}.svg"
+        assert report("iaas-2018", "--chart", chart, "last", "-o", str(file))[0] == 0
+        ours = [one for one in marks_in(file.read_text()) if one.startswith("run 01")]
+        assert words in ours[0]
+
+
+@pytest.mark.usefixtures("measured")
+def test_marks_of_a_page_lead_to_their_rows(report, tmp_path):
+    file = tmp_path / "iops.html"
+    report("iaas-2018", "--chart", "iops", RUNS[0], "-o", str(file))
+    html = file.read_text()
+    assert 'xlink:href="#row-13"' in html
+    row = html[html.index('<tr id="row-13">') :]
+    assert f"yours: {RUNS[0]}" in row
+    assert "1,525 IOPS" in row
+
+
+def test_emulated_runs_are_laid_over_only_when_asked_and_then_marked(report, stores, tmp_path):
+    save_trial(*stores, trial_of(OTHERS, emulated=True), [500.0])
+    file = tmp_path / "iops.svg"
+    code, _, err = report("iaas-2018", "--chart", "iops", "last", "-o", str(file))
+    assert code == 2
+    assert "is emulated: it says nothing about a cloud's disk" in err
+    assert "--include-emulated" in err
+    asked = ("iaas-2018", "--chart", "iops", "last", "--include-emulated", "-o", str(file))
+    assert report(*asked)[0] == 0
+    assert "yours: emulated" in file.read_text()
+
+
+def test_a_disk_that_nobody_published_is_told_with_the_nearest(report, stores, tmp_path):
+    save_trial(*stores, trial_of(OTHERS, disk="gp3"), [500.0])
+    code, _, err = report("iaas-2018", "--chart", "iops", "last", "-o", str(tmp_path / "x.svg"))
+    assert code == 2
+    assert "nobody published this workload of gp3 of aws (iaas-2018/results/" in err
+    assert "none of 1 trial can be laid over iaas-2018's chart iops" in err
+
+
+def test_options_of_published_charts_need_a_post(capsys):
+    assert main(["report", "--chart", "iops"]) == 2
+    assert "--published" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("iaas-2019", "--chart", "iops"), ("iaas-2018", "--chart", "x")]
+)
+def test_unknown_posts_and_charts_are_user_errors(report, arguments):
+    code, _, err = report(*arguments)
+    assert code == 2
+    assert "unknown" in err

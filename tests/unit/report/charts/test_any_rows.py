@@ -1,0 +1,133 @@
+"""Whatever was measured, each chart over runs draws it, with its title, unit, n and numbers."""
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.rigs.drawn import rows_in
+
+from diskbench.report.charts.bars import bars_chart
+from diskbench.report.charts.figure import picture
+from diskbench.report.charts.multiples import multiples_chart
+from diskbench.report.charts.palette import PICTURE
+from diskbench.report.charts.point import Point
+from diskbench.report.charts.price import Priced, price_chart
+from diskbench.report.charts.promised import Held, Promise, promised_chart
+from diskbench.report.charts.runs_line import CliffMark, RunLine, runs_chart
+from diskbench.report.charts.spread import groups_of, spread_chart
+
+pytestmark = pytest.mark.slow
+
+VALUES = st.one_of(st.just(0.0), st.floats(1e-2, 1e12))
+RATES = st.floats(1e-2, 1e12)
+NAMES = st.text(
+    st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=40
+) | st.sampled_from(["</svg><script>", "a'];b", "\\", "{{x}}", "datum.value", "💾 disk"])
+FEW = settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+
+
+@st.composite
+def points(draw, metric=None, rates=VALUES, **fixed):
+    value = draw(rates)
+    spread = draw(st.none() | st.floats(0, 1))
+    source = draw(st.sampled_from(["published", "measured"]))
+    return Point(
+        label=draw(NAMES),
+        metric=metric or draw(st.sampled_from(["iops", "bytes_per_s", "p99_ns"])),
+        value=value,
+        source=source,
+        direction=draw(st.sampled_from(["read", "write", "total"])),
+        provider=draw(st.sampled_from(["aws", "azure", "gcp", "vsphere", "ssh", "local", "mine"])),
+        region=draw(NAMES),
+        low=None if spread is None else value * (1 - spread),
+        high=None if spread is None else value * (1 + spread),
+        n=draw(st.none() | st.integers(1, 99)),
+        run_ids=(draw(NAMES),) if source == "measured" else (),
+        doubt=draw(st.sampled_from(["", "cache"])),
+        marks=draw(st.sampled_from([(), ("emulated",)])),
+        when=draw(st.sampled_from(["", "2026-03-01T10:00:00+00:00", "2018-03-16", "yesterday"])),
+        machine=draw(st.sampled_from(["", "one"])),
+        **fixed,
+    )
+
+
+def of_one_metric(rates=VALUES, metrics=("iops", "bytes_per_s", "p99_ns"), max_size=12):
+    return st.sampled_from(metrics).flatmap(
+        lambda metric: st.lists(points(metric, rates), min_size=1, max_size=max_size)
+    )
+
+
+def holds(figure, values):
+    """It draws on both axes, tells what it must, and every value stands in its rows."""
+    assert figure.title
+    assert re.search(r"\bn (=|not told)", figure.subtitle), figure.subtitle
+    assert "interval" in figure.subtitle
+    assert re.search(r"IOPS|MB/s|time of one operation", figure.subtitle)
+    assert figure.alt.endswith(".")
+    svg = picture(figure, "svg").decode()
+    assert svg.count("<path") + svg.count("<line") > 1
+    assert "NaN" not in svg
+    assert "<script" not in svg
+    for log in (False, True):
+        cells = [value for row in rows_in(figure, log=log) for value in row.values()]
+        assert set(values) <= {one for one in cells if isinstance(one, float | int)}
+
+
+@FEW
+@given(of_one_metric())
+def test_bars(found):
+    holds(bars_chart(found, PICTURE, name="c", heading="Any"), [one.value for one in found])
+
+
+@FEW
+@given(st.lists(points(), min_size=1, max_size=6))
+def test_multiples(found):
+    holds(multiples_chart(found, PICTURE, name="c", heading="Any"), [one.value for one in found])
+
+
+@FEW
+@given(of_one_metric(max_size=40), st.sampled_from(["region", "hour", "label"]))
+def test_spread(found, by):
+    groups = groups_of(found, by)
+    if not groups:
+        return
+    figure = spread_chart(groups, PICTURE, name="c", heading="Any")
+    few = [one.value for g in groups if len(g.points) < 20 for one in g.points]
+    ends = [value for group in groups for value in (group.values[0], group.values[-1])]
+    holds(figure, [*few, *ends])
+
+
+@FEW
+@given(of_one_metric(RATES, ("iops", "bytes_per_s")), RATES, st.none() | RATES, st.booleans())
+def test_promised(found, promise, burst, on_credit):
+    held = [
+        Held(one, Promise(promise, promise / 2, promise * 2, burst), on_credit) for one in found
+    ]
+    figure = promised_chart(held, PICTURE, name="c", heading="Any")
+    holds(figure, [promise, *(one.value for one in found)])
+
+
+@FEW
+@given(of_one_metric(metrics=("iops", "bytes_per_s")), st.floats(0.01, 1e5))
+def test_price(found, usd):
+    priced = [Priced(one, usd * (n + 1)) for n, one in enumerate(found)]
+    figure = price_chart(priced, PICTURE, name="c", heading="Any", prices_of="2026")
+    holds(figure, [*(one.usd for one in priced), *(one.value for one in found)])
+
+
+@FEW
+@given(
+    st.lists(VALUES, min_size=1, max_size=50),
+    st.sampled_from(["published", "measured"]),
+    st.booleans(),
+    st.lists(st.integers(1, 60), max_size=3),
+)
+def test_runs(values, origin, stated, cliffs):
+    ids = tuple(f"r{n}" for n in range(len(values))) if origin == "measured" else ()
+    line = RunLine("any", "iops", origin, tuple(enumerate(values, 1)), run_ids=ids, stated=stated)
+    marks = [CliffMark(run, "predicted", "credit is gone") for run in cliffs]
+    figure = runs_chart([line], PICTURE, name="c", heading="Any", cliffs=marks)
+    holds(figure, values)

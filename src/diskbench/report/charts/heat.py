@@ -58,9 +58,9 @@ def heat_colour(bounds: Sequence[float], palette: Palette, *, metric: str = "ios
             symbolType="square",
             symbolStrokeWidth=0,
             symbolOpacity=1,
-            columns=len(words) if len("".join(words)) < 32 else 4,
+            columns=min(len(words), 4),  # the page's font may be wider than Vega's
             labelExpr=f"{words}[datum.value]",
-            columnPadding=6,
+            columnPadding=14,
         ),
     )
 

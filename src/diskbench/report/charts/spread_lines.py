@@ -36,7 +36,7 @@ def percentile_chart(
     """Latency up to each percentile, at most six lines, with marks at 50, 90, 99, 99.9 … %."""
     import altair as alt
 
-    spread = spread[:MOST_LINES]
+    spread, of = _some(spread), len(spread)
     names = _names(spread)
     lines = [row for one, name in zip(spread, names, strict=True) for row in _tail(one, name)]
     marks = [row for one, name in zip(spread, names, strict=True) for row in _marks(one, name)]
@@ -64,7 +64,7 @@ def percentile_chart(
     drawn = _drawn(spread, names, palette, lines, marks, x, y)
     return Figure(
         title=title,
-        subtitle=f"time of one I/O up to each percentile, both axes logarithmic; {_counts(spread)}",
+        subtitle=f"time of one I/O up to each percentile, both axes logarithmic; {_counts(spread, of)}",
         drawing=drawn.properties(width=WIDTH, height=HEIGHT),
         id=_id("percentiles", spread),
         alt=_sentence(spread, names),
@@ -77,7 +77,7 @@ def cdf_chart(
     """The share of I/Os that took at most so long, at most six lines."""
     import altair as alt
 
-    spread = spread[:MOST_LINES]
+    spread, of = _some(spread), len(spread)
     names = _names(spread)
     lines = [row for one, name in zip(spread, names, strict=True) for row in _shares(one, name)]
     marks = [
@@ -107,7 +107,7 @@ def cdf_chart(
     drawn = _drawn(spread, names, palette, lines, marks, x, y, steps=True)
     return Figure(
         title=title,
-        subtitle=f"share of I/Os that took at most so long; {_counts(spread)}",
+        subtitle=f"share of I/Os that took at most so long; {_counts(spread, of)}",
         drawing=drawn.properties(width=WIDTH, height=HEIGHT),
         id=_id("cdf", spread),
         alt=_sentence(spread, names),
@@ -130,7 +130,12 @@ def _drawn(
     colours = _colours(spread, palette)
     columns = 1 if label_room(names) > WIDTH / 2 else 2
     legend = alt.Legend(
-        orient="top", title=None, columns=columns, labelLimit=0, symbolStrokeWidth=0
+        orient="top",
+        title=None,
+        columns=columns,
+        labelLimit=0,
+        symbolStrokeWidth=0,
+        columnPadding=24,
     )
     colour = alt.Color(
         "line:N",
@@ -237,14 +242,24 @@ def _marks(one: Distribution, name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _counts(spread: Sequence[Distribution]) -> str:
-    """`n = 581,985 I/Os, to the 99.999 %; no interval (n = 1 run)`."""
+def _some(spread: Sequence[Distribution]) -> Sequence[Distribution]:
+    """At most six of them, evenly chosen, with the first and the last."""
+    if len(spread) <= MOST_LINES:
+        return spread
+    last = len(spread) - 1
+    return [spread[round(place * last / (MOST_LINES - 1))] for place in range(MOST_LINES)]
+
+
+def _counts(spread: Sequence[Distribution], of: int) -> str:
+    """`n = 581,985 I/Os; no interval (n = 1 run)`."""
     counts = sorted(one.n for one in spread)
     if not counts:
         return "n = 0 I/Os; no interval (n = 0 runs)"
     many = f"{counts[0]:,}" if counts[0] == counts[-1] else f"{counts[0]:,}–{counts[-1]:,}"
     runs = len({one.run_id for one in spread})
     told = f"n = {many} I/Os; no interval (n = {runs} run{'' if runs == 1 else 's'})"
+    if of > len(spread):
+        told += f"; {len(spread)} of {of} lines"
     return told + ("; completion latency" if any(one.completion_only for one in spread) else "")
 
 

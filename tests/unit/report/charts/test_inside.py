@@ -184,6 +184,14 @@ def test_lines_of_several_steps_are_named_and_have_shapes_of_their_own():
     assert drawn.count("stroke-dasharray") >= 3
 
 
+def test_of_many_lines_some_are_drawn_from_the_first_to_the_last():
+    frames = pl.concat(histogram(lognormal(500, k), step=f"qd{k}", index=k) for k in range(1, 10))
+    figure = percentile_chart(distributions(frames), PICTURE)
+    told = [text for text in texts(svg(figure, PICTURE)) if text.startswith("qd")]
+    assert (told[0], told[-1], len(told)) == ("qd1 read", "qd9 read", 6)
+    assert "6 of 9 lines" in figure.subtitle
+
+
 def test_saturated_points_are_hollow_and_said():
     curve = swept()
     figure = load_chart(curve, PICTURE)

@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,12 @@ from tests.browser.stored import EVIL, Stored
 from tests.browser.watched import Watched
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def _pw_artifacts_folder(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """pytest-playwright's own is removed when the interpreter ends, which warns of it."""
+    return SimpleNamespace(name=str(tmp_path_factory.mktemp("playwright")))
 
 
 @pytest.fixture(scope="package")

@@ -136,6 +136,7 @@ def _gathered(
     from diskbench import __version__
     from diskbench.cli.report_gather import Gathered
     from diskbench.cli.report_inside import charts_inside
+    from diskbench.cli.report_many import charts_of_many
     from diskbench.cli.report_over import charts_over
     from diskbench.report.trial_report import Report
 
@@ -149,7 +150,7 @@ def _gathered(
     return Report(
         asked=" ".join([*asked, *filters]),
         groups=groups,
-        over=charts_over(groups, runs),
+        over=(*charts_over(groups, runs), *(() if alone else charts_of_many(gathered, runs))),
         inside=inside,
         inside_of=str(inside_of["run_id"]),
         made=f"made {now} by diskbench {__version__}",

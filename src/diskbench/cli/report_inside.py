@@ -58,7 +58,8 @@ def _courses(gathered: Gathered, store: EvidenceStore, run: Row) -> tuple[Sequen
         run=run["run_index"] + 1,
         wanted=lambda step: step not in filled,
     )
-    long = [one for one in found if one.seconds >= LEAST_COURSE_S] or list(found)
+    # A few seconds say nothing beside others; alone they are all there is.
+    long = [one for one in found if one.seconds >= LEAST_COURSE_S or len(found) == 1]
     long.sort(key=lambda one: not (one.phases and one.phases.cliffs))
     return long[:MOST_COURSES], len(long[MOST_COURSES:])
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from diskbench.report.page_trial import counted, trial_view
+from diskbench.report.page_trial import trial_view
+from diskbench.report.plain_many import counted, many_sentences
 from diskbench.report.plain_words import believe_sentence
 from diskbench.report.result_rows import NONE, Cell, ResultRow, result_rows
 
@@ -72,9 +73,12 @@ def _single(view: TrialView) -> Iterable[str]:
 def _several(report: Report, views: Sequence[TrialView]) -> Iterable[str]:
     runs = f" with {counted(report.runs, 'run')}" if report.runs != len(views) else ""
     yield f"# {counted(len(views), 'trial')}{runs}: {escaped(report.asked)}"
-    for number, group in enumerate(report.groups, 1):
+    rows = [result_rows(group.trials) for group in report.groups]
+    first, second = many_sentences(report, rows)
+    yield f"{escaped(first)} **{escaped(second)}**" if second else escaped(first)
+    for group, of_group in zip(report.groups, rows, strict=True):
         yield f"## {escaped(group.words)}"
-        yield results_table(result_rows(group.trials, of=f"group-{number}"))
+        yield results_table(of_group)
     yield "## Trials"
     yield "\n".join(f"- {escaped(view.summary)}" for view in views)
 

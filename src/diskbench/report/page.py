@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from diskbench.report.lines import lines
 from diskbench.report.next_step import NextStep, next_step
 from diskbench.report.page_charts import drawn
-from diskbench.report.page_trial import counted, trial_view
+from diskbench.report.page_trial import trial_view
+from diskbench.report.plain_many import counted, many_sentences
 from diskbench.report.plain_words import believe_sentence
 from diskbench.report.result_rows import NONE, result_rows
 
@@ -58,6 +59,8 @@ def _words(report: Report, *, paper: bool) -> dict[str, Any]:
     told = report.trials if alone or report.folded else ()
     views = [trial_view(trial, alone=alone) for trial in told]
     single = views[0] if alone else None
+    groups = [_group(group, number) for number, group in enumerate(report.groups, 1)]
+    rows = [group["rows"] for group in groups]
     subject = report.trials[0].subject
     marks = dict.fromkeys(mark for trial in report.trials for mark in trial.subject.marks)
     script = "" if paper else _asset("assets/page.js")
@@ -70,14 +73,15 @@ def _words(report: Report, *, paper: bool) -> dict[str, Any]:
         "question": subject.question if alone else "",
         "marks": tuple(marks),
         "made": report.made,
-        "sentences": single.sentences if single else (),
+        "sentences": single.sentences if single else many_sentences(report, rows),
         "believe": believe_sentence(single.trial.verdicts) if single else "",
         "single": single,
         "trials": views,
-        "groups": [_group(group, number) for number, group in enumerate(report.groups, 1)],
+        "groups": groups,
         "over": drawn(report.over, first=len(report.inside) + 1, paper=paper),
         "inside": drawn(report.inside, paper=paper),
         "inside_of": report.inside_of if report.runs > 1 else "",
+        "inside_first": bool(single and single.slowed),
         "directions": _directions(report) if alone else (),
         "left_out": report.left_out,
         "next": None if report.published else _next(single),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from diskbench.report.expectation_text import price_lines
 from diskbench.report.lines import Line, Spread, WarningGroup, grouped_warnings, lines
 from diskbench.report.phase_lines import MIXED, clock, mixed_steps
+from diskbench.report.plain_many import counted
 from diskbench.report.plain_words import slowed, two_sentences
 from diskbench.report.result_rows import NONE, ResultRow, result_rows, trial_name
 from diskbench.report.row_ids import row_id
@@ -120,11 +121,6 @@ def trial_view(trial: TrialReport, *, alone: bool) -> TrialView:
 def local(utc: str) -> str:
     """A moment (UTC, ISO 8601) as the clock on the wall shows it, with its zone."""
     return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M %Z") if utc else ""
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 run`, `3 runs`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _summary(trial: TrialReport) -> str:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 KEPT = 0.9
 """From this share of its promise on a disk is said to keep it (MR-12 calls 10 % near)."""
+_NOT_ASKED = frozenset({"queue-depth", "offered", "latency"})
+"""Limiters by which a load asked for less than was promised."""
 _MOST_DOUBTED = 3
 
 BECAUSE: dict[LimiterName, str] = {
@@ -36,7 +38,7 @@ BECAUSE: dict[LimiterName, str] = {
     "offered": "the load itself asked for no more",
     "credit": "its burst credit was used up",
     "client": "the processor of the machine that made the load was busy, so the disk may have more",
-    "queue-depth": "so few operations were under way at once; more would have brought more",
+    "queue-depth": "so few operations were under way at once, and more would have brought more",
     "page-cache": "the machine's memory answered, not the disk",
     "host-cache": "a cache below the machine answered, not only the disk",
     "network": "the network between machine and disk was full",
@@ -51,21 +53,22 @@ def two_sentences(trial: TrialReport) -> tuple[str, str]:
 
 
 def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """The verdict that tells most; None of none."""
+    """The verdict that tells most: of one that fell, of the one that fell shortest of what was
+    asked of it, of the fastest that kept its promise, else the first. None of none."""
     fallen = [one for one in verdicts if _fall(one)]
-    short = sorted(
-        (one for one in verdicts if one.stands_for.ratio is not None and _ratio(one) < KEPT),
-        key=_ratio,
+    steps = _one_a_step(verdicts)
+    short = sorted((one for one in steps if _is_short(one)), key=_ratio)
+    kept = sorted(
+        (one for one in steps if _is_kept(one)), key=lambda one: -(one.stands_for.iops or 0)
     )
-    return next(iter([*fallen, *short, *verdicts]), None)
+    return next(iter([*fallen, *short, *kept, *steps]), None)
 
 
 def believe_sentence(verdicts: Sequence[Verdict]) -> str:
     """Which steps not to believe, in one sentence; empty where all are believed."""
-    doubted = [one for one in verdicts if one.believe != "yes"]
-    if not doubted:
+    words = dict.fromkeys(f"{one.step} ({one.words()})" for one in verdicts if one.believe != "yes")
+    if not words:
         return ""
-    words = dict.fromkeys(f"{one.step} ({one.words()})" for one in doubted)
     told = list(words)[:_MOST_DOUBTED]
     more = len(words) - len(told)
     return f"Not simply to be believed: {'; '.join(told)}{f' and {more} more' if more > 0 else ''}."
@@ -138,23 +141,52 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
         return ""
     if fall := _fall(found):
         before, after = fall
-        kept = _beside(after)
         return (
             f"It gave {_figure(before)} for {format_duration_s(_seconds(before))}, then "
-            f"{_figure(after)}{kept}: {BECAUSE[after.limiter.name]}."
+            f"{_figure(after)}{_beside(after)}: {BECAUSE[after.limiter.name]}."
         )
-    judged = [one for one in verdicts if one.stands_for.ratio is not None]
-    kept_all = [one for one in judged if _ratio(one) >= KEPT]
+    steps = [one for one in _one_a_step(verdicts) if one.stands_for.ratio is not None]
+    short = [one for one in steps if _is_short(one)]
+    kept = [one for one in steps if _is_kept(one)]
     main = found.stands_for
-    pace = BECAUSE[main.limiter.name]
-    if judged and len(kept_all) == len(judged):
-        steps = f"in all {len(judged)} steps" if len(judged) > 1 else f"in {found.step}"
-        return f"It gave what it promises {steps}, such as {_figure(main)}{_beside(main)}: {pace}."
-    if judged:
-        some = f"{len(judged) - len(kept_all)} of {len(judged)} steps"
-        least = f"{_figure(main)} in {found.step}{_beside(main)}"
-        return f"It gave less than it promises in {some}, the least {least}: {pace}."
-    return f"It gave {_figure(main)} in {found.step}: {pace}."
+    such = f"{_figure(main)} in {found.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"
+    if short:
+        return f"It gave less than it promises in {_of(short, steps)}, the least {such}."
+    if kept and len(kept) == len(steps):
+        every = f"in all {len(steps)} steps, such as " if len(steps) > 1 else ""
+        return f"It gave what it promises, {every}{such}."
+    if kept:
+        asked = f"wherever that was asked of it ({_of(kept, steps)}), such as"
+        return f"It gave what it promises {asked} {such}."
+    return f"It gave {such}."
+
+
+def _one_a_step(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Of several runs of a step the one in the middle, by what it gave."""
+    found: dict[str, list[Verdict]] = {}
+    for one in verdicts:
+        found.setdefault(one.step, []).append(one)
+    middle = []
+    for of_step in found.values():
+        ordered = sorted(of_step, key=lambda one: one.stands_for.iops or 0.0)
+        middle.append(ordered[(len(ordered) - 1) // 2])
+    return middle
+
+
+def _of(some: Sequence[Verdict], steps: Sequence[Verdict]) -> str:
+    return f"{len(some)} of {len(steps)} steps"
+
+
+def _is_short(found: Verdict) -> bool:
+    """Whether it gave less than was promised and asked of it."""
+    told = found.stands_for
+    asked = told.limiter.name not in _NOT_ASKED
+    return asked and told.ratio is not None and told.ratio < KEPT
+
+
+def _is_kept(found: Verdict) -> bool:
+    ratio = found.stands_for.ratio
+    return ratio is not None and ratio >= KEPT
 
 
 def _fall(found: Verdict) -> tuple[Judged, Judged] | None:

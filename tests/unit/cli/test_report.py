@@ -62,7 +62,7 @@ def test_a_page_shows_all_runs_of_the_trial_and_the_seconds_of_the_one_asked_for
     assert FIRST in html
     assert SECOND in html
     assert "n = 2 runs" in html
-    assert f"Second by second, run <code>{FIRST}</code>" in html
+    assert f"Inside run <code>{FIRST}</code>" in html
     assert "n = 3 s" in html
     assert plan.profile.title in html
 
@@ -121,7 +121,7 @@ def test_without_evidence_the_page_only_lacks_its_seconds(stores, tmp_path, caps
     assert main.run(["report", SECOND, "--to", str(tmp_path / "a.html")]) == 0
     assert "no series" in capsys.readouterr().err
     html = (tmp_path / "a.html").read_text()
-    assert "Second by second" not in html
+    assert "Inside" not in html
     assert "Latency" in html
 
 

@@ -1,0 +1,83 @@
+"""Many trials in two sentences: how much was measured, and how far the disks lie apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.report.compare_text import NO_INTERVAL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.report.result_rows import ResultRow
+    from diskbench.report.trial_report import Report
+
+
+@dataclass(frozen=True)
+class _Lasting:
+    """What one subject lastingly gave in a step."""
+
+    words: str
+    row: ResultRow
+
+    @property
+    def iops(self) -> float:
+        """As it is shown; 0 where it is no number."""
+        digits = self.row.iops.text.replace(",", "")
+        return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
+
+
+def many_sentences(report: Report, rows: Sequence[Sequence[ResultRow]]) -> tuple[str, str]:
+    """How much was measured; and of the step that most subjects have, the slowest and the fastest.
+    `rows` are those of the groups, in their order."""
+    return _counted(report), _apart(report, rows)
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 run`, `3 runs`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _counted(report: Report) -> str:
+    machines = len({trial.machine or trial.trial_id for trial in report.trials})
+    of = counted(len(report.groups), "subject")
+    return (
+        f"{counted(report.runs, 'run')} in {counted(len(report.trials), 'trial')} on "
+        f"{counted(machines, 'machine')} measured {of}."
+    )
+
+
+def _apart(report: Report, rows: Sequence[Sequence[ResultRow]]) -> str:
+    steps: dict[str, list[_Lasting]] = {}
+    for group, of_group in zip(report.groups, rows, strict=True):
+        # The last row of a step is the level that it ended on.
+        for step, row in {row.step: row for row in of_group}.items():
+            steps.setdefault(step, []).append(_Lasting(group.words, row))
+    told = {step: [one for one in found if one.iops] for step, found in steps.items()}
+    step, found = max(told.items(), key=lambda item: len(item[1]), default=("", []))
+    if not found:
+        return ""
+    least, most = min(found, key=_iops), max(found, key=_iops)
+    if len(found) == 1 < len(report.groups):
+        return "They have no step in common."
+    if least is most:
+        ratio = most.row.ratio
+        beside = f", {ratio.text} of what was promised" if ratio.text[0].isdigit() else ""
+        return f"{most.words} gave {most.row.iops.text} IOPS in {step}{beside} ({_sure(most.row)})."
+    times = f"{most.iops / least.iops:.1f}".removesuffix(".0")
+    return (
+        f"In {step} the fastest, {most.words}, gave {most.row.iops.text} IOPS: {times} times the "
+        f"slowest, {least.words}, with {least.row.iops.text}."
+    )
+
+
+def _iops(one: _Lasting) -> float:
+    return one.iops
+
+
+def _sure(row: ResultRow) -> str:
+    small = row.iops.small
+    if "%" in small:
+        return f"interval {small}"
+    return row.ratio.small or (f"{small} over all" if small else NO_INTERVAL.format(n=1))

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.believe import believe, in_order, reasons_of
+from diskbench.analysis.believe import MOSTLY, believe, in_order, reasons_of
 from diskbench.analysis.limiter import (
     ABOVE,
     EMPTY,
@@ -97,6 +97,7 @@ def verdict(
                 device_share=setting.device_share,
                 client=setting.client,
             ),
+            *_cached(judged[main], setting, warnings),
             *_regime(stretches, judged, promise, main),
             *_beside_promise(stretches[main], setting, judged[main]),
         )
@@ -296,19 +297,27 @@ def _impossible(stretches: Sequence[Stretch], setting: Setting) -> list[Reason]:
     ]
 
 
+def _cached(judged: Judged, setting: Setting, warnings: Sequence[Warning]) -> Sequence[Reason]:
+    """The doubt in a figure that the page cache set the pace of, where no warning told it."""
+    known = any(one.code == "page-cache" for one in warnings)
+    if judged.limiter.name != "page-cache" or setting.keeps_cache or known:
+        return ()
+    if setting.medium is not None:
+        return ()  # said already: faster than its kind can be
+    share = setting.device_share
+    return (
+        Reason(
+            code="page-cache",
+            weight="no" if share is not None and share < MOSTLY else "doubtful",
+            message="; ".join(judged.limiter.evidence),
+            advice="use direct=1, files of twice the memory, or (writes) end_fsync=1",
+        ),
+    )
+
+
 def _beside_promise(one: Stretch, setting: Setting, judged: Judged) -> list[Reason]:
     if judged.promised is None or judged.ratio is None:
         return []
-    if judged.limiter.name == "page-cache" and setting.device_share is None:
-        return [
-            Reason(
-                code="page-cache",
-                weight="doubtful",
-                message=f"buffered writes at {judged.ratio:.0%} of the promise: a part of them was "
-                "still in memory when it ended",
-                advice="use direct=1, files of twice the memory, or end_fsync=1",
-            )
-        ]
     if is_above(one, setting):
         return [
             Reason(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.catalog.published_match import Match
     from diskbench.model.phase import StepPhases
     from diskbench.model.spec import Plan
     from diskbench.report.published_charts import PostChart
@@ -126,18 +127,18 @@ def _own(
     taken, why = [], dict[str, None]()
     for trial_id, of_trial in by_trial.items():
         marks = tuple(mark for mark in _MARKS if any(run[mark] for run in of_trial))
+        first = of_trial[0]
         if marks and not include_emulated:
             why[
-                f"{of_trial[0]['run_id']} is {', '.join(marks)}: it says nothing about a cloud's "
+                f"{first['run_id']} is {', '.join(marks)}: it says nothing about a cloud's "
                 "disk; --include-emulated lays it over all the same"
             ] = None
             continue
         plan = find_plan(engine, trial_id)
-        matched = match(asked_of(of_trial[0], plan), figures)
+        asked = asked_of(first, plan)
+        matched = match(asked, figures)
         if not matched.figures:
-            near = "; ".join(f"{one.name}: {one.words}" for one in matched.nearest[:1])
-            told = f" ({near})" if near else ""
-            why[f"{of_trial[0]['run_id']}: {matched.why_not}{told}"] = None
+            why[_why_not(str(first["run_id"]), match(asked, load_published()))] = None
             continue
         results = load_results(engine, *(run["run_id"] for run in of_trial))
         taken.append(
@@ -162,6 +163,17 @@ def _own(
             advice="the lines above say why; without runs the published figures are drawn alone",
         )
     return own
+
+
+def _why_not(run_id: str, matched: Match) -> str:
+    """Why a trial lies over nothing of a chart: its disk is on other charts, or on none."""
+    from diskbench.catalog.published_match import group
+
+    if matched.figures:
+        disks = ", ".join(dict.fromkeys(group(one) for one in matched.figures))
+        return f"{run_id} matches {disks}, which this chart does not show"
+    near = "; ".join(f"{one.name}: {one.words}" for one in matched.nearest[:1])
+    return f"{run_id}: {matched.why_not}{f' ({near})' if near else ''}"
 
 
 def _phases(

@@ -18,7 +18,7 @@ Align = Literal["left", "right", "center"]
 
 @dataclass(frozen=True)
 class Dot:
-    """A dot in pixels from the top left, and its label."""
+    """A dot in pixels from the top left, and its label; without text it takes its room only."""
 
     x: float
     y: float
@@ -48,6 +48,8 @@ def place(dots: Sequence[Dot], *, width: float, height: float) -> tuple[Placed |
     )
     for index in crowded:
         dot = dots[index]
+        if not dot.text:
+            continue
         for one in _candidates(dot):
             box = _box(one, dot.text)
             if _inside(box, edge) and not any(_overlap(box, other) for other in taken):

@@ -15,7 +15,7 @@ from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.measure import axis, linear_domain, log_domain, powers_within, title
 from diskbench.report.charts.place import Dot, place
-from diskbench.report.charts.point import Point, subtitle
+from diskbench.report.charts.point import Point, middle, subtitle
 from diskbench.report.charts.rows import carried, provider_colour, row
 from diskbench.units import format_usd
 
@@ -113,7 +113,7 @@ def _drawing(
             )
             if kind:
                 layers.append(dots.encode(x=x, y=y, color=colour, **carried(kind)))
-    layers += _labels(priced, plane, palette)
+    layers += [*_intervals(priced, palette, x, y), *_labels(priced, plane, palette)]
     return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
 
 
@@ -136,7 +136,7 @@ def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[A
     dots = _label_dots(priced, plane)
     layers = []
     for dot, spot in zip(dots, place(dots, width=WIDTH, height=HEIGHT), strict=True):
-        if spot is None:
+        if spot is None or not dot.text:
             continue
         text = alt.Chart({"values": [{"text": dot.text}]}).mark_text(
             x=spot.x, y=spot.y, align=spot.align, baseline="middle", color=palette.ink, aria=False
@@ -145,8 +145,34 @@ def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[A
     return layers
 
 
+def _intervals(priced: Sequence[Priced], palette: Palette, x: alt.X, y: alt.Y) -> list[Any]:
+    """The interval of several own points of one disk, where there are enough."""
+    import altair as alt
+
+    disks: dict[str, list[Priced]] = {}
+    for one in priced:
+        if one.point.source == "measured":
+            disks.setdefault(one.point.label, []).append(one)
+    rows = [
+        {"usd": found[0].usd, "value": interval[0], "high": interval[1]}
+        for found in disks.values()
+        if (interval := middle([one.point for one in found]).interval)
+    ]
+    if not rows:
+        return []
+    rule = alt.Chart({"values": rows}).mark_rule(color=palette.accent, strokeWidth=2, aria=False)
+    return [rule.encode(x=x, y=y, y2="high:Q")]
+
+
 def _label_dots(priced: Sequence[Priced], plane: _Plane) -> list[Dot]:
-    return [Dot(*plane.at(one.usd, one.point.value), text=_label(one.point)) for one in priced]
+    """Each dot with its label; of several of one name only the first is labelled."""
+    seen: set[str] = set()
+    dots = []
+    for one in priced:
+        text = _label(one.point)
+        dots.append(Dot(*plane.at(one.usd, one.point.value), text="" if text in seen else text))
+        seen.add(text)
+    return dots
 
 
 def _labelled(priced: Sequence[Priced], *, log: bool) -> int:

@@ -5,7 +5,7 @@ unless the figure was measured on credit."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import wants_log
@@ -20,7 +20,7 @@ from diskbench.report.charts.measure import (
     title,
     with_unit,
 )
-from diskbench.report.charts.point import Point, subtitle
+from diskbench.report.charts.point import Point, middle, subtitle
 from diskbench.report.charts.rows import carried, row
 
 if TYPE_CHECKING:
@@ -140,6 +140,9 @@ def _drawing(
     told = axis(metric, log=log, **ticks)
     y = lanes.axis()
     rows = [_row(one, lanes) for one in held]
+    by_lane: dict[str, list[Held]] = {}
+    for one in held:
+        by_lane.setdefault(lanes.of(one.point), []).append(one)
     base = alt.Chart({"values": rows})
 
     def at(field: str) -> alt.X:
@@ -161,7 +164,11 @@ def _drawing(
                 shape="triangle-down", size=46, color=palette.muted, filled=True, yOffset=-10
             ).encode(x=at("burst"), y=y, description="promise_words:N")
         )
-    spans = [one for one in rows if one["span_low"] is not None]
+    spans = [
+        {"row": name, "span_low": interval[0], "span_high": interval[1]}
+        for name, found in by_lane.items()
+        if (interval := _interval(found))
+    ]
     if spans:
         rule = alt.Chart({"values": spans}).mark_rule(
             color=palette.accent, strokeWidth=2, aria=False
@@ -178,8 +185,11 @@ def _drawing(
             )  # fmt: skip
             layers.append(dots.encode(x=at("value"), y=y, **carried(of_kind)))
     # In a column of their own, where no mark can lie under them.
-    words = base.mark_text(align="left", color=palette.ink, aria=False, x=WIDTH + 10)
-    layers.append(words.encode(y=y, text="words:N"))
+    told_rows = [{"row": name, "text": _words(found)} for name, found in by_lane.items()]
+    words = alt.Chart({"values": told_rows}).mark_text(
+        align="left", color=palette.ink, aria=False, x=WIDTH + 10
+    )
+    layers.append(words.encode(y=y, text="text:N"))
     drawn = alt.LayerChart(layer=layers)
     return drawn.properties(width=WIDTH, height=ROW * len(lanes.names))
 
@@ -192,7 +202,6 @@ def _row(one: Held, lanes: Lanes) -> dict[str, Any]:
         told += f" ({with_unit(metric, promise.low)} to {with_unit(metric, promise.high)})"
     told += f" by {promise.source}" if promise.source else ""
     found = row(one.point)
-    span_low, span_high = one.interval or (None, None)
     return found | {
         "row": lanes.of(one.point),
         "promise": promise.value,
@@ -200,11 +209,24 @@ def _row(one: Held, lanes: Lanes) -> dict[str, Any]:
         "promise_high": promise.high,
         "burst": promise.burst,
         "promise_words": f"{one.point.label}: {told}",
-        "span_low": span_low,
-        "span_high": span_high,
-        "words": one.words,
         "description": f"{found['description']} · {told} · {one.words}",
     }
+
+
+def _interval(held: Sequence[Held]) -> tuple[float, float] | None:
+    """That of the figure, or over the machines of a row."""
+    if len(held) == 1:
+        return held[0].interval
+    return middle([one.point for one in held]).interval
+
+
+def _words(held: Sequence[Held]) -> str:
+    """What stands beside a row: of several figures their median against the first one's promise."""
+    first = held[0]
+    if len(held) == 1:
+        return first.words
+    value = middle([one.point for one in held]).value
+    return f"{replace(first, point=replace(first.point, value=value)).words}, n = {len(held)}"
 
 
 def _extent(one: Held) -> list[float]:

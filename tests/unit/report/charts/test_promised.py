@@ -33,13 +33,15 @@ def test_marks_tell_the_promise_its_source_and_the_ratio():
 
 def test_numbers_drawn_are_those_given():
     held = [Held(point(value=210.0), Promise(213.0, 190.0, 384.0), interval=(200.0, 220.0))]
-    (row,) = {
-        r["words"]: r for r in rows_in(promised_chart(held, PICTURE, name="p", heading="P"))
-    }.values()
-    assert (row["value"], row["promise"], row["promise_low"], row["promise_high"]) == (
-        210,
-        213,
-        190,
-        384,
-    )
-    assert (row["span_low"], row["span_high"]) == (200.0, 220.0)
+    rows = rows_in(promised_chart(held, PICTURE, name="p", heading="P"))
+    row = next(one for one in rows if "promise" in one)
+    assert (row["value"], row["promise"]) == (210, 213)
+    assert (row["promise_low"], row["promise_high"]) == (190, 384)
+    assert {"row": "gp2", "span_low": 200.0, "span_high": 220.0} in rows
+
+
+def test_several_machines_in_one_row_are_told_by_their_median_and_interval():
+    held = [Held(own(value=90.0 + n, run=f"r{n}"), GP2) for n in range(7)]
+    rows = rows_in(promised_chart(held, PICTURE, name="p", heading="P"))
+    assert [one["text"] for one in rows if "text" in one] == ["93.0 of 100 (0.93×), n = 7"]
+    assert any((one.get("span_low"), one.get("span_high")) == (90.0, 96.0) for one in rows)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from diskbench.cli import results_import
+from diskbench.cli.results_import import AsDisk, AsMachine, Promised, hint
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.verdict import Verdict
-    from diskbench.plan.as_disk import Hint
-    from diskbench.store.manifest import Manifest
     from diskbench.store.query import Filter
 
 app = typer.Typer(
@@ -41,24 +41,6 @@ Since = Annotated[
 ]
 Until = Annotated[str | None, typer.Option(metavar="TIME", help="Not after, in the same form.")]
 Shown = Annotated[Output, typer.Option("--output", help="What to print on stdout.")]
-AsDisk = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CLOUD:TYPE:GIB",
-        help="Judge an imported run as one on this disk of the catalogue: aws:gp2:20, "
-        "azure:Premium_LRS:256:cache=readonly, aws:io1:100:iops=5000.",
-    ),
-]
-AsMachine = Annotated[
-    str | None,
-    typer.Option(metavar="TYPE", help="The machine type that it was attached to: c4.xlarge."),
-]
-Promised = Annotated[
-    str | None,
-    typer.Option(
-        metavar="iops=N,mb_per_s=N", help="What the disk should give, where no catalogue knows it."
-    ),
-]
 _TABLE_LIMIT = 50
 
 
@@ -174,7 +156,7 @@ def show(
     plan = find_plan(engine, run["trial_id"])
     cost = trial_cost(engine, plan)
     phases = phases_of_runs(runs, plan, evidence_url)
-    said = _hint(as_disk, as_machine, promise)
+    said = hint(as_disk, as_machine, promise)
     verdicts = verdicts_on(engine, runs, phases, said, evidence_url)
     if output == "json":
         _print_document(runs, steps, [] if cost is None else [cost], phases, verdicts)
@@ -248,85 +230,6 @@ def delete(
     )
 
 
-@app.command()
-def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) -> None:
-    """Make every row again from the evidence, into an empty or an existing database."""
-    from diskbench.cli.stores import database, evidence
-    from diskbench.store.rebuild import rebuild as make_again
-
-    done = make_again(database(database_url), evidence(evidence_url))
-    print(f"rebuilt {len(done.runs)} runs")
-    if done.unfinished:
-        _say(f"left alone, because they are not finished: {', '.join(done.unfinished)}")
-    for run_id, error in done.failed:
-        _say(f"run {run_id} could not be rebuilt: {error}")
-    if done.failed:
-        raise typer.Exit(1)
-
-
-@app.command("import")
-def import_(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="fio JSON, fio logs, GoBonnieGo JSON.")
-    ],
-    label: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label kept with the rows.")
-    ] = None,
-    as_disk: AsDisk = None,
-    as_machine: AsMachine = None,
-    promise: Promised = None,
-    database_url: DatabaseUrl = None,
-    evidence_url: EvidenceUrl = None,
-) -> None:
-    """Take in what others measured, as runs marked `imported`; the same file twice is one run.
-
-    Log files beside one fio JSON file, in the same directory, are its logs.
-    """
-    from importlib.metadata import version
-
-    from diskbench.cli.stores import database, evidence
-    from diskbench.plan.cells import key_values
-    from diskbench.store.imports import import_source, read_sources
-    from diskbench.store.rebuild import rows_of, write_run
-
-    labels = dict(key_values("--label", label or ()))
-    if said := _hint(as_disk, as_machine, promise):
-        labels |= said.labels()
-    sources = read_sources(files)
-    engine, store = database(database_url), evidence(evidence_url)
-    for source in sources:
-        for manifest in import_source(store, source, labels=labels, version=version("diskbench")):
-            write_run(engine, rows_of(store, manifest))
-            print(manifest.run_id)
-            _say(_taken_in(source.name, manifest, labels))
-
-
-def _hint(as_disk: str | None, as_machine: str | None, promise: str | None) -> Hint | None:
-    """What was typed of a disk that nobody rented, checked; None where nothing was."""
-    if as_disk is None and as_machine is None and promise is None:
-        return None
-    from diskbench.errors import InvalidValue
-    from diskbench.plan.as_disk import Hint
-
-    said = Hint(as_disk=as_disk, as_machine=as_machine, promise=promise)
-    if as_disk is None and as_machine is not None:
-        raise InvalidValue(
-            "--as-machine alone says nothing of a disk", advice="say which with --as-disk"
-        )
-    said.way()
-    return said
-
-
-def _taken_in(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
-    if not labels or manifest.labels == labels:
-        return f"{name} is run {manifest.run_id}"
-    kept = ", ".join(f"{key}={value}" for key, value in manifest.labels.items()) or "none"
-    return (
-        f"{name} is known already, as run {manifest.run_id}; its labels are kept as they were: "
-        f"{kept}"
-    )
-
-
 def _filters(texts: Sequence[str] | None, since: str | None, until: str | None) -> list[Filter]:
     from diskbench.store.query import parse_filter
 
@@ -367,3 +270,6 @@ def _write(path: Path, data: bytes) -> None:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr)
+
+
+results_import.mount(app)

@@ -1,0 +1,123 @@
+"""`diskbench results rebuild` and `import`: rows from what lies in files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from diskbench.plan.as_disk import Hint
+    from diskbench.store.manifest import Manifest
+
+AsDisk = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLOUD:TYPE:GIB",
+        help="Judge an imported run as one on this disk of the catalogue: aws:gp2:20, "
+        "azure:Premium_LRS:256:cache=readonly, aws:io1:100:iops=5000.",
+    ),
+]
+AsMachine = Annotated[
+    str | None,
+    typer.Option(metavar="TYPE", help="The machine type that it was attached to: c4.xlarge."),
+]
+Promised = Annotated[
+    str | None,
+    typer.Option(
+        metavar="iops=N,mb_per_s=N", help="What the disk should give, where no catalogue knows it."
+    ),
+]
+
+
+def mount(app: typer.Typer) -> None:
+    """Add the commands to `diskbench results`."""
+    app.command()(rebuild)
+    app.command("import")(import_)
+
+
+def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) -> None:
+    """Make every row again from the evidence, into an empty or an existing database."""
+    from diskbench.cli.stores import database, evidence
+    from diskbench.store.rebuild import rebuild as make_again
+
+    done = make_again(database(database_url), evidence(evidence_url))
+    print(f"rebuilt {len(done.runs)} runs")
+    if done.unfinished:
+        _say(f"left alone, because they are not finished: {', '.join(done.unfinished)}")
+    for run_id, error in done.failed:
+        _say(f"run {run_id} could not be rebuilt: {error}")
+    if done.failed:
+        raise typer.Exit(1)
+
+
+def import_(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="fio JSON, fio logs, GoBonnieGo JSON.")
+    ],
+    label: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label kept with the rows.")
+    ] = None,
+    as_disk: AsDisk = None,
+    as_machine: AsMachine = None,
+    promise: Promised = None,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Take in what others measured, as runs marked `imported`; the same file twice is one run.
+
+    Log files beside one fio JSON file, in the same directory, are its logs.
+    """
+    from importlib.metadata import version
+
+    from diskbench.cli.stores import database, evidence
+    from diskbench.plan.cells import key_values
+    from diskbench.store.imports import import_source, read_sources
+    from diskbench.store.rebuild import rows_of, write_run
+
+    labels = dict(key_values("--label", label or ()))
+    if said := hint(as_disk, as_machine, promise):
+        labels |= said.labels()
+    sources = read_sources(files)
+    engine, store = database(database_url), evidence(evidence_url)
+    for source in sources:
+        for manifest in import_source(store, source, labels=labels, version=version("diskbench")):
+            write_run(engine, rows_of(store, manifest))
+            print(manifest.run_id)
+            _say(_taken_in(source.name, manifest, labels))
+
+
+def hint(as_disk: str | None, as_machine: str | None, promise: str | None) -> Hint | None:
+    """What was typed of a disk that nobody rented, checked; None where nothing was."""
+    if as_disk is None and as_machine is None and promise is None:
+        return None
+    from diskbench.errors import InvalidValue
+    from diskbench.plan.as_disk import Hint
+
+    said = Hint(as_disk=as_disk, as_machine=as_machine, promise=promise)
+    if as_disk is None and as_machine is not None:
+        raise InvalidValue(
+            "--as-machine alone says nothing of a disk", advice="say which with --as-disk"
+        )
+    said.way()
+    return said
+
+
+def _taken_in(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
+    if not labels or manifest.labels == labels:
+        return f"{name} is run {manifest.run_id}"
+    kept = ", ".join(f"{key}={value}" for key, value in manifest.labels.items()) or "none"
+    return (
+        f"{name} is known already, as run {manifest.run_id}; its labels are kept as they were: "
+        f"{kept}"
+    )
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -49,6 +49,8 @@ class RunPages:
         from diskbench.report.site_lines import run_line
         from diskbench.report.site_run import in_site
 
+        self._gathered.plans.clear()  # of thousands of runs they would fill the memory
+        self._gathered.phases.clear()
         report = self._report(row)
         (trial,) = report.trials
         top = f"evidence/{row['run_id']}/"

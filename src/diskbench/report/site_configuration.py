@@ -28,6 +28,8 @@ DRAWN = ("iops", "lat_mean_ns", "p99_ns")
 _UP = "../"
 _RUN = "run:"
 _MOST_VALUES = 5
+_FOLLOWS = "bytes_per_s"
+"""Changes with IOPS: told once."""
 _JOB = "job"
 _DIGEST = 12
 
@@ -85,7 +87,9 @@ def configuration_page(site: Site, one: Configuration, runs: Sequence[RunLine]) 
         one=one,
         summary=_summary(one),
         fields=[_field(*field) for field in one.fields],
-        changes=[told for track in one.tracks for told in _changes(track)],
+        changes=[
+            told for track in one.tracks if track.metric != _FOLLOWS for told in _changes(track)
+        ],
         metrics=parts,
         charts=any(part.charts for part in parts),
         drawn=any(part.charts for part in parts),

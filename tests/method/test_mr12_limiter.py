@@ -11,10 +11,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.analysis.limiter import Client, Setting, Stretch, limiter
+from diskbench.analysis.client import Client
+from diskbench.analysis.limiter import limiter
 from diskbench.analysis.medium import Medium
 from diskbench.analysis.queue_depth import Sibling
-from diskbench.analysis.verdict import Measured, Promise, verdict
+from diskbench.analysis.setting import Setting, Stretch
+from diskbench.analysis.stretches import Measured, Promise
+from diskbench.analysis.verdict import verdict
 from diskbench.catalog.expect import expect_on
 from diskbench.model.expectation import Bound, Level, Load
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases

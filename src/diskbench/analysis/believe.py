@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.analysis.limiter import client_words, is_client_bound, is_other_work
+from diskbench.analysis.client import client_words, is_client_bound, is_other_work
 from diskbench.model.verdict import Believe, Reason
 
 if TYPE_CHECKING:
-    from diskbench.analysis.limiter import Client
+    from diskbench.analysis.client import Client
     from diskbench.model.result import Warning  # noqa: A004 - the field's word
     from diskbench.model.verdict import LimiterName
 

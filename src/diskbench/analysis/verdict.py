@@ -12,28 +12,19 @@ cache: disks have been seen to give ten times what is written of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.believe import MOSTLY, believe, in_order, reasons_of
-from diskbench.analysis.limiter import (
-    ABOVE,
-    EMPTY,
-    Setting,
-    Stretch,
-    impossible,
-    is_above,
-    limiter,
-    rate,
-)
+from diskbench.analysis.caches import impossible
+from diskbench.analysis.limiter import limiter
+from diskbench.analysis.setting import Setting, Stretch, is_above, rate
+from diskbench.analysis.stretches import Measured, Promise, stretches_of
 from diskbench.model.verdict import Judged, Promised, Reason, Verdict, believe_words
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
-    from diskbench.analysis.run_course import Course
-    from diskbench.model.expectation import Expectation, Level, LimitName
-    from diskbench.model.phase import PhaseKind, StepPhases
     from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 BY_OWNER = "--promise"
@@ -41,35 +32,6 @@ _LEVELS = frozenset({"burst", "baseline", "level"})
 _BELOW = 0.9
 _MOST_OF = 0.9
 """A bucket that holds for less than a tenth of a step which was not cut is used up in it."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One step as it was measured, all directions together: its rate over its own run time, or of
-    one in rounds the median of the last five. None where only its log is known. `course` is the
-    level over the runs of its trial that it is part of."""
-
-    step_index: int
-    step: str
-    iops: float | None
-    bytes_per_s: float | None
-    seconds: float
-    run_id: str = ""
-    rounds: int | None = None
-    phases: StepPhases | None = None
-    course: Course | None = None
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What the step should get, where that stands, and what was left of each bucket when it began,
-    as a fraction. `is_guess`: of a disk that was there before, whose credit nobody knew; then a
-    step at the rate that lasts had none."""
-
-    expected: Expectation
-    source: str = "catalogue"
-    credit: Mapping[LimitName, float] = field(default_factory=dict)
-    is_guess: bool = False
 
 
 def verdict(
@@ -84,7 +46,7 @@ def verdict(
     if promise is not None:
         by_owner = promise.source == BY_OWNER
         setting = replace(setting, credit=promise.credit, knows_buckets=not by_owner)
-    stretches = _stretches(measured, promise)
+    stretches = stretches_of(measured, promise)
     judged = tuple(_judged(one, setting, promise) for one in stretches)
     main = _main(judged)
     told = in_order(
@@ -137,94 +99,6 @@ def _of_stretch(one: Judged) -> str:
         beside = f", {one.ratio:.0%} of the {format_iops(one.promised.iops)} promised"
     by = "limit unknown" if one.limiter.name == "unknown" else f"limited by {one.limiter.words()}"
     return f"{figure_words(one.iops, one.bytes_per_s)}{where}{beside}, {by}"
-
-
-def _stretches(measured: Measured, promise: Promise | None) -> list[Stretch]:
-    phases = measured.phases
-    kept = [one for one in phases.phases if one.kind in _LEVELS] if phases else []
-    if phases is None or (len(kept) < 2 and not phases.cliffs):
-        if measured.iops is None and measured.bytes_per_s is None and phases is not None:
-            longest = max(kept or phases.phases, key=lambda one: one.seconds, default=None)
-            if longest is not None:
-                measured = replace(measured, iops=longest.iops, bytes_per_s=longest.bytes_per_s)
-        return [_whole(measured, promise, kept[0].kind if len(kept) == 1 else None)]
-    falls = {cliff.at_s: cliff for cliff in phases.cliffs}
-    found: list[Stretch] = []
-    above = _is_empty(promise)
-    for one in kept or phases.phases:
-        cliff = falls.get(one.start_s)
-        known = above or (cliff is not None and one.kind != "burst")
-        used_up = known or _lasts(one.iops, one.bytes_per_s, promise)
-        found.append(
-            Stretch(
-                iops=one.iops,
-                bytes_per_s=one.bytes_per_s,
-                kind=one.kind,
-                start_s=one.start_s,
-                end_s=one.end_s,
-                fell_from=cliff.before if cliff and one.kind != "burst" else None,
-                credits=cliff.credits if cliff else None,
-                level=_level(promise, used_up=used_up),
-                used_up=used_up,
-                is_guess=not known,
-            )
-        )
-        above = above or one.kind == "burst"
-    return found
-
-
-def _whole(measured: Measured, promise: Promise | None, kind: PhaseKind | None) -> Stretch:
-    """The step as one stretch; what a promise tells of its kind where nobody cut it."""
-    expected = promise.expected if promise else None
-    lasting = expected.lasting if expected else None
-    course = measured.course
-    known = _is_empty(promise) or (course is not None and course.kind == "baseline")
-    used_up = known or _lasts(measured.iops, measured.bytes_per_s, promise)
-    iops, moved = measured.iops, measured.bytes_per_s
-    if iops is None and moved is not None and expected is not None:
-        iops = moved / expected.load.block_bytes
-    if lasting is not None and expected is not None and iops is not None and lasting.limited_by:
-        low = iops <= ABOVE * lasting.high_iops
-        lasts = expected.lasts_s
-        if expected.bursts and low and lasts and lasts < (1 - _MOST_OF) * measured.seconds:
-            used_up = known = True
-        if kind is None and (promise is not None and promise.credit):
-            kind = "burst" if expected.bursts and not low else None
-            kind = "baseline" if low and (used_up or not expected.bursts) else kind
-    if kind in (None, "level") and course is not None and course.kind != "level":
-        kind = course.kind
-    return Stretch(
-        iops=measured.iops,
-        bytes_per_s=measured.bytes_per_s,
-        kind=kind,
-        fell_from=course.fell_from if course else None,
-        level=_level(promise, used_up=used_up),
-        used_up=used_up,
-        is_guess=not known,
-    )
-
-
-def _lasts(iops: float | None, bytes_per_s: float | None, promise: Promise | None) -> bool:
-    """Whether it goes at the rate that lasts, on a disk of whose credit nobody knew."""
-    if promise is None or not promise.is_guess or not promise.credit:
-        return False
-    lasting = promise.expected.lasting
-    if iops is None and bytes_per_s is not None:
-        iops = bytes_per_s / promise.expected.load.block_bytes
-    return iops is not None and lasting.limited_by is not None and iops <= ABOVE * lasting.high_iops
-
-
-def _is_empty(promise: Promise | None) -> bool:
-    """Whether the bucket of what limits it was empty when the step began."""
-    if promise is None or promise.expected.lasting.limited_by is None:
-        return False
-    return promise.credit.get(promise.expected.lasting.limited_by, 1.0) <= EMPTY
-
-
-def _level(promise: Promise | None, *, used_up: bool) -> Level | None:
-    if promise is None:
-        return None
-    return promise.expected.lasting if used_up else promise.expected.begin
 
 
 def _judged(one: Stretch, setting: Setting, promise: Promise | None) -> Judged:

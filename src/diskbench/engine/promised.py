@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from diskbench.analysis.verdict import BY_OWNER, Promise
+from diskbench.analysis.stretches import Promise
+from diskbench.analysis.verdict import BY_OWNER
 from diskbench.engine.step_groups import Group, load_of
 from diskbench.plan.recalled import Done, recalled
 from diskbench.plan.turn import expected_of, place_of

@@ -9,10 +9,13 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from diskbench.analysis.limiter import Client, Setting
+from diskbench.analysis.client import Client
+from diskbench.analysis.limiter import BLOCK_TRANSPORTS
 from diskbench.analysis.medium import LINKS, Medium
 from diskbench.analysis.queue_depth import Sibling
-from diskbench.analysis.verdict import Measured, Promise, verdict
+from diskbench.analysis.setting import Setting
+from diskbench.analysis.stretches import Measured, Promise
+from diskbench.analysis.verdict import verdict
 from diskbench.engine.promised import promises_of
 from diskbench.engine.step_evidence import StepEvidence, read_steps
 from diskbench.engine.step_groups import Group, groups_of, load_of, phases_by_run
@@ -38,7 +41,6 @@ if TYPE_CHECKING:
     from diskbench.model.verdict import Verdict
     from diskbench.ports import EvidenceStore
 
-_NETWORK_TRANSPORTS = frozenset({"iscsi", "fc", "fcoe", "nbd"})
 Row = Mapping[str, Any]
 
 
@@ -270,7 +272,7 @@ def _network(plan: Plan | None) -> str | None:
     if facts.network_filesystem:
         return facts.mount.fstype if facts.mount else "a network filesystem"
     transport = facts.disk.transport if facts.disk else None
-    return transport if transport in _NETWORK_TRANSPORTS else None
+    return transport if transport in BLOCK_TRANSPORTS else None
 
 
 def _medium(plan: Plan | None) -> Medium | None:

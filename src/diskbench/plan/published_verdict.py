@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.limiter import Client, Setting
+from diskbench.analysis.client import Client
 from diskbench.analysis.medium import LINKS, Medium
-from diskbench.analysis.verdict import Measured, Promise, sentence, verdict
+from diskbench.analysis.setting import Setting
+from diskbench.analysis.stretches import Measured, Promise
+from diskbench.analysis.verdict import sentence, verdict
 from diskbench.catalog.expect import Disk, expect_on, machine_of, path_of
 from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import DiskbenchError

@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.analysis.believe import believe, reasons_of, worst
-from diskbench.analysis.limiter import Client
+from diskbench.analysis.client import Client
 from diskbench.model.result import Warning as Doubt
 
 IDLE = Client(busiest_core=0.3, busiest_job=0.1, all_jobs=0.1)

@@ -1,0 +1,78 @@
+"""Whether a cache answered for the disk: the guest's, its host's, or a controller's (MR-12)."""
+
+from __future__ import annotations
+
+from diskbench.analysis.setting import ABOVE, Setting, Stretch, is_above, rate
+from diskbench.model.verdict import Limiter
+from diskbench.units import format_iops
+
+DEVICE_SHARE = 0.95
+
+
+def impossible(found: Stretch, setting: Setting) -> str:
+    """Why the rate cannot be that of its medium; empty where it can, or that is not known."""
+    if setting.medium is None:
+        return ""
+    load = setting.load
+    return setting.medium.impossible(
+        found.iops,
+        found.bytes_per_s,
+        block_bytes=load.block_bytes if load else None,
+        random=load is not None and load.random,
+    )
+
+
+def beyond_medium(found: Stretch, setting: Setting) -> Limiter | None:
+    """A cache, where the rate is beyond a disk of its kind."""
+    told = impossible(found, setting)
+    if not told:
+        return None
+    direct = setting.load is not None and setting.load.direct
+    return Limiter(name="host-cache" if direct else "page-cache", evidence=(told,))
+
+
+def page_cache(found: Stretch, setting: Setting) -> Limiter | None:
+    """The page cache of the guest, by what the device moved, or above every promise."""
+    load, share = setting.load, setting.device_share
+    if load is None or load.direct:
+        return None
+    if share is not None:
+        if share >= DEVICE_SHARE:
+            return None
+        return Limiter(
+            name="page-cache",
+            evidence=(f"the device moved {share:.0%} of the bytes that fio did, buffered",),
+        )
+    if setting.keeps_cache:
+        return Limiter(name="page-cache", evidence=("the step is there to measure it",))
+    measured = rate(found, setting)
+    if load.read_share > 0 or measured is None or found.level is None:
+        return None
+    # What memory cannot hold has reached the device by the end.
+    device = measured * (1 - min(setting.memory_share, 1.0))
+    if is_above(found, setting) and device <= ABOVE * found.level.high_iops:
+        told = f"{format_iops(found.level.high_iops)} are promised at most"
+        return Limiter(
+            name="page-cache",
+            evidence=(f"buffered writes: {_figure(found, setting)}, where {told}",),
+        )
+    return None
+
+
+def cached_below(found: Stretch, setting: Setting) -> Limiter | None:
+    """A cache of the host, where it is there and the rate is above every promise."""
+    if not setting.host_cache or not is_above(found, setting) or found.level is None:
+        return None
+    return Limiter(
+        name="host-cache",
+        evidence=(
+            (
+                f"{_figure(found, setting)}, above the {format_iops(found.level.high_iops)} that "
+                "are promised at most, on a disk with host caching"
+            ),
+        ),
+    )
+
+
+def _figure(found: Stretch, setting: Setting) -> str:
+    return f"{format_iops(rate(found, setting) or 0.0)} IOPS"

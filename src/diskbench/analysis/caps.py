@@ -1,0 +1,109 @@
+"""Whether a rate is at a cap of its disk or machine, or at what a used-up bucket leaves (MR-12)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.setting import ABOVE, Setting, Stretch, rate
+from diskbench.model.expectation import LIMIT_WORDS
+from diskbench.model.verdict import Limiter
+from diskbench.units import format_iops, format_mb_per_s
+
+if TYPE_CHECKING:
+    from diskbench.model.expectation import Bound, Level, LimitName
+
+NEAR = 0.10
+"""A measured rate within so much of a cap is at it (MR-12)."""
+EMPTY = 0.02
+"""Of a bucket: what is left where a step begins on one that is used up."""
+NOT_CAPS = frozenset({"latency", "offered"})
+
+
+def credit(found: Stretch, setting: Setting) -> Limiter | None:
+    """`credit` where a used-up bucket sets the pace."""
+    told_fall, measured, level = fell(found), rate(found, setting), found.level
+    if level is None or level.limited_by is None or not setting.knows_buckets:
+        told = ("no promise is known",) if level is None else ()
+        return Limiter(name="credit", evidence=(*told_fall, *told)) if told_fall else None
+    guessed = found.is_guess and not told_fall
+    if not setting.credit or not found.used_up or guessed or measured is None:
+        return None  # nothing that is promised holds credit, or there was some left
+    began = setting.credit.get(level.limited_by, 1.0)
+    if not told_fall and began <= EMPTY:
+        told_fall = (f"{began:.0%} of its credit was left when the step began",)
+    near = _near(measured, level)
+    if near is not None:
+        return Limiter(name="credit", evidence=(_at(measured, near, setting), *told_fall))
+    if not told_fall:
+        return None
+    return Limiter(name="credit", evidence=(*told_fall, f"{format_iops(level.iops)} are to last"))
+
+
+def fell(found: Stretch) -> tuple[str, ...]:
+    """From where to where it fell, in a clause; empty where it did not."""
+    if found.fell_from is None:
+        return ()
+    now = found.iops if found.iops is not None else found.bytes_per_s
+    unit = "IOPS" if found.iops is not None else "MB/s"
+    show = format_iops if found.iops is not None else format_mb_per_s
+    done = ""
+    if found.credits and found.iops is not None:
+        done = f", after {found.credits:,.0f} I/Os above that level"
+    return (f"it fell at once from {show(found.fell_from)} to {show(now or 0.0)} {unit}{done}",)
+
+
+def cap(found: Stretch, setting: Setting) -> Limiter | None:
+    """The cap of disk or machine that the rate is at."""
+    level, measured = found.level, rate(found, setting)
+    if level is None or measured is None:
+        return None
+    near = _near(measured, level)
+    if near is not None:
+        return Limiter(name=near.limit, evidence=(_at(measured, near, setting),))
+    load = setting.load
+    in_range = (1 - NEAR) * level.low_iops <= measured <= ABOVE * level.high_iops
+    merged = load is not None and not load.direct and not load.random
+    if merged and in_range and level.limited_by and level.limited_by not in NOT_CAPS:
+        told = (
+            f"{format_iops(measured)} blocks/s, within the {format_iops(level.low_iops)} to "
+            f"{format_iops(level.high_iops)} that {allows(level.limited_by)}, by the "
+            "size of the requests that the page cache makes"
+        )
+        return Limiter(name=level.limited_by, evidence=(told,))
+    return None
+
+
+def _near(measured: float | None, level: Level) -> Bound | None:
+    """The tightest cap, if the rate is within 10 % of it; where it is above, another limit's."""
+    caps = [one for one in level.bounds if one.limit not in NOT_CAPS]
+    if measured is None or not caps:
+        return None
+    if measured < (1 - NEAR) * caps[0].iops:
+        return None
+    others = (one for one in caps if one is caps[0] or one.limit != caps[0].limit)
+    return next((one for one in others if abs(measured / one.iops - 1) <= NEAR), None)
+
+
+def _at(measured: float, cap: Bound, setting: Setting) -> str:
+    counted = f", a block counted as {cap.counts:g}" if cap.counts > 1 else ""
+    off, block = _off(measured, cap.iops), setting.load.block_bytes if setting.load else None
+    if cap.limit.endswith("throughput") and block is not None:
+        rates = (format_mb_per_s(measured * block), format_mb_per_s(cap.iops * block))
+        return f"{rates[0]} MB/s, {off} the {rates[1]} that {allows(cap.limit)}{counted}"
+    return (
+        f"{format_iops(measured)} IOPS, {off} the {format_iops(cap.iops)} that "
+        f"{allows(cap.limit)}{counted}"
+    )
+
+
+def allows(limit: LimitName) -> str:
+    """`disk IOPS allow`, `VM throughput allows`."""
+    return f"{LIMIT_WORDS[limit]} {'allow' if limit.endswith('iops') else 'allows'}"
+
+
+def _off(measured: float, promised: float) -> str:
+    """`1 % below`, or `at`."""
+    off = measured / promised - 1
+    if abs(off) < 0.005:
+        return "at"
+    return f"{abs(off):.0%} {'above' if off > 0 else 'below'}"

@@ -1,0 +1,82 @@
+"""What is known of a stretch of a step when its limit is looked for, and of what it ran in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.client import Client
+
+if TYPE_CHECKING:
+    from diskbench.analysis.medium import Medium
+    from diskbench.analysis.queue_depth import Sibling
+    from diskbench.model.expectation import Level, LimitName, Load
+    from diskbench.model.phase import PhaseKind
+
+ABOVE = 1.1
+"""Above so many times the most favourable promise is above every promise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What was measured: blocks and bytes a second at one level. `fell_from` is the level before
+    the cliff that it began with, in the same figure, and `credits` what was done above it by then.
+    `level` is what is promised for it: what lasts once its credit is `used_up`, else what the
+    credit at the step's beginning gives. `is_guess`: that it is used up shows in the rate alone."""
+
+    iops: float | None
+    bytes_per_s: float | None
+    kind: PhaseKind | None = None
+    start_s: float | None = None
+    end_s: float | None = None
+    fell_from: float | None = None
+    credits: float | None = None
+    level: Level | None = None
+    used_up: bool = False
+    is_guess: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a step ran in, for all its stretches together.
+
+    `device_share` is the bytes that the device moved of those of fio, in the direction where it is
+    least; `memory_share` is the memory over the bytes written. `keeps_cache`: measuring the page
+    cache is what the step is for. `host_cache`: its machine caches the disk. `network` is the
+    filesystem or transport where that is one, `medium` a disk in the machine itself. `credit` is
+    what was left of each bucket when the step began, as a fraction; `knows_buckets`: what is
+    promised tells of all that there are, as the word of a disk's owner does not.
+    """
+
+    load: Load | None = None
+    client: Client = field(default_factory=Client)
+    device_share: float | None = None
+    memory_share: float = 1.0
+    keeps_cache: bool = False
+    host_cache: bool = False
+    network: str | None = None
+    medium: Medium | None = None
+    credit: Mapping[LimitName, float] = field(default_factory=dict)
+    knows_buckets: bool = True
+    siblings: tuple[Sibling, ...] = ()
+
+
+def rate(found: Stretch, setting: Setting) -> float | None:
+    """Blocks a second; from the bytes where a log has no others."""
+    if found.iops is not None:
+        return found.iops
+    if found.bytes_per_s is None or setting.load is None:
+        return None
+    return found.bytes_per_s / setting.load.block_bytes
+
+
+def is_above(found: Stretch, setting: Setting) -> bool:
+    """Whether it is above every promise."""
+    measured = rate(found, setting)
+    return (
+        measured is not None
+        and found.level is not None
+        and found.level.limited_by is not None
+        and measured > ABOVE * found.level.high_iops
+    )

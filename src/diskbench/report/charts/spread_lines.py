@@ -64,7 +64,8 @@ def percentile_chart(
     drawn = _drawn(spread, names, palette, lines, marks, x, y)
     return Figure(
         title=title,
-        subtitle=f"time of one I/O up to each percentile, both axes logarithmic; {_counts(spread, of)}",
+        subtitle="time of one I/O up to each percentile, both axes logarithmic; "
+        f"{_counts(spread, of)}",
         drawing=drawn.properties(width=WIDTH, height=HEIGHT),
         id=_id("percentiles", spread),
         alt=_sentence(spread, names),

@@ -114,14 +114,13 @@ def _row(point: Point) -> tuple[str, ...]:
     if point.low is not None and point.high is not None:
         span = f"{bare(point.metric, point.low)} – {bare(point.metric, point.high)}"
     what = "" if point.direction == "total" else f", {point.direction}"
-    runs = ", ".join(point.run_ids)
     return (
         f"{point.label}{what if what not in point.label else ''}",
         with_unit(point.metric, point.value),
         span,
         "not told" if point.n is None else f"{point.n} {point.counted}",
         point.where,
-        f"yours: {runs}" if point.source == "measured" else point.words or "published",
+        f"yours: {point.runs}" if point.source == "measured" else point.words or "published",
     )
 
 

@@ -17,6 +17,7 @@ PROVIDER_WORDS = {
 }  # fmt: skip
 """What stands in legends; any other provider is `other` there."""
 OTHER = "other"
+_MOST_IDS = 4
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,13 @@ class Point:
         return " ".join(word for word in (name, self.region, self.instance) if word)
 
     @property
+    def runs(self) -> str:
+        """The ids of its runs; of more than four the first, the last, and how many."""
+        if len(self.run_ids) <= _MOST_IDS:
+            return ", ".join(self.run_ids)
+        return f"{self.run_ids[0]} to {self.run_ids[-1]} ({len(self.run_ids)} runs)"
+
+    @property
     def sample(self) -> str:
         """`mean of n = 10 runs`, `stated, n not told`."""
         if self.n is None:
@@ -75,7 +83,7 @@ class Point:
     @property
     def description(self) -> str:
         """What stands at its mark: which run, of what, the values, n and what to doubt."""
-        who = f"run {', '.join(self.run_ids)}" if self.run_ids else self.words or self.source
+        who = f"run {self.runs}" if self.run_ids else self.words or self.source
         parts = [who, self.label, self.where, self.step, with_unit(self.metric, self.value)]
         if self.low is not None and self.high is not None:
             low, high = with_unit(self.metric, self.low), with_unit(self.metric, self.high)

@@ -62,7 +62,7 @@ def provider_colour(points: Sequence[Point], palette: Palette, *, legend: bool) 
     present = {PROVIDER_WORDS.get(one.provider, OTHER) for one in points}
     shown = [name for name in domain if name in present]
     told = (
-        alt.Legend(orient="top", title=None, values=shown, symbolType="square")
+        alt.Legend(orient="top", title=None, values=shown, symbolType="square", columnPadding=16)
         if legend and len(shown) > 1
         else None
     )

@@ -164,7 +164,11 @@ def _lines(lines: Sequence[RunLine], x: alt.X, y: alt.Y, palette: Palette) -> li
     shown = list(dict.fromkeys(_WORDS[line.origin] for line in lines))
     colours = {"published": palette.series[0], "measured": palette.ink, "predicted": palette.muted}
     domain = [_WORDS[origin] for origin in _WORDS]
-    legend = alt.Legend(orient="top", title=None, values=shown, symbolSize=180) if shown else None
+    legend = (
+        alt.Legend(orient="top", title=None, values=shown, symbolSize=180, columnPadding=24)
+        if shown
+        else None
+    )
     colour = alt.Color(
         "who:N",
         scale=alt.Scale(domain=domain, range=[colours[origin] for origin in _WORDS]),

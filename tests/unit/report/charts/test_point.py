@@ -51,3 +51,8 @@ def test_a_chart_says_n_and_its_interval_or_that_there_is_none(points, words):
 def test_what_is_doubted_or_emulated_is_said_above_the_chart():
     words = subtitle([point(doubt="burst"), own(marks=("emulated",))], "IOPS")
     assert words.endswith("; hollow: doubted; yours: emulated")
+
+
+def test_of_many_runs_the_first_and_the_last_are_named():
+    ids = tuple(f"r{n:02d}" for n in range(40))
+    assert own(run_ids=ids).description.startswith("run r00 to r39 (40 runs) · gp2")

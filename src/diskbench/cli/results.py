@@ -162,7 +162,8 @@ def show(
         _print_document(runs, steps, [] if cost is None else [cost], phases, verdicts)
     else:
         print_runs(runs, steps, plan, phases=phases, verdicts=verdicts, cost=cost)
-        print_plots(run, phases, plot=plot, several=len(runs) > 1, evidence_url=evidence_url)
+        several = len(runs) > 1
+        print_plots(run, phases, plan, plot=plot, several=several, evidence_url=evidence_url)
 
 
 @app.command()

@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
     from diskbench.model.phase import StepPhases
-    from diskbench.ports import EvidenceStore
-    from diskbench.report.seconds import StepSeconds
-    from diskbench.report.text_plot import Screen
+    from diskbench.model.spec import Plan
 
 
 def print_plots(
     run: Mapping[str, Any],
     phases: Sequence[StepPhases],
+    plan: Plan | None,
     *,
     plot: bool | None,
     several: bool,
@@ -27,6 +26,7 @@ def print_plots(
 
     `plot` True: of every step its series and percentiles; None: the series of steps in which the
     level fell, and only on a terminal; False: none. A run whose evidence is gone has nothing here.
+    `plan` tells when credit was to run out; imported runs have none.
     """
     from rich.console import Console
     from rich.text import Text
@@ -34,10 +34,11 @@ def print_plots(
     from diskbench.cli.letters import is_unicode
     from diskbench.cli.stores import evidence
     from diskbench.errors import DiskbenchError
+    from diskbench.report.percentile_plot import plot_percentiles
     from diskbench.report.second_lines import second_lines
     from diskbench.report.seconds import step_seconds
-    from diskbench.report.text_plot import Screen
-    from diskbench.store.frames import series_frame
+    from diskbench.report.text_plot import SHORTEST_S, Screen, plot_seconds
+    from diskbench.store.frames import histogram_frame, series_frame
 
     console = Console()
     try:
@@ -55,33 +56,30 @@ def print_plots(
         colour=console.is_terminal and not console.no_color and console.color_system is not None,
         unicode=is_unicode(console.encoding),
     )
-    cliffs = {one.step: one.cliffs for one in phases if one.run_id == run["run_id"]}
+    found = {one.step: one for one in phases if one.run_id == run["run_id"]}
     if plot is None:
-        shown = [one for one in steps if cliffs.get(one.step)] if console.is_terminal else []
+        fell = {name for name, one in found.items() if one.cliffs}
+        shown = [one for one in steps if one.step in fell] if console.is_terminal else []
     else:
         shown = list(steps) if plot else []
-    for drawn in _drawn(store, run["run_id"], shown, cliffs, screen, percentiles=bool(plot)):
-        _print(console, drawn)
+    number = run["run_index"] + 1
+    foreseen = {name: _foreseen_s(plan, one, number) for name, one in found.items()}
+    for step in (one for one in shown if one.n >= SHORTEST_S):
+        cliffs = found[step.step].cliffs if step.step in found else ()
+        _print(
+            console,
+            plot_seconds(step, screen, cliffs=cliffs, foreseen_s=foreseen.get(step.step)),
+        )
+        if plot:
+            rows = histogram_frame(store, run["run_id"], step=step.step, direction=None)
+            _print(console, plot_percentiles(step.step, rows.iter_rows(named=True), screen))
 
 
-def _drawn(
-    store: EvidenceStore,
-    run_id: str,
-    steps: Sequence[StepSeconds],
-    cliffs: Mapping[str, Sequence[Any]],
-    screen: Screen,
-    *,
-    percentiles: bool,
-) -> Iterator[str]:
-    from diskbench.report.percentile_plot import plot_percentiles
-    from diskbench.report.text_plot import SHORTEST_S, plot_seconds
-    from diskbench.store.frames import histogram_frame
-
-    for step in (one for one in steps if one.n >= SHORTEST_S):
-        yield plot_seconds(step, screen, cliffs=cliffs.get(step.step, ()))
-        if percentiles:
-            rows = histogram_frame(store, run_id, step=step.step, direction=None)
-            yield plot_percentiles(step.step, rows.iter_rows(named=True), screen)
+def _foreseen_s(plan: Plan | None, found: StepPhases, run: int) -> float | None:
+    """When a full load was to empty the bucket, from the step's beginning."""
+    told = plan.expectation if plan else None
+    expected = told.of(told.step(found.step_index, run)) if told else None
+    return expected.lasts_s if expected else None
 
 
 def _print(console: Console, drawn: str) -> None:

@@ -42,8 +42,15 @@ class Screen:
         return max(_NARROWEST, self.width - _LABELS)
 
 
-def plot_seconds(step: StepSeconds, screen: Screen, *, cliffs: Sequence[Cliff] = ()) -> str:
-    """IOPS over the seconds of a step, from zero, its cliffs as vertical lines that are told below.
+def plot_seconds(
+    step: StepSeconds,
+    screen: Screen,
+    *,
+    cliffs: Sequence[Cliff] = (),
+    foreseen_s: float | None = None,
+) -> str:
+    """IOPS over the seconds of a step, from zero, its cliffs as vertical lines that are told below,
+    beside the time at which the plan foresaw that credit runs out.
 
     Empty where less than three seconds are known. More seconds than there is room for keep their
     highest and lowest: uniplot joins all points by lines.
@@ -61,6 +68,8 @@ def plot_seconds(step: StepSeconds, screen: Screen, *, cliffs: Sequence[Cliff] =
         y_min=0.0,
     )
     lines = [drawn, *(_cliff_words(cliff, screen) for cliff in cliffs)]
+    if foreseen_s is not None and foreseen_s < step.n:
+        lines.append(f"  the plan foresaw that credit runs out at {clock(foreseen_s)}")
     return "\n".join(lines)
 
 

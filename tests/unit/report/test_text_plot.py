@@ -15,10 +15,6 @@ def step(*iops, **directions):
     return StepSeconds("burst", {d: tuple(enumerate(values)) for d, values in series.items()})
 
 
-def columns_of(drawn, letter):
-    return {line.index(letter) for line in drawn.splitlines() if letter in line[1:-1]}
-
-
 def test_a_cliff_is_marked_where_it_is_and_told_in_words():
     # The vertical line is seen where the curve does not hide it.
     series = step(*[3000.0] * 60, *[100.0] * 60)
@@ -29,6 +25,14 @@ def test_a_cliff_is_marked_where_it_is_and_told_in_words():
     inside = [line[1 : 1 + PLAIN.plot_width] for line in drawn.splitlines()[2:-3]]
     (place,) = {row.index("│") for row in inside if "│" in row}
     assert place == pytest.approx(90 / 119 * PLAIN.plot_width, abs=1)
+
+
+def test_when_credit_was_to_run_out_is_told_below_unless_the_step_was_shorter():
+    series = step(*[3000.0] * 60, *[100.0] * 60)
+    foreseen = plot_seconds(series, PLAIN, foreseen_s=62.4).splitlines()[-1]
+    assert foreseen == "  the plan foresaw that credit runs out at 1:02"
+    assert "foresaw" not in plot_seconds(series, PLAIN, foreseen_s=1862.0)
+    assert "foresaw" not in plot_seconds(series, PLAIN)
 
 
 def test_what_falls_to_nothing_reaches_the_lowest_row():

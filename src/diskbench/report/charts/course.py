@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 Rate = Literal["iops", "bytes_per_s"]
 HEIGHT = 130
-_DASHES = {"read": [1, 0], "write": [5, 2], "trim": [2, 2], "mixed": [1, 0], "sync": [8, 2, 2, 2]}
+_DASHES = {
+    "read": [1, 0], "write": [5, 2], "trim": [2, 2], "mixed": [1, 0], "sync": [8, 2, 2, 2],
+    "total": [1, 0],
+}  # fmt: skip
 _WORDS: dict[Rate, str] = {"iops": "IOPS", "bytes_per_s": "Throughput"}
 _UNITS: dict[Rate, str] = {"iops": "I/Os in each second", "bytes_per_s": "MB/s in each second"}
 _FAR_ABOVE = 3.0
@@ -69,6 +72,8 @@ def _drawing(
 
     x = time_axis(course.seconds)
     tracks = {name: getattr(track, rate) for name, track in course.tracks.items()}
+    if len(tracks) > 1:  # what phases and promises are about
+        tracks["total"] = course.total(rate)
     lines = line_rows(tracks)
     values = [row["value"] for row in lines] + list(levels.shown)
     if log:
@@ -97,7 +102,7 @@ def _drawing(
 
 def line_rows(tracks: dict[str, Floats], n_out: int = MOST_POINTS) -> list[dict[str, Any]]:
     """The points of the lines, thinned; a second is drawn at its middle."""
-    share = max(n_out // max(len(tracks), 1), 100)
+    share = max(n_out // max(len(tracks), 1), 250)
     return [
         {"second": int(place) + 0.5, "value": float(f"{values[place]:.5g}"), "direction": name}
         for name, values in tracks.items()
@@ -109,7 +114,9 @@ def line_layers(lines: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.
     """A line a direction, with its own colour and dash; a legend where there are several."""
     import altair as alt
 
-    names = [name for name in DIRECTIONS if any(row["direction"] == name for row in lines)]
+    drawn = {row["direction"] for row in lines}
+    names = [name for name in (*DIRECTIONS, "total") if name in drawn]
+    dashes = [_DASHES[name] if len(names) > 1 else [1, 0] for name in names]
     legend = (
         alt.Legend(orient="top", title=None, symbolType="stroke", symbolStrokeWidth=2)
         if len(names) > 1
@@ -125,7 +132,7 @@ def line_layers(lines: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.
         ),
         strokeDash=alt.StrokeDash(
             "direction:N",
-            scale=alt.Scale(domain=names, range=[_DASHES[name] for name in names]),
+            scale=alt.Scale(domain=names, range=dashes),
             legend=legend,
         ),
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from diskbench.report.overview import Band
 
 _ROW_PX = 14
-_LEAST_PX, _MOST_PX = 90, 640
+_LEAST_PX, _MOST_PX = 90, 420
 _MOST_STALLS = 1000
 
 
@@ -97,7 +97,7 @@ def overview_chart(
     rate = "IOPS" if metric == "iops" else "MB/s"
     each = f"mean {rate} of each {width} s" if width > 1 else f"{rate} of each second"
     if stalls:
-        each += "; red: a stall"
+        each += "; upright tick: a stall"
     counted = f"n = {len(bands):,} runs; no interval (n = 1 run each)"
     return Figure(
         title=f"{first.step}: all runs second by second",

@@ -124,6 +124,14 @@ def test_marks_say_run_time_phase_and_values():
     assert " · baseline · read 1" in told[-1] or " · baseline · read 9" in told[-1]
 
 
+def test_reads_and_writes_have_their_sum_beside_them_that_promises_are_about():
+    figure = course_chart(mixed(), PICTURE)
+    drawn = svg(figure, PICTURE)
+    assert {"read", "write", "total"} <= set(texts(drawn))
+    told = next(word for word in words(drawn) if " · read " in word)
+    assert re.search(r"read 2\d\d IOPS.* · write 2\d\d IOPS.* · total (4|5)\d\d IOPS", told)
+
+
 def test_a_day_is_drawn_with_its_stall_and_few_points():
     day = with_stalls(flat(3000, 86_400, Noise(sd=0.02), seed=2), [(40_000, 40_002)])
     figure = course_chart(course(day), PAGE)

@@ -6,25 +6,21 @@ Read when asked for, like phases, and never stored with the rows: better rules j
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from diskbench.analysis.client import Client
-from diskbench.analysis.limiter import BLOCK_TRANSPORTS
-from diskbench.analysis.medium import LINKS, Medium
-from diskbench.analysis.queue_depth import Sibling
-from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, Promise
 from diskbench.analysis.verdict import verdict
 from diskbench.engine.promised import promises_of
 from diskbench.engine.step_evidence import StepEvidence, read_steps
 from diskbench.engine.step_groups import Group, groups_of, load_of, phases_by_run
+from diskbench.engine.step_setting import setting_of
 from diskbench.errors import DiskbenchError
-from diskbench.fio.client_bound import client_shares
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.facts import HostFacts
+from diskbench.model.verdict import Reason
 from diskbench.plan.as_disk import Hint, hint_of
-from diskbench.plan.passes import has_host_cache
+from diskbench.plan.recognise import like
 from diskbench.store.phases import run_phases
 from diskbench.store.query import Filter, find_runs
 from diskbench.store.rows import find_plan, load_results
@@ -33,7 +29,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.analysis.run_course import Course
-    from diskbench.model.expectation import Load
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.result import Warning as Doubt
@@ -152,9 +147,10 @@ def _of_run(
             phases=group.phases,
             course=courses.get((run_id, group.name)),
         )
-        setting = _setting(group, plan, hint, load, others, run["memory_bytes"])
+        setting = setting_of(group, plan, hint, load, others, run["memory_bytes"])
         promise = promises.get((run_id, group.index))
-        found.append(verdict(measured, setting, promise, _doubts(group, plan)))
+        known = () if promise is not None else _like(group)
+        found.append(verdict(measured, setting, promise, _doubts(group, plan), known))
     return found
 
 
@@ -198,92 +194,6 @@ def _courses(
     return found
 
 
-def _setting(
-    group: Group,
-    plan: Plan | None,
-    hint: Hint,
-    load: Load | None,
-    others: Iterable[tuple[str, Load | None, float]],
-    memory_bytes: int | None,
-) -> Setting:
-    written = sum(row.bytes for of in group.rounds for row in of if row.direction == "write")
-    like = load.model_copy(update={"depth": None}) if load else None
-    return Setting(
-        load=load,
-        client=_client(group),
-        device_share=_device_share(group),
-        memory_share=memory_bytes / written if memory_bytes and written else 1.0,
-        keeps_cache=bool(group.kept) and group.kept[0].step.page_cache == "keep",
-        host_cache=has_host_cache(plan.cell) if plan is not None else hint.has_cache,
-        network=_network(plan),
-        medium=_medium(plan),
-        siblings=tuple(
-            Sibling(name, other.depth, iops)
-            for name, other, iops in others
-            if other is not None
-            and other.depth is not None
-            and other.model_copy(update={"depth": None}) == like
-        ),
-    )
-
-
-def _client(group: Group) -> Client:
-    """The busiest of its rounds: one that was held up makes the figure doubtful."""
-    samples = [one.samples for one in group.kept if one.samples]
-    shares = [client_shares(one.output, group.rows) for one in group.kept if one.output]
-    return Client(
-        busiest_core=_most(one.busiest_core for one in samples),
-        steal=_most(one.steal for one in samples),
-        busiest_job=_most(busiest for busiest, _ in shares),
-        all_jobs=_most(together for _, together in shares),
-    )
-
-
-def _device_share(group: Group) -> float | None:
-    """What the device moved of fio's bytes, in the direction where that is least."""
-    moved: dict[str, list[int]] = {"read": [0, 0], "write": [0, 0]}
-    by_index = {one.step.index: one for one in group.kept}
-    for row in group.rows:
-        one = by_index.get(row.step_index)
-        if one is None or row.scope != "step" or row.direction not in moved or not row.bytes:
-            continue
-        device = _device_bytes(one, row.direction)
-        if device is None:
-            return None
-        moved[row.direction][0] += device
-        moved[row.direction][1] += row.bytes
-    return min((device / asked for device, asked in moved.values() if asked), default=None)
-
-
-def _device_bytes(one: StepEvidence, direction: str) -> int | None:
-    if one.samples is not None:
-        samples = one.samples
-        return samples.device_read_bytes if direction == "read" else samples.device_write_bytes
-    disks = one.output.disks if one.output else ()
-    if len(disks) != 1:
-        return None
-    return disks[0].read_bytes if direction == "read" else disks[0].write_bytes
-
-
-def _network(plan: Plan | None) -> str | None:
-    if plan is None:
-        return None
-    facts = plan.facts
-    if facts.network_filesystem:
-        return facts.mount.fstype if facts.mount else "a network filesystem"
-    transport = facts.disk.transport if facts.disk else None
-    return transport if transport in BLOCK_TRANSPORTS else None
-
-
-def _medium(plan: Plan | None) -> Medium | None:
-    """The disk under the target, of a machine that is none of a hypervisor's: what a guest is told
-    of its disks' links is not so."""
-    disk = plan.facts.disk if plan is not None else None
-    if plan is None or disk is None or plan.facts.virtualisation not in (None, "none"):
-        return None
-    return Medium(disk.transport, bool(disk.rotational)) if disk.transport in LINKS else None
-
-
 def _doubts(group: Group, plan: Plan | None) -> list[Doubt]:
     """The warnings of its rounds; of an imported step those that fio's JSON alone gives."""
     told = [warning for result in group.results for warning in result.warnings]
@@ -298,5 +208,20 @@ def _doubts(group: Group, plan: Plan | None) -> list[Doubt]:
     ]
 
 
-def _most(values: Iterable[float | None]) -> float | None:
-    return max((value for value in values if value is not None), default=None)
+def _like(group: Group) -> tuple[Reason, ...]:
+    """What a fall says of a disk that nobody named: the disks whose bucket is like it."""
+    course = group.phases
+    if course is None or course.figure != "iops" or not course.cliffs:
+        return ()
+    fall = course.cliffs[0]
+    names = like(fall.before, fall.after, fall.credits)
+    if not names:
+        return ()
+    return (
+        Reason(
+            code="looks-like",
+            weight="note",
+            message=f"it fell as {' or '.join(names)} does when its credit is used up",
+            advice=f"results show --as-disk {names[0]} holds it against that",
+        ),
+    )

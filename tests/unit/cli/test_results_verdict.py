@@ -125,6 +125,17 @@ def test_a_log_of_an_hour_is_judged_phase_by_phase(tmp_path, diskbench):
     assert (found["main"], found["believe"]) == (1, "yes")
 
 
+def test_a_bucket_that_the_catalogue_knows_is_recognised(tmp_path, diskbench):
+    log(tmp_path, bucket(5_400_000, 3000, 100, 3000, Noise(sd=0.01), seed=1), iops=1, bw=4)
+    diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log")
+
+    [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
+
+    [reason] = [one for one in found["reasons"] if one["code"] == "looks-like"]
+    assert "aws:gp2:33" in reason["message"]
+    assert found["believe"] == "yes"
+
+
 def test_a_disk_found_at_its_baseline_is_not_held_against_a_burst(tmp_path, diskbench):
     log(tmp_path, flat(100, 500, Noise(sd=0.02), seed=1), iops=1)
     diskbench("results", "import", "disk_iops.1.log")

@@ -1,0 +1,28 @@
+"""Disks are recognised by their bucket."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.plan.recognise import like
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "spent", "name"),
+    [
+        (3001, 99.5, 5_402_059, "aws:gp2:33"),
+        (3000, 768, 5.4e6, "aws:gp2:256"),
+        (3500, 500, 5.4e6, "azure:Premium_LRS:128"),
+    ],
+)
+def test_a_bucket_names_its_disk(before, after, spent, name):
+    assert name in like(before, after, spent)
+
+
+def test_a_fall_like_no_bucket_names_none():
+    assert like(3000, 1000, 1e6) == ()
+
+
+@given(gib=st.integers(34, 900))
+def test_every_size_of_gp2_that_bursts_is_recognised(gib):
+    assert f"aws:gp2:{gib}" in like(3000, 3 * gib, 5.4e6)

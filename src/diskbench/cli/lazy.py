@@ -35,7 +35,7 @@ COMMANDS: dict[str, str] = {
     "published": "What others have published of cloud disks.",
     "devices": "The block devices of a machine, and their identities.",
     "results": "Read, export, import, rebuild and delete what was measured.",
-    "report": "Draw a run: a page or a picture with its table and charts.",
+    "report": "Show runs on one page: verdict, tables and charts.",
     "publish": "The whole history as a static site, renewed in place.",
     "compare": "Set runs beside each other, or what others published.",
     "regressions": "Since when a disk is slower or faster than it was.",

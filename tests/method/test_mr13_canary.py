@@ -44,7 +44,7 @@ def test_three_deviations_from_the_median_of_the_fleet_are_flagged():
     assert off(fleet([*values, 126.0])) == {}
     found = off(fleet([*values, 140.0]))
     assert list(found) == ["7"]
-    assert found["7"][0].words() == "checksum s 140 before, 101.5 on the others"
+    assert found["7"][0].words() == "checksum s 140 before, 102 on the others"
 
 
 def test_readings_alike_to_the_last_digit_flag_no_difference_below_nine_percent():

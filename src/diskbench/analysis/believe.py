@@ -41,6 +41,8 @@ WEIGHTS: dict[str, Weight] = {
     "degraded-output": "doubtful",
     "saturated": "doubtful",
     "cache-kept": "doubtful",
+    "filled-once": "doubtful",
+    "compressible": "note",
     "clock": "note",
     "runs-disagree": "note",
     "import": "note",

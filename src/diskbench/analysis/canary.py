@@ -41,9 +41,13 @@ class Off:
     median: float
 
     def words(self) -> str:
-        """`cpu_s 0.312 after, 0.204 on the others`."""
+        """`checksum s 0.312 after, 0.204 on the others`."""
         one = self.reading
-        return f"{one.what} {one.value:,.4g} {one.when}, {self.median:,.4g} on the others"
+        return f"{one.what} {_told(one.value)} {one.when}, {_told(self.median)} on the others"
+
+
+def _told(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def off(fleet: Sequence[Reading]) -> Mapping[str, tuple[Off, ...]]:

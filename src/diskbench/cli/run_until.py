@@ -200,6 +200,7 @@ def print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
     """What the replicates say together, and whether the interval is narrow enough."""
     from diskbench.engine.replicate_set import replicates_of
     from diskbench.engine.standing import standing
+    from diskbench.report.compare_text import wrapped
     from diskbench.report.replicates_text import replicate_lines
     from diskbench.report.until_text import until_words
     from diskbench.store.campaigns import find_campaign
@@ -221,4 +222,5 @@ def print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
     for line in replicate_lines(found):
         print(line)
     print()
-    print(until_words(until))
+    for line in wrapped("", until_words(until), 80):
+        print(line)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from diskbench.engine.canaries import off_trials
 from diskbench.engine.compare_runs import replicated
+from diskbench.engine.levels import Stores
 from diskbench.engine.pool import alike, apart
+from diskbench.engine.step_verdicts import step_verdicts
 from diskbench.engine.trial_figures import trial_figures, words
+from diskbench.errors import DiskbenchError
 from diskbench.model.replicates import FlaggedTrial, ReplicateLine, Replicates
 
 if TYPE_CHECKING:
@@ -18,9 +22,14 @@ if TYPE_CHECKING:
 
     from diskbench.engine.trial_figures import Fields, Line, TrialFigure
     from diskbench.model.comparison import Metric
+    from diskbench.model.verdict import StepVerdict
     from diskbench.ports import EvidenceStore
     from diskbench.store.query import Filter
 
+log = logging.getLogger(__name__)
+
+MOST_JUDGED = 100
+"""Trials of which the verdict is read as well, a tenth of a second each; our choice."""
 LARGE_BYTES = 64 * 1024
 """Steps with blocks of at least so much are told in bytes a second; our choice."""
 
@@ -43,8 +52,10 @@ def replicates_of(
         groups[one.subject, one.line, metric].append(one)
     lines: list[ReplicateLine] = []
     left_out: list[str] = []
+    trials = {one.trial_id for _, one in figures}
+    judge = _Judge(database, evidence) if len(trials) <= MOST_JUDGED else None
     for (subject, line, metric), of in sorted(groups.items(), key=lambda item: _place(item[1])):
-        lines += _lines(words(subject) or "all", line, metric, of, pool, flagged)
+        lines += _lines(words(subject) or "all", line, metric, of, pool, flagged, judge)
         if spanning := sum(one.spans_cliff for one in of):
             left_out.append(
                 f"{line.step} {line.direction}: {spanning} of {len(of)} trials ended between two "
@@ -52,7 +63,7 @@ def replicates_of(
             )
     return Replicates(
         asked=asked,
-        trials=len({one.trial_id for _, one in figures}),
+        trials=len(trials),
         marks=tuple(dict.fromkeys(mark for _, one in figures for mark in one.marks)),
         lines=tuple(lines),
         flagged=tuple(
@@ -94,6 +105,7 @@ def _lines(
     figures: Sequence[TrialFigure],
     pool: Collection[str],
     flagged: Collection[str],
+    judge: _Judge | None,
 ) -> Iterator[ReplicateLine]:
     names = {fact for fact, _ in apart([one for one in figures if not one.spans_cliff])}
     for group in alike(figures, pool=pool):
@@ -114,4 +126,39 @@ def _lines(
             after_cliff=len(fallen),
             apart=max(one.apart for one in group),
             without=replicated(left) if 0 < len(left) < len(group) else None,
+            verdict=judge.on(line.step, group) if judge else None,
         )
+
+
+class _Judge:
+    """Verdicts on the steps of trials that are pooled, each set of trials read once."""
+
+    def __init__(self, database: Engine, evidence: EvidenceStore | None) -> None:
+        self._database, self._stores = database, Stores(evidence)
+        self._open: dict[frozenset[str], dict[str, StepVerdict]] = {}
+
+    def on(self, step: str, group: Sequence[TrialFigure]) -> StepVerdict | None:
+        """The verdict on a step, the first time that it is asked for: a step has one, whatever the
+        number of its directions. None where the evidence cannot be read."""
+        trials = frozenset(one.trial_id for one in group)
+        if trials not in self._open:
+            self._open[trials] = self._read(trials)
+        return self._open[trials].pop(step, None)
+
+    def _read(self, trials: frozenset[str]) -> dict[str, StepVerdict]:
+        from diskbench.store.query import Filter, find_runs
+
+        done = Filter("state", "=", "done")
+        runs = [
+            run
+            for trial in sorted(trials)
+            for run in find_runs(self._database, [Filter("trial_id", "=", trial), done])
+        ]
+        runs.sort(key=lambda run: (run["trial_id"], run["run_index"]))
+        try:
+            store = self._stores.at(runs[0]["evidence_url"])
+            found = step_verdicts(self._database, store, runs)
+        except DiskbenchError as error:
+            log.warning("no verdict on these trials: %s", error.message)
+            return {}
+        return {one.step: one for one in found}

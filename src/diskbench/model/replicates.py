@@ -5,6 +5,7 @@ from typing import Literal
 from diskbench.model.base import Frozen
 from diskbench.model.comparison import Metric, Replicated
 from diskbench.model.standing import UntilStanding
+from diskbench.model.verdict import StepVerdict
 
 
 class ReplicateLine(Frozen):
@@ -12,7 +13,8 @@ class ReplicateLine(Frozen):
 
     `facts` are those that set these trials apart from others of the block. Of `after_cliff` trials
     the figure is the level after a cliff, `level`. `without` is what is left without the trials
-    whose canary is off; None where none is, or nothing is left.
+    whose canary is off; None where none is, or nothing is left. `verdict` is on the whole step, all
+    directions together, and stands with the first of them; None where it was not asked for.
     """
 
     block: str
@@ -25,6 +27,7 @@ class ReplicateLine(Frozen):
     after_cliff: int = 0
     apart: float = 0.0
     without: Replicated | None = None
+    verdict: StepVerdict | None = None
 
 
 class FlaggedTrial(Frozen):

@@ -87,6 +87,8 @@ DOUBT_WORDS = {
     "degraded-output": "damaged output",
     "saturated": "offered load not served",
     "cache-kept": "page cache was not dropped",
+    "filled-once": "a local drive that was written but once",
+    "compressible": "data that a disk can shrink",
     "mixed": "the mean spans two levels",
     "other-disk": "probably another disk",
     "above-medium": "faster than its kind can be",

@@ -6,12 +6,14 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from diskbench.model.verdict import DOUBT_WORDS
 from diskbench.report.compare_text import figure_text, replicated_text, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.model.replicates import ReplicateLine, Replicates
+    from diskbench.model.verdict import StepVerdict
 
 _APART = 0.10
 """As in `compare`: runs of a trial that differ by more are told."""
@@ -41,6 +43,8 @@ def _line(one: ReplicateLine, width: int) -> Iterator[str]:
     head = f"  {one.step} {one.direction}"
     yield from wrapped("", f"{head}, on {facts}" if facts else head, width)
     yield from wrapped("    ", replicated_text(one.replicated, show), width)
+    if one.verdict is not None:
+        yield from wrapped("    = ", _verdict(one.verdict), width)
     if one.after_cliff:
         told = f"level after the cliff in {one.after_cliff} of {one.replicated.trials} trials"
         yield from wrapped("    ! ", f"{told} ({one.level}), no mean over both", width)
@@ -54,3 +58,18 @@ def _line(one: ReplicateLine, width: int) -> Iterator[str]:
     if one.without is not None:
         told = f"without what a canary flags: {replicated_text(one.without, show)}"
         yield from wrapped("    ! ", told, width)
+
+
+def _verdict(one: StepVerdict) -> str:
+    """`73 % of what was promised (65 % to 80 %), limited by disk IOPS, doubtful: too short`."""
+    parts = []
+    if one.ratio is not None:
+        told = f"{one.ratio * 100:,.0f} % of what was promised"
+        if one.interval is not None:
+            told += f" ({one.interval.low * 100:,.0f} % to {one.interval.high * 100:,.0f} %)"
+        parts.append(told)
+    if one.limiter.name != "unknown":
+        parts.append(f"limited by {one.limiter.words()}")
+    why = [DOUBT_WORDS.get(each.code, each.code) for each in one.reasons if each.weight != "note"]
+    believed = "believed" if one.believe == "yes" else f"{one.believe}: {'; '.join(why)}"
+    return f"{', '.join([*parts, believed])}"

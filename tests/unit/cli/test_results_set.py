@@ -116,6 +116,15 @@ def test_after_a_cliff_the_level_that_lasts_counts_and_is_marked(database, evide
     assert "1,067" not in out
 
 
+def test_the_verdict_over_all_trials_stands_below_their_figure(database, evidence, call):
+    for number in range(2):
+        coursed(database, evidence, BURST, number=number, labels=[("s", "a")])
+    assert "    = believed\n" in call("show", "s=a").out
+    (line,) = json.loads(call("show", "s=a", "--output", "json").out)["lines"]
+    assert line["verdict"]["believe"] == "yes"
+    assert line["verdict"]["replicated"]["median"] == pytest.approx(100, rel=0.05)
+
+
 def test_what_is_not_there_is_said_to_be_unknown(database, call):
     measured(database, drawn(1))
     assert "unknown run, trial or matrix 'zzz'" in call("show", "zzz", code=2).err

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from diskbench.model.result import Measurement
     from diskbench.model.spec import Plan
 
+_APART = 2.0
+"""Runs of which one is so many times another are of different regimes. Our choice."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -104,8 +107,16 @@ def _point(trial: Trial, figure: Published) -> Point | None:
         n=len(values),
         when=str(first["started_at"] or first["created_at"] or ""),
         marks=trial.marks,
+        doubt=_doubt(values),
         machine=_machine(trial),
     )
+
+
+def _doubt(values: Sequence[float]) -> str:
+    """A mean over runs on credit and runs without is a mean of nothing (MR-3)."""
+    if len(values) < 2 or max(values) < _APART * min(values):
+        return ""
+    return "the mean spans runs far apart: look at them one by one (a chart of throttling)"
 
 
 def _lines(trial: Trial, points: Sequence[Point]) -> list[RunLine]:

@@ -93,6 +93,7 @@ def test_own_runs_are_laid_over_the_disk_that_they_match(report, tmp_path):
     assert all(run in ours for run in RUNS), "with a run its whole trial is shown"
     assert "AWS gp2 · AWS us-east-1 c4.xlarge" in ours
     assert "1,525 IOPS · 100 IOPS to 3,000 IOPS · mean of n = 4 runs" in ours
+    assert "doubted: the mean spans runs far apart" in ours, "no mean across a cliff is believed"
 
 
 @pytest.mark.usefixtures("measured")

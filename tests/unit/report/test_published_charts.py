@@ -1,6 +1,7 @@
 """Every chart that is made again of a post."""
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.rigs.drawn import rows_in
@@ -135,3 +136,9 @@ def test_markdown_has_the_sentence_the_numbers_and_the_doubts():
     assert "| vSphere NVMe SSD | 28,484 IOPS |" in text
     assert "no interval (n = 1 machine each)" in text
     assert "the mean spans a fall in the fifth run" in text
+
+
+def test_every_chart_is_told_of_in_the_docs():
+    text = (Path(__file__).parents[3] / "docs" / "charts.md").read_text(encoding="utf-8")
+    for chart in POST_CHARTS:
+        assert f"{chart.name}`" in text, chart.name

@@ -41,11 +41,14 @@ def own_layers(
     ]
     base = alt.Chart({"values": rows})
     span = base.mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
-    marks = base.mark_point(shape="diamond", filled=True, size=85, color=palette.ink, opacity=0.9)
-    layers: list[Any] = [
-        span.encode(x=x("from"), x2="to:Q", y=y),
-        marks.encode(x=x("at"), y=y, **carried(rows)),
-    ]
+    layers: list[Any] = [span.encode(x=x("from"), x2="to:Q", y=y)]
+    for doubted in (False, True):
+        kind = [one for one in rows if one["doubted"] is doubted]
+        marks = alt.Chart({"values": kind}).mark_point(
+            shape="diamond", filled=not doubted, size=85, color=palette.ink, opacity=0.9
+        )
+        if kind:
+            layers.append(marks.encode(x=x("at"), y=y, **carried(kind)))
     brackets = _brackets(points, lane, drawn)
     if brackets:
         for end in ("from", "to"):

@@ -120,7 +120,7 @@ def _phase_names(
     for one in sorted(phases, key=lambda phase: -phase.seconds):
         left = one.start_s / seconds * WIDTH
         texts = (_phase_words(one), one.kind) if levels else (one.kind,)
-        for text, row in ((t, r) for r in range(_LABEL_ROWS) for t in texts):
+        for text, row in ((t, r) for t in texts for r in range(_LABEL_ROWS)):
             room = CHARACTER_PX * len(text) + 6
             start = max(min(left, WIDTH + _OVERHANG_PX - room), 0.0)
             if start > left or start < left - room / 2:

@@ -12,7 +12,7 @@ FROM_FILE_TO_WORKFLOW = (
     "after diskbench.engine.campaign:claim_foreground 1",
     "after diskbench.engine.worker:feed 1",
     "after diskbench.engine.durable.cells:enqueue 1",
-    "before diskbench.store.campaigns:claim_cell 1",
+    "before diskbench.store.cells:claim_cell 1",
     "before diskbench.store.rows:save_plan 1",
     "after diskbench.store.rows:save_plan 1",
 )

@@ -17,7 +17,8 @@ from tests.rigs.postgres import running_postgres
 from tests.rigs.sshd import running_sshd
 
 from diskbench.engine.executor import BEAT_S, DEAD_AFTER_S
-from diskbench.store.campaigns import list_campaigns, load_cells
+from diskbench.store.campaigns import list_campaigns
+from diskbench.store.cells import load_cells
 from diskbench.store.database import open_database
 from diskbench.store.rows import find_plan, load_results
 

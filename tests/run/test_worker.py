@@ -24,7 +24,8 @@ from diskbench.model.campaign import CellRow
 from diskbench.model.fleet import CellSeen
 from diskbench.model.result import StepResult
 from diskbench.providers.fake import VARIABLE as FAKE_DIR
-from diskbench.store.campaigns import list_campaigns, load_cells
+from diskbench.store.campaigns import list_campaigns
+from diskbench.store.cells import load_cells
 from diskbench.store.claims import list_executors
 from diskbench.store.database import open_database
 from diskbench.store.rows import find_plan, load_results
@@ -258,7 +259,7 @@ def test_a_cell_with_a_route_waits_for_a_worker_that_reaches_it(user, worker):
     )
     b = worker("b", "--queues", "fake/site-b")
     until(lambda: [cell.state for cell in cells(user)] == ["waiting", "done"], "site b's cell")
-    assert "wait for a worker that serves fake/site-a" in user.run("status").stdout
+    assert "1 cell waits for a worker that serves fake/site-a" in user.run("status").stdout
     a = worker("a", "--queues", "fake/site-a")
     until(lambda: all_over(user), "the end of the matrix")
     assert [cell.state for cell in cells(user)] == ["done", "done"]

@@ -88,7 +88,8 @@ def begin_campaign(
 def cancel_campaign(database: sa.Engine, campaign: CampaignRow) -> None:
     """Ask whoever runs it to stop every cell, and let none begin."""
     from diskbench.model.campaign import LIVE
-    from diskbench.store.campaigns import load_cells, set_campaign_state
+    from diskbench.store.campaigns import set_campaign_state
+    from diskbench.store.cells import load_cells
     from diskbench.store.claims import request_cancel
 
     if campaign.state == "done":

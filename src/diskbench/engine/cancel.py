@@ -23,7 +23,7 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> list[str]:
     Raises UnknownName for a name of nothing unfinished, InvalidValue for a run whose process is
     gone; nobody was asked then.
     """
-    from diskbench.store.campaigns import unfinished_cells
+    from diskbench.store.cells import unfinished_cells
     from diskbench.store.claims import list_claims, list_executors, request_cancel
 
     cells = {cell.trial_id: cell for cell in unfinished_cells(database) if cell.trial_id}
@@ -59,7 +59,7 @@ def _trial_named(database: sa.Engine, name: str, of_cells: Sequence[str]) -> str
 
 
 def _cancel_cell(database: sa.Engine, cell: CellRow) -> str:
-    from diskbench.store.campaigns import cancel_untaken_cell, update_cell
+    from diskbench.store.cells import cancel_untaken_cell, update_cell
     from diskbench.store.claims import request_cancel
 
     assert cell.trial_id is not None

@@ -71,7 +71,7 @@ class LiveCells:
 
     def _open(self, trial_id: str) -> Outcome:
         from diskbench.store.archive import write_plan
-        from diskbench.store.campaigns import cell_of_trial, claim_cell, update_cell
+        from diskbench.store.cells import cell_of_trial, claim_cell, update_cell
         from diskbench.store.clock import now
         from diskbench.store.rows import find_plan
 
@@ -104,7 +104,7 @@ class LiveCells:
 
     def _rent(self, trial_id: str) -> Outcome:
         from diskbench.store.archive import write_plan
-        from diskbench.store.campaigns import update_cell
+        from diskbench.store.cells import update_cell
         from diskbench.store.rows import load_plan
 
         plan = load_plan(self.session.database, trial_id)
@@ -130,7 +130,8 @@ class LiveCells:
         self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
     ) -> None:
         from diskbench.engine.spend import spent_on
-        from diskbench.store.campaigns import cell_of_trial, find_campaign, update_cell
+        from diskbench.store.campaigns import find_campaign
+        from diskbench.store.cells import cell_of_trial, update_cell
         from diskbench.store.clock import now
         from diskbench.store.rows import find_plan
 
@@ -231,7 +232,7 @@ class LiveCells:
     def noted(self, trial_id: str, text: str) -> None:
         """Keep what happens to a cell where `matrix status` shows it, and tell it; nothing means
         that it is over."""
-        from diskbench.store.campaigns import update_cell
+        from diskbench.store.cells import update_cell
 
         if text:
             self.note(trial_id, text)

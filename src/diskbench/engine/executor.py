@@ -94,7 +94,7 @@ def silent_s(database: sa.Engine, cell: CellRow) -> float:
 def forget_dead(database: sa.Engine) -> None:
     """Take those off the list that died and left nothing to go on with. A process of another
     machine may only be asleep: it is forgotten after a day."""
-    from diskbench.store.campaigns import live_cells
+    from diskbench.store.cells import live_cells
     from diskbench.store.claims import list_claims, list_executors, remove_executor
 
     owners = {claim.owner for claim in list_claims(database)}

@@ -45,7 +45,8 @@ def feed(
 
     Returns the matrix as it stands then.
     """
-    from diskbench.store.campaigns import load_cells, locked
+    from diskbench.store.campaigns import locked
+    from diskbench.store.cells import load_cells
     from diskbench.store.machines import list_machines
 
     over, live, limits = 0.0, dict[str, float](), campaign.limits

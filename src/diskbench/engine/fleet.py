@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 def fleet(database: sa.Engine) -> FleetDocument:
     """Everything that runs now, whoever runs it."""
-    from diskbench.store.campaigns import list_campaigns, unfinished_cells
+    from diskbench.store.campaigns import list_campaigns
+    from diskbench.store.cells import unfinished_cells
     from diskbench.store.claims import list_claims, list_executors, progress_of_trials
     from diskbench.store.clock import iso
     from diskbench.store.leases import list_leases

@@ -95,7 +95,7 @@ def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
     """Hand the machine of a trial that ended well on to the next cell that waits for it: what was
     put on it is taken away. False where nobody waits, or it cannot be cleaned."""
     from diskbench.engine.lease import clean
-    from diskbench.store.campaigns import load_cells
+    from diskbench.store.cells import load_cells
     from diskbench.store.leases import release_lease
     from diskbench.store.machines import find_machine, keep_machine
 
@@ -290,7 +290,7 @@ def _expiry(database: sa.Engine, row: CellRow, plan: Plan) -> str:
     """When the machine is to switch itself off: after all cells that may share it, each twice as
     long as expected. It cannot be told of another time later, so this is never extended; a cell for
     which too little is left gets a new machine."""
-    from diskbench.store.campaigns import load_cells
+    from diskbench.store.cells import load_cells
 
     cells = load_cells(database, row.campaign_id)
     left = [one for one in cells if one.machine == row.machine and one.finished_at is None]

@@ -31,7 +31,7 @@ def pick_up(
     """Put a cell whose turn it is where it is taken from: the queue of its matrix, or of this
     process. Returns how many cells this process has more."""
     from diskbench.engine.durable import cells, process
-    from diskbench.store.campaigns import claim_cell
+    from diskbench.store.cells import claim_cell
 
     assert cell.trial_id is not None
     if campaign.queue is not None:
@@ -73,7 +73,7 @@ def go_on_with(
     without having settled its cell leaves none behind that never ends."""
     from diskbench.engine.durable import process
     from diskbench.engine.takeover import claim_with_cell
-    from diskbench.store.campaigns import claim_cell
+    from diskbench.store.cells import claim_cell
 
     assert cell.trial_id is not None
     me = session.executor_id

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
     """The matrix and its cells as they stand now."""
-    from diskbench.store.campaigns import load_cells
+    from diskbench.store.cells import load_cells
     from diskbench.store.claims import progress_of_trials
 
     cells = load_cells(database, campaign.campaign_id)

@@ -107,7 +107,7 @@ def leases_at_work(database: Engine) -> set[str]:
 def trials_at_work(database: Engine) -> set[str]:
     """The trials that a live process works on. A cell's is at work until the cell is settled, also
     between its last run and giving back, and before whoever takes it over has its trial."""
-    from diskbench.store.campaigns import live_cells
+    from diskbench.store.cells import live_cells
     from diskbench.store.claims import list_claims, list_executors
 
     alive = living(list_executors(database))

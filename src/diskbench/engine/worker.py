@@ -151,7 +151,7 @@ class Worker:
     def holds_any(self) -> bool:
         """Whether a cell is in this process's hands, or will be as soon as it is taken; also while
         the database does not say."""
-        from diskbench.store.campaigns import live_cells
+        from diskbench.store.cells import live_cells
 
         try:
             live = live_cells(self.session.database)
@@ -188,7 +188,7 @@ class Worker:
 
     def _look_at_cells(self, campaigns: dict[str, CampaignRow]) -> None:
         from diskbench.engine.durable import cells, process
-        from diskbench.store.campaigns import live_cells
+        from diskbench.store.cells import live_cells
         from diskbench.store.claims import list_executors
 
         database, me = self.session.database, self.session.executor_id

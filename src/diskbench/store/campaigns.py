@@ -1,4 +1,4 @@
-"""Matrices that run, and where each of their cells stands."""
+"""Matrices that run. Their cells one by one are in cells.py."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from diskbench.model.base import Frozen
 from diskbench.model.campaign import LIVE, CampaignState, CellRow
 from diskbench.model.matrix import Limits
 from diskbench.store import schema
+from diskbench.store.cells import cell_row
 from diskbench.store.clock import now, ulid_time
 from diskbench.store.database import transaction
 from diskbench.store.upsert import insert_missing
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from sqlalchemy.engine import Connection, Engine
-
-    from diskbench.model.campaign import CellState
 
 
 class CampaignRow(Frozen):
@@ -88,95 +87,6 @@ def find_campaign(database: Engine, name: str | None) -> CampaignRow:
         raise InvalidValue(f"{name!r} stands for {len(found)} matrices", advice="give more of it")
     names = sorted({one.name for one in known} | {one.campaign_id for one in known})
     raise UnknownName("matrix", name, names, advice="see 'diskbench matrix status --all'")
-
-
-def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
-    """The cells of a matrix, in order."""
-    cell = schema.cell
-    query = sa.select(cell).where(cell.c.campaign_id == campaign_id).order_by(cell.c.position)
-    with transaction(database) as connection:
-        return [_cell(row) for row in connection.execute(query).mappings()]
-
-
-def cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
-    """The cell whose newest attempt is `trial_id`; None for a trial of no matrix."""
-    query = sa.select(schema.cell).where(schema.cell.c.trial_id == trial_id)
-    with transaction(database) as connection:
-        row = connection.execute(query).mappings().one_or_none()
-    return _cell(row) if row else None
-
-
-def live_cells(database: Engine) -> list[CellRow]:
-    """The cells of all matrices that are queued or in a worker's hands."""
-    query = sa.select(schema.cell).where(schema.cell.c.state.in_(sorted(LIVE)))
-    with transaction(database) as connection:
-        return [_cell(row) for row in connection.execute(query).mappings()]
-
-
-def unfinished_cells(database: Engine) -> list[CellRow]:
-    """The cells of all matrices that are not over, in the order of matrices and cells."""
-    cell = schema.cell
-    query = (
-        sa.select(cell)
-        .where(cell.c.finished_at.is_(None))
-        .order_by(cell.c.campaign_id, cell.c.position)
-    )
-    with transaction(database) as connection:
-        return [_cell(row) for row in connection.execute(query).mappings()]
-
-
-def update_cell(
-    database: Engine,
-    trial_id: str,
-    *,
-    states: Collection[CellState] | None = None,
-    **values: object,
-) -> bool:
-    """Change the cell whose newest attempt is `trial_id`, if it is in one of `states`."""
-    cell = schema.cell
-    change = sa.update(cell).where(cell.c.trial_id == trial_id).values(**values)
-    if states is not None:
-        change = change.where(cell.c.state.in_(sorted(states)))
-    with transaction(database) as connection:
-        return connection.execute(change).rowcount == 1
-
-
-def cancel_untaken_cell(database: Engine, trial_id: str) -> bool:
-    """End the cell whose newest attempt is `trial_id` if no process has it yet; whether it did."""
-    cell = schema.cell
-    untaken = sa.and_(cell.c.state.in_(("waiting", "queued")), cell.c.owner.is_(None))
-    ended = (
-        sa.update(cell)
-        .where(cell.c.trial_id == trial_id, untaken)
-        .values(
-            state="cancelled",
-            cancel=True,
-            error_kind="Cancelled",
-            error="stopped by the user",
-            advice=None,
-            finished_at=now(),
-        )
-    )
-    with transaction(database) as connection:
-        return connection.execute(ended).rowcount == 1
-
-
-def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | None) -> bool:
-    """Make `owner` the one who works on a cell if `previous` is (compare and swap); True when it
-    is `owner` afterwards, also when it was before."""
-    cell = schema.cell
-    expected = cell.c.owner.is_(None) if previous is None else cell.c.owner == previous
-    with transaction(database) as connection:
-        swapped = connection.execute(
-            sa.update(cell)
-            .where(
-                cell.c.trial_id == trial_id,
-                cell.c.state.in_(sorted(LIVE)),
-                sa.or_(expected, cell.c.owner == owner),
-            )
-            .values(owner=owner)
-        )
-    return swapped.rowcount == 1
 
 
 def claim_campaign(database: Engine, campaign_id: str, *, owner: str, previous: str | None) -> bool:
@@ -257,7 +167,7 @@ class Locked:
             .order_by(cell.c.position)
             .limit(most)
         )
-        return [_cell(row) for row in self._connection.execute(query).mappings()]
+        return [cell_row(row) for row in self._connection.execute(query).mappings()]
 
     def set_cell(self, position: int, **values: object) -> None:
         """Change one cell."""
@@ -333,7 +243,3 @@ def trials_of_matrices(database: Engine) -> set[str]:
 
 def _campaign(row: sa.RowMapping) -> CampaignRow:
     return CampaignRow.model_validate(dict(row))
-
-
-def _cell(row: sa.RowMapping) -> CellRow:
-    return CellRow.model_validate(dict(row))

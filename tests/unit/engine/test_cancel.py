@@ -12,7 +12,8 @@ from diskbench.engine.executor import enrol
 from diskbench.engine.sweep import is_reached, trials_at_work
 from diskbench.engine.takeover import abandoned_plans
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.store.campaigns import claim_cell, find_campaign, load_cells, save_campaign
+from diskbench.store.campaigns import find_campaign, save_campaign
+from diskbench.store.cells import claim_cell, load_cells
 from diskbench.store.claims import cancel_requested, claim_trial
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease

@@ -6,14 +6,8 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from diskbench.engine.campaign import cancel_campaign, retry_cells
 from diskbench.engine.feed import feed
 from diskbench.model.matrix import Limits
-from diskbench.store.campaigns import (
-    claim_campaign,
-    claim_cell,
-    find_campaign,
-    load_cells,
-    save_campaign,
-    update_cell,
-)
+from diskbench.store.campaigns import claim_campaign, find_campaign, save_campaign
+from diskbench.store.cells import claim_cell, load_cells, update_cell
 from diskbench.store.database import open_database
 
 

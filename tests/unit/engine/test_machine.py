@@ -28,14 +28,8 @@ from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.trial import Names
 from diskbench.providers.fake import VARIABLE, FakeProvider, plan_fault
 from diskbench.store import schema
-from diskbench.store.campaigns import (
-    cell_of_trial,
-    claim_cell,
-    find_campaign,
-    load_cells,
-    save_campaign,
-    update_cell,
-)
+from diskbench.store.campaigns import find_campaign, save_campaign
+from diskbench.store.cells import cell_of_trial, claim_cell, load_cells, update_cell
 from diskbench.store.clock import now
 from diskbench.store.leases import extend_lease, load_lease
 from diskbench.store.machines import end_machine, give_machine, keep_machine, list_machines

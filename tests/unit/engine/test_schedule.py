@@ -17,7 +17,8 @@ from diskbench.engine.schedule_watch import ScheduleWatch
 from diskbench.errors import CostRefused, InvalidValue, MatrixError, UnknownName
 from diskbench.providers.fake import VARIABLE as FAKE_DIR
 from diskbench.report.schedule_text import schedule_lines
-from diskbench.store.campaigns import list_campaigns, load_cells, set_campaign_state
+from diskbench.store.campaigns import list_campaigns, set_campaign_state
+from diskbench.store.cells import load_cells
 from diskbench.store.claims import remove_executor
 from diskbench.store.database import open_database
 from diskbench.store.schedules import locked_schedule, occurrences_of, save_schedule

@@ -12,7 +12,8 @@ from diskbench.engine.standing import standing
 from diskbench.engine.until import standings_of
 from diskbench.model.matrix import Limits
 from diskbench.report.until_text import until_words
-from diskbench.store.campaigns import find_campaign, load_cells, save_campaign
+from diskbench.store.campaigns import find_campaign, save_campaign
+from diskbench.store.cells import load_cells
 from diskbench.store.clock import now
 from diskbench.store.database import open_database
 

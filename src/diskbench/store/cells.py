@@ -1,0 +1,113 @@
+"""The cells of matrices: where each stands, and whose it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from diskbench.model.campaign import LIVE, CellRow
+from diskbench.store import schema
+from diskbench.store.clock import now
+from diskbench.store.database import transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.campaign import CellState
+
+
+def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
+    """The cells of a matrix, in order."""
+    cell = schema.cell
+    query = sa.select(cell).where(cell.c.campaign_id == campaign_id).order_by(cell.c.position)
+    with transaction(database) as connection:
+        return [cell_row(row) for row in connection.execute(query).mappings()]
+
+
+def cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
+    """The cell whose newest attempt is `trial_id`; None for a trial of no matrix."""
+    query = sa.select(schema.cell).where(schema.cell.c.trial_id == trial_id)
+    with transaction(database) as connection:
+        row = connection.execute(query).mappings().one_or_none()
+    return cell_row(row) if row else None
+
+
+def live_cells(database: Engine) -> list[CellRow]:
+    """The cells of all matrices that are queued or in a worker's hands."""
+    query = sa.select(schema.cell).where(schema.cell.c.state.in_(sorted(LIVE)))
+    with transaction(database) as connection:
+        return [cell_row(row) for row in connection.execute(query).mappings()]
+
+
+def unfinished_cells(database: Engine) -> list[CellRow]:
+    """The cells of all matrices that are not over, in the order of matrices and cells."""
+    cell = schema.cell
+    query = (
+        sa.select(cell)
+        .where(cell.c.finished_at.is_(None))
+        .order_by(cell.c.campaign_id, cell.c.position)
+    )
+    with transaction(database) as connection:
+        return [cell_row(row) for row in connection.execute(query).mappings()]
+
+
+def update_cell(
+    database: Engine,
+    trial_id: str,
+    *,
+    states: Collection[CellState] | None = None,
+    **values: object,
+) -> bool:
+    """Change the cell whose newest attempt is `trial_id`, if it is in one of `states`."""
+    cell = schema.cell
+    change = sa.update(cell).where(cell.c.trial_id == trial_id).values(**values)
+    if states is not None:
+        change = change.where(cell.c.state.in_(sorted(states)))
+    with transaction(database) as connection:
+        return connection.execute(change).rowcount == 1
+
+
+def cancel_untaken_cell(database: Engine, trial_id: str) -> bool:
+    """End the cell whose newest attempt is `trial_id` if no process has it yet; whether it did."""
+    cell = schema.cell
+    untaken = sa.and_(cell.c.state.in_(("waiting", "queued")), cell.c.owner.is_(None))
+    ended = (
+        sa.update(cell)
+        .where(cell.c.trial_id == trial_id, untaken)
+        .values(
+            state="cancelled",
+            cancel=True,
+            error_kind="Cancelled",
+            error="stopped by the user",
+            advice=None,
+            finished_at=now(),
+        )
+    )
+    with transaction(database) as connection:
+        return connection.execute(ended).rowcount == 1
+
+
+def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | None) -> bool:
+    """Make `owner` the one who works on a cell if `previous` is (compare and swap); True when it
+    is `owner` afterwards, also when it was before."""
+    cell = schema.cell
+    expected = cell.c.owner.is_(None) if previous is None else cell.c.owner == previous
+    with transaction(database) as connection:
+        swapped = connection.execute(
+            sa.update(cell)
+            .where(
+                cell.c.trial_id == trial_id,
+                cell.c.state.in_(sorted(LIVE)),
+                sa.or_(expected, cell.c.owner == owner),
+            )
+            .values(owner=owner)
+        )
+    return swapped.rowcount == 1
+
+
+def cell_row(row: sa.RowMapping) -> CellRow:
+    """A row of the table as the noun."""
+    return CellRow.model_validate(dict(row))

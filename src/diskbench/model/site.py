@@ -51,7 +51,8 @@ class RunLine(Frozen):
 class ConfigurationLine(Frozen):
     """One configuration in a table: figures are medians over the machines of its present level.
 
-    `followed`: it was measured often enough for a change to be found.
+    `rest` are fields of its subject that have no column. `followed`: it was measured often enough
+    for a change to be found.
     """
 
     key: str
@@ -62,7 +63,7 @@ class ConfigurationLine(Frozen):
     machine: str = ""
     profile: str = ""
     target: str = ""
-    rest: str = ""
+    rest: tuple[tuple[str, str], ...] = ()
     marks: tuple[str, ...] = ()
     runs: int
     times: int

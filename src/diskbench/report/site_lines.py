@@ -16,17 +16,10 @@ if TYPE_CHECKING:
     from diskbench.model.result import Measurement
     from diskbench.model.verdict import Believe, Verdict
 
-_SHOWN = (
-    "provider",
-    "region",
-    "disk",
-    "size",
-    "instance_type",
-    "machine",
-    "profile",
-    "job",
-    "target",
+_SHOWN = frozenset(
+    {"provider", "region", "disk", "size", "instance_type", "machine", "profile", "target"}
 )
+_DIGEST = 12
 _DOUBT: tuple[Believe, ...] = ("yes", "doubtful", "no")
 
 
@@ -78,7 +71,10 @@ def configuration_line(one: Configuration) -> ConfigurationLine:
         machine=one.machine,
         profile=one.profile,
         target=dict(one.fields).get("target", ""),
-        rest=", ".join(f"{name.removeprefix('set.')} {value}" for name, value in fields),
+        rest=tuple(
+            (name.removeprefix("set."), value[:_DIGEST] if name == "job" else value)
+            for name, value in fields
+        ),
         marks=one.marks,
         runs=len(one.runs),
         times=one.times,

@@ -151,11 +151,31 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> Table:
         Column("last", "last (UTC)", minor=True),
     )
     ordered = sorted(lines, key=lambda one: (one.provider, one.disk, one.region, one.machine))
-    rows = [_configuration_cells(line) for line in ordered]
+    told = _telling(ordered)
+    rows = [_configuration_cells(line, told[line.key]) for line in ordered]
     return _table("configurations", columns, rows, sorted_by="provider")
 
 
-def _configuration_cells(line: ConfigurationLine) -> tuple[Cell, ...]:
+def _telling(lines: Sequence[ConfigurationLine]) -> dict[str, str]:
+    """Of each configuration the fields that set it apart from others with the same columns."""
+    alike: dict[tuple[str, ...], list[ConfigurationLine]] = {}
+    for line in lines:
+        shown = (line.provider, line.disk, line.region, line.machine, line.profile, line.target)
+        alike.setdefault(shown, []).append(line)
+    found = {}
+    for group in alike.values():
+        known = [dict(line.rest) for line in group]
+        names = {name for one in known for name in one}
+        apart = {name for name in names if len({one.get(name) for one in known}) > 1}
+        for line in group:
+            told = [f"{name} {value}" for name, value in line.rest if name in apart]
+            found[line.key] = ", ".join(
+                [*([line.target] if line.disk and line.target else []), *told]
+            )
+    return found
+
+
+def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[Cell, ...]:
     change = line.levels[-1] if line.levels else None
     level = "once" if line.times == 1 else "steady" if line.followed else "too few"
     if change is not None:
@@ -165,7 +185,7 @@ def _configuration_cells(line: ConfigurationLine) -> tuple[Cell, ...]:
         Cell(
             line.disk or line.target or "not named",
             href=f"configurations/{line.key}.html",
-            small=line.rest,
+            small=rest,
         ),
         Cell(line.region),
         Cell(line.machine),

@@ -8,11 +8,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.rigs.measured import measure
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
 from tests.rigs.replicates import measured
 
 from diskbench.cli import main
+from diskbench.store import archive
 from diskbench.store.database import open_database, transaction
-from diskbench.store.rows import delete_runs
+from diskbench.store.evidence import open_evidence
+from diskbench.store.finish import finish_run
+from diskbench.store.rows import delete_runs, save_plan
 from diskbench.store.schema import run, trial
 
 pytestmark = pytest.mark.slow
@@ -228,6 +233,77 @@ def test_an_anonymous_site_names_no_host_no_path_and_no_label(database):
     assert "gp2" in whole
     publish("--anonymous", site="again")
     assert texts("again").keys() == {Path("again") / path.relative_to("site") for path in texts()}
+
+
+@pytest.fixture
+def real(tmp_path, monkeypatch):
+    """A run of fio with its evidence, and the options that lead to it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    evidence = open_evidence((tmp_path / "evidence").as_uri())
+    plan = make_plan(RUN_IDS[:1], steps=(make_step(0),))
+    save_plan(engine, plan, evidence.url)
+    archive.write_plan(evidence, plan)
+    steps = [(make_step(0), run_fio(tmp_path / "fio", make_step(0)))]
+    measure(engine, evidence, plan, 0, steps)
+    finish_run(engine, evidence, plan, 0, "done", None)
+    yield plan.run_ids[0]
+    engine.dispose()
+
+
+def site_of(*options):
+    return main.run(["publish", "site", *options])
+
+
+def test_evidence_is_copied_once_and_linked_and_goes_again(real, capsys):
+    assert site_of("--with-evidence") == 0
+    copied = {path.name for path in Path(f"site/evidence/{real}").rglob("*") if path.is_file()}
+    assert {"manifest.json", "plan.json"} <= copied
+    page = Path(f"site/runs/{real}.html").read_text()
+    links = re.findall(r'href="\.\./(evidence/[^"]+)"', page)
+    assert len(links) == len(copied)
+    assert all((Path("site") / link).is_file() for link in links)
+    before = times()
+    site_of("--with-evidence")
+    assert times() == before
+    capsys.readouterr()
+    site_of()
+    assert not Path("site/evidence").exists()
+    assert f"{len(copied)} removed" in capsys.readouterr().err
+
+
+def test_a_copied_file_that_is_gone_is_copied_again(real):
+    site_of("--with-evidence")
+    manifest = Path(f"site/evidence/{real}/manifest.json")
+    whole = manifest.read_bytes()
+    manifest.unlink()
+    site_of("--with-evidence")
+    assert manifest.read_bytes() == whole
+
+
+def test_readers_are_led_to_a_public_store_and_never_to_a_directory_of_ones_own(real, tmp_path):
+    site_of()
+    page = Path(f"site/runs/{real}.html").read_text()
+    assert str(tmp_path) not in page
+    assert f"runs/{real}/ of the publisher" in page
+    site_of("--evidence-base", "https://files.example/disks/")
+    page = Path(f"site/runs/{real}.html").read_text()
+    assert f'href="https://files.example/disks/runs/{real}/"' in page
+
+
+def test_a_run_whose_evidence_cannot_be_reached_is_made_again_the_next_time(real, capsys):
+    with pytest.MonkeyPatch.context() as away:
+        away.setattr("diskbench.cli.report_gather.Gathered.store", lambda *_: None)
+        assert site_of() == 0
+    entries = json.loads(Path("site/diskbench-site.json").read_text())["files"]
+    assert entries[f"runs/{real}.html"]["digest"] == ""
+    assert site_of() == 0
+    entries = json.loads(Path("site/diskbench-site.json").read_text())["files"]
+    assert entries[f"runs/{real}.html"]["digest"]
+    capsys.readouterr()
+    site_of()
+    assert "0 files written" in capsys.readouterr().err
 
 
 class Figures(HTMLParser):

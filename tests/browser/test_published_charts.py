@@ -1,0 +1,61 @@
+"""Charts of posts as pages: in the dark, on a phone, by keyboard, without a script."""
+
+import pytest
+from tests.browser.watched import overflowing, serious_violations
+
+from diskbench.cli.main import run as main
+from diskbench.report.published_charts import POST_CHARTS
+
+pytestmark = pytest.mark.slow
+
+KINDS = {chart.kind: chart for chart in reversed(POST_CHARTS)}
+"""One of each kind."""
+
+
+@pytest.fixture(scope="package")
+def chart_page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("charts")
+
+    def made(post, name):
+        file = folder / f"{post}-{name}.html"
+        if not file.exists():
+            assert (
+                main(["report", "--published", post, "--chart", name, "-o", str(file), "-q"]) == 0
+            )
+        return file
+
+    return made
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
+def test_every_kind_of_chart_is_readable_everywhere(opened, chart_page, kind, width, dark):
+    chart = KINDS[kind]
+    page = opened(chart_page(chart.post, chart.name), width=width, dark=dark)
+    assert overflowing(page) == 0
+    assert serious_violations(page) == []
+    marks = page.locator("figure .drawing:visible [role=graphics-symbol][aria-label]")
+    assert marks.count()
+
+
+def test_a_mark_leads_to_its_row(opened, chart_page):
+    page = opened(chart_page("iaas-2018", "iops"))
+    page.locator("figure .drawing[tabindex='0']:visible").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert "IOPS" in page.locator("#tip").inner_text()
+    page.keyboard.press("Enter")
+    place = page.evaluate("location.hash").removeprefix("#")
+    assert place.startswith("row-")
+    assert "IOPS" in page.locator(f"[id='{place}']").inner_text()
+
+
+def test_the_axis_is_switched_without_a_script(browser, chart_page):
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(chart_page("iaas-2018", "read").as_uri())
+    log, linear = page.locator(".drawing.log"), page.locator(".drawing.linear")
+    assert log.is_visible(), "1,614 to 15 MB/s is more than two decades"
+    assert not linear.is_visible()
+    page.get_by_label("linear", exact=True).check()
+    assert linear.is_visible()
+    assert not log.is_visible()
+    page.close()

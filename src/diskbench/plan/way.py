@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from diskbench.catalog.azure_tiers import bursting_limits, tier_limits
 from diskbench.catalog.expect import Disk, Machine, capped, machine_of, path_of, promised_path
 from diskbench.catalog.gate import Gate
-from diskbench.catalog.lookup import Allowance, Latency
+from diskbench.catalog.lookup import Allowance, DiskLimits, Latency, Pool
 from diskbench.catalog.path import Path
 from diskbench.catalog.transactions import disk_limits
 from diskbench.errors import UserError
@@ -16,13 +16,13 @@ from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
-    from diskbench.catalog.lookup import DiskLimits
     from diskbench.catalog.path import Cache
     from diskbench.model.disk import DiskSpec
     from diskbench.model.rental import AzureSpec, Rental
     from diskbench.model.spec import Plan
 
 _CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}
+_CUSTOM = "custom"
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,20 @@ def _rented(rental: Rental) -> Way | None:
     return Way(path, found, tuple(dict.fromkeys(told_by)), unknown)
 
 
+def _of_flags(disk: DiskSpec) -> DiskLimits:
+    """A disk of the lab that is limited by the figures given and by nothing else."""
+    rate = disk.throughput_mib_per_s
+    pool = Pool(
+        "both",
+        Allowance(disk.iops) if disk.iops else None,
+        Allowance(rate * MIB) if rate else None,
+    )
+    return DiskLimits(_CUSTOM, disk.size_gib, (pool,), None, None, None, ())
+
+
 def _limits(cloud: str, disk: DiskSpec, azure: AzureSpec) -> DiskLimits | None:
     """What one disk may do, in the performance tier and with the bursting that was asked for."""
-    found = disk_limits(cloud, disk)
+    found = _of_flags(disk) if disk.type == _CUSTOM else disk_limits(cloud, disk)
     if found is None or cloud != "azure":
         return found
     try:

@@ -225,6 +225,17 @@ def test_a_vsphere_limit_and_its_owner_s_promise_are_expected():
     assert first(found).begin.iops == 5000
 
 
+def test_a_custom_disk_of_the_lab_gives_what_its_flags_say():
+    disk = DiskSpec(type="custom", size_gib=4, iops=2000, throughput_mib_per_s=40)
+    told = {"scope": Scope(provider="lab"), "disk": disk}
+
+    found = first(expected(RANDOM, **told)).begin
+    capped = first(expected(RANDOM, **told, spec=RentSpec(lab=LabSpec(vm_iops=600)))).begin
+
+    assert (found.iops, found.limited_by) == (2000, "disk-iops")
+    assert (capped.iops, capped.limited_by) == (600, "vm-iops")
+
+
 def test_of_an_unknown_disk_nothing_is_expected():
     assert planned(RANDOM, scope=Scope(provider="vsphere"), disk=None).expectation is None
 

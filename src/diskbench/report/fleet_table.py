@@ -40,14 +40,14 @@ def _title(seen: FleetDocument) -> str:
     return f"Open leases: {len(seen.leases)}{unpriced}, ${seen.usd:,.2f} so far"
 
 
-def _cells(count: int) -> str:
+def _that_wait(count: int) -> str:
     return "1 cell waits" if count == 1 else f"{count} cells wait"
 
 
 def _worries(seen: FleetDocument) -> list[str]:
     """What waits in vain, and what was left."""
     lines = [
-        f"{_cells(one.waiting + one.queued)} for a worker that serves {one.route}: "
+        f"{_that_wait(one.waiting + one.queued)} for a worker that serves {one.route}: "
         f"diskbench worker --queues {one.route}"
         for one in seen.queues
         if not one.workers and one.waiting + one.queued

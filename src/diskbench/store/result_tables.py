@@ -1,0 +1,152 @@
+"""Tables of results: they follow from the evidence alone, and can be rebuilt from it."""
+
+import sqlalchemy as sa
+
+from diskbench.store.columns import COUNT, JSON, PREFIX, REAL, metadata, run_id, text
+
+campaign = sa.Table(
+    f"{PREFIX}campaign",
+    metadata,
+    sa.Column("campaign_id", sa.Text, primary_key=True),
+    text("created_at"),
+)
+
+trial = sa.Table(
+    f"{PREFIX}trial",
+    metadata,
+    sa.Column("trial_id", sa.Text, primary_key=True),
+    sa.Column("campaign_id", sa.Text, sa.ForeignKey(campaign.c.campaign_id), nullable=False),
+    text("block"),
+    sa.Column("position", sa.Integer),
+    sa.Column("seed", COUNT),
+    sa.Column("replicate", sa.Integer, nullable=False),
+    text("created_at"),
+    sa.Column("plan", JSON),
+    sa.Index(None, "campaign_id"),
+)
+
+run = sa.Table(
+    f"{PREFIX}run",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("trial_id", sa.Text, sa.ForeignKey(trial.c.trial_id), nullable=False),
+    text("campaign_id", null=False),
+    sa.Column("run_index", sa.Integer, nullable=False),
+    sa.Column("replicate", sa.Integer, nullable=False),
+    text("state", null=False),
+    text("error_kind"),
+    text("error"),
+    text("advice"),
+    text("created_at", null=False),
+    text("started_at"),
+    text("finished_at"),
+    sa.Column("expected_s", REAL),
+    # what was asked for
+    text("profile", null=False),
+    text("profile_digest"),
+    sa.Column("parameters", JSON, nullable=False),
+    sa.Column("labels", JSON, nullable=False),
+    text("provider", null=False),
+    text("address"),
+    text("target_kind"),
+    text("target_path"),
+    text("target_device"),
+    text("target_identity"),
+    text("filesystem"),
+    sa.Column("size_bytes", COUNT),
+    # the machine and the disk, as found
+    text("hostname"),
+    text("cloud"),
+    text("instance_type"),
+    text("zone"),
+    text("cpu_model"),
+    sa.Column("cpu_count", sa.Integer),
+    sa.Column("memory_bytes", COUNT),
+    text("kernel"),
+    text("distribution"),
+    text("virtualisation"),
+    text("fio_version"),
+    text("disk_model"),
+    text("disk_driver"),
+    text("disk_transport"),
+    sa.Column("disk_size_bytes", COUNT),
+    # what it is worth
+    sa.Column("emulated", sa.Boolean, nullable=False),
+    sa.Column("unverified", sa.Boolean, nullable=False),
+    sa.Column("imported", sa.Boolean, nullable=False),
+    text("evidence_url"),
+    text("diskbench_version"),
+    sa.Column("format", sa.Integer, nullable=False),
+    sa.Column("parser_version", sa.Integer, nullable=False),
+    text("machine_lease"),
+    sa.Index(None, "trial_id"),
+    sa.Index(None, "created_at", "run_id"),
+    sa.Index(None, "state"),
+    sa.Index(None, "profile", "created_at"),
+)
+
+step = sa.Table(
+    f"{PREFIX}step",
+    metadata,
+    run_id(),
+    sa.Column("step_index", sa.Integer, primary_key=True, autoincrement=False),
+    text("step", null=False),
+    text("role", null=False),
+    sa.Column("round", sa.Integer),
+    text("started_at", null=False),
+    text("finished_at", null=False),
+    sa.Column("fio_exit", sa.Integer, nullable=False),
+    text("fio_version", null=False),
+    sa.Column("seconds_in_fio", REAL, nullable=False),
+)
+
+measurement = sa.Table(
+    f"{PREFIX}measurement",
+    metadata,
+    run_id(),
+    sa.Column("step_index", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("scope", sa.Text, primary_key=True),
+    sa.Column("job_index", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("job", sa.Text, primary_key=True),
+    sa.Column("direction", sa.Text, primary_key=True),
+    sa.Column("position", sa.Integer, nullable=False),
+    text("step", null=False),
+    text("role", null=False),
+    sa.Column("round", sa.Integer),
+    sa.Column("jobs", sa.Integer, nullable=False),
+    text("rw"),
+    sa.Column("block_bytes", COUNT),
+    sa.Column("iodepth", sa.Integer),
+    sa.Column("ios", COUNT, nullable=False),
+    sa.Column("bytes", COUNT, nullable=False),
+    sa.Column("runtime_ns", COUNT, nullable=False),
+    sa.Column("iops", REAL, nullable=False),
+    sa.Column("bytes_per_s", REAL, nullable=False),
+    *(
+        sa.Column(f"{kind}_{name}_ns", REAL if name in ("mean", "stddev") else COUNT)
+        for kind in ("lat", "clat")
+        for name in ("mean", "min", "max", "stddev")
+    ),
+    sa.Column("clat_samples", COUNT, nullable=False),
+    sa.Column("slat_mean_ns", REAL),
+    sa.Column("slat_max_ns", COUNT),
+    text("quantiles_of"),
+    *(sa.Column(f"p{p}_ns", REAL) for p in ("50", "90", "95", "99", "99_9", "99_99")),
+    sa.Column("cpu_user", REAL),
+    sa.Column("cpu_system", REAL),
+    sa.Column("context_switches", COUNT),
+    sa.Column("short_ios", COUNT, nullable=False),
+    sa.Column("error", sa.Integer, nullable=False),
+)
+
+warning = sa.Table(
+    f"{PREFIX}warning",
+    metadata,
+    run_id(),
+    sa.Column("step_index", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+    text("code", null=False),
+    text("message", null=False),
+    text("advice", null=False),
+    text("step"),
+)

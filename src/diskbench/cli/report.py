@@ -150,7 +150,10 @@ def _gathered(
     return Report(
         asked=" ".join([*asked, *filters]),
         groups=groups,
-        over=(*charts_over(groups, runs), *(() if alone else charts_of_many(gathered, runs))),
+        over=(
+            *charts_over(groups, runs, gathered.plans[inside_of["trial_id"]]),
+            *(() if alone else charts_of_many(gathered, runs)),
+        ),
         inside=inside,
         inside_of=str(inside_of["run_id"]),
         made=f"made {now} by diskbench {__version__}",

@@ -16,13 +16,15 @@ from diskbench.report.phase_lines import mixed_steps
 from diskbench.report.row_ids import row_href
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from diskbench.cli.report_gather import Row
+    from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.report.charts.figure import Figure
     from diskbench.report.charts.point import Point
     from diskbench.report.charts.promised import Held
+    from diskbench.report.charts.runs_line import CliffMark
     from diskbench.report.charts.spread import By
     from diskbench.report.lines import Line
     from diskbench.report.trial_report import Group, TrialReport
@@ -38,19 +40,21 @@ LEAST_APART = 4
 _APART: dict[By, str] = {"region": "region", "hour": "hour of the day (UTC)"}
 
 
-def charts_over(groups: Sequence[Group], rows: Sequence[Row]) -> tuple[Figure, ...]:
-    """The charts over all runs and trials."""
+def charts_over(
+    groups: Sequence[Group], rows: Sequence[Row], plan: Plan | None = None
+) -> tuple[Figure, ...]:
+    """The charts over all runs and trials; `plan` is that of a trial that is alone."""
     trials = [trial for group in groups for trial in group.trials]
-    found = _of_trials(groups) if len(trials) > 1 else _of_runs(trials[0], rows)
+    found = _of_trials(groups) if len(trials) > 1 else _of_runs(trials[0], rows, plan)
     return tuple(islice(found, MOST_FIGURES))
 
 
-def _of_runs(trial: TrialReport, rows: Sequence[Row]) -> Iterator[Figure]:
+def _of_runs(trial: TrialReport, rows: Sequence[Row], plan: Plan | None) -> Iterator[Figure]:
     from diskbench.report.charts import PAGE, iops_chart, latency_chart
     from diskbench.report.charts.promised import promised_chart
 
     found = _lines(trial)
-    yield from _run_lines(trial, rows)
+    yield from _run_lines(trial, rows, plan)
     held = [one for verdict in _first_run(trial) if (one := _held(trial, verdict)) is not None]
     if len(held) > 1:  # one bar is no chart
         yield promised_chart(held, PAGE, name="promised", heading="Measured against promised")
@@ -67,26 +71,48 @@ def _lines(trial: TrialReport) -> list[Line]:
     return [one for one in lines(trial.measurements) if one.step not in mixed]
 
 
-def _run_lines(trial: TrialReport, rows: Sequence[Row]) -> Iterator[Figure]:
+def _run_lines(trial: TrialReport, rows: Sequence[Row], plan: Plan | None) -> Iterator[Figure]:
     from diskbench.report.charts import PAGE
     from diskbench.report.charts.runs_line import RunLine, runs_chart
 
     numbers = {row["run_id"]: row["run_index"] + 1 for row in rows}
-    ids = list(dict.fromkeys(row.run_id for row in trial.measurements))
-    told = [one for one in _lines(trial) if one.iops.n == len(ids) >= LEAST_RUNS]
-    told.sort(key=lambda one: one.iops.low / one.iops.high if one.iops.high else 1.0)
+    if len(numbers) < LEAST_RUNS:
+        return
+    # Of a run in which it fell the level that lasts: a mean over both is neither (MR-3).
+    told = sorted(_values(trial), key=lambda one: min(one.values) / max(one.values))
     for number, one in enumerate(told[:MOST_RUN_LINES]):
-        values = zip(ids, one.iops.values, strict=True)
         line = RunLine(
             label=one.step,
             metric="iops",
             origin="measured",
             direction=one.direction,
-            values=tuple((numbers[run_id], value) for run_id, value in values),
-            run_ids=tuple(ids),
-            hrefs=tuple(row_href(run_id) for run_id in ids),
+            values=tuple(
+                (numbers[run_id], value)
+                for run_id, value in zip(one.run_ids, one.values, strict=True)
+            ),
+            run_ids=one.run_ids,
+            hrefs=tuple(row_href(run_id) for run_id in one.run_ids),
         )
-        yield runs_chart([line], PAGE, name=f"runs-{number}", heading=f"{one.step}, run after run")
+        yield runs_chart(
+            [line],
+            PAGE,
+            name=f"runs-{number}",
+            heading=f"{one.step}, run after run",
+            cliffs=_cliffs(trial, one.step, numbers, plan),
+        )
+
+
+def _cliffs(
+    trial: TrialReport, step: str, numbers: Mapping[str, int], plan: Plan | None
+) -> list[CliffMark]:
+    """The run in which credit should have run out, and the one in which a step fell."""
+    from diskbench.report.charts.runs_line import CliffMark
+
+    expected = plan.expectation.credits if plan and plan.expectation else ()
+    gone = [one for one in expected if one.gone_s is not None and one.step == step]
+    marks = [CliffMark(one.run or 1, "predicted") for one in gone[:1]]
+    fell = [one for one in trial.phases if one.step == step and one.cliffs]
+    return marks + [CliffMark(numbers[one.run_id], "measured") for one in fell[:1]]
 
 
 def _first_run(trial: TrialReport) -> list[Verdict]:
@@ -135,23 +161,26 @@ class _Value:
     step: str
     direction: str
     values: tuple[float, ...]
+    run_ids: tuple[str, ...]
     kind: str = ""
 
 
 def _values(trial: TrialReport) -> list[_Value]:
     """What a trial lastingly gave, step by step: as it was judged, else as its rows say."""
     if not trial.verdicts:
-        return [_Value(one.step, one.direction, one.iops.values) for one in _lines(trial)]
+        ids = tuple(dict.fromkeys(row.run_id for row in trial.measurements))
+        told = [one for one in _lines(trial) if one.iops.n == len(ids) and one.iops.low]
+        return [_Value(one.step, one.direction, one.iops.values, ids) for one in told]
     found: dict[str, list[Verdict]] = {}
     for one in trial.verdicts:
         found.setdefault(one.step, []).append(one)
-    told = []
+    values = []
     for step, verdicts in found.items():
-        levels = [one.stands_for for one in verdicts]
-        values = tuple(one.iops for one in levels if one.iops)
-        if values:
-            told.append(_Value(step, "total", values, levels[0].kind or ""))
-    return told
+        rates = {one.run_id: one.stands_for.iops for one in verdicts if one.stands_for.iops}
+        if rates:
+            kind = verdicts[-1].stands_for.kind or ""
+            values.append(_Value(step, "total", tuple(rates.values()), tuple(rates), kind))
+    return values
 
 
 def _of_trials(groups: Sequence[Group]) -> Iterator[Figure]:

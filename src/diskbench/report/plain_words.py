@@ -7,6 +7,7 @@ promised, else the first.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.verdict import figure_words
@@ -47,21 +48,43 @@ BECAUSE: dict[LimiterName, str] = {
 """What a limiter means, as the end of a sentence."""
 
 
+@dataclass(frozen=True)
+class Fall:
+    """A step that fell for good: its level before and after, and how long the first one lasted, in
+    words (`31 min 02 s`, `4 runs`); `at` is when that was over."""
+
+    before: Judged
+    after: Judged
+    lasted: str
+    at: str
+
+
+def fall_of(verdicts: Sequence[Verdict]) -> Fall | None:
+    """The first fall: within a run, or from one run to the next where credit was used up by then.
+    None where every step kept its level or rose."""
+    within = (_within(one) for one in verdicts)
+    found = next((one for one in within if one is not None), None)
+    if found is not None:
+        return found
+    steps: dict[str, list[Verdict]] = {}
+    for one in verdicts:
+        steps.setdefault(one.step, []).append(one)
+    between = (_between(of_step) for of_step in steps.values())
+    return next((one for one in between if one is not None), None)
+
+
 def two_sentences(trial: TrialReport) -> tuple[str, str]:
     """What was bought, and what it gave and why. The second is empty where nothing was judged."""
     return _bought(trial), _gave(trial.verdicts)
 
 
 def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """The verdict that tells most: of one that fell, of the one that fell shortest of what was
-    asked of it, of the fastest that kept its promise, else the first. None of none."""
-    fallen = [one for one in verdicts if _fall(one)]
+    """The verdict that tells most where none fell: of the step that gave least of what was asked
+    of it, of the fastest that kept its promise, else the first. None of none."""
     steps = _one_a_step(verdicts)
     short = sorted((one for one in steps if _is_short(one)), key=_ratio)
-    kept = sorted(
-        (one for one in steps if _is_kept(one)), key=lambda one: -(one.stands_for.iops or 0)
-    )
-    return next(iter([*fallen, *short, *kept, *steps]), None)
+    kept = sorted((one for one in steps if _is_kept(one)), key=_rate, reverse=True)
+    return next(iter([*short, *kept, *steps]), None)
 
 
 def believe_sentence(verdicts: Sequence[Verdict]) -> str:
@@ -76,17 +99,17 @@ def believe_sentence(verdicts: Sequence[Verdict]) -> str:
 
 def slowed(trial: TrialReport) -> tuple[str, ...]:
     """Why it slowed down, in a few plain sentences; empty where it did not, or nothing is known."""
-    found = next((one for one in trial.verdicts if _fall(one)), None)
+    found = fall_of(trial.verdicts)
     if found is None:
         return ()
-    before, after = _fall(found) or (found.stands_for, found.stands_for)
-    if after.limiter.name != "credit":
-        return _plain_fall(before, after)
+    if found.after.limiter.name != "credit":
+        fell = f"{found.at} it fell from {_figure(found.before)} to {_figure(found.after)}"
+        return (f"{fell}: {BECAUSE[found.after.limiter.name]}.",)
     bucket = _bucket(trial.subject.promised)
     if bucket is None:
         told = (
             "A disk of this kind earns credit all the time and spends it when it does more than "
-            f"its baseline. After {_at(after)} none was left, and the baseline is what stays."
+            f"its baseline. {found.at} none was left, and the baseline is what stays."
         )
         return (told,)
     return _of_bucket(bucket, trial.subject.promised)
@@ -117,11 +140,6 @@ def _of_bucket(bucket: Allowance, told: Promised | None) -> tuple[str, ...]:
     return spent, earned
 
 
-def _plain_fall(before: Judged, after: Judged) -> tuple[str, ...]:
-    fell = f"After {_at(after)} it fell from {_figure(before)} to {_figure(after)}"
-    return (f"{fell}: {BECAUSE[after.limiter.name]}.",)
-
-
 def _bought(trial: TrialReport) -> str:
     subject = trial.subject
     told = subject.promised
@@ -136,15 +154,13 @@ def _bought(trial: TrialReport) -> str:
 
 
 def _gave(verdicts: Sequence[Verdict]) -> str:
+    if fall := fall_of(verdicts):
+        after = f"{_figure(fall.after)}{_beside(fall.after)}"
+        first = f"It gave {_figure(fall.before)} for {fall.lasted}"
+        return f"{first}, then {after}: {BECAUSE[fall.after.limiter.name]}."
     found = telling(verdicts)
     if found is None:
         return ""
-    if fall := _fall(found):
-        before, after = fall
-        return (
-            f"It gave {_figure(before)} for {format_duration_s(_seconds(before))}, then "
-            f"{_figure(after)}{_beside(after)}: {BECAUSE[after.limiter.name]}."
-        )
     steps = [one for one in _one_a_step(verdicts) if one.stands_for.ratio is not None]
     short = [one for one in steps if _is_short(one)]
     kept = [one for one in steps if _is_kept(one)]
@@ -168,7 +184,7 @@ def _one_a_step(verdicts: Sequence[Verdict]) -> list[Verdict]:
         found.setdefault(one.step, []).append(one)
     middle = []
     for of_step in found.values():
-        ordered = sorted(of_step, key=lambda one: one.stands_for.iops or 0.0)
+        ordered = sorted(of_step, key=_rate)
         middle.append(ordered[(len(ordered) - 1) // 2])
     return middle
 
@@ -189,13 +205,31 @@ def _is_kept(found: Verdict) -> bool:
     return ratio is not None and ratio >= KEPT
 
 
-def _fall(found: Verdict) -> tuple[Judged, Judged] | None:
-    """The level before the first fall of a step and the one that it ended on; None where it kept
-    its level or rose."""
+def _within(found: Verdict) -> Fall | None:
     first, last = found.stretches[0], found.stands_for
-    if first is last or first.iops is None or last.iops is None:
+    if first is last or not _is_lower(last, first):
         return None
-    return (first, last) if last.iops < KEPT * first.iops else None
+    lasted = format_duration_s((first.end_s or 0.0) - (first.start_s or 0.0))
+    return Fall(first, last, lasted, f"After {clock(last.start_s or 0.0)}")
+
+
+def _between(of_step: Sequence[Verdict]) -> Fall | None:
+    """Runs differ for many reasons: only where credit was used up is that a fall."""
+    levels = [one.stands_for for one in of_step]
+    first, last = levels[0], levels[-1]
+    if last.limiter.name != "credit" or not _is_lower(last, first):
+        return None
+    held = next(at for at, one in enumerate(levels) if _is_lower(one, first))
+    runs = f"{held} run{'s'[: held != 1]}"
+    return Fall(first, last, runs, f"After {runs}")
+
+
+def _is_lower(one: Judged, than: Judged) -> bool:
+    return one.iops is not None and than.iops is not None and one.iops < KEPT * than.iops
+
+
+def _rate(found: Verdict) -> float:
+    return found.stands_for.iops or 0.0
 
 
 def _ratio(found: Verdict) -> float:
@@ -213,14 +247,6 @@ def _figure(one: Judged) -> str:
     if one.iops is not None and one.bytes_per_s is not None and one.bytes_per_s > 1e8:
         return f"{words} ({format_mb_per_s(one.bytes_per_s)} MB/s)"
     return words
-
-
-def _seconds(one: Judged) -> float:
-    return (one.end_s or 0.0) - (one.start_s or 0.0)
-
-
-def _at(one: Judged) -> str:
-    return clock(one.start_s or 0.0)
 
 
 def _bucket(told: Promised | None) -> Allowance | None:

@@ -136,3 +136,40 @@ def test_trials_without_a_step_in_common_are_not_compared():
     here = trial(trial_id="a", verdicts=(verdict(judged(100.0), step="a"),))
     there = trial(trial_id="b", verdicts=(verdict(judged(100.0), step="b"),))
     assert many([here], [there])[1] == "They have no step in common."
+
+
+def runs(*levels):
+    """A verdict a run, each at one level."""
+    return [
+        verdict(judged(iops, promised, limiter=limiter, kind=kind), run_id=str(number))
+        for number, (iops, promised, limiter, kind) in enumerate(levels)
+    ]
+
+
+def test_a_disk_may_fall_from_one_run_to_the_next():
+    burst = (3000.0, 3000.0, "disk-iops", "burst")
+    baseline = (100.0, 100.0, "credit", "baseline")
+    fell = told(*runs(burst, burst, baseline, baseline))
+    assert two_sentences(fell)[1] == (
+        "It gave 3,000 IOPS for 2 runs, then 100 IOPS (100% of the 100 promised): its burst credit "
+        "was used up."
+    )
+    assert "a bucket of 5,400,000 I/Os" in slowed(fell)[0]
+
+
+def test_runs_that_merely_differ_did_not_fall():
+    noisy = told(*runs(*((iops, 3000.0, "unknown", None) for iops in (2800.0, 1500.0, 1400.0))))
+    assert slowed(noisy) == ()
+    assert "for 1 run" not in two_sentences(noisy)[1]
+
+
+def test_a_fall_for_another_reason_is_told_without_a_bucket():
+    throttled = verdict(
+        judged(3000.0, kind="level", start_s=0.0, end_s=60.0),
+        judged(1000.0, limiter="vm-iops", kind="level", start_s=60.0, end_s=120.0),
+    )
+    (why,) = slowed(told(throttled))
+    assert why == (
+        "After 1:00 it fell from 3,000 IOPS to 1,000 IOPS: that is the machine's limit on "
+        "operations a second, not the disk's."
+    )

@@ -136,11 +136,12 @@ def _gathered(
     from diskbench import __version__
     from diskbench.cli.report_gather import Gathered
     from diskbench.cli.report_inside import charts_inside
-    from diskbench.cli.report_many import charts_of_many
+    from diskbench.cli.report_many import charts_of_many, read_ahead
     from diskbench.cli.report_over import charts_over
     from diskbench.report.trial_report import Report
 
     gathered = Gathered(engine, evidence_url)
+    read_ahead(gathered, runs)
     groups = gathered.groups(runs)
     trials = [trial for group in groups for trial in group.trials]
     inside_of = next((run for run in runs if _is_named(run, asked)), runs[-1])

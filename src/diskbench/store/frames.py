@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -154,7 +155,7 @@ def step_series(
     from diskbench.store.series import write_series
 
     prefix = run_prefix(run_id)
-    derived = f"{prefix}/derived/{folder.rpartition('/')[2]}.series-{SERIES_VERSION}.parquet"
+    derived = _derived(run_id, folder)
     try:
         return pl.read_parquet(evidence.get(derived))
     except KeyError:
@@ -176,6 +177,33 @@ def step_series(
     with contextlib.suppress(StoreUnavailable):
         evidence.put(derived, data)
     return pl.read_parquet(data)
+
+
+def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
+    """Make the series of those runs that have none yet, several runs at a time. What cannot be read
+    is left to whoever asks for it."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from diskbench.errors import DiskbenchError
+    from diskbench.store.archive import run_prefix
+
+    def make(run_id: str) -> None:
+        with contextlib.suppress(DiskbenchError):
+            made = set(evidence.list(f"{run_prefix(run_id)}/derived"))
+            for folder, record in closed_steps(evidence, run_id):
+                if _derived(run_id, folder) not in made:
+                    step_series(evidence, run_id, folder, record)
+
+    # DuckDB and the store let other threads run; numpy and polars are imported by one of them.
+    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
+        list(pool.map(make, run_ids))
+
+
+def _derived(run_id: str, folder: str) -> str:
+    from diskbench.store.archive import run_prefix
+
+    step = folder.rpartition("/")[2]
+    return f"{run_prefix(run_id)}/derived/{step}.series-{SERIES_VERSION}.parquet"
 
 
 def _output_of(

@@ -103,7 +103,7 @@ def write_latencies(paths: Sequence[Path], target: Path, *, zero_ms: int = 0) ->
     """Count the logs `paths` of one step, all jobs summed, into `target` as Parquet; second 0
     begins at `zero_ms`. Raises FioOutputUnreadable, naming the file, for a damaged log."""
     logs = open_logs(paths)
-    with database() as db:
+    with database(logs) as db:
         db.execute(
             "CREATE TABLE counted (second BIGINT, direction UTINYINT, place INTEGER, n BIGINT)"
         )

@@ -72,7 +72,7 @@ def write_series(
     Returns the number of rows. Raises FioOutputUnreadable, naming the file, for a damaged log.
     """
     logs = open_logs(paths)
-    with database() as db:
+    with database(logs) as db:
         _collect(db, logs)
         if any(log.layout and log.layout.averaged for log in logs):
             for direction, total in (totals or {}).items():

@@ -15,7 +15,8 @@ from tests.rigs.plans import RUN_IDS, make_step, run_fio
 import diskbench
 from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.store import archive
-from diskbench.store.frames import series_frame
+from diskbench.store.evidence import open_evidence
+from diskbench.store.frames import read_series_ahead, series_frame
 from diskbench.store.imports import import_source, read_sources
 from diskbench.store.rows import save_plan
 
@@ -202,3 +203,21 @@ def test_the_run_path_does_not_read_series():
 
 def test_frames_are_polars_frames(stored):
     assert isinstance(diskbench.load_runs(database=stored), pl.DataFrame)
+
+
+def test_series_are_read_ahead_for_runs_that_have_none(tmp_path):
+    evidence = open_evidence((tmp_path / "evidence").as_uri())
+    ids = []
+    for number in range(1, 6):
+        place = tmp_path / f"logs-{number}"
+        place.mkdir()
+        rows = "".join(f"{1000 * second}, {number}, 0, 0, 0, 0\n" for second in range(1, 5))
+        (place / "disk_iops.1.log").write_text(rows)
+        [source] = read_sources([place / "disk_iops.1.log"])
+        [manifest] = import_source(evidence, source, labels={}, version="0")
+        ids.append(manifest.run_id)
+    read_series_ahead(evidence, [*ids, "01hzzzzzzzzzzzzzzzzzzzzzzz"])
+    for key in evidence.list("runs"):
+        if ".log" in key:
+            (tmp_path / "evidence" / key).unlink()
+    assert [series_frame(evidence, one)["iops"].sum() for one in ids] == [4, 8, 12, 16, 20]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from diskbench.cli.report_gather import Gathered
 from diskbench.report.site_private import private_trial, told_trial
@@ -54,7 +55,7 @@ class RunPages:
         report = self._report(row)
         (trial,) = report.trials
         top = f"evidence/{row['run_id']}/"
-        files = [(name.removeprefix(top), f"../{name}") for name in copied]
+        files = [(name.removeprefix(top), f"../{quote(name)}") for name in copied]
         shown = self._told.row(row)
         return RunPage(
             html=in_site(page(report), self._site, around, files),

@@ -4,6 +4,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -271,6 +272,23 @@ def test_evidence_is_copied_once_and_linked_and_goes_again(real, capsys):
     site_of()
     assert not Path("site/evidence").exists()
     assert f"{len(copied)} removed" in capsys.readouterr().err
+
+
+def test_files_whose_names_are_no_addresses_are_linked_all_the_same(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
+    name = "50% of #1 <b>.json"
+    case = Path(__file__).parents[2] / "cases/imported/gobonniego-1.0.9.json"
+    (tmp_path / name).write_bytes(case.read_bytes())
+    assert main.run(["results", "import", name]) == 0
+    assert site_of("--with-evidence") == 0
+    page = "".join(path.read_text() for path in Path("site/runs").iterdir())
+    assert name not in page
+    links = {unquote(link) for link in re.findall(r'href="\.\./(evidence/[^"]+)"', page)}
+    copied = {str(one.relative_to("site")) for one in Path("site/evidence").rglob("*")}
+    assert links
+    assert links <= copied
 
 
 def test_a_copied_file_that_is_gone_is_copied_again(real):

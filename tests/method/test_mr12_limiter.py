@@ -57,6 +57,7 @@ def judge(case: dict[str, Any]) -> Verdict:
         moved = iops * load.block_bytes
     setting = Setting(
         load=load,
+        seconds=measured["seconds"],
         client=Client(**case.get("client", {})),
         device_share=case.get("device_share"),
         keeps_cache=case.get("keeps_cache", False),

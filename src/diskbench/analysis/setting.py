@@ -50,6 +50,7 @@ class Setting:
     """
 
     load: Load | None = None
+    seconds: float | None = None
     client: Client = field(default_factory=Client)
     device_share: float | None = None
     memory_share: float = 1.0

@@ -34,6 +34,7 @@ def setting_of(
     like = load.model_copy(update={"depth": None}) if load else None
     return Setting(
         load=load,
+        seconds=group.seconds,
         client=_client(group),
         device_share=_device_share(group),
         memory_share=memory_bytes / written if memory_bytes and written else 1.0,

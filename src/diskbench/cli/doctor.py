@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from diskbench.cli.rent import (
-    CaFile,
-    EndpointUrl,
-    Insecure,
-    ProfileName,
-    Project,
-    Subscription,
-)
+from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
 if TYPE_CHECKING:
@@ -23,6 +16,7 @@ if TYPE_CHECKING:
     from diskbench.model.rental import Scope
 
 
+@scoped
 def doctor(
     provider: Annotated[
         list[str] | None,
@@ -44,14 +38,10 @@ def doctor(
     output: Annotated[
         Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
     ] = "table",
-    profile_name: ProfileName = None,
-    subscription: Subscription = None,
-    project: Project = None,
-    endpoint_url: EndpointUrl = None,
-    ca_file: CaFile = None,
-    insecure: Insecure = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
+    *,
+    where: Where,
 ) -> None:
     """Examine this machine, the stores and providers; nothing is rented. Exit 2: a problem."""
     if print_policy is not None:
@@ -64,23 +54,15 @@ def doctor(
         examine_stores,
     )
     from diskbench.engine.session import host_at
-    from diskbench.model.rental import Scope
     from diskbench.settings import load_settings
 
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
     planned = None if matrix is None else examine_matrix(matrix)
-    accounts = {"aws": profile_name, "azure": subscription, "gcp": project}
+    accounts = {"aws": where.profile_name, "azure": where.subscription, "gcp": where.project}
     places = planned.places if planned else {}
     names = dict.fromkeys([*(provider or ()), *places])
     scopes = [
-        Scope(
-            provider=name,
-            account=accounts.get(name),
-            region=region or places.get(name),
-            endpoint=endpoint_url,
-            ca_file=ca_file,
-            insecure=insecure,
-        )
+        where.scope(name, account=accounts.get(name), region=region or places.get(name))
         for name in names
     ]
     _check_accounts(accounts, scopes)

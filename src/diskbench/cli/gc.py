@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
-from diskbench.cli.rent import (
-    CaFile,
-    EndpointUrl,
-    Insecure,
-    ProfileName,
-    Project,
-    Subscription,
-    account_of,
-)
+from diskbench.cli.rent import account_of
+from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 
 if TYPE_CHECKING:
@@ -24,6 +17,7 @@ if TYPE_CHECKING:
     from diskbench.model.swept import SweepDocument, Swept, Unlisted
 
 
+@scoped
 def gc(
     ids: Annotated[
         list[str] | None,
@@ -38,14 +32,10 @@ def gc(
         typer.Option(help="Also list what this provider has of anybody's, and take the expired."),
     ] = None,
     region: Annotated[str | None, typer.Option(help="Its region (default: all of them).")] = None,
-    profile_name: ProfileName = None,
-    subscription: Subscription = None,
-    project: Project = None,
-    endpoint_url: EndpointUrl = None,
-    ca_file: CaFile = None,
-    insecure: Insecure = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
+    *,
+    where: Where,
 ) -> None:
     """Take away what runs left that outlived their lease. Exit 3: some of it stays."""
     import sys
@@ -54,24 +44,16 @@ def gc(
     from diskbench.engine.strays import sweep_provider
     from diskbench.engine.sweep import open_leases_named, sweep
     from diskbench.engine.takeover import abandoned_plans
-    from diskbench.model.rental import Scope
 
     session = opened(database_url, evidence_url)
-    accounts = {"profile_name": profile_name, "subscription": subscription, "project": project}
     named = list(ids or [])
     ours = open_leases_named(session.database, named) if provider is not None else named
     swept = sweep(session, ours, dry_run=dry_run) if ours or not named else []
     unlisted: list[Unlisted] = []
     theirs = [name for name in named if name not in ours]
     if provider is not None and (theirs or not named):
-        scope = Scope(
-            provider=provider,
-            account=account_of(provider, accounts),
-            region=region,
-            endpoint=endpoint_url,
-            ca_file=ca_file,
-            insecure=insecure,
-        )
+        account = account_of(provider, where.accounts)
+        scope = where.scope(provider, account=account, region=region)
         found, unlisted = sweep_provider(session, scope, theirs, dry_run=dry_run)
         told = {one.lease_id for one in swept if one.outcome != "gave-back"}
         swept += [one for one in found if one.lease_id not in told]

@@ -16,6 +16,7 @@ from diskbench.engine.refreshed import lay_refreshed
 from diskbench.engine.session import new_id
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
+from diskbench.plan.drain import drain_s
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.time_scale import time_scale_notes
 from diskbench.plan.trial import Names, make_plan
@@ -85,7 +86,8 @@ def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str) -> Pla
 
 def draft_of(cell: Cell, profile: Profile, rental: Rental, names: Names) -> Plan:
     """The plan of `cell` on the machine that `rental` describes, under the ids `names`."""
-    plan = make_plan(cell, profile, assumed_facts(rental), names, version=__version__)
+    facts, drain = assumed_facts(rental), drain_s(rental)
+    plan = make_plan(cell, profile, facts, names, version=__version__, drain_s=drain)
     plan = plan.model_copy(update={"rental": rental})
     notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
     return plan.model_copy(

@@ -119,6 +119,7 @@ def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host) -> Plan
     from diskbench.catalog.overlay import digest
     from diskbench.engine.probe import check_parses, probe
     from diskbench.engine.refreshed import lay_refreshed
+    from diskbench.plan.drain import drain_s
     from diskbench.plan.expectation import expectation_of
     from diskbench.plan.trial import Names, make_plan
 
@@ -129,7 +130,8 @@ def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host) -> Plan
     cell = draft.cell.model_copy(update={"target": _target(draft, acquired)})
     facts = probe(host, cell, install_fio=True).facts
     facts = _vouched(facts, host, draft, acquired)
-    plan = make_plan(cell, profile, facts, names, version=__version__)
+    drain = drain_s(draft.rental)
+    plan = make_plan(cell, profile, facts, names, version=__version__, drain_s=drain)
     plan = plan.model_copy(
         update={
             "rental": draft.rental,

@@ -46,7 +46,9 @@ class RenderContext(Frozen):
     """What a template may know of the machine.
 
     `size_bytes` is how much of the target the user allows (`--size`), None when that is left to
-    the profile. `capacity_bytes` is the size of a raw device, None for a directory.
+    the profile. `capacity_bytes` is the size of a raw device, None for a directory. `drain_s` is
+    how long a full load takes to use up the disk's burst credit, and a fifth longer; None where
+    nothing is known of any.
     """
 
     cores: int = 1
@@ -59,6 +61,7 @@ class RenderContext(Frozen):
     rotational: bool | None = None
     transport: str | None = None
     model: str | None = None
+    drain_s: int | None = None
 
     @property
     def is_local_nvme(self) -> bool:
@@ -191,6 +194,7 @@ def _names(context: RenderContext) -> dict[str, Any]:
             "capacity_bytes": context.capacity_bytes,
             "is_local_nvme": context.is_local_nvme,
             "rotational": context.rotational,
+            "drain_s": context.drain_s,
         },
         "engine": _engine(context.engines),
     }

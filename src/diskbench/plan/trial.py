@@ -74,9 +74,16 @@ def resolve_target(cell: Cell, profile: Profile, facts: HostFacts, trial_id: str
 
 
 def make_plan(
-    cell: Cell, profile: Profile, facts: HostFacts, names: Names, *, version: str
+    cell: Cell,
+    profile: Profile,
+    facts: HostFacts,
+    names: Names,
+    *,
+    version: str,
+    drain_s: int | None = None,
 ) -> Plan:
-    """The plan of one trial: rendered, split into steps, with time and space.
+    """The plan of one trial: rendered, split into steps, with time and space. `drain_s` is how long
+    its disk takes to use up its burst credit (plan/drain.py).
 
     Raises ProfileError or InvalidValue when the profile does not fit the machine or the target.
     """
@@ -93,6 +100,7 @@ def make_plan(
         rotational=facts.disk.rotational if facts.disk else None,
         transport=facts.disk.transport if facts.disk else None,
         model=facts.disk.model if facts.disk else None,
+        drain_s=drain_s,
     )
     rendered = render(profile, dict(cell.parameters), context)
     fio_target = FioTarget(

@@ -1,0 +1,24 @@
+"""How long a load must last until nothing of a disk's burst credit is left (MR-3): pure.
+
+    drain = 1.2 · max over the disk's buckets of C / (R_burst − R_base)
+
+with capacities divided by the lab's time scale. 1.2 is MR-3's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from diskbench.plan.time_scale import scaled_bursts_s
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import Rental
+
+BEYOND = 1.2
+
+
+def drain_s(rental: Rental | None) -> int | None:
+    """Whole seconds; None where no catalogue knows the disk, or it has no bucket."""
+    bursts = scaled_bursts_s(rental) if rental is not None else []
+    return math.ceil(BEYOND * max(bursts)) if bursts else None

@@ -1,0 +1,60 @@
+"""MR-3: `sustained` loads a disk 1.2 times as long as its credit lasts before it measures."""
+
+import pytest
+
+from diskbench.fio.jobfile import jobs, parse
+from diskbench.fio.profiles import shipped_profile
+from diskbench.model.disk import DiskSpec
+from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
+from diskbench.model.rental import LabSpec, Rental, RentSpec, Scope
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.plan.drain import drain_s
+from diskbench.plan.trial import Names, make_plan
+
+
+def rental(cloud, type_, size, scale=1.0):
+    return Rental(
+        scope=Scope(provider=cloud),
+        spec=RentSpec(lab=LabSpec(time_scale=scale)),
+        offer="x",
+        disk=DiskSpec(type=type_, size_gib=size),
+    )
+
+
+@pytest.mark.parametrize(
+    ("cloud", "type_", "size", "seconds"),
+    [
+        ("aws", "gp2", 20, 2235),  # 1.2 · 5.4 M / (3,000 − 100) = 1.2 · 1,862 s
+        ("aws", "gp2", 500, 4320),
+        ("azure", "Premium_LRS", 32, 2160),
+        ("aws", "gp3", 20, None),
+        ("vsphere", "thin", 20, None),
+    ],
+)
+def test_it_is_a_fifth_longer_than_the_bucket_lasts(cloud, type_, size, seconds):
+    assert drain_s(rental(cloud, type_, size)) == seconds
+
+
+def test_a_scaled_bucket_is_drained_in_scaled_time():
+    assert drain_s(rental("aws", "gp2", 20, scale=10)) == 224
+
+
+def drained(seconds):
+    facts = HostFacts(
+        cpu=CpuFacts(count=2),
+        memory_bytes=2**30,
+        fio_version="fio-3.33",
+        fio_engines=("libaio",),
+        disk=DiskFacts(name="x", path="/dev/x", size_bytes=20 * 2**30),
+    )
+    target = TargetSpec(kind="device", path="/dev/x", destroy_data="x", filesystem="none")
+    cell = Cell(provider="aws", profile="sustained", target=target)
+    names = Names("c", "t", ("r",))
+    plan = make_plan(cell, shipped_profile("sustained"), facts, names, version="0", drain_s=seconds)
+    drain = next(step for step in plan.steps if step.name == "drain")
+    return jobs(parse(drain.job).sections)[0].get("runtime")
+
+
+def test_the_profile_drains_so_long_and_as_a_gp2_of_20_gib_where_nothing_is_known():
+    assert drained(4320) == "4320"
+    assert drained(None) == "2235"

@@ -157,6 +157,8 @@ def show(
     cost = trial_cost(engine, plan)
     phases = phases_of_runs(runs, plan, evidence_url)
     said = hint(as_disk, as_machine, promise)
+    if said is not None and plan is not None and plan.expectation is not None:
+        _say("what is said of the disk is left out: the plan of this run knows what it should get")
     verdicts = verdicts_on(engine, runs, phases, said, evidence_url)
     if output == "json":
         _print_document(runs, steps, [] if cost is None else [cost], phases, verdicts)

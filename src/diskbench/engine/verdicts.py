@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.analysis.stretches import Measured, Promise
 from diskbench.analysis.verdict import verdict
 from diskbench.engine.promised import promises_of
+from diskbench.engine.step_counts import counted_otherwise
 from diskbench.engine.step_evidence import StepEvidence, read_steps
 from diskbench.engine.step_groups import Group, groups_of, load_of, phases_by_run
 from diskbench.engine.step_setting import setting_of
@@ -149,7 +150,7 @@ def _of_run(
         )
         setting = setting_of(group, plan, hint, load, others, run["memory_bytes"])
         promise = promises.get((run_id, group.index))
-        known = () if promise is not None else _like(group)
+        known = (*counted_otherwise(group, load), *(_like(group) if promise is None else ()))
         found.append(verdict(measured, setting, promise, _doubts(group, plan), known))
     return found
 

@@ -31,7 +31,12 @@ _SHORT: dict[LimiterName, str] = {
     "page-cache": "page cache",
     "credit": "burst credit used up",
 }
-_TOLD_APART = frozenset({"burst-only", "above-promise", "below-promise", "looks-like"})
+_TOLD_APART = frozenset(
+    {
+        "burst-only", "above-promise", "below-promise", "looks-like", "requests-split",
+        "requests-merged",
+    }
+)  # fmt: skip
 """Reasons that no warning tells."""
 _SAID_BY_RATIO = frozenset(LIMIT_WORDS) - {"latency"}
 """Limits whose figures stand in the table already."""

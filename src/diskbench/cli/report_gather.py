@@ -82,8 +82,11 @@ class Gathered:
             alone = trial_id if rows[0]["imported"] else ""
             groups[subject, alone].append(report)
         return tuple(
-            Group(words=words(subject) or "all", trials=tuple(found))
-            for (subject, _), found in groups.items()
+            Group(
+                words=found[0].subject.title if alone else words(subject) or "all",
+                trials=tuple(found),
+            )
+            for (subject, alone), found in groups.items()
         )
 
     def store(self, row: Mapping[str, Any]) -> EvidenceStore | None:

@@ -60,7 +60,8 @@ def _of_runs(trial: TrialReport, rows: Sequence[Row], plan: Plan | None) -> Iter
         yield promised_chart(held, PAGE, name="promised", heading="Measured against promised")
     if len(found) > 1:
         yield iops_chart(found, PAGE)
-        yield latency_chart(found, PAGE)
+        if any(one.p50_ns or one.max_ns for one in found):
+            yield latency_chart(found, PAGE)
 
 
 def _lines(trial: TrialReport) -> list[Line]:

@@ -59,7 +59,8 @@ def _single(view: TrialView) -> Iterable[str]:
     yield escaped(view.unfinished)
     yield _facts(view)
     if view.rows:
-        yield f"## Measured beside promised\n\n{results_table(view.rows)}"
+        beside = " beside promised" if "promised" in view.shown else ""
+        yield f"## Measured{beside}\n\n{results_table(view.rows)}"
     if view.slowed:
         yield "## Why it slowed down\n\n" + "\n\n".join(map(escaped, view.slowed))
     if view.figures:

@@ -19,7 +19,7 @@ from diskbench.report.page_charts import drawn
 from diskbench.report.page_trial import trial_view
 from diskbench.report.plain_many import counted, many_sentences
 from diskbench.report.plain_words import believe_sentence
-from diskbench.report.result_rows import NONE, result_rows
+from diskbench.report.result_rows import result_rows, shown_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,7 +131,7 @@ def _group(group: Group, number: int) -> dict[str, Any]:
         "words": group.words,
         "counted": ", ".join(told),
         "rows": rows,
-        "priced": any(row.price.text != NONE for row in rows),
+        "shown": shown_columns(rows),
     }
 
 

@@ -12,7 +12,13 @@ from diskbench.report.lines import Line, Spread, WarningGroup, grouped_warnings,
 from diskbench.report.phase_lines import MIXED, clock, mixed_steps
 from diskbench.report.plain_many import counted
 from diskbench.report.plain_words import slowed, two_sentences
-from diskbench.report.result_rows import NONE, ResultRow, result_rows, trial_name
+from diskbench.report.result_rows import (
+    NONE,
+    ResultRow,
+    result_rows,
+    shown_columns,
+    trial_name,
+)
 from diskbench.report.row_ids import row_id
 from diskbench.report.subject import Subject, unfinished_words
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
@@ -73,7 +79,7 @@ class TrialView:
     unfinished: str
     when: str
     price: str
-    priced: bool
+    shown: frozenset[str]
     rows: tuple[ResultRow, ...]
     slowed: tuple[str, ...]
     figures: tuple[FigureRow, ...]
@@ -105,7 +111,7 @@ def trial_view(trial: TrialReport, *, alone: bool) -> TrialView:
         unfinished=unfinished_words(trial.subject, trial.measurements),
         when=_when(trial),
         price="; ".join(price_lines(trial.price)) if trial.price else "",
-        priced=any(row.price.text != NONE for row in rows),
+        shown=shown_columns(rows),
         rows=rows,
         slowed=slowed(trial),
         figures=tuple(_figures(line, name, mixed=line.step in mixed) for line in found),
@@ -128,9 +134,11 @@ def _summary(trial: TrialReport) -> str:
     count = len(trial.runs)
     runs = f"run {trial.runs[0].run_id}" if count == 1 else counted(count, "run")
     labels = ", ".join(f"{key}={value}" for key, value in trial.labels)
-    words = (_when(trial), runs, trial.subject.machine.partition(":")[0], labels)
-    state = trial.subject.state if trial.subject.state != "done" else ""
-    return " · ".join(word for word in (*words, state, *trial.subject.marks) if word)
+    subject = trial.subject
+    what = subject.title if "imported" in subject.marks else subject.machine.partition(":")[0]
+    words = (_when(trial), runs, what, labels)
+    state = subject.state if subject.state != "done" else ""
+    return " · ".join(word for word in (*words, state, *subject.marks) if word)
 
 
 def _when(trial: TrialReport) -> str:

@@ -143,6 +143,8 @@ def _of_bucket(bucket: Allowance, told: Promised | None) -> tuple[str, ...]:
 def _bought(trial: TrialReport) -> str:
     subject = trial.subject
     told = subject.promised
+    if "imported" in subject.marks and told is None:
+        return f"Imported was {subject.title}, and of its disk nothing is promised."
     if told is None:
         what = subject.target or subject.disk or subject.machine
         return f"Measured was {what}, of which nothing is promised."

@@ -104,6 +104,12 @@ def result_rows(trials: Sequence[TrialReport], *, of: str = "") -> tuple[ResultR
     return tuple(rows)
 
 
+def shown_columns(rows: Sequence[ResultRow]) -> frozenset[str]:
+    """Of the columns that may be empty throughout, those that are not: `promised`, `price`."""
+    told = {"promised": [row.promised for row in rows], "price": [row.price for row in rows]}
+    return frozenset(name for name, cells in told.items() if any(one.text != NONE for one in cells))
+
+
 def trial_name(trial: TrialReport) -> str:
     """What rows of a trial are named after: its one run, or the trial of several."""
     return trial.runs[0].run_id if len(trial.runs) == 1 else trial.trial_id

@@ -130,8 +130,17 @@ def test_a_fallen_step_has_a_row_a_level_and_no_mean():
 def test_a_figure_not_to_be_believed_says_so_at_the_top():
     doubted = verdict(judged(90000.0), believe="no", reasons=(DOUBT,))
     html = page(report(trial(verdicts=(doubted,))))
-    head = html[: html.index("Measured beside promised")]
+    head = html[: html.index("<table")]
     assert "Not simply to be believed: rand-read-4k-qd32 (no: served from cache)." in head
+
+
+def test_columns_without_a_promise_or_a_price_are_left_out():
+    bare = page(report(trial(verdicts=(verdict(judged(1.0)),))))
+    assert "promised IOPS" not in bare
+    assert "price a month" not in bare
+    full = page(report(trial(verdicts=(verdict(judged(1.0, 1.0)),), price=PRICE)))
+    assert "promised IOPS" in full
+    assert "price a month" in full
 
 
 def test_ranges_name_their_unit_once_and_vanish_where_there_is_none():

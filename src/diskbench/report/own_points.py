@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from diskbench.analysis.falls import fall_of
 from diskbench.catalog.published_beside import beside
 from diskbench.plan.published import GOBONNIEGO_FILE
+from diskbench.report.charts.measure import with_unit
 from diskbench.report.charts.point import Point
 from diskbench.report.charts.runs_line import CliffMark, RunLine
 from diskbench.report.outlook_points import predicted_cliffs
@@ -55,8 +57,20 @@ def own_of(trials: Iterable[Trial]) -> Own:
             predicted = (replace(one, of="yours") for one in predicted_cliffs(expected))
             cliffs |= dict.fromkeys(predicted)
         numbers = {str(run["run_id"]): int(run["run_index"]) + 1 for run in trial.runs}
-        cliffs |= dict.fromkeys(found_cliffs(trial.phases, numbers))
+        cliffs |= dict.fromkeys(_fallen(of_trial, numbers) or found_cliffs(trial.phases, numbers))
     return Own(tuple(points), tuple(lines), tuple(cliffs), outlooks)
+
+
+def _fallen(points: Sequence[Point], numbers: Mapping[str, int]) -> tuple[CliffMark, ...]:
+    """The run from which on a figure stays down, of the figure that falls first."""
+    found = []
+    for one in points:
+        fall = fall_of(one.values)
+        if fall is not None:
+            before, after = with_unit(one.metric, fall.before), with_unit(one.metric, fall.after)
+            words = f"found: {one.step}, from {before} or more to {after} or less"
+            found.append(CliffMark(numbers[one.run_ids[fall.index]], "measured", words))
+    return (min(found, key=lambda mark: mark.run),) if found else ()
 
 
 def found_cliffs(phases: Iterable[StepPhases], numbers: Mapping[str, int]) -> tuple[CliffMark, ...]:
@@ -127,7 +141,9 @@ def _lines(trial: Trial, points: Sequence[Point]) -> list[RunLine]:
         values = tuple(
             (numbers[run_id], value) for run_id, value in zip(one.run_ids, one.values, strict=True)
         )
-        line = RunLine(one.label, one.metric, "measured", values, one.direction, one.run_ids)
+        line = RunLine(
+            one.label, one.metric, "measured", values, one.direction, one.run_ids, marks=one.marks
+        )
         found.setdefault((one.metric, one.direction), line)
     return list(found.values())
 

@@ -106,7 +106,8 @@ def test_own_runs_are_drawn_run_after_run_over_the_fall_of_the_post(report, tmp_
     assert [words.split(" · ")[-1] for words in marks] == [
         "3,000 IOPS", "2,900 IOPS", "100 IOPS", "100 IOPS",
     ]  # fmt: skip
-    for label in ("the post: run 34", "predicted: run 33", "predicted: run 33 (yours)"):
+    cliffs = ("the post: run 34", "predicted: run 33", "predicted: run 33 (yours)", "found: run 3")
+    for label in cliffs:
         assert label in text
 
 
@@ -139,6 +140,9 @@ def test_emulated_runs_are_laid_over_only_when_asked_and_then_marked(report, sto
     assert "--include-emulated" in err
     asked = ("iaas-2018", "--chart", "iops", "last", "--include-emulated", "-o", str(file))
     assert report(*asked)[0] == 0
+    assert "yours: emulated" in file.read_text()
+    asked = ("iaas-2018", "--chart", "throttling-aws", "last", "--include-emulated")
+    assert report(*asked, "-o", str(file))[0] == 0
     assert "yours: emulated" in file.read_text()
 
 

@@ -57,6 +57,8 @@ class RunLine:
     hrefs: tuple[str, ...] = ()
     stated: bool = False
     words: str = ""
+    marks: tuple[str, ...] = ()
+    """What a reader must know first: emulated, imported."""
 
 
 @dataclass(frozen=True)
@@ -289,7 +291,9 @@ def _subtitle(
             f"{_WORDS[found[0].origin]}: n = {span} runs of one machine{stated}, "
             "no interval (n = 1 machine)"
         )
-    return "; ".join([*words, *([notes] if notes else [])])
+    marks = dict.fromkeys(mark for line in lines for mark in line.marks)
+    told = [f"yours: {', '.join(marks)}"] if marks else []
+    return "; ".join([*words, *told, *([notes] if notes else [])])
 
 
 def _heading(key: tuple[str, str]) -> str:

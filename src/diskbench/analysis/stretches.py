@@ -103,8 +103,8 @@ def _whole(measured: Measured, promise: Promise | None, kind: PhaseKind | None) 
         lasts = expected.lasts_s
         if expected.bursts and low and lasts and lasts < (1 - _MOST_OF) * measured.seconds:
             used_up = known = True
-        if kind is None and (promise is not None and promise.credit):
-            kind = "burst" if expected.bursts and not low else None
+        if kind in (None, "level") and promise is not None and promise.credit:
+            kind = "burst" if expected.bursts and not low else kind
             kind = "baseline" if low and (used_up or not expected.bursts) else kind
     if kind in (None, "level") and course is not None and course.kind != "level":
         kind = course.kind

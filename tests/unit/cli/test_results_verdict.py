@@ -147,6 +147,16 @@ def test_a_disk_found_at_its_baseline_is_not_held_against_a_burst(tmp_path, disk
     assert found["stretches"][0]["limiter"]["name"] == "disk-iops"
 
 
+def test_a_log_that_ends_before_the_credit_does_is_burst_only(tmp_path, diskbench):
+    log(tmp_path, flat(3000, 500, Noise(sd=0.02), seed=1), iops=1, bw=4)
+    diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log", "--as-disk", "aws:gp2:20")
+
+    [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
+
+    assert found["stretches"][0]["kind"] == "burst"
+    assert [one["code"] for one in found["reasons"]] == ["burst-only"]
+
+
 def test_the_word_of_an_owner_stands_where_no_catalogue_knows_the_disk(tmp_path, diskbench):
     log(tmp_path, flat(4900, 500, Noise(sd=0.02), seed=1), iops=1)
     diskbench("results", "import", "disk_iops.1.log", "--promise", "iops=5000")

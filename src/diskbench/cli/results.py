@@ -125,7 +125,7 @@ def show(
 
     Of several trials, as of a matrix, it is shown what they say together: median and interval.
     """
-    from diskbench.cli.results_set import print_set, run_or_set
+    from diskbench.cli.results_set import hint_of_set, print_set, run_or_set
     from diskbench.cli.stores import database
     from diskbench.store.query import Filter, find_runs
 
@@ -166,6 +166,8 @@ def show(
         print_runs(runs, steps, plan, phases=phases, verdicts=verdicts, cost=cost)
         several = len(runs) > 1
         print_plots(run, phases, plan, plot=plot, several=several, evidence_url=evidence_url)
+        if others := hint_of_set(engine, run):
+            print(others)
 
 
 @app.command()

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
@@ -37,6 +37,16 @@ def run_or_set(database: Engine, text: str) -> tuple[dict[str, Any], list[Filter
             raise error from None
     trials = {run["trial_id"] for run in runs}
     return runs[0], filters if len(trials) > 1 else []
+
+
+def hint_of_set(database: Engine, run: Mapping[str, Any]) -> str:
+    """Where to see what the trials of a run's matrix say together; empty for a trial alone."""
+    from diskbench.store.figures import count_trials
+
+    count = count_trials(database, run["campaign_id"])
+    if count < 2:
+        return ""
+    return f"one of {count} trials; together: diskbench results show {run['campaign_id']}"
 
 
 def print_set(

@@ -67,6 +67,16 @@ def load_figures(
         return [dict(found) for found in connection.execute(query).mappings()]
 
 
+def count_trials(database: Engine, campaign_id: str) -> int:
+    """How many trials of a campaign have a finished run."""
+    run = schema.run
+    query = sa.select(sa.func.count(run.c.trial_id.distinct())).where(
+        run.c.campaign_id == campaign_id, run.c.state == "done"
+    )
+    with transaction(database) as connection:
+        return int(connection.execute(query).scalar_one())
+
+
 def known_labels(database: Engine) -> set[str]:
     """Every key that some run is labelled with."""
     with transaction(database) as connection:

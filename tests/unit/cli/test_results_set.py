@@ -86,6 +86,15 @@ def test_trials_and_matrices_are_named_by_their_ids_and_beginnings(database, cal
     assert run["trial_id"] == trials[3]
 
 
+def test_one_trial_of_several_says_where_they_stand_together(database, call):
+    trials = measured(database, drawn(3))
+    (run,) = json.loads(call("show", "--output", "json", trials[1]).out)["runs"]
+    told = f"one of 3 trials; together: diskbench results show {run['campaign_id']}"
+    assert told in call("show", trials[1]).out
+    (alone,) = measured(database, drawn(1), campaign=1)
+    assert "together:" not in call("show", alone).out
+
+
 def test_the_document_of_a_set_holds_all_of_it(database, call):
     measured(database, drawn(10), labels=[("disk", "gp2")], block_bytes=2**20)
     found = json.loads(call("show", "disk=gp2", "--output", "json").out)

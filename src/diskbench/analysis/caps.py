@@ -34,7 +34,8 @@ def credit(found: Stretch, setting: Setting) -> Limiter | None:
     near = _near(measured, level)
     if near is not None:
         return Limiter(name="credit", evidence=(_at(measured, near, setting), *told_fall))
-    if not told_fall:
+    # A used-up bucket still leaves its baseline: what is below that, something else took.
+    if not told_fall or measured < (1 - NEAR) * level.low_iops:
         return None
     return Limiter(name="credit", evidence=(*told_fall, f"{format_iops(level.iops)} are to last"))
 

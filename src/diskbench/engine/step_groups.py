@@ -11,7 +11,7 @@ from diskbench.errors import DiskbenchError
 from diskbench.model.expectation import Load
 from diskbench.plan.loads import asked_by
 from diskbench.plan.published import GOBONNIEGO_FILE
-from diskbench.units import KIB, NS_PER_S
+from diskbench.units import KIB, MIB, NS_PER_S
 
 if TYPE_CHECKING:
     from diskbench.engine.step_evidence import StepEvidence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 WINDOW_ROUNDS = 5
 _NOT_JUDGED = frozenset({"fill", "canary"})
-_ASSUMED_BLOCK = 4 * KIB
+_SEQUENTIAL = 64 * KIB
 _SECTOR = 512
 
 
@@ -153,14 +153,18 @@ def _of_gobonniego(group: Group) -> Load | None:
 
 
 def _of_log(group: Group) -> Load | None:
-    """What a log of the seconds alone tells: the mean size of its I/Os, taken as direct and read.
-    Without one of both rates it is taken for 4 KiB."""
+    """What a log of the seconds alone tells: the mean size of its I/Os, taken as direct reads, at
+    random below 64 KiB. With only one of both rates it is taken for 4 KiB at random (I/Os), or
+    1 MiB in sequence (bytes): what such logs are kept for."""
     course = group.phases
     if course is None:
         return None
     sizes = [one.bytes_per_s / one.iops for one in course.phases if one.iops and one.bytes_per_s]
-    block = round(median(sizes) / _SECTOR) * _SECTOR if sizes else _ASSUMED_BLOCK
-    return Load(block_bytes=max(block, _SECTOR))
+    if sizes:
+        block = max(round(median(sizes) / _SECTOR) * _SECTOR, _SECTOR)
+    else:
+        block = MIB if course.figure == "bytes_per_s" else 4 * KIB
+    return Load(block_bytes=block, random=block < _SEQUENTIAL)
 
 
 def phases_by_run(phases: Sequence[StepPhases]) -> Mapping[str, list[StepPhases]]:

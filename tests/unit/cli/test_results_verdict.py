@@ -125,6 +125,20 @@ def test_a_log_of_an_hour_is_judged_phase_by_phase(tmp_path, diskbench):
     assert (found["main"], found["believe"]) == (1, "yes")
 
 
+def test_a_log_of_bandwidth_alone_is_held_against_throughput(tmp_path, diskbench):
+    mib = 2**20
+    kib_per_s = bucket(400 * 250 * mib, 250 * mib, 40 * mib, 900, Noise(sd=0.0), seed=1) / 1024
+    log(tmp_path, kib_per_s, bw=1)
+    diskbench("results", "import", "disk_bw.1.log", "--as-disk", "aws:st1:1024")
+
+    [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
+
+    burst, baseline = found["stretches"]
+    assert (burst["limiter"]["name"], baseline["limiter"]["name"]) == ("disk-throughput", "credit")
+    assert baseline["promised"]["bytes_per_s"] == pytest.approx(40 * mib)
+    assert baseline["ratio"] == pytest.approx(1.0, abs=0.01)
+
+
 def test_a_bucket_that_the_catalogue_knows_is_recognised(tmp_path, diskbench):
     log(tmp_path, bucket(5_400_000, 3000, 100, 3000, Noise(sd=0.01), seed=1), iops=1, bw=4)
     diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.course_layers import (
     Levels,
+    Rate,
     cliff_layers,
     hover_layer,
     level_layers,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-Rate = Literal["iops", "bytes_per_s"]
 HEIGHT = 130
 _DASHES = {
     "read": [1, 0], "write": [5, 2], "trim": [2, 2], "mixed": [1, 0], "sync": [8, 2, 2, 2],
@@ -89,9 +89,9 @@ def _drawing(
     for row in lines:
         row["value"] = max(row["value"], floor)
     layers: list[Any] = [
-        *phase_layers(course, palette, x, HEIGHT),
+        *phase_layers(course, palette, x, HEIGHT, rate=rate),
         *round_layer(course, palette, x),
-        *level_layers(levels, palette, y),
+        *level_layers(levels, palette, y, rate),
         *line_layers(lines, palette, x, y),
         *stall_layer(course, palette, x, HEIGHT),
         *cliff_layers(course, palette, x, HEIGHT),

@@ -60,7 +60,7 @@ def course_latency_chart(course: Course, palette: Palette) -> Figure | None:
     x = time_axis(course.seconds)
     words = {f"{direction} {_NAMES[name]}": values for (direction, name), values in shown.items()}
     layers: list[Any] = [
-        *phase_layers(course, palette, x, HEIGHT, levels=False),
+        *phase_layers(course, palette, x, HEIGHT),
         *round_layer(course, palette, x),
         *_lines(rows, palette, x, y),
         *stall_layer(course, palette, x, HEIGHT),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from diskbench.report.charts.axis import CHARACTER_PX
 from diskbench.report.charts.clock import WIDTH
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+Rate = Literal["iops", "bytes_per_s"]
 MOST_COLUMNS = 60
 """Stretches of a course that say their values: five pixels each, what a pointer can tell apart."""
 _LABEL_ROWS = 2
@@ -66,10 +67,10 @@ class Levels:
 
 
 def phase_layers(
-    course: Course, palette: Palette, x: alt.X, height: int, *, levels: bool = True
+    course: Course, palette: Palette, x: alt.X, height: int, *, rate: Rate | None = None
 ) -> list[Any]:
     """A band a phase (bursts and stalls shaded), lines between them, and names above, with their
-    `levels` where the picture shows those."""
+    levels of the `rate` that the picture shows."""
     import altair as alt
 
     phases = course.phases.phases if course.phases else ()
@@ -102,7 +103,7 @@ def phase_layers(
         .mark_rule(color=palette.grid, aria=False)
         .encode(x=_at(x, "start"))
     )
-    names = _phase_names(phases, course.seconds, levels=levels)
+    names = _phase_names(phases, course.seconds, rate)
     texts = (
         alt.Chart({"values": names})
         .mark_text(align="left", baseline="bottom", color=palette.ink, fontSize=11, aria=False)
@@ -112,14 +113,14 @@ def phase_layers(
 
 
 def _phase_names(
-    phases: tuple[Phase, ...], seconds: float, *, levels: bool
+    phases: tuple[Phase, ...], seconds: float, rate: Rate | None
 ) -> list[dict[str, Any]]:
     """Names above the bands, in two rows where one has no room; the longest phases come first."""
     taken: list[list[tuple[float, float]]] = [[] for _ in range(_LABEL_ROWS)]
     found = []
     for one in sorted(phases, key=lambda phase: -phase.seconds):
         left = one.start_s / seconds * WIDTH
-        texts = (_phase_words(one), one.kind) if levels else (one.kind,)
+        texts = (_phase_words(one, rate), one.kind) if rate else (one.kind,)
         for text, row in ((t, r) for t in texts for r in range(_LABEL_ROWS)):
             room = CHARACTER_PX * len(text) + 6
             start = max(min(left, WIDTH + _OVERHANG_PX - room), 0.0)
@@ -133,11 +134,13 @@ def _phase_names(
     return found
 
 
-def _phase_words(phase: Phase) -> str:
-    level = bare("iops", phase.iops) if phase.iops is not None else ""
-    if not level and phase.bytes_per_s is not None:
-        level = with_unit("bytes_per_s", phase.bytes_per_s)
-    return f"{phase.kind} {level}" if level and phase.kind != "stall" else phase.kind
+def _phase_words(phase: Phase, rate: Rate) -> str:
+    level = getattr(phase, rate)
+    return (
+        phase.kind
+        if level is None or phase.kind == "stall"
+        else f"{phase.kind} {bare(rate, level)}"
+    )
 
 
 def cliff_layers(
@@ -210,12 +213,12 @@ def _beside(told: list[tuple[float, str, str]], seconds: float) -> list[dict[str
     return rows
 
 
-def level_layers(levels: Levels, palette: Palette, y: alt.Y) -> list[Any]:
+def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list[Any]:
     """A dashed line a level, named beside the plot."""
     import altair as alt
 
     rows = [
-        {"value": value, "text": f"{levels.word}\n{name} {bare('iops', value)}"}
+        {"value": value, "text": f"{levels.word}\n{name} {bare(rate, value)}"}
         for name, value in levels.drawn
     ]
     if not rows:

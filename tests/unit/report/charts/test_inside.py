@@ -117,6 +117,14 @@ def test_burst_baseline_cliff_and_prediction_are_marked_with_words():
     assert "promised" in drawn
 
 
+def test_a_picture_of_throughput_names_levels_in_its_own_unit():
+    drawn = svg(course_chart(burst(), PICTURE, rate="bytes_per_s"), PICTURE)
+    told = texts(drawn)
+    assert "burst 12.3" in drawn  # 3,000 blocks of 4 KiB
+    assert any(re.fullmatch(r"baseline 0\.4\d*", text) for text in told)
+    assert "3,000" not in drawn
+
+
 def test_marks_say_run_time_phase_and_values():
     told = [word for word in words(svg(course_chart(burst(), PICTURE), PICTURE)) if "·" in word]
     assert len(told) == 60

@@ -19,6 +19,7 @@ install_test_tools() {
     qemu-system-x86_64=qemu-system-x86,qemu-system-x86-core,- \
     mmdebstrap=mmdebstrap,mmdebstrap,- \
     chromium=chromium,chromium,chromium \
+    pango='libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0,pango,pango' \
     shellcheck=shellcheck,ShellCheck,shellcheck
 }
 

@@ -21,6 +21,7 @@ have() {
   case $1 in
     initdb) command -v initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb' ;;
     venv) "$(python_3_11)" -c 'import ensurepip, venv' ;;
+    pango) "$(python_3_11)" -c 'import ctypes.util; assert ctypes.util.find_library("pangoft2-1.0")' ;;
     *) command -v "$1" ;;
   esac >/dev/null 2>&1
 }
@@ -37,10 +38,11 @@ python_3_11() {
   die "no Python 3.11 or newer found: install one, then run this again"
 }
 
-# install_missing COMMAND=APT,DNF,BREW…: install the packages whose command is not there.
+# install_missing COMMAND=APT,DNF,BREW…: install the packages whose command is not there; several
+# of one system stand with spaces between them.
 # A dash means that this package manager has none, or that its system brings the command along.
 install_missing() {
-  local manager='' column=0 wanted=() entry command packages
+  local manager='' column=0 wanted=() packages=() entry command
   for manager in apt-get dnf brew none; do
     column=$((column + 1))
     if command -v "$manager" >/dev/null; then break; fi
@@ -48,11 +50,11 @@ install_missing() {
   for entry in "$@"; do
     command=${entry%%=*}
     if have "$command"; then continue; fi
-    packages=$(cut -d, -f"$column" <<<"${entry#*=}")
-    if [[ $manager == none || $packages == - || -z $packages ]]; then
+    read -ra packages <<<"$(cut -d, -f"$column" <<<"${entry#*=}")"
+    if [[ $manager == none || ${packages[*]} == - || ${#packages[@]} -eq 0 ]]; then
       die "'$command' is missing and this script does not know how to install it here"
     fi
-    wanted+=("$packages")
+    wanted+=("${packages[@]}")
   done
   if ((${#wanted[@]} == 0)); then return; fi
   local as_root=()

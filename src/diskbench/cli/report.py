@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.cli.report_gather import Row
-    from diskbench.report.trial_report import Report
+    from diskbench.report.trial_report import Report, TrialReport
 
 
 def report(
@@ -144,7 +144,7 @@ def _gathered(
     read_ahead(gathered, runs)
     groups = gathered.groups(runs)
     trials = [trial for group in groups for trial in group.trials]
-    inside_of = next((run for run in runs if _is_named(run, asked)), runs[-1])
+    inside_of = _telling(runs, asked, trials[0])
     alone = len(trials) == 1
     inside, more = charts_inside(gathered, trials[0], inside_of) if alone else ((), 0)
     now = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
@@ -160,6 +160,17 @@ def _gathered(
         made=f"made {now} by diskbench {__version__}",
         left_out=(f"{more} more steps are not drawn second by second.",) if more else (),
     )
+
+
+def _telling(runs: Sequence[Row], asked: Sequence[str], trial: TrialReport) -> Row:
+    """The run that is shown from inside: the one that was named, else the one in which the disk
+    fell, else the last."""
+    from diskbench.report.plain_words import fall_of
+
+    fell = fall_of(trial.verdicts)
+    named = [run for run in runs if _is_named(run, asked)]
+    fallen = [run for run in runs if fell is not None and run["run_id"] == fell.run_id]
+    return next(iter([*named, *fallen, runs[-1]]))
 
 
 def _is_named(run: Row, asked: Sequence[str]) -> bool:

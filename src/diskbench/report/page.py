@@ -18,7 +18,7 @@ from diskbench.report.next_step import NextStep, next_step
 from diskbench.report.page_charts import drawn
 from diskbench.report.page_trial import trial_view
 from diskbench.report.plain_many import counted, many_sentences
-from diskbench.report.plain_words import believe_sentence
+from diskbench.report.plain_words import believe_sentence, fall_of
 from diskbench.report.result_rows import result_rows, shown_columns
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def _words(report: Report, *, paper: bool) -> dict[str, Any]:
     single = views[0] if alone else None
     groups = [_group(group, number) for number, group in enumerate(report.groups, 1)]
     rows = [group["rows"] for group in groups]
+    fell = fall_of(report.trials[0].verdicts) if alone else None
     subject = report.trials[0].subject
     marks = dict.fromkeys(mark for trial in report.trials for mark in trial.subject.marks)
     script = "" if paper else _asset("assets/page.js")
@@ -81,7 +82,7 @@ def _words(report: Report, *, paper: bool) -> dict[str, Any]:
         "over": drawn(report.over, first=len(report.inside) + 1, paper=paper),
         "inside": drawn(report.inside, paper=paper),
         "inside_of": report.inside_of if report.runs > 1 else "",
-        "inside_first": bool(single and single.slowed),
+        "inside_first": fell is not None and bool(fell.run_id),
         "directions": _directions(report) if alone else (),
         "left_out": report.left_out,
         "next": None if report.published else _next(single),

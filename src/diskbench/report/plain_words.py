@@ -51,12 +51,14 @@ BECAUSE: dict[LimiterName, str] = {
 @dataclass(frozen=True)
 class Fall:
     """A step that fell for good: its level before and after, and how long the first one lasted, in
-    words (`31 min 02 s`, `4 runs`); `at` is when that was over."""
+    words (`31 min 02 s`, `4 runs`); `at` is when that was over. `run_id` is the run in which it
+    fell; empty where it fell from one run to the next."""
 
     before: Judged
     after: Judged
     lasted: str
     at: str
+    run_id: str = ""
 
 
 def fall_of(verdicts: Sequence[Verdict]) -> Fall | None:
@@ -212,7 +214,7 @@ def _within(found: Verdict) -> Fall | None:
     if first is last or not _is_lower(last, first):
         return None
     lasted = format_duration_s((first.end_s or 0.0) - (first.start_s or 0.0))
-    return Fall(first, last, lasted, f"After {clock(last.start_s or 0.0)}")
+    return Fall(first, last, lasted, f"After {clock(last.start_s or 0.0)}", found.run_id)
 
 
 def _between(of_step: Sequence[Verdict]) -> Fall | None:

@@ -29,7 +29,7 @@ _LARGE_BLOCK = 64 * KIB
 _SHORT: dict[LimiterName, str] = {
     "client": "load generator CPU",
     "page-cache": "page cache",
-    "credit": "burst credit used up",
+    "credit": "credit used up",
 }
 _TOLD_APART = frozenset(
     {

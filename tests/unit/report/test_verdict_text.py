@@ -66,7 +66,7 @@ def test_each_phase_has_a_line_and_the_step_one_verdict():
     assert found[1:] == [
         "randread yes",
         "burst at 0:00 3,000 3,000 100% disk IOPS",
-        "baseline at 31:02 100 100 100% burst credit used up",
+        "baseline at 31:02 100 100 100% credit used up",
     ]
 
 
@@ -83,7 +83,7 @@ def test_runs_that_fell_are_told_level_by_level():
     assert texts(*runs)[1:4] == [
         "randread, by run",
         "burst 1–3 – 3,000 – disk IOPS yes",
-        "baseline 4–5 – 100 – burst credit used up yes",
+        "baseline 4–5 – 100 – credit used up yes",
     ]
     assert spanned_steps(runs) == {"randread"}
     assert spanned_steps(runs[:3]) == frozenset()

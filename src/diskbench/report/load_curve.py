@@ -12,7 +12,7 @@ Of several runs each figure is the median. Thresholds are our choice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -113,8 +113,6 @@ def _point(
 
 
 def _with_knee(points: Sequence[LoadPoint]) -> list[LoadPoint]:
-    from dataclasses import replace
-
     flat = [
         max((later.iops for later in points[at + 1 :]), default=0.0) < NO_MORE * one.iops
         for at, one in enumerate(points)

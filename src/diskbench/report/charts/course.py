@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.clock import WIDTH, time_axis
+from diskbench.report.charts.course_hover import hover_layer
 from diskbench.report.charts.course_layers import (
     Levels,
     Rate,
     cliff_layers,
-    hover_layer,
     level_layers,
     phase_layers,
     round_layer,

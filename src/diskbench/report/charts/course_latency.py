@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.course import HEIGHT
+from diskbench.report.charts.course_hover import hover_layer
 from diskbench.report.charts.course_layers import (
     cliff_layers,
-    hover_layer,
     phase_layers,
     round_layer,
     stall_layer,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from diskbench.report.charts.axis import CHARACTER_PX
 from diskbench.report.charts.clock import WIDTH
-from diskbench.report.charts.measure import bare, with_unit
+from diskbench.report.charts.measure import bare
 from diskbench.report.phase_lines import clock
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 Rate = Literal["iops", "bytes_per_s"]
-MOST_COLUMNS = 60
-"""Stretches of a course that say their values: five pixels each, what a pointer can tell apart."""
 _LABEL_ROWS = 2
 _ROW_PX = 12
 _OVERHANG_PX = 60
@@ -90,7 +87,7 @@ def phase_layers(
         alt.Chart({"values": rows})
         .mark_rect(aria=False)
         .encode(
-            x=_at(x, "start"),
+            x=at_field(x, "start"),
             x2="end:Q",
             y=alt.value(0),
             y2=alt.value(height),
@@ -101,13 +98,13 @@ def phase_layers(
     edges = (
         alt.Chart({"values": rows[1:]})
         .mark_rule(color=palette.grid, aria=False)
-        .encode(x=_at(x, "start"))
+        .encode(x=at_field(x, "start"))
     )
     names = _phase_names(phases, course.seconds, rate)
     texts = (
         alt.Chart({"values": names})
         .mark_text(align="left", baseline="bottom", color=palette.ink, fontSize=11, aria=False)
-        .encode(x=_at(x, "at"), y=alt.Y("y:Q", scale=None, axis=None), text="text:N")
+        .encode(x=at_field(x, "at"), y=alt.Y("y:Q", scale=None, axis=None), text="text:N")
     )
     return [bands, edges, *([texts] if names else [])]
 
@@ -162,7 +159,7 @@ def cliff_layers(
             layers.append(
                 alt.Chart({"values": spread})
                 .mark_rect(color=palette.ink, opacity=0.10, aria=False)
-                .encode(x=_at(x, "a"), x2="b:Q", y=alt.value(0), y2=alt.value(height))
+                .encode(x=at_field(x, "a"), x2="b:Q", y=alt.value(0), y2=alt.value(height))
             )
         layers.append(
             _rules([predicted.at_s], x).mark_rule(
@@ -189,7 +186,7 @@ def cliff_layers(
                 alt.Chart({"values": mine})
                 .mark_text(align=side, dx=5 if side == "left" else -5, fontSize=11, aria=False)
                 .encode(
-                    x=_at(x, "at"),
+                    x=at_field(x, "at"),
                     y=alt.Y("y:Q", scale=None, axis=None),
                     text="text:N",
                     color=alt.Color("fill:N", scale=None),
@@ -249,7 +246,7 @@ def stall_layer(course: Course, palette: Palette, x: alt.X, height: int) -> list
     return [
         alt.Chart({"values": rows})
         .mark_point(shape="triangle-up", filled=True, size=45, color=palette.accent, aria=False)
-        .encode(x=_at(x, "at"), y=alt.value(height - 4))
+        .encode(x=at_field(x, "at"), y=alt.value(height - 4))
     ]
 
 
@@ -262,60 +259,14 @@ def round_layer(course: Course, palette: Palette, x: alt.X) -> list[Any]:
     return [rules]
 
 
-def hover_layer(
-    course: Course, tracks: Mapping[str, Floats], metric: str, x: alt.X, palette: Palette
-) -> alt.Chart:
-    """Columns that cannot be seen and say what lies in them: run, time, phase, values."""
-    import altair as alt
-
-    rows = column_words(course, tracks, metric)
-    columns: alt.Chart = (
-        alt.Chart({"values": rows})
-        .mark_rect(fillOpacity=0, color=palette.ink)
-        .encode(x=_at(x, "start"), x2="end:Q", description=alt.Description("words:N"))
-    )
-    return columns
-
-
-def column_words(course: Course, tracks: Mapping[str, Floats], metric: str) -> list[dict[str, Any]]:
-    """What each of at most 60 stretches of a course says: median, lowest and highest second."""
-    import numpy as np
-
-    count = min(MOST_COLUMNS, course.seconds)
-    edges = np.linspace(0, course.seconds, count + 1).round().astype(int)
-    rows = []
-    for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        told = []
-        for name, values in tracks.items():
-            known = values[start:end]
-            known = known[~np.isnan(known)]
-            if not known.size:
-                continue
-            middle = with_unit(metric, float(np.median(known)))
-            low, high = bare(metric, float(known.min())), bare(metric, float(known.max()))
-            told.append(f"{name} {middle}" + (f" ({low} to {high})" if known.size > 1 else ""))
-        until = f"–{clock(end)}" if end - start > 1 else ""
-        phase = phase_at(course, (start + end) / 2)
-        words = [f"run {course.run_id}", course.step, f"{clock(start)}{until}", phase, *told]
-        text = " · ".join(word for word in words if word)
-        rows.append({"start": start, "end": end, "words": text})
-    return rows
-
-
-def phase_at(course: Course, second: float) -> str:
-    """The kind of the phase that a second lies in; empty where none was found."""
-    phases = course.phases.phases if course.phases else ()
-    return next((one.kind for one in phases if one.start_s <= second < one.end_s), "")
-
-
 def _rules(seconds: list[float], x: alt.X) -> alt.Chart:
     import altair as alt
 
-    return alt.Chart({"values": [{"at": one} for one in seconds]}).encode(x=_at(x, "at"))
+    return alt.Chart({"values": [{"at": one} for one in seconds]}).encode(x=at_field(x, "at"))
 
 
-def _at(x: alt.X, field: str) -> alt.X:
-    """The same axis for another field."""
+def at_field(x: alt.X, field: str) -> alt.X:
+    """The axis of time for another field."""
     found: alt.X = x.copy()
     found["shorthand"] = f"{field}:Q"
     return found

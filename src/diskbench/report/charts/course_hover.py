@@ -1,0 +1,69 @@
+"""What a course says where a pointer or the keyboard stands: run, time, phase, values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.charts.course_layers import at_field
+from diskbench.report.charts.measure import bare, with_unit
+from diskbench.report.phase_lines import clock
+
+if TYPE_CHECKING:
+    import altair as alt
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from diskbench.report.charts.palette import Palette
+    from diskbench.report.course import Course
+
+    Floats = NDArray[np.float64]
+
+MOST_COLUMNS = 60
+"""Stretches of a course that say their values: five pixels each, what a pointer can tell apart."""
+
+
+def hover_layer(
+    course: Course, tracks: Mapping[str, Floats], metric: str, x: alt.X, palette: Palette
+) -> alt.Chart:
+    """Columns that cannot be seen and say what lies in them: run, time, phase, values."""
+    import altair as alt
+
+    rows = column_words(course, tracks, metric)
+    columns: alt.Chart = (
+        alt.Chart({"values": rows})
+        .mark_rect(fillOpacity=0, color=palette.ink)
+        .encode(x=at_field(x, "start"), x2="end:Q", description=alt.Description("words:N"))
+    )
+    return columns
+
+
+def column_words(course: Course, tracks: Mapping[str, Floats], metric: str) -> list[dict[str, Any]]:
+    """What each of at most 60 stretches of a course says: median, lowest and highest second."""
+    import numpy as np
+
+    count = min(MOST_COLUMNS, course.seconds)
+    edges = np.linspace(0, course.seconds, count + 1).round().astype(int)
+    rows = []
+    for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        told = []
+        for name, values in tracks.items():
+            known = values[start:end]
+            known = known[~np.isnan(known)]
+            if not known.size:
+                continue
+            middle = with_unit(metric, float(np.median(known)))
+            low, high = bare(metric, float(known.min())), bare(metric, float(known.max()))
+            told.append(f"{name} {middle}" + (f" ({low} to {high})" if known.size > 1 else ""))
+        until = f"–{clock(end)}" if end - start > 1 else ""
+        phase = phase_at(course, (start + end) / 2)
+        words = [f"run {course.run_id}", course.step, f"{clock(start)}{until}", phase, *told]
+        text = " · ".join(word for word in words if word)
+        rows.append({"start": start, "end": end, "words": text})
+    return rows
+
+
+def phase_at(course: Course, second: float) -> str:
+    """The kind of the phase that a second lies in; empty where none was found."""
+    phases = course.phases.phases if course.phases else ()
+    return next((one.kind for one in phases if one.start_s <= second < one.end_s), "")

@@ -78,15 +78,15 @@ class Gathered:
             rows.sort(key=lambda row: row["run_index"])
             report = self._trial(trial_id, rows, steps)
             subject = subject_of(rows[0] | {"rent": self._rent(trial_id)})
-            # What was imported tells little of its subject: alike words make no replicates.
-            alone = trial_id if rows[0]["imported"] else ""
-            groups[subject, alone].append(report)
+            # What was imported tells little of its subject but the name of its file.
+            file = report.subject.title if rows[0]["imported"] else ""
+            groups[subject, file].append(report)
         return tuple(
             Group(
-                words=found[0].subject.title if alone else words(subject) or "all",
+                words=file or words(subject) or "all",
                 trials=tuple(found),
             )
-            for (subject, alone), found in groups.items()
+            for (subject, file), found in groups.items()
         )
 
     def store(self, row: Mapping[str, Any]) -> EvidenceStore | None:
@@ -186,7 +186,8 @@ def _note(row: Row) -> RunNote:
 def _machine(row: Row, plan: Plan | None) -> str:
     if plan is not None and plan.rental is not None:
         return plan.lease_id
-    return f"there:{row['provider']}:{row['address'] or row['hostname'] or ''}"
+    named = row["labels"].get("machine") if row["imported"] else None
+    return f"there:{row['provider']}:{named or row['address'] or row['hostname'] or ''}"
 
 
 def _place(row: Row, plan: Plan | None) -> str:

@@ -51,8 +51,9 @@ def _counted(report: Report) -> str:
 def _apart(report: Report, rows: Sequence[Sequence[ResultRow]]) -> str:
     steps: dict[str, list[_Lasting]] = {}
     for group, of_group in zip(report.groups, rows, strict=True):
-        # The last row of a step is the level that it ended on.
-        for step, row in {row.step: row for row in of_group}.items():
+        # Of a step the level that most runs stand for, and that is the one they ended on.
+        most_runs = sorted(of_group, key=lambda row: row.stands)
+        for step, row in {row.step: row for row in most_runs}.items():
             steps.setdefault(step, []).append(_Lasting(group.words, row))
     told = {step: [one for one in found if one.iops] for step, found in steps.items()}
     step, found = max(told.items(), key=lambda item: len(item[1]), default=("", []))

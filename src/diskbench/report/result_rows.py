@@ -48,10 +48,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One step, or one level of it. `believe` is the verdict's word, `doubt` its reasons."""
+    """One step, or one level of it. `stands` is of how many runs it is the figure; `believe` is the
+    verdict's word, `doubt` its reasons."""
 
     id: str
     step: str
+    stands: int = 0
     when: str = ""
     iops: Cell = Cell()
     mb_per_s: Cell = Cell()
@@ -94,13 +96,15 @@ def result_rows(trials: Sequence[TrialReport], *, of: str = "") -> tuple[ResultR
     if not levels:
         return _unjudged(trials, name)
     steps = dict.fromkeys(step for step, _, _ in levels)
+    runs = Counter(verdict.step for trial in trials for verdict in trial.verdicts)
     numbers: Counter[str] = Counter()
     rows = []
     for step, kind, _ in sorted(levels, key=lambda key: list(steps).index(key[0])):
         found = levels[step, kind, _]
         number = numbers[step]
         numbers[step] += 1
-        rows.append(_row(row_id(name, step, str(number or "")), step, kind, found))
+        when = _when(kind, found, runs[step])
+        rows.append(_row(row_id(name, step, str(number or "")), step, when, found))
     return tuple(rows)
 
 
@@ -125,7 +129,7 @@ def price_words(price: DiskPrice | None, rate: float | None, block: int | None) 
     return f"{format_usd(price.total_usd / (rate * block) * 1e8)} per 100 MB/s"
 
 
-def _row(id_: str, step: str, kind: str, found: Sequence[_Found]) -> ResultRow:
+def _row(id_: str, step: str, when: str, found: Sequence[_Found]) -> ResultRow:
     verdicts = [one.verdict for one in found]
     levels = [one.level for one in found]
     worst = min(verdicts, key=lambda one: _WORST_FIRST.index(one.believe))
@@ -140,7 +144,8 @@ def _row(id_: str, step: str, kind: str, found: Sequence[_Found]) -> ResultRow:
     return ResultRow(
         id=id_,
         step=step,
-        when=_when(kind, found),
+        stands=sum(one.verdict.stands_for is one.level for one in found),
+        when=when,
         iops=_figure(found, lambda one: one.iops, format_iops),
         mb_per_s=_figure(found, lambda one: one.bytes_per_s, format_mb_per_s),
         promised=_range(promise.iops, promise.low_iops, promise.high_iops) if promise else Cell(),
@@ -172,12 +177,9 @@ def _unjudged(trials: Sequence[TrialReport], name: str) -> tuple[ResultRow, ...]
     return tuple(rows)
 
 
-def _when(kind: str, found: Sequence[_Found]) -> str:
+def _when(kind: str, found: Sequence[_Found], runs: int) -> str:
     """`burst 0:00–0:31`; of several runs only which level, and in how many of them."""
-    runs = sum(
-        len(trial.runs) for trial in {one.trial.trial_id: one.trial for one in found}.values()
-    )
-    if len(found) > 1 or runs > 1:
+    if runs > 1:
         return f"{kind} in {len(found)} of {runs} runs".strip() if len(found) < runs else kind
     level = found[0].level
     if level.start_s is None or level.end_s is None:

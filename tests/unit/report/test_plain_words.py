@@ -173,3 +173,10 @@ def test_a_fall_for_another_reason_is_told_without_a_bucket():
         "After 1:00 it fell from 3,000 IOPS to 1,000 IOPS: that is the machine's limit on "
         "operations a second, not the disk's."
     )
+
+
+def test_of_levels_the_one_that_most_runs_stand_for_is_told():
+    steady = [trial(trial_id=str(n), verdicts=(verdict(judged(1300.0)),)) for n in range(3)]
+    assert "gave 1,300 IOPS" in many([*steady, trial(trial_id="x", verdicts=(fallen(),))])[1]
+    fell = [trial(trial_id=str(n), verdicts=(fallen(),)) for n in range(2)]
+    assert "gave 99.6 IOPS" in many(fell)[1]

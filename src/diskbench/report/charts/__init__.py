@@ -4,7 +4,6 @@ from diskbench.report.charts.figure import Figure, document, picture, svg
 from diskbench.report.charts.iops import iops_chart
 from diskbench.report.charts.latency import latency_chart
 from diskbench.report.charts.palette import PAGE, PICTURE, Palette
-from diskbench.report.charts.seconds import seconds_chart
 from diskbench.report.charts.summary import summary_picture
 
 __all__ = [
@@ -16,7 +15,6 @@ __all__ = [
     "iops_chart",
     "latency_chart",
     "picture",
-    "seconds_chart",
     "summary_picture",
     "svg",
 ]

@@ -106,8 +106,8 @@ def _whole(measured: Measured, promise: Promise | None, kind: PhaseKind | None) 
         if kind in (None, "level") and promise is not None and promise.credit:
             kind = "burst" if expected.bursts and not low else kind
             kind = "baseline" if low and (used_up or not expected.bursts) else kind
-    if kind in (None, "level") and course is not None and course.kind != "level":
-        kind = course.kind
+    if course is not None and course.kind != "level":
+        kind = course.kind  # the level that the run is part of, not what chance made of it
     return Stretch(
         iops=measured.iops,
         bytes_per_s=measured.bytes_per_s,

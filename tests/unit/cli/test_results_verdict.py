@@ -41,7 +41,7 @@ def gobonniego(tmp_path, diskbench):
         write = 102.6e6 if run <= FELL_IN else 28.2e6
         read = 92.3e6 if run < FELL_IN else 13.0e6
         iops = 3634 if run < FELL_IN else 108
-        wave = 1 + 0.004 * (run % 5 - 2)
+        wave = 1 + 0.015 * (run % 5 - 2)
         moved, seconds = 15_680_000_000, (15.68e9 / write / wave, 15.68e9 / read / wave)
         results.append(
             {

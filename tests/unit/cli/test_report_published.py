@@ -106,7 +106,7 @@ def test_own_runs_are_drawn_run_after_run_over_the_fall_of_the_post(report, tmp_
     assert [words.split(" · ")[-1] for words in marks] == [
         "3,000 IOPS", "2,900 IOPS", "100 IOPS", "100 IOPS",
     ]  # fmt: skip
-    cliffs = ("the post: run 34", "predicted: run 33", "predicted: run 33 (yours)", "found: run 3")
+    cliffs = ("the post: run 34", "predicted: run 34", "predicted: run 34 (yours)", "found: run 3")
     for label in cliffs:
         assert label in text
 

@@ -28,7 +28,7 @@ install_test_tools() {
 run_tests() {
   if [[ $(id -u) -eq 0 ]]; then
     # Rewritten assertions are kept as bytecode: without, every process rewrites them all.
-    PYTHONDONTWRITEBYTECODE='' .venv/bin/python -m pytest -n 2 -q "$@" </dev/null
+    PYTHONDONTWRITEBYTECODE='' .venv/bin/python -m pytest -n 3 -q "$@" </dev/null
     return
   fi
   say "with sudo, because the tests make loop devices and mounts of their own"
@@ -36,7 +36,7 @@ run_tests() {
   scratch=$(mktemp -d)
   sudo env PATH="$PATH" PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY="$scratch" \
     UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-}" \
-    .venv/bin/python -m pytest -n 2 -q -p no:cacheprovider "$@" </dev/null || status=$?
+    .venv/bin/python -m pytest -n 3 -q -p no:cacheprovider "$@" </dev/null || status=$?
   sudo rm -rf "$scratch"
   return "$status"
 }

@@ -4,8 +4,8 @@
 
 Within a format number fields are only ever added. `steps`, `phases` (an entry a step of a minute or
 more) and `verdicts` (one a measured step) are there where a command shows them, and `costs`, one
-for each trial that rented something. Names end in their unit: `_bytes`, `_bytes_per_s`, `_ns`, `_s`, `_usd`; times are ISO
-8601 in UTC.
+for each trial that rented something. Names end in their unit: `_bytes`, `_bytes_per_s`, `_ns`,
+`_s`, `_usd`; times are ISO 8601 in UTC.
 """
 
 from __future__ import annotations

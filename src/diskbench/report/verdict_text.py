@@ -172,9 +172,9 @@ def _grounds(steps: dict[str, list[Verdict]]) -> Iterator[str]:
 
 
 def _doubts(steps: dict[str, list[Verdict]]) -> Iterator[str]:
-    """What is not simply believed, and what else must be known; steps with the same together."""
+    """What is not simply believed, and what else must be known; like words told once."""
     said: dict[str, list[str]] = {}
-    apart: dict[str, list[tuple[str, Reason]]] = {}
+    apart: dict[Reason, list[str]] = {}
     for name, of_runs in steps.items():
         believe = _worst(of_runs)
         if believe != "yes":
@@ -185,13 +185,12 @@ def _doubts(steps: dict[str, list[Verdict]]) -> Iterator[str]:
         if "baseline" in kinds:
             known.pop("burst-only", None)
         for code in sorted(known.keys() & _TOLD_APART):
-            apart.setdefault(code, []).append((name, known[code]))
+            apart.setdefault(known[code], []).append(name)
     for words, names in said.items():
         yield from _folded(f"{_names(names)}: {words}", lead="! ")
-    for of in apart.values():
-        reason = of[0][1]
+    for reason, names in apart.items():
         advice = f"; {reason.advice}" if reason.advice else ""
-        yield from _folded(f"{_names([name for name, _ in of])}: {reason.message}{advice}")
+        yield from _folded(f"{_names(names)}: {reason.message}{advice}")
 
 
 def _names(names: Sequence[str]) -> str:

@@ -77,6 +77,22 @@ def test_a_doubt_is_named_once_for_all_steps_that_share_it():
     assert found[-1] == "! randread, randwrite: doubtful: load generator is CPU-bound"
 
 
+def test_what_a_reason_says_is_said_of_the_steps_that_it_is_true_of():
+    """The baseline of large blocks is another number than that of small ones."""
+    small, large = (
+        Reason(code="burst-only", weight="note", message=f"burst only: the baseline is {iops} IOPS")
+        for iops in (100, 25)
+    )
+    one = judged(3000, promised=3000, kind="burst")
+    told = texts(
+        verdict(one, step="a", reasons=(small,)),
+        verdict(one, step="b", reasons=(small,)),
+        verdict(one, step="c", reasons=(large,)),
+    )
+    assert "a, b: burst only: the baseline is 100 IOPS" in told
+    assert "c: burst only: the baseline is 25 IOPS" in told
+
+
 def test_runs_that_fell_are_told_level_by_level():
     runs = [verdict(judged(3000, kind="burst"), run_id=f"{n}") for n in range(3)]
     runs += [verdict(judged(100, kind="baseline", limit="credit"), run_id=f"{n}") for n in (3, 4)]

@@ -28,6 +28,8 @@ SHORTEST_S = 10
 NEAR_S = 3
 """A cliff found so near is found: MR-4 has 30 s, of phases of a minute and not of ten seconds."""
 BLOCK = 4096
+LEFT = 0.05
+"""Of a bucket that lasts 13 to 18 s, so much is less than a second of it."""
 FLAT_EVERY = 4
 """Each fourth disk has no bucket."""
 GP2_GIB = (10, 20, 50, 100, 150, 200, 300, 400, 500, 600)
@@ -111,14 +113,15 @@ def fio_on(device):
 
 
 def empty_at(values, request):
-    """The first second by which more was taken out than the bucket held and earned."""
+    """The first second by which all but a twentieth was taken out of what the bucket held and earned:
+    from then on the disk gives what comes in, and no more than that is ever taken."""
     bucket = allowance(request.style, request.disk)
     if bucket is None:
         return None
     capacity, balance = bucket.capacity / request.time_scale, bucket.capacity / request.time_scale
     for second, value in enumerate(values):
         balance = min(capacity, balance + bucket.baseline - value)
-        if balance <= 0:
+        if balance <= capacity * LEFT:
             # Where the rate falls by less than a fifth there is no cliff to be found (MR-4).
             return second if bucket.baseline < 0.8 * bucket.ceiling else None
     return None

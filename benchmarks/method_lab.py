@@ -113,8 +113,8 @@ def fio_on(device):
 
 
 def empty_at(values, request):
-    """The first second by which all but a twentieth was taken out of what the bucket held and earned:
-    from then on the disk gives what comes in, and no more than that is ever taken."""
+    """The first second by which all but a twentieth was taken out of what the bucket held and
+    earned: from then on the disk gives what comes in, and no more than that is ever taken."""
     bucket = allowance(request.style, request.disk)
     if bucket is None:
         return None

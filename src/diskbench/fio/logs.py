@@ -12,7 +12,8 @@
 
 Time is ms since the job began, or Unix ms with log_unix_epoch=1; latency is in ns, bw in KiB/s.
 With log_avg_msec a row stands for the window that *ends* at its time, its bs is 0, and windows
-without any I/O have no row. Without it a row is one I/O, and `value` of an iops log is always 1.
+without any I/O have no row. Without it a row is one I/O, and `value` of an iops log is always 1:
+one with larger values is of windows, whatever block size somebody wrote into it.
 """
 
 import re
@@ -74,8 +75,8 @@ def log_name(name: str) -> LogName | None:
     )
 
 
-def layout(head: bytes, *, where: str) -> Layout | None:
-    """The layout of a value log by its first lines; None when it is empty.
+def layout(head: bytes, *, where: str, kind: LogKind | None = None) -> Layout | None:
+    """The layout of a value log of a kind by its first lines; None when it is empty.
 
     `head` may end within a line. Six columns can be log_offset or log_window_value=both: the
     column that only ever holds 0, 1 or 2 is the direction, the earlier one when both could be.
@@ -107,7 +108,8 @@ def layout(head: bytes, *, where: str) -> Layout | None:
     return Layout(
         columns=columns,
         has_maximum=position == 3,
-        averaged=all(row[position + 1] == b"0" for row in rows),
+        averaged=all(row[position + 1] == b"0" for row in rows)
+        or (kind == "iops" and any(int(row[1]) > 1 for row in rows)),
         epoch=int(rows[0][0]) > _EPOCH_MS,
     )
 

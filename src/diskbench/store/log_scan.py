@@ -70,7 +70,7 @@ def open_logs(paths: Sequence[Path]) -> list[Log]:
         if name.kind == "hist":
             logs.append(Log(path, name, None))
             continue
-        found = layout(_head(path), where=path.name)
+        found = layout(_head(path), where=path.name, kind=name.kind)
         if found:
             logs.append(Log(path, name, found))
     return logs

@@ -48,6 +48,13 @@ def test_the_layout_follows_from_the_rows(line, columns, has_maximum, averaged, 
     assert (found.has_maximum, found.averaged, found.epoch) == (has_maximum, averaged, epoch)
 
 
+def test_an_iops_log_of_more_than_one_is_of_windows_whatever_its_block_size():
+    windows, single = b"1000, 2903, 1, 4096, 0\n", b"1000, 1, 1, 4096, 0\n"
+    assert layout(windows, where="x", kind="iops").averaged
+    assert not layout(single, where="x", kind="iops").averaged
+    assert not layout(windows, where="x", kind="bw").averaged
+
+
 def test_an_empty_log_has_no_layout():
     assert layout(b"", where="x.log") is None
     assert layout(b"\n", where="x.log") is None

@@ -157,6 +157,7 @@ def _gathered(
         ),
         inside=inside,
         inside_of=str(inside_of["run_id"]),
+        common=gathered.common,
         made=f"made {now} by diskbench {__version__}",
         left_out=(f"{more} more steps are not drawn second by second.",) if more else (),
     )

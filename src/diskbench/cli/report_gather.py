@@ -61,11 +61,13 @@ class Gathered:
         self.plans: dict[str, Plan | None] = {}
         self.phases: dict[str, tuple[StepPhases, ...]] = {}
         """By run."""
+        self.common = ""
+        """What all groups asked for, in words."""
         self._stores: dict[str, EvidenceStore | None] = {}
 
     def groups(self, runs: Sequence[Row]) -> tuple[Group, ...]:
         """Runs by what was asked for, then by trial, in the order of time."""
-        from diskbench.engine.trial_figures import subject_of, words
+        from diskbench.engine.trial_figures import common_fields, subject_of, words
         from diskbench.report.trial_report import Group
         from diskbench.store.rows import load_results
 
@@ -81,10 +83,15 @@ class Gathered:
             # What was imported tells little of its subject but the name of its file.
             file = report.subject.title if rows[0]["imported"] else ""
             groups[subject, file].append(report)
+        named = [subject for subject, file in groups if not file]
+        common = common_fields(named) if len(named) > 1 else ()
+        self.common = words(common)
+        without = {name for name, _ in common}
         return tuple(
             Group(
                 words=file or words(subject) or "all",
                 trials=tuple(found),
+                short=file or words(subject, without=without),
             )
             for (subject, file), found in groups.items()
         )

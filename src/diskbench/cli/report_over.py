@@ -7,7 +7,7 @@ these differ, and what the disks cost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 MOST_FIGURES = 8
 MOST_STEPS = 3
 """Steps that are drawn over several trials."""
+MOST_BARS = 40
+"""Subjects beyond which a bar each is no picture: then it is how far they lie apart."""
 LEAST_RUNS = 3
 MOST_RUN_LINES = 2
 """Steps that are drawn run after run: those that changed most."""
@@ -187,6 +189,7 @@ def _values(trial: TrialReport) -> list[_Value]:
 def _of_trials(groups: Sequence[Group]) -> Iterator[Figure]:
     from diskbench.report.charts import PAGE
     from diskbench.report.charts.bars import bars_chart
+    from diskbench.report.charts.spread import Group as Values
     from diskbench.report.charts.spread import groups_of, spread_chart
 
     steps: dict[tuple[str, str], list[Point]] = {}
@@ -194,10 +197,14 @@ def _of_trials(groups: Sequence[Group]) -> Iterator[Figure]:
         for trial in group.trials:
             for one in _values(trial):
                 steps.setdefault((one.step, one.direction), []).append(_point(group, trial, one))
-    several = {key: points for key, points in steps.items() if len(points) > 1}
+    several = {key: _told_apart(points) for key, points in steps.items() if len(points) > 1}
     for number, ((step, direction), points) in enumerate(islice(several.items(), MOST_STEPS)):
         name = step if direction == "total" or direction in step else f"{step} {direction}"
-        if len({one.label for one in points}) > 1:
+        labels = len({one.label for one in points})
+        if labels > MOST_BARS:
+            every = [Values(f"{labels} subjects", tuple(points))]
+            yield spread_chart(every, PAGE, name=f"trials-{number}", heading=name, samples=True)
+        elif labels > 1:
             yield bars_chart(points, PAGE, name=f"trials-{number}", heading=name)
         else:
             by_label = groups_of(points, "label")
@@ -210,6 +217,18 @@ def _of_trials(groups: Sequence[Group]) -> Iterator[Figure]:
                 heading = f"{name} by {what}"
                 yield spread_chart(apart, PAGE, name=f"{by}-{number}", heading=heading)
     yield from _prices(groups, several)
+
+
+def _told_apart(points: Sequence[Point]) -> list[Point]:
+    """Labels without the words that all of them have, the first (what it is) left as it is."""
+    parts = [one.label.split(", ") for one in points]
+    if len(set(map(tuple, parts))) == 1:
+        return list(points)
+    shared = set(parts[0]).intersection(*parts[1:])
+    return [
+        replace(one, label=", ".join([of[0], *(part for part in of[1:] if part not in shared)]))
+        for one, of in zip(points, parts, strict=True)
+    ]
 
 
 def _prices(groups: Sequence[Group], steps: dict[tuple[str, str], list[Point]]) -> Iterator[Figure]:
@@ -242,7 +261,7 @@ def _point(group: Group, trial: TrialReport, one: _Value) -> Point:
     region, _, _ = trial.place.partition(",")
     several = len(one.values) > 1
     return Point(
-        label=group.words,
+        label=group.name,
         metric="iops",
         value=median(one.values),
         direction=one.direction,
@@ -261,4 +280,15 @@ def _point(group: Group, trial: TrialReport, one: _Value) -> Point:
         href=row_href(trial.trial_id),
         marks=trial.subject.marks,
         machine=trial.machine or trial.trial_id,
+        doubt=_doubt(trial, one),
     )
+
+
+def _doubt(trial: TrialReport, one: _Value) -> str:
+    """Why none of the runs that the figure is of is to be believed; empty where one is."""
+    from diskbench.model.verdict import believe_words
+
+    told = [found for found in trial.verdicts if found.step == one.step]
+    if not told or any(found.believe != "no" for found in told):
+        return ""
+    return believe_words("no", told[0].reasons).partition(": ")[2]

@@ -117,6 +117,15 @@ def words(subject: Fields, *, without: Iterable[str] = ()) -> str:
     return ", ".join(part for part in (" ".join(filter(None, named)), profile, *rest) if part)
 
 
+def common_fields(subjects: Sequence[Fields]) -> Fields:
+    """What all of several subjects have in common, the disk and its size left out: these name a
+    subject whatever the others are."""
+    if not subjects:
+        return ()
+    shared = set(subjects[0]).intersection(*subjects[1:])
+    return tuple(one for one in subjects[0] if one in shared and one[0] not in {"disk", "size"})
+
+
 def _figure(
     line: Line,
     rows: Sequence[Mapping[str, Any]],

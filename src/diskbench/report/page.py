@@ -20,6 +20,7 @@ from diskbench.report.page_trial import trial_view
 from diskbench.report.plain_many import counted, many_sentences
 from diskbench.report.plain_words import believe_sentence, fall_of
 from diskbench.report.result_rows import result_rows, shown_columns
+from diskbench.report.row_ids import row_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +34,8 @@ _LIGHT = {"--page": "#f7f6f3", "--card": "#ffffff", "--link": "#1d5fb0", "--good
           "--doubt": "#8a5a00", "--doubt-page": "#fff6e0"}  # fmt: skip
 _DARK = {"--page": "#161614", "--card": "#201f1d", "--link": "#8ab8f2", "--good": "#7cc486",
          "--doubt": "#f0c465", "--doubt-page": "#2c2516"}  # fmt: skip
+MOST_TABLES = 6
+"""Subjects that have a table each; more stand in one, a row a step."""
 _DIRECTIONS = ("read", "write", "trim", "mixed", "sync")
 
 
@@ -79,6 +82,9 @@ def _words(report: Report, *, paper: bool) -> dict[str, Any]:
         "single": single,
         "trials": views,
         "groups": groups,
+        "compact": len(groups) > MOST_TABLES,
+        "common": report.common,
+        "shown": shown_columns([row for of_group in rows for row in of_group]),
         "over": drawn(report.over, first=len(report.inside) + 1, paper=paper),
         "inside": drawn(report.inside, paper=paper),
         "inside_of": report.inside_of if report.runs > 1 else "",
@@ -128,8 +134,11 @@ def _group(group: Group, number: int) -> dict[str, Any]:
     runs = sum(len(trial.runs) for trial in group.trials)
     rows = result_rows(group.trials, of=f"group-{number}")
     told = [counted(len(group.trials), "trial"), counted(runs, "run"), counted(machines, "machine")]
+    told_of = row_id(group.trials[0].trial_id) if len(group.trials) == 1 else ""
     return {
         "words": group.words,
+        "name": group.name,
+        "href": f"#{told_of}" if told_of else "",
         "counted": ", ".join(told),
         "rows": rows,
         "shown": shown_columns(rows),

@@ -54,8 +54,13 @@ def _apart(report: Report, rows: Sequence[Sequence[ResultRow]]) -> str:
         # Of a step the level that most runs stand for, and that is the one they ended on.
         most_runs = sorted(of_group, key=lambda row: row.stands)
         for step, row in {row.step: row for row in most_runs}.items():
-            steps.setdefault(step, []).append(_Lasting(group.words, row))
+            steps.setdefault(step, []).append(_Lasting(group.name, row))
     told = {step: [one for one in found if one.iops] for step, found in steps.items()}
+    # What a cache answered says nothing of a disk; it is only told where there is nothing else.
+    believed = {
+        step: [one for one in found if one.row.believe != "no"] for step, found in told.items()
+    }
+    told = believed if any(believed.values()) else told
     step, found = max(told.items(), key=lambda item: len(item[1]), default=("", []))
     if not found:
         return ""

@@ -58,10 +58,17 @@ class TrialReport:
 
 @dataclass(frozen=True)
 class Group:
-    """Trials of the same subject: replicates. `words` say what was asked for."""
+    """Trials of the same subject: replicates. `words` say what was asked for, `short` what of it
+    other groups of the report did not ask for."""
 
     words: str
     trials: tuple[TrialReport, ...]
+    short: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the group is called beside others."""
+        return self.short or self.words
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class Report:
     `inside_of`. `asked` are the words of whoever asked; `made` says when and by which version.
     `left_out` tells what was not drawn or read, and why. `folded`: of several trials each is told
     by itself, too. `published`: its readers are others than who measured, and are told no next
-    step."""
+    step. `common` is what all groups asked for, which their short names leave out."""
 
     asked: str
     groups: tuple[Group, ...]
@@ -81,6 +88,7 @@ class Report:
     left_out: tuple[str, ...] = ()
     folded: bool = True
     published: bool = False
+    common: str = ""
 
     @property
     def trials(self) -> tuple[TrialReport, ...]:

@@ -2,7 +2,7 @@ import pytest
 from tests.rigs.replicates import measured
 
 from diskbench.engine.selection import selected
-from diskbench.engine.trial_figures import trial_figures, words
+from diskbench.engine.trial_figures import common_fields, trial_figures, words
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.store.database import open_database
 from diskbench.store.query import Filter
@@ -29,6 +29,17 @@ def test_a_subject_reads_as_a_person_would_say_it(database):
     (one,) = trial_figures(database, [], "iops")
     assert words(one.subject) == "aws eu-central-1 m7i.large gp2 20 GiB, quick"
     assert words(one.subject, without=["disk"]) == "aws eu-central-1 m7i.large 20 GiB, quick"
+
+
+def test_what_all_subjects_share_may_be_left_out_but_the_disk_stays(database):
+    measured(database, [1.0])
+    measured(database, [1.0], disk="gp3")
+    subjects = [one.subject for one in trial_figures(database, [], "iops")]
+    common = common_fields(subjects)
+    assert words(common) == "aws eu-central-1 m7i.large, quick"
+    without = [name for name, _ in common]
+    assert [words(one, without=without) for one in subjects] == ["gp2 20 GiB", "gp3 20 GiB"]
+    assert words(subjects[0], without=[n for n, _ in common_fields(subjects[:1])]) == "gp2 20 GiB"
 
 
 def test_runs_of_a_trial_are_one_figure_and_how_far_they_lie_apart(database):

@@ -13,7 +13,7 @@ from diskbench.report.charts import PAGE, iops_chart, latency_chart
 from diskbench.report.lines import lines
 from diskbench.report.page import page
 from diskbench.report.subject import subject_of_plan
-from diskbench.report.trial_report import RunNote
+from diskbench.report.trial_report import Group, RunNote
 
 pytestmark = pytest.mark.slow
 EVIL = "<script>alert('x')</script>&\"</style>"
@@ -175,3 +175,31 @@ def test_several_trials_are_folded_under_a_table_of_all():
     assert "1,500–3,000" in overview
     assert "no interval (n = 2)" in overview
     assert html.count('<details class="card trial"') == 2
+
+
+def test_many_subjects_stand_in_one_table_and_lead_to_what_each_tells():
+    def group(n):
+        one = trial(trial_id=f"01t{n}", verdicts=(verdict(judged(1000.0 + n, 3000.0)),))
+        return Group(f"aws gp2 {n} GiB, quick", (one,), f"gp2 {n} GiB")
+
+    def made(count):
+        whole = report(common="aws, quick")
+        return page(dataclasses.replace(whole, groups=tuple(map(group, range(count)))))
+
+    assert made(6).count('<table role="table" class="restack results">') == 12
+    html = made(7)
+    table = html[html.index('<table class="together">') : html.index("<details")]
+    assert "In common: aws, quick." in html
+    assert table.count("<tr id=") == 7
+    for n in range(7):
+        assert f'<a href="#row-01t{n}">gp2 {n} GiB</a>' in table
+        assert f'id="row-01t{n}"' in html
+        assert f'<td class="n">1,00{n}</td>' in table
+    assert "no interval (n = 1)" in table
+
+
+def test_the_words_of_many_subjects_are_escaped():
+    groups = tuple(Group(f"{n}{EVIL}", (trial(trial_id=f"01t{n}"),)) for n in range(7))
+    html = page(dataclasses.replace(report(common=EVIL), groups=groups))
+    assert "<script>alert(" not in html
+    assert html.count("alert(&#39;x&#39;)") >= 8

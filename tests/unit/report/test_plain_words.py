@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.unit.report.made import plan
-from tests.unit.report.reported import fallen, judged, report, trial, verdict
+from tests.unit.report.reported import DOUBT, fallen, judged, report, trial, verdict
 
 from diskbench.catalog.lookup import limits
 from diskbench.report.headline import Promised
@@ -116,6 +116,15 @@ def test_of_many_disks_the_fastest_is_told_beside_the_slowest():
         "In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS: 160 times the slowest, "
         "disk 0, with 100."
     )
+
+
+def test_what_a_cache_answered_is_not_told_of_the_fastest():
+    def disk(name, rate):
+        cached = verdict(judged(50_000.0), step="seq-write", believe="no", reasons=(DOUBT,))
+        return trial(trial_id=name, verdicts=(cached, verdict(judged(rate))))
+
+    _, second = many([disk("a", 100.0)], [disk("b", 16000.0)])
+    assert second.startswith("In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS")
 
 
 def test_of_replicates_their_median_is_told_with_its_interval_or_why_there_is_none():

@@ -43,7 +43,8 @@ class Source(Frozen):
 
     def words(self) -> str:
         """`AWS EC2 User Guide … (2023-05-11)`, or with the day on which it was read."""
-        return f"{self.title} ({self.as_of or f'undated, read {self.read}'})"
+        read = f"read {self.read}" if "undated" in self.title else f"undated, read {self.read}"
+        return f"{self.title} ({self.as_of or read})"
 
 
 class Figure(Frozen):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -19,9 +20,14 @@ from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from diskbench.catalog.entry import DiskEntry, Source
+
+
+_TIER = re.compile(r"[A-Z][0-9]+")
+"""Names of Azure's tiers, as P10."""
+_NO_RULE = "any size counts as one I/O: no other rule is documented"
 
 
 @dataclass(frozen=True)
@@ -136,9 +142,11 @@ def _google() -> Iterator[MachineRow]:
 
 
 def find(name: str) -> tuple[Thing, ...]:
-    """Everything of that name, in every cloud. Raises InvalidValue with what is near."""
+    """Everything of that name, in every cloud: a disk type, one of its tiers, a part of its title,
+    a machine, a part of vSphere. Raises InvalidValue with what is near."""
     things = list(_things())
     found = [one for one in things if one.name.lower() == name.lower()]
+    found = found or _of_tier(things, name.upper()) or _of_title(things, name.lower())
     if not found:
         near = difflib.get_close_matches(name, sorted({one.name for one in things}), n=4)
         hint = f"did you mean {', '.join(near)}? " if near else ""
@@ -149,6 +157,26 @@ def find(name: str) -> tuple[Thing, ...]:
     return tuple(found)
 
 
+def _of_tier(things: Iterable[Thing], tier: str) -> list[Thing]:
+    """The disk type with such a tier, without its others."""
+    if not _TIER.fullmatch(tier):
+        return []
+    return [
+        replace(
+            one,
+            lines=tuple(
+                line for line in one.lines if line.name == tier or not _TIER.fullmatch(line.name)
+            ),
+        )
+        for one in things
+        if any(line.name == tier for line in one.lines)
+    ]
+
+
+def _of_title(things: Iterable[Thing], part: str) -> list[Thing]:
+    return [one for one in things if one.kind == "disk type" and part in one.title.lower()]
+
+
 def _things() -> Iterator[Thing]:
     for cloud, name, entry in disk_entries():
         lines = [*_lines(entry, catalogue(cloud).sources), *_price_lines(cloud, name)]
@@ -157,15 +185,30 @@ def _things() -> Iterator[Thing]:
         yield Thing(cloud, name, "disk type", entry.title, tuple(lines))
     for row in machine_rows():
         yield Thing(row.cloud, row.type, "machine", "", tuple(_machine_lines(row)))
-    vsphere = vsphere_book()
+    yield from vsphere_things()
+
+
+def vsphere_things() -> Iterator[Thing]:
+    """The kinds of datastores, disks and controllers of vSphere, and what may be set on a disk."""
+    book = vsphere_book()
     parts: tuple[tuple[str, Mapping[str, Any]], ...] = (
-        ("datastore", vsphere.datastores),
-        ("provisioning", vsphere.provisioning),
-        ("controller", vsphere.controllers),
+        ("datastore", book.datastores),
+        ("provisioning", book.provisioning),
+        ("controller", book.controllers),
     )
     for kind, things in parts:
         for name, one in things.items():
-            yield Thing("vsphere", name, kind, one.title, tuple(_lines(one, vsphere.sources)))
+            lines = tuple(_lines(one, book.sources))
+            if kind == "datastore":
+                source = book.sources[one.source].words()
+                lines = (Told("speed", "none is promised", source), *lines)
+            yield Thing("vsphere", name, kind, one.title, lines)
+    for name, rule, title in (
+        ("iops-limit", book.iops_limit, book.enforcement.title),
+        ("shares", book.shares, "what each level of shares of a virtual disk stands for"),
+        ("disk-size", book.size_gib, "GiB of a virtual disk"),
+    ):
+        yield Thing("vsphere", name, "setting", title, tuple(_lines(rule, book.sources)))
 
 
 def _lines(entry: Frozen, sources: Mapping[str, Source]) -> Iterator[Told]:
@@ -180,7 +223,7 @@ def _lines(entry: Frozen, sources: Mapping[str, Source]) -> Iterator[Told]:
             for row in rows:
                 yield Told(row.name, _words(row), sources[value.source].words())
         elif isinstance(value, Figure):
-            yield Told(name, _words(value) or "as the source says", sources[value.source].words())
+            yield Told(name, _words(value) or _NO_RULE, sources[value.source].words())
 
 
 def _words(figure: Frozen) -> str:

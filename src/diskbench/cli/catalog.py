@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 app = typer.Typer(help="What disks and machines promise and cost, and where that stands.")
 
@@ -15,6 +18,9 @@ FORMAT = 1
 
 OutputOption = Annotated[Literal["table", "json"], typer.Option("--output", help="table or json.")]
 Cloud = Annotated[Literal["aws", "azure", "gcp"] | None, typer.Option(help="Of one cloud only.")]
+DisksCloud = Annotated[
+    Literal["aws", "azure", "gcp", "vsphere"] | None, typer.Option("--cloud", help="Of one only.")
+]
 Refresh = Annotated[
     bool,
     typer.Option(
@@ -25,24 +31,30 @@ Refresh = Annotated[
 
 
 @app.command()
-def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = "table") -> None:
-    """List the disk types: sizes, IOPS and throughput by formula, bursts."""
+def disks(
+    cloud: DisksCloud = None, refresh: Refresh = False, output: OutputOption = "table"
+) -> None:
+    """List the disk types: sizes, IOPS and throughput by formula, bursts; the parts of vSphere."""
+    from dataclasses import asdict
+
     from diskbench.catalog.entry import catalogue
-    from diskbench.catalog.listing import disk_entries
-    from diskbench.report.catalog_text import disk_table
+    from diskbench.catalog.listing import disk_entries, vsphere_things
+    from diskbench.report.catalog_text import disk_table, vsphere_table
 
     _lay(cloud, refresh=refresh)
     found = [one for one in disk_entries() if cloud in (None, one[0])]
+    parts = list(vsphere_things()) if cloud in (None, "vsphere") else []
     if output == "table":
-        _print(disk_table(found))
+        _print(disk_table(found) if found else ())
+        _print(([""] if found else []) + list(vsphere_table(parts)) if parts else ())
         return
-    rows = []
+    rows: list[dict[str, Any]] = []
     for of_cloud, name, entry in found:
         sources = catalogue(of_cloud).sources
         told = {key: sources[key].model_dump() for key in entry.sources()}
         figures = entry.model_dump(exclude_defaults=True)
         rows.append({"cloud": of_cloud, "type": name, **figures, "sources": told})
-    _print_json("disks", rows)
+    _print_json("disks", rows, vsphere=[asdict(one) for one in parts])
 
 
 @app.command()
@@ -64,7 +76,7 @@ def instances(
 @app.command()
 def show(
     name: Annotated[
-        str, typer.Argument(help="A disk type, a machine, or a part of vSphere: gp2, m5.large.")
+        str, typer.Argument(help="A disk type, a tier, a machine, a part of vSphere: gp2, P10.")
     ],
     refresh: Refresh = False,
     output: OutputOption = "table",
@@ -87,11 +99,15 @@ def show(
 def _lay(cloud: str | None, *, refresh: bool) -> None:
     """Use what was refreshed before; with `refresh` ask anew, one cloud after the other."""
     from diskbench.engine import refreshed
-    from diskbench.errors import DiskbenchError
+    from diskbench.errors import DiskbenchError, InvalidValue
 
     refreshed.lay_refreshed()
     if not refresh:
         return
+    if cloud == "vsphere":
+        raise InvalidValue(
+            "vSphere publishes neither limits nor prices", advice="leave --refresh out"
+        )
     failures: list[DiskbenchError] = []
     asked = (cloud,) if cloud else refreshed.CLOUDS
     for one in asked:
@@ -107,9 +123,11 @@ def _lay(cloud: str | None, *, refresh: bool) -> None:
         raise failures[0]
 
 
-def _print(lines: Any) -> None:  # noqa: ANN401 - an iterable of text
-    typer.echo("\n".join(lines))
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(line)
 
 
-def _print_json(name: str, rows: list[Any]) -> None:
-    typer.echo(json.dumps({"format": FORMAT, name: rows}, indent=2, ensure_ascii=False))
+def _print_json(name: str, rows: list[Any], **more: list[Any]) -> None:
+    document = {"format": FORMAT, name: rows} | {key: told for key, told in more.items() if told}
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,13 @@ if TYPE_CHECKING:
 
 _DISKS = (("cloud", 6), ("disk type", 20), ("GiB", 13), ("IOPS", 19), ("throughput", 18))
 _MACHINES = (
-    ("machine", 22), ("vCPUs", 5), ("IOPS", 8), ("MB/s", 7), ("at most", 8), ("MB/s", 7),
+    ("machine", 22), ("vCPUs", 5), ("IOPS", 8), ("MB/s", 8), ("at most", 8), ("MB/s", 8),
     ("$/hour", 8),
 )  # fmt: skip
+_VSPHERE = (
+    "vSphere promises no speed: array, network and host decide, or an IOPS limit. "
+    "diskbench catalog show NAME tells what is known of:"
+)
 _GOOGLE = "The limits of Google's machines depend on the disk type: diskbench catalog show NAME."
 
 
@@ -25,6 +30,16 @@ def disk_table(entries: Iterable[tuple[str, str, DiskEntry]]) -> Iterator[str]:
     for cloud, name, entry in entries:
         sizes = f"{entry.size_gib.min:,}–{entry.size_gib.max:,}" if entry.size_gib else "–"
         yield from _row(_DISKS, [cloud, name, sizes, _iops(entry), _throughput(entry)])
+
+
+def vsphere_table(things: Iterable[Thing]) -> Iterator[str]:
+    """The parts of vSphere, a line a kind: no speed of theirs is promised."""
+    yield from textwrap.wrap(_VSPHERE, 80)
+    names: dict[str, list[str]] = {}
+    for one in things:
+        names.setdefault(one.kind, []).append(one.name)
+    for kind, of_kind in names.items():
+        yield f"  {kind:<12}  {', '.join(of_kind)}"
 
 
 def machine_table(rows: Iterable[MachineRow]) -> Iterator[str]:
@@ -48,19 +63,22 @@ def machine_table(rows: Iterable[MachineRow]) -> Iterator[str]:
         yield from ("", *textwrap.wrap(_GOOGLE, 80))
 
 
+_wrapped = functools.partial(textwrap.wrap, break_on_hyphens=False)
+
+
 def thing_text(thing: Thing, width: int) -> Iterator[str]:
     """All that is known of one thing, each figure above its source."""
     title = f": {thing.title}" if thing.title else ""
-    yield from textwrap.wrap(
+    yield from _wrapped(
         f"{thing.cloud} {thing.kind} {thing.name}{title}", width, subsequent_indent="  "
     )
     for line in thing.lines:
         name = f"{line.name}: " if line.name else ""
-        yield from textwrap.wrap(
+        yield from _wrapped(
             f"{name}{line.text}", width, initial_indent="  ", subsequent_indent="    "
         )
         if line.source:
-            yield from textwrap.wrap(
+            yield from _wrapped(
                 line.source, width, initial_indent="      ", subsequent_indent="      "
             )
 

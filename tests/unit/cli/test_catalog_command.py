@@ -51,7 +51,7 @@ def test_the_document_of_disks_carries_every_figure_with_its_source():
 
 
 def test_instances_lists_what_machines_sustain():
-    assert "c4.xlarge                  4    6,000   93.75" in told("instances")
+    assert "c4.xlarge                  4    6,000    93.75" in told("instances")
     document = json.loads(told("instances", "--output", "json"))
     rows = {one["type"]: one for one in document["instances"]}
     assert rows["c5.large"]["max_iops"] == 20_000
@@ -69,6 +69,36 @@ def test_show_tells_each_figure_with_its_source_and_date():
 def test_show_finds_machines_and_parts_of_vsphere_by_any_case():
     assert "read_iops 100,125" in told("show", "i3.large")
     assert "adapter 256" in told("show", "PVSCSI")
+
+
+def test_disks_names_every_part_of_vsphere_and_each_can_be_shown():
+    text = told("disks", "--cloud", "vsphere")
+    for name in ("VMFS", "NFS41", "vsan", "VVOL", "thin", "eager-zeroed", "pvscsi", "iops-limit"):
+        assert name in text
+        assert ")" in told("show", name), "its source"
+    assert "gp2" not in text
+    document = json.loads(told("disks", "--output", "json"))
+    assert "VMFS" in [one["name"] for one in document["vsphere"]]
+
+
+def test_no_cloud_is_asked_about_vsphere():
+    with pytest.raises(InvalidValue, match="publishes neither"):
+        told("disks", "--cloud", "vsphere", "--refresh")
+
+
+def test_a_tier_is_shown_without_the_others():
+    text = told("show", "p10")
+    assert "P10: gib 128, iops 500, throughput 100" in text
+    assert "P15:" not in text
+
+
+def test_a_disk_is_found_by_its_title_too():
+    assert "PremiumV2_LRS" in told("show", "Premium SSD v2")
+    assert "io2" in told("show", "Block Express")
+
+
+def test_no_figure_of_a_machine_is_folded():
+    assert all(line[0] != " " for line in told("instances").splitlines() if line)
 
 
 def test_an_unknown_name_gets_the_nearest_ones():

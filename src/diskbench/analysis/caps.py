@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.setting import ABOVE, Setting, Stretch, rate
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.verdict import Limiter
-from diskbench.units import format_iops, format_mb_per_s
+from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
     from diskbench.model.expectation import Bound, Level, LimitName
@@ -16,12 +16,13 @@ NEAR = 0.10
 """A measured rate within so much of a cap is at it (MR-12)."""
 EMPTY = 0.02
 """Of a bucket: what is left where a step begins on one that is used up."""
+_SHOWN_AS_BYTES = 64 * KIB
 NOT_CAPS = frozenset({"latency", "offered"})
 
 
 def credit(found: Stretch, setting: Setting) -> Limiter | None:
     """`credit` where a used-up bucket sets the pace."""
-    told_fall, measured, level = fell(found), rate(found, setting), found.level
+    told_fall, measured, level = fell(found, setting), rate(found, setting), found.level
     if level is None or level.limited_by is None or not setting.knows_buckets:
         told = ("no promise is known",) if level is None else ()
         return Limiter(name="credit", evidence=(*told_fall, *told)) if told_fall else None
@@ -40,17 +41,22 @@ def credit(found: Stretch, setting: Setting) -> Limiter | None:
     return Limiter(name="credit", evidence=(*told_fall, f"{format_iops(level.iops)} are to last"))
 
 
-def fell(found: Stretch) -> tuple[str, ...]:
-    """From where to where it fell, in a clause; empty where it did not."""
+def fell(found: Stretch, setting: Setting) -> tuple[str, ...]:
+    """From where to where it fell, in a clause and in the unit that such blocks are shown in; empty
+    where it did not."""
     if found.fell_from is None:
         return ()
-    now = found.iops if found.iops is not None else found.bytes_per_s
-    unit = "IOPS" if found.iops is not None else "MB/s"
-    show = format_iops if found.iops is not None else format_mb_per_s
+    now, block = found.iops, setting.load.block_bytes if setting.load else 0
+    if now is None or block >= _SHOWN_AS_BYTES:
+        each = 1 if now is None else block
+        rates = (found.fell_from * each, (found.bytes_per_s or 0.0) if now is None else now * each)
+        told, unit = [format_mb_per_s(one) for one in rates], "MB/s"
+    else:
+        told, unit = [format_iops(found.fell_from), format_iops(now)], "IOPS"
     done = ""
-    if found.credits and found.iops is not None:
+    if found.credits and now is not None:
         done = f", after {found.credits:,.0f} I/Os above that level"
-    return (f"it fell at once from {show(found.fell_from)} to {show(now or 0.0)} {unit}{done}",)
+    return (f"it fell at once from {told[0]} to {told[1]} {unit}{done}",)
 
 
 def cap(found: Stretch, setting: Setting) -> Limiter | None:

@@ -15,7 +15,8 @@ means of 5 s, differ by 20 % of the higher. It is *sharp* where most of that hap
     |median(k − 30 … k − 5 s) − median(k + 5 … k + 30 s)| ≥ 0.6 · |difference of the levels|
 
 Segmentation: Killick, Fearnhead & Eckley 2012 (PELT), by `ruptures`. Thresholds are our choice,
-tried by simulation; benchmarks/method.py prints the rates that they give.
+tried by simulation; benchmarks/method.py prints the rates that they give. A cut of a steady slope
+is not sharp, whatever noise makes of its middle: two levels must fit better than a line does.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from ruptures import KernelCPD
 
     Floats = NDArray[np.float64]
 
@@ -37,6 +39,10 @@ LEAST_CHANGE = 0.20
 SHARPNESS = 0.6
 MOST_CUTS = 5
 """The most cuts whose residuals are asked for the noise; pass 2 may find more."""
+_MANY_CUTS = 32
+_EXPLAINED = 0.9
+"""Of the variance that few cuts leave: where many explain so much of it they count, as those of a
+disk that rests and bursts in turn. Of correlated noise they explain half."""
 _BINS_A_PHASE = 12
 _MOST_BINS = 2000
 """More seconds make longer bins: a day is cut in two seconds."""
@@ -74,7 +80,8 @@ def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ..
             # Between two changes there is a level only if it lasts: a steep settling has none.
             (i == 0 or cut - edges[i] >= shortest_s)
             and (i == len(cuts) - 1 or edges[i + 2] - cut >= shortest_s)
-            and _is_sharp(calm, cut, levels[i + 1] - levels[i], shortest_s),
+            and _is_sharp(calm, cut, levels[i + 1] - levels[i], shortest_s)
+            and _is_step(calm, cut, min(cut - edges[i], edges[i + 2] - cut)),
         )
         for i, cut in enumerate(cuts)
     )
@@ -119,13 +126,25 @@ def _segment(y: Floats, smallest: int) -> list[int]:
         return []  # nothing differs by enough
     search = KernelCPD(kernel="linear", min_size=max(2, smallest)).fit(y.reshape(-1, 1))
     found: list[int] = []
-    for count in range(1, min(MOST_CUTS, n // smallest - 1) + 1):
+    most = n // smallest - 1
+    for count in range(1, min(MOST_CUTS, most) + 1):
         sigma2, phi = _noise(y, [0, *search.predict(n_bkps=count)])
-        penalty = _PENALTY * math.log(n) * sigma2 * (1 + phi) / (1 - phi)
-        cuts = [int(cut) for cut in search.predict(pen=max(penalty, 1e-9))[:-1]]
-        if len(cuts) >= count:
-            found = cuts
+        found = _cuts(search, n, sigma2, phi, count) or found
+    left = (1 - _EXPLAINED) * _noise(y, [0, *found, n])[0]
+    if most <= MOST_CUTS or _noise(y, [0, *search.predict(n_bkps=min(_MANY_CUTS, most))])[0] > left:
+        return found
+    for count in range(MOST_CUTS + 1, min(_MANY_CUTS, most) + 1):
+        sigma2, phi = _noise(y, [0, *search.predict(n_bkps=count)])
+        if sigma2 <= left:
+            found = _cuts(search, n, sigma2, phi, count) or found
     return found
+
+
+def _cuts(search: KernelCPD, n: int, sigma2: float, phi: float, count: int) -> list[int]:
+    """The cuts that the penalty of a noise gives, where they are `count` or more."""
+    penalty = _PENALTY * math.log(n) * sigma2 * (1 + phi) / (1 - phi)
+    cuts = [int(cut) for cut in search.predict(pen=max(penalty, 1e-9))[:-1]]
+    return cuts if len(cuts) >= count else []
 
 
 def _noise(y: Floats, edges: list[int]) -> tuple[float, float]:
@@ -173,9 +192,26 @@ def _merged(y: Floats, cuts: list[int], shortest_s: int) -> list[int]:
         if steps[smallest] >= least:
             break
         del kept[smallest]
+    kept = _without_blips(y, kept, shortest_s)
     # Refining may have left less than half a phase between two cuts: the later one goes.
     edges = [0, *kept, y.size]
     return [cut for before, cut in pairwise(edges[:-1]) if cut - before >= shortest_s // 2]
+
+
+def _without_blips(y: Floats, cuts: list[int], shortest_s: int) -> list[int]:
+    """The cuts without the pairs around what is shorter than a phase and leaves the level as it
+    was: half a minute of anything is no phase."""
+    kept = list(cuts)
+    while True:
+        edges = [0, *kept, y.size]
+        levels = _levels(y, edges)
+        for i in range(1, len(kept)):
+            back = abs(levels[i + 1] - levels[i - 1]) < -math.log(1 - LEAST_CHANGE)
+            if edges[i + 1] - edges[i] < shortest_s and back:
+                del kept[i - 1 : i + 1]
+                break
+        else:
+            return kept
 
 
 def _is_sharp(y: Floats, cut: int, difference: float, shortest_s: int) -> bool:
@@ -187,3 +223,15 @@ def _is_sharp(y: Floats, cut: int, difference: float, shortest_s: int) -> bool:
         return False
     jump = float(np.median(after) - np.median(before))
     return jump * difference > 0 and abs(jump) >= SHARPNESS * abs(difference)
+
+
+def _is_step(y: Floats, cut: int, reach: int) -> bool:
+    """Whether two levels fit what lies `reach` seconds around the cut better than one line does."""
+    import numpy as np
+
+    part = y[cut - reach : cut + reach]
+    middle = np.arange(part.size) - (part.size - 1) / 2
+    slope = float((middle * part).sum()) / max(float((middle**2).sum()), 1.0)
+    line = part - part.mean() - slope * middle
+    sides = (part[:reach], part[reach:])
+    return sum(float(((side - side.mean()) ** 2).sum()) for side in sides) <= float((line**2).sum())

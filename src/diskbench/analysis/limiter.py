@@ -106,7 +106,7 @@ def _network(found: Stretch, setting: Setting) -> Limiter | None:
 
 
 def _unknown(found: Stretch, setting: Setting) -> Limiter:
-    told = list(fell(found))
+    told = list(fell(found, setting))
     measured, level = rate(found, setting), found.level
     if found.kind in ("ramp", "stall"):
         told.append("it has no level")

@@ -37,6 +37,7 @@ _FLAT = 0.10
 _NOTHING = 0.01
 """Of the highest level: a phase below it at either end is a stall, too."""
 _SETTLED_S = 60
+_CORRELATED_S = 10
 _TRIMMED = 0.1
 """Of each side: outliers do not make a level, and two values in turn have their mean."""
 
@@ -148,18 +149,34 @@ def _ramped(chain: Sequence[_Part], values: Floats) -> list[_Part]:
 
 def _settled(chain: Sequence[_Part], values: Floats, start: int) -> int:
     """Where the level that a gradual change ends in begins: from there on it is flat, and moves a
-    quarter as fast as before at most; the end of the chain where it never is."""
+    quarter as fast as before at most, noise allowed for; the end of the chain where it never is."""
     last = chain[-1]
     for begin in range(last.start, last.end - _SETTLED_S, _SETTLED_S // 2):
         tail, ramp = values[begin : last.end], values[start:begin]
-        if not ramp.size:
-            if _drift(tail) <= _FLAT:
-                return begin
+        if _drift(tail) > _FLAT:
             continue
+        if not ramp.size:
+            return begin
         moved = abs(_median(ramp[:_SETTLED_S]) - _median(tail)) / ramp.size
-        if _drift(tail) <= _FLAT and _drift(tail) * _median(tail) / tail.size <= moved / 4:
+        # The middles of the first and the last third lie two thirds of the tail apart.
+        if _most_moved(tail) <= moved / 4 * (2 / 3 * tail.size):
             return begin
     return last.end
+
+
+def _most_moved(values: Floats) -> float:
+    """How far the first and the last third lie apart at most, two standard errors allowed for:
+    those of means of ten seconds, which neighbours correlate in less."""
+    import numpy as np
+
+    third = max(1, values.size // 3)
+    sides = (values[:third], values[-third:])
+    many = third // _CORRELATED_S
+    if many < 2:
+        return float("inf")
+    means = [side[: many * _CORRELATED_S].reshape(many, -1).mean(axis=1) for side in sides]
+    error = float(np.sqrt(sum(one.var(ddof=1) / many for one in means)))
+    return abs(_median(sides[1]) - _median(sides[0])) + 2 * error
 
 
 def _drift(values: Floats) -> float:
@@ -237,7 +254,8 @@ def _stalls(
         if part.kind == "stall":
             runs: tuple[tuple[int, int], ...] = ((part.start, part.end),)
         else:
-            within = stalls(values[part.start : part.end], missed=missed)
+            here = values[part.start : part.end]
+            within = stalls(here, missed=missed, is_moving=part.kind == "ramp")
             runs = tuple((part.start + a, part.start + b) for a, b in within)
         for start, end in runs:
             if found and found[-1][1] >= start:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 STALLED = 0.10
 """Of the median: less is a stall; the issue's figure."""
+_MOVING_S = 60
 LEAST_MISSED = 10.0
 """I/Os: of a disk that does four a second every fiftieth second has none by chance; our choice."""
 RARE = 0.20
@@ -21,18 +22,21 @@ RARE = 0.20
 as one that serves its baseline in batches; our choice."""
 
 
-def stalls(values: Floats, *, missed: float = 0.0) -> tuple[tuple[int, int], ...]:
+def stalls(
+    values: Floats, *, missed: float = 0.0, is_moving: bool = False
+) -> tuple[tuple[int, int], ...]:
     """The runs of seconds [start, end) below a tenth of the median of `values` in which at least
-    `missed` would have been done at the median. None where the median is zero."""
+    `missed` would have been done at the median. None where the median is zero. Of a ramp
+    (`is_moving`) it is the running median of two minutes: it may begin at a tenth of its middle."""
     import numpy as np
 
     if not values.size:
         return ()
-    middle = float(np.median(values))
-    low = np.concatenate([[False], values < STALLED * middle, [False]])
+    around = _around(values, _MOVING_S) if is_moving else np.full(values.size, np.median(values))
+    low = np.concatenate([[False], values < STALLED * around, [False]])
     edges = np.flatnonzero(low[1:] != low[:-1])
     runs = tuple((int(a), int(b)) for a, b in pairwise(edges.tolist()))[::2]
-    return tuple((a, b) for a, b in runs if (b - a) * middle >= missed)
+    return tuple((a, b) for a, b in runs if float(around[a:b].sum()) >= missed)
 
 
 def filled(values: Floats, *, longest_s: int) -> Floats:
@@ -40,11 +44,17 @@ def filled(values: Floats, *, longest_s: int) -> Floats:
     are not taken for changes of it. That level is a running median of two `longest_s`. Where stalls
     are not rare the series stays as it is."""
     import numpy as np
-    from scipy.ndimage import median_filter
 
     if not values.size:
         return values
-    around = median_filter(values, size=min(2 * longest_s + 1, values.size), mode="reflect")
+    around = _around(values, longest_s)
     low = values < STALLED * around
     found: Floats = np.where(low, around, values) if low.mean() <= RARE else values
+    return found
+
+
+def _around(values: Floats, reach_s: int) -> Floats:
+    from scipy.ndimage import median_filter
+
+    found: Floats = median_filter(values, size=min(2 * reach_s + 1, values.size), mode="reflect")
     return found

@@ -17,7 +17,7 @@ from diskbench.analysis.setting import ABOVE, Stretch
 if TYPE_CHECKING:
     from diskbench.analysis.run_course import Course
     from diskbench.model.expectation import Expectation, Level, LimitName
-    from diskbench.model.phase import PhaseKind, StepPhases
+    from diskbench.model.phase import Phase, PhaseKind, StepPhases
 
 _LEVELS = frozenset({"burst", "baseline", "level"})
 _MOST_OF = 0.9
@@ -62,12 +62,19 @@ def stretches_of(measured: Measured, promise: Promise | None) -> list[Stretch]:
             longest = max(kept or phases.phases, key=lambda one: one.seconds, default=None)
             if longest is not None:
                 measured = replace(measured, iops=longest.iops, bytes_per_s=longest.bytes_per_s)
+        if len(kept) == 1 and phases is not None and any(p.kind == "ramp" for p in phases.phases):
+            only = kept[0]  # what it settled at, and not a mean over the way there
+            measured = replace(measured, iops=only.iops, bytes_per_s=only.bytes_per_s)
+            whole = _whole(measured, promise, only.kind)
+            return [replace(whole, start_s=only.start_s, end_s=only.end_s)]
         return [_whole(measured, promise, kept[0].kind if len(kept) == 1 else None)]
     falls = {cliff.at_s: cliff for cliff in phases.cliffs}
     found: list[Stretch] = []
     above = _is_empty(promise)
     for one in kept or phases.phases:
         cliff = falls.get(one.start_s)
+        if found and one.kind == "burst" and _rises(found[-1], one):
+            above = False  # it rested, and has credit again
         known = above or (cliff is not None and one.kind != "burst")
         used_up = known or _lasts(one.iops, one.bytes_per_s, promise)
         found.append(
@@ -77,7 +84,7 @@ def stretches_of(measured: Measured, promise: Promise | None) -> list[Stretch]:
                 kind=one.kind,
                 start_s=one.start_s,
                 end_s=one.end_s,
-                fell_from=cliff.before if cliff and one.kind != "burst" else None,
+                fell_from=cliff.before if cliff else None,
                 credits=cliff.credits if cliff else None,
                 level=_level(promise, used_up=used_up),
                 used_up=used_up,
@@ -86,6 +93,12 @@ def stretches_of(measured: Measured, promise: Promise | None) -> list[Stretch]:
         )
         above = above or one.kind == "burst"
     return found
+
+
+def _rises(before: Stretch, now: Phase) -> bool:
+    if before.iops is not None and now.iops is not None:
+        return now.iops > ABOVE * before.iops
+    return (now.bytes_per_s or 0.0) > ABOVE * (before.bytes_per_s or 0.0)
 
 
 def _whole(measured: Measured, promise: Promise | None, kind: PhaseKind | None) -> Stretch:

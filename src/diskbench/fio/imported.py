@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
-from diskbench.fio.logs import log_name
+from diskbench.fio.logs import layout, log_name
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.fio.rows import ALL_JOBS, measurements
@@ -26,6 +26,7 @@ _SEQUENTIAL_BLOCK = 65536
 _RANDOM_BLOCK = 512
 """GoBonnieGo's block sizes (bench/bench.go)."""
 _LONGEST_NAME = 80
+_FIRST_LINE = 1024
 _FORMS = "importable are fio's --output-format=json or json+, fio's log files, and GoBonnieGo -json"
 
 
@@ -79,7 +80,7 @@ def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) ->
     """
     kind = kind_of(data, name=name)
     if kind == "fio-log":
-        return _fio_log(name)
+        return _fio_log(data, name)
     try:
         if kind == "fio-json":
             return _fio_json(data, name, run_id_of)
@@ -88,11 +89,22 @@ def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) ->
         raise InvalidValue(error.message, advice=_FORMS) from error
 
 
-def _fio_log(name: str) -> Imported:
+def _fio_log(data: bytes, name: str) -> Imported:
     found = log_name(name.rpartition("/")[2])
     assert found is not None
     step = Step(index=0, name=found.prefix or "fio", job="", expected_s=0.0)
-    return Imported("fio-log", "", (ImportedRun((ImportedStep(step, ()),)),), {})
+    run = ImportedRun((ImportedStep(step, ()),), started_at=_unix_start(data, name))
+    return Imported("fio-log", "", (run,), {})
+
+
+def _unix_start(data: bytes, name: str) -> str | None:
+    """When a log with log_unix_epoch begins. Of others, and damaged ones, that is not known."""
+    first = data[:_FIRST_LINE].partition(b"\n")[0]
+    try:
+        columns = layout(first + b"\n", where=name)
+    except FioOutputUnreadable:
+        return None
+    return _utc(int(first.partition(b",")[0])) if columns and columns.epoch else None
 
 
 def split_steps(output: FioOutput) -> tuple[tuple[Step, FioOutput], ...]:

@@ -2,7 +2,8 @@
 
 A disk is like it where its burst is within 5 % of the level before the fall, its baseline within
 10 % of the level after it, and its capacity within 10 % of what was done above that level; our
-choice. gp2's baseline is 3 IOPS a GiB, and so tells its size; Azure's disks come in tiers.
+choice. gp2's baseline is 3 IOPS a GiB, and so tells its size from 33 GiB on; Azure's disks come in
+tiers.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from diskbench.errors import UserError
 
 _BURST, _OTHERS = 0.05, 0.10
 _GP2_PER_GIB = 3.0
+_GP2_FLOOR_GIB = 33
 _TIERS_GIB = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -29,7 +31,9 @@ class _Bucket:
 def like(before: float, after: float, spent: float) -> tuple[str, ...]:
     """The disks with such a bucket, as `--as-disk` takes them, from levels in IOPS and the I/Os
     above the lower one until the fall."""
-    size = max(1, round(after / _GP2_PER_GIB))
+    # Up to 33 GiB all have the same baseline: the largest of them stands for them.
+    of_floor = after < _GP2_PER_GIB * (_GP2_FLOOR_GIB + 1)
+    size = _GP2_FLOOR_GIB if of_floor else round(after / _GP2_PER_GIB)
     known = (*_tiers(), *_buckets("aws", "gp2", size))
     return tuple(
         one.words

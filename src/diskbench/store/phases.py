@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Closed = tuple[str, StepRecord]
 
-PHASES_VERSION = 1
+PHASES_VERSION = 2
 """Raised when the same series gives other phases; older files are then left unused."""
 SHORTEST_STEP_S = 60.0
 """Shorter steps have no phases, and what stalled in them shows in their highest latency."""

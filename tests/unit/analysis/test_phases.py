@@ -177,6 +177,48 @@ def test_what_lies_within_a_steep_settling_is_no_level(tau, seed):
     assert of(settling(2500, 1000, tau, 1800, noisy, seed=seed)).cliffs == ()
 
 
+def rest_and_burst(times: int):
+    """A bucket that runs out, rests for twenty minutes and runs out again, `times` times."""
+    first = [(3000, 2000), (300, 400), (1e-6, 1200)]
+    again = [(3000, 133), (300, 2267), (1e-6, 1200)]
+    return steps([*first, *again * times], QUIET, seed=31)
+
+
+def test_a_disk_that_rests_and_bursts_in_turn_is_cut_each_time():
+    found = of(rest_and_burst(3))
+    assert kinds(found) == ["burst", "baseline", "stall", *["burst", "baseline", "stall"] * 3]
+    starts = [cliff.at_s for cliff in found.cliffs]
+    assert starts == pytest.approx([2000, 3733, 7333, 10933], abs=3)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("ends", [(3000, 1000), (1000, 3000), (200, 105)])
+@pytest.mark.slow
+def test_a_slope_of_hours_is_one_ramp_however_noisy(ends, seed):
+    clean = np.linspace(*ends, 7200)
+    found = of(clean * Noise(sd=0.12, phi=0.6).factors(7200, np.random.default_rng(seed)))
+    assert (kinds(found), found.cliffs) == (["ramp"], ())
+    assert found.steady.state == "not steady"
+
+
+def test_a_slow_beginning_of_a_ramp_is_no_stall():
+    clean = np.concatenate([np.linspace(120, 3000, 4000), np.full(3600, 3000.0)])
+    found = of(clean * Noise(sd=0.05, phi=0.5).factors(7600, np.random.default_rng(32)))
+    assert (kinds(found), found.stalls) == (["ramp", "level"], ())
+
+
+def test_a_stall_within_a_ramp_is_told():
+    values = np.linspace(1000, 3000, 3600)
+    values[900:904] = 0
+    (stall,) = of(values).stalls
+    assert (stall.start_s, stall.end_s) == (900, 904)
+
+
+def test_half_a_minute_at_another_level_is_no_phase():
+    values = steps([(500, 2000), (3500, 30), (500, 2000)], QUIET, seed=33)
+    assert kinds(of(values)) == ["level"]
+
+
 @pytest.mark.parametrize("seconds", [0, 1, 2, 5])
 def test_a_series_of_hardly_any_seconds_is_borne(seconds):
     found = of(np.full(seconds, 100.0))

@@ -110,3 +110,17 @@ def test_any_garbage_gives_rows_or_a_clear_error(version, where, garbage, length
     except InvalidValue:
         return
     assert found.runs
+
+
+@pytest.mark.parametrize(
+    ("line", "began"),
+    [
+        (b"1700000001000, 3000, 0, 0, 0\n", "2023-11-14T22:13:21.000000+00:00"),
+        (b"1000, 3000, 0, 0, 0\n", None),
+        (b"", None),
+        (b"not a log\n", None),
+    ],
+)
+def test_a_log_with_unix_times_tells_when_it_began(line, began):
+    found = read_imported(line, name="x_iops.1.log", run_id_of=str)
+    assert found.runs[0].started_at == began

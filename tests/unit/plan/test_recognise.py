@@ -11,6 +11,7 @@ from diskbench.plan.recognise import like
     ("before", "after", "spent", "name"),
     [
         (3001, 99.5, 5_402_059, "aws:gp2:33"),
+        (3029, 101.2, 5_399_782, "aws:gp2:33"),  # one per cent above its limits: of the floor still
         (3000, 768, 5.4e6, "aws:gp2:256"),
         (3500, 500, 5.4e6, "azure:Premium_LRS:128"),
     ],

@@ -1,8 +1,8 @@
 """diskbench measures how fast cloud disks really are.
 
-For notebooks: `load_runs`, `load_measurements`, `load_series`, `load_phases`, `load_histogram` and
-`load_published` give polars frames; docs/api.md lists their columns and units. Importing this
-package imports none of what they need: that happens at the first call.
+For notebooks: `load_runs`, `load_measurements`, `load_series`, `load_phases`, `load_verdicts`,
+`load_histogram` and `load_published` give polars frames; docs/api.md lists their columns and units.
+Importing this package imports none of what they need: that happens at the first call.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ __all__ = [
     "load_published",
     "load_runs",
     "load_series",
+    "load_verdicts",
     "simulate",
 ]
 
@@ -98,6 +99,27 @@ def load_phases(
 
     run_ids = [run_id] if isinstance(run_id, str) else run_id
     return phases_frame(open_evidence(evidence or _setting("evidence_url")), run_ids, step=step)
+
+
+def load_verdicts(
+    run_id: str | Sequence[str] | None = None,
+    *,
+    database: str | None = None,
+    evidence: str | None = None,
+) -> pl.DataFrame:
+    """One row a stretch of each measured step, of all runs or of those named: what was promised,
+    what limited it, and whether to believe it.
+
+    Judged when asked for, as `diskbench results show` does. `database` and `evidence` are URLs
+    (default: the settings `database_url`, `evidence_url`); a run without evidence is judged by its
+    rows alone. Raises StoreUnavailable.
+    """
+    from diskbench.engine.verdict_frame import verdicts_frame
+    from diskbench.store.evidence import open_evidence
+
+    run_ids = [run_id] if isinstance(run_id, str) else run_id
+    store = open_evidence(evidence or _setting("evidence_url"))
+    return verdicts_frame(database or _setting("database_url"), store, run_ids=run_ids)
 
 
 def load_histogram(

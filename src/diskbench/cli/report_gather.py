@@ -119,6 +119,7 @@ class Gathered:
         self, trial_id: str, rows: Sequence[Row], steps: Mapping[str, Sequence[StepResult]]
     ) -> TrialReport:
         from diskbench.cli.results_show import trial_cost
+        from diskbench.engine.dependence import machine_of
         from diskbench.fio.warnings import run_warnings
         from diskbench.report.cost_text import cost_line
         from diskbench.report.next_step import run_again
@@ -144,7 +145,7 @@ class Gathered:
             notes=plan.notes if plan else (),
             place=_place(rows[0], plan),
             versions=_versions(rows[0], plan),
-            machine=_machine(rows[0], plan),
+            machine=machine_of(rows[0], rented=bool(plan and plan.cell.rent)),
             price=plan.expectation.price if plan and plan.expectation else None,
             cost=cost_line(cost) if cost is not None else "",
             job=_job(plan),
@@ -188,13 +189,6 @@ def _note(row: Row) -> RunNote:
         advice=row["advice"] or "",
         evidence=f"{url}/runs/{row['run_id']}/" if url else "",
     )
-
-
-def _machine(row: Row, plan: Plan | None) -> str:
-    if plan is not None and plan.rental is not None:
-        return plan.lease_id
-    named = row["labels"].get("machine") if row["imported"] else None
-    return f"there:{row['provider']}:{named or row['address'] or row['hostname'] or ''}"
 
 
 def _place(row: Row, plan: Plan | None) -> str:

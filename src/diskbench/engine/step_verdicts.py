@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.believe import in_order, worst
 from diskbench.analysis.repeats import Sample, repeats
+from diskbench.engine.dependence import machine_of
 from diskbench.engine.verdicts import trial_verdicts
 from diskbench.model.comparison import Interval, Replicated
 from diskbench.model.verdict import RunLevel, StepVerdict, believe_words
@@ -77,8 +78,8 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Row, Verdict]]]) -> Step
         values = [one.stands_for.iops for _, one in kept if one.stands_for.iops]
         if not values:
             continue
-        machine = _machine(trial[0][0])
-        trial_id = trial[0][0]["trial_id"]
+        first = trial[0][0]
+        machine, trial_id = machine_of(first, rented=_is_rented(first)), first["trial_id"]
         samples.append(Sample(trial_id, median(values), machine))
         told = [one.stands_for.ratio for _, one in kept if one.stands_for.ratio is not None]
         if told:
@@ -181,15 +182,8 @@ def _runs(level: RunLevel) -> str:
     return f"run {level.first}" if level.first == level.last else f"runs {level.first}–{level.last}"
 
 
-def _machine(run: Row) -> str:
-    """What makes trials depend on each other (MR-5): a machine that they had in turn, or that was
-    there before."""
-    if run["machine_lease"]:
-        return str(run["machine_lease"])
-    if not run["imported"] and run["provider"] not in _THERE_BEFORE:
-        return str(run["trial_id"])
-    labels = run["labels"] or {}
-    return f"there:{run['provider']}:{labels.get('machine') or run['address'] or run['hostname']}"
+def _is_rented(run: Row) -> bool:
+    return not run["imported"] and run["provider"] not in _THERE_BEFORE
 
 
 def _by_trial(runs: Sequence[Row]) -> list[list[Row]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.repeats import Sample, disagreement, value_of_trial
+from diskbench.engine.dependence import machine_of
 from diskbench.engine.levels import courses_of
 from diskbench.store.figures import load_figures
 from diskbench.units import format_bytes
@@ -37,7 +38,6 @@ REGIME = "regime"
 """A fact of a step that was cut into phases: whether its figure is of burst or baseline."""
 _NOT_SUBJECT = ("zone", "account", "subnet", "security_group", "placement", "ssh_cidr", "image",
                 "endpoint_url")  # fmt: skip
-_MACHINE_LABEL = "machine"
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _figure(
         campaign_id=first["campaign_id"],
         replicate=first["replicate"],
         at=first["created_at"],
-        machine=_machine(first),
+        machine=machine_of(first, rented=bool(first["rent"])),
         subject=subject_of(first),
         facts=tuple(facts),
         line=line,
@@ -214,18 +214,6 @@ def _lasting(course: StepPhases, metric: Metric, share: _Share | None) -> float 
     if metric == "bytes_per_s" and level.bytes_per_s is not None:
         return level.bytes_per_s * share.bytes_per_s
     return None
-
-
-def _machine(row: Mapping[str, Any]) -> str:
-    """What makes trials depend on each other: a machine that they had in turn, or that was there
-    before (MR-5). Of imported runs only what their files or a label `machine` tell is known: those
-    that tell nothing may all be of one."""
-    if row["machine_lease"]:
-        return str(row["machine_lease"])
-    if row["rent"]:
-        return str(row["trial_id"])
-    named = row["labels"].get(_MACHINE_LABEL) if row["imported"] else None
-    return f"there:{row['provider']}:{named or row['address'] or row['hostname'] or ''}"
 
 
 def subject_of(row: Mapping[str, Any]) -> Fields:

@@ -1,0 +1,62 @@
+"""The report's table and `results show` count samples alike and give one interval (MR-5, MR-6)."""
+
+from pathlib import Path
+
+import pytest
+from tests.rigs.replicates import measured
+
+from diskbench.cli.report_gather import Gathered
+from diskbench.engine.step_verdicts import step_verdicts
+from diskbench.report.result_rows import result_rows
+from diskbench.store.database import open_database
+from diskbench.store.evidence import open_evidence
+from diskbench.store.query import find_runs
+from diskbench.units import format_iops
+
+pytestmark = pytest.mark.slow
+MANY = [2900.0 + 7 * n for n in range(40)]
+
+
+@pytest.fixture
+def database(tmp_path):
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield engine
+    engine.dispose()
+
+
+def both(database, place: Path):
+    """The row of the report's table on all trials, and the verdict of `results show` on them."""
+    url = (place / "evidence").as_uri()
+    runs = find_runs(database)[::-1]
+    [found] = step_verdicts(database, open_evidence(url), runs)
+    groups = Gathered(database, url).groups(runs)
+    [row] = result_rows([trial for group in groups for trial in group.trials])
+    return row, found
+
+
+@pytest.mark.parametrize(
+    ("own", "shared", "machines"),
+    [(MANY[:6], [], 6), (MANY, [], 40), (MANY[:5], MANY[5:9], 6), (MANY[:4], MANY[4:9], 5)],
+)
+def test_the_interval_is_that_of_the_verdict(database, tmp_path, own, shared, machines):
+    measured(database, own)
+    measured(database, shared, machine="01shared", first=len(own))
+    row, found = both(database, tmp_path)
+    assert found.replicated.machines == machines
+    assert row.iops.text == format_iops(found.replicated.median)
+    interval = found.replicated.interval
+    assert (interval is not None) == (machines >= 6)
+    if interval is None:
+        assert (
+            row.iops.small == f"{format_iops(min(own + shared))}–{format_iops(max(own + shared))}"
+        )
+    else:
+        span = f"{format_iops(interval.low)}–{format_iops(interval.high)}"
+        assert row.iops.small == f"{interval.coverage:.0%}: {span}"
+
+
+def test_runs_on_a_machine_that_was_there_are_one_sample_for_both(database, tmp_path):
+    measured(database, MANY[:8], rented=False, labels=(("machine", "mine"),))
+    row, found = both(database, tmp_path)
+    assert (found.replicated.machines, found.replicated.interval) == (1, None)
+    assert row.iops.small == "2,900–2,949"

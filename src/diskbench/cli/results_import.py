@@ -11,9 +11,10 @@ import typer
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from diskbench.plan.as_disk import Hint
+    from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import Manifest
 
 AsDisk = Annotated[
@@ -86,11 +87,15 @@ def import_(
         labels |= said.labels()
     sources = read_sources(files)
     engine, store = database(database_url), evidence(evidence_url)
+    with_logs = []
     for source in sources:
         for manifest in import_source(store, source, labels=labels, version=version("diskbench")):
             write_run(engine, rows_of(store, manifest))
             print(manifest.run_id)
             _say(_taken_in(source.name, manifest, labels))
+            if _has_logs(manifest):
+                with_logs.append(manifest.run_id)
+    _read_ahead(store, with_logs)
 
 
 def hint(as_disk: str | None, as_machine: str | None, promise: str | None) -> Hint | None:
@@ -107,6 +112,29 @@ def hint(as_disk: str | None, as_machine: str | None, promise: str | None) -> Hi
         )
     said.way()
     return said
+
+
+def _has_logs(manifest: Manifest) -> bool:
+    from diskbench.fio.logs import log_name
+
+    return manifest.imported is not None and any(map(log_name, manifest.imported.files))
+
+
+def _read_ahead(store: EvidenceStore, run_ids: Sequence[str]) -> None:
+    """Make the series and phases of runs with logs, as runs of our own do when they end: else the
+    first report on them would. What cannot be read is told by whoever asks for it."""
+    if not run_ids:
+        return
+    import contextlib
+
+    from diskbench.errors import DiskbenchError
+    from diskbench.store.frames import read_series_ahead
+    from diskbench.store.phases import run_phases
+
+    read_series_ahead(store, run_ids)
+    for run_id in run_ids:
+        with contextlib.suppress(DiskbenchError):
+            run_phases(store, run_id)
 
 
 def _taken_in(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:

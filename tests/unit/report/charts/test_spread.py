@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from scipy.stats import gaussian_kde
 from tests.rigs.drawn import rows_in
 from tests.unit.report.charts.points import own
 
 from diskbench.report.charts.figure import picture
 from diskbench.report.charts.palette import PICTURE
-from diskbench.report.charts.spread import Group, groups_of, spread_chart
+from diskbench.report.charts.spread import Group, _density, groups_of, spread_chart
 
 
 def points(values, **changes):
@@ -69,3 +70,14 @@ def test_points_are_grouped_by_region_and_by_the_hour_in_utc():
 def test_names_of_groups_stay_text():
     figure = chart([Group("'];alert(1)//", tuple(points([1, 2])))])
     assert "alert(1)//" in picture(figure, "svg").decode()
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_the_outline_is_the_density_that_scipy_gives(log):
+    values = sorted([1000.0 + 30 * n % 700 for n in range(25)])
+    taken = np.log(values) if log else np.asarray(values)
+    grid = np.linspace(taken[0], taken[-1], 64)
+    expected = gaussian_kde(taken)(grid)
+    outline = _density(values, 0, log=log)[:64]
+    heights = [-one["y"] for one in outline]
+    assert heights == pytest.approx(0.42 * expected / expected.max())

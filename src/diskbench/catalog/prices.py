@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from diskbench.model.disk import DiskSpec
 
 
+def priced_region(cloud: str) -> str | None:
+    """The region that a cloud's prices are of; None for what has none."""
+    if cloud == "aws":
+        return instances("aws").region
+    if cloud == "azure":
+        return azure_sizes().region
+    return price_book().region if cloud == "gcp" else None
+
+
 def machine_part(cloud: str, machine_type: str, region: str) -> PricePart:
     """The price of a machine on demand; a spot machine costs at most that."""
     charges = charge_book().clouds.get(cloud)

@@ -97,7 +97,8 @@ def _check(sides: Sequence[Side], found: Sequence[Sequence[TrialFigure]]) -> Non
         if not figures:
             raise InvalidValue(
                 f"{side.asked!r} has no finished run with that figure",
-                advice="'diskbench results list' shows what there is",
+                advice="'diskbench results list' shows what there is; logs without fio's JSON "
+                "have levels ('diskbench results show RUN') and no figures",
             )
     both = set(sides[0].trials) & set(sides[1].trials)
     one_of_each = len(sides[0].trials) == len(sides[1].trials) == 1

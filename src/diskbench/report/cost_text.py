@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.prices import priced_region
 from diskbench.plan.cost import cost_of_plan
 from diskbench.units import format_duration_s, format_usd
 
@@ -23,6 +24,7 @@ def price_lines(plan: Plan) -> Iterator[str]:
     if cost.unknown:
         known = f"; the rest is about {_about(cost.known_usd)}" if cost.known_usd else ""
         yield f"not known of {', '.join(cost.unknown)}{known}"
+        yield from _where_known(plan)
         return
     if not longest.total_usd:
         yield "nothing"
@@ -34,6 +36,15 @@ def price_lines(plan: Plan) -> Iterator[str]:
     if cost.transactions_usd:
         about += f", {format_usd(cost.transactions_usd)} of it for transactions"
     yield about
+
+
+def _where_known(plan: Plan) -> Iterator[str]:
+    """The region whose prices are known, where it is another one or none was named."""
+    if plan.rental is None:
+        return
+    known = priced_region(plan.rental.cloud or plan.rental.scope.provider)
+    if known is not None and known != plan.rental.scope.region:
+        yield f"prices are known of {known} only: --region {known} tells them"
 
 
 def cost_line(cost: TrialCost) -> str:

@@ -23,6 +23,9 @@ def replicate_lines(found: Replicates, *, width: int = 80) -> Iterator[str]:
     """All blocks in their order, then the trials on machines that were not themselves."""
     count = f"{found.trials} trial{'s'[: found.trials != 1]}"
     yield from wrapped("", ", ".join((f"{found.asked}: {count}", *found.marks)), width)
+    if not found.lines and not found.left_out:
+        told = "no finished run of it has figures; logs without fio's JSON have levels alone: "
+        yield from wrapped("", f"{told}diskbench results show RUN", width)
     for block, lines in groupby(found.lines, key=lambda one: one.block):
         yield ""
         yield from wrapped("", block, width)

@@ -50,6 +50,16 @@ def drawn(count, sd=0.01, seed=1):
     return [3000 * (1 + draw.gauss(0, sd)) for _ in range(count)]
 
 
+def test_a_set_of_logs_alone_says_why_it_has_no_figures(call, tmp_path):
+    for iops in (3000, 2900):
+        log = tmp_path / f"x{iops}_iops.1.log"
+        log.write_text("".join(f"{second}000, {iops}, 0, 0, 0\n" for second in range(1, 90)))
+        call("import", str(log), "--label", "team=x")
+    told = call("show", "team=x").out
+    assert "team=x: 0 trials" in told
+    assert "logs without fio's JSON have levels alone" in told
+
+
 def test_ten_replicates_are_a_median_with_its_interval(database, call):
     trials = measured(database, drawn(10), labels=[("disk", "gp2")])
     out = call("show", "disk=gp2").out

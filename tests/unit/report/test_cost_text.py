@@ -47,6 +47,15 @@ def test_what_has_no_price_is_named():
     assert "price    not known of machine x" in render_plan([without_price(prices=parts)])
 
 
+def test_where_prices_are_known_is_told_where_they_are_not():
+    made = without_price(prices=(PricePart(name="machine x", hourly_usd=None),))
+    assert made.rental is not None
+    scope = made.rental.scope.model_copy(update={"region": "westeurope"})
+    rental = made.rental.model_copy(update={"scope": scope})
+    _, told = price_lines(made.model_copy(update={"rental": rental}))
+    assert told == "prices are known of eastus only: --region eastus tells them"
+
+
 def test_a_lab_host_costs_nothing():
     made = without_price(prices=(), hourly_usd=0.0)
     assert made.rental is not None

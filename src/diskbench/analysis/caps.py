@@ -17,6 +17,7 @@ NEAR = 0.10
 EMPTY = 0.02
 """Of a bucket: what is left where a step begins on one that is used up."""
 _SHOWN_AS_BYTES = 64 * KIB
+_HALF = 0.5
 NOT_CAPS = frozenset({"latency", "offered"})
 
 
@@ -24,6 +25,8 @@ def credit(found: Stretch, setting: Setting) -> Limiter | None:
     """`credit` where a used-up bucket sets the pace."""
     told_fall, measured, level = fell(found, setting), rate(found, setting), found.level
     if level is None or level.limited_by is None or not setting.knows_buckets:
+        if is_writing(setting) and not setting.is_like_bucket:
+            return None  # a disk's own cache for writes fills, too
         told = ("no promise is known",) if level is None else ()
         return Limiter(name="credit", evidence=(*told_fall, *told)) if told_fall else None
     guessed = found.is_guess and not told_fall
@@ -57,6 +60,11 @@ def fell(found: Stretch, setting: Setting) -> tuple[str, ...]:
     if found.credits and now is not None:
         done = f", after {found.credits:,.0f} I/Os above that level"
     return (f"it fell at once from {told[0]} to {told[1]} {unit}{done}",)
+
+
+def is_writing(setting: Setting) -> bool:
+    """Whether most of the load is writes."""
+    return setting.load is not None and setting.load.read_share < _HALF
 
 
 def cap(found: Stretch, setting: Setting) -> Limiter | None:

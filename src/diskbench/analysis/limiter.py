@@ -6,7 +6,8 @@
                   buffered writes above 1.1 times every promise, and not without what memory holds
     offered       ≥ 99 % of the rate that the load is held to (of N arrivals ≥ 1 − 2/√N)
     credit        within 10 % of the rate that a used-up bucket leaves; without a promise, the level
-                  that a sharp fall ended in: neither processor nor queue explains a fall
+                  that a sharp fall ended in: neither processor nor queue explains a fall, but of
+                  writes a full cache of the disk does, where no bucket is known that is like it
     a cap         within 10 % of min(disk cap, VM cap); above it, of any other cap
     host cache    above 1.1 times every promise, on a disk that its machine caches
     client        one job of fio ≥ 90 % of a core, or busiest core ≥ 90 % and fio ≥ 50 % of one
@@ -23,7 +24,7 @@ it). The 10 %, 90 % and 2 % are MR-12's, 99 % is MR-11's; the rest is our choice
 from __future__ import annotations
 
 from diskbench.analysis.caches import beyond_medium, cached_below, page_cache
-from diskbench.analysis.caps import NEAR, NOT_CAPS, allows, cap, credit, fell
+from diskbench.analysis.caps import NEAR, NOT_CAPS, allows, cap, credit, fell, is_writing
 from diskbench.analysis.client import client_words, is_busy_itself, is_client_bound
 from diskbench.analysis.queue_depth import queue_depth
 from diskbench.analysis.setting import Setting, Stretch, rate
@@ -108,6 +109,9 @@ def _network(found: Stretch, setting: Setting) -> Limiter | None:
 def _unknown(found: Stretch, setting: Setting) -> Limiter:
     told = list(fell(found, setting))
     measured, level = rate(found, setting), found.level
+    told_of_no_bucket = level is None or not setting.knows_buckets
+    if told and told_of_no_bucket and is_writing(setting):
+        told.append("credit is used up, or the disk's own cache for writes is full")
     if found.kind in ("ramp", "stall"):
         told.append("it has no level")
     elif level is not None and level.limited_by is not None and measured is not None:

@@ -46,7 +46,8 @@ class Setting:
     cache is what the step is for. `host_cache`: its machine caches the disk. `network` is the
     filesystem or transport where that is one, `medium` a disk in the machine itself. `credit` is
     what was left of each bucket when the step began, as a fraction; `knows_buckets`: what is
-    promised tells of all that there are, as the word of a disk's owner does not.
+    promised tells of all that there are, as the word of a disk's owner does not; `is_like_bucket`:
+    it fell as a disk of the catalogue does.
     """
 
     load: Load | None = None
@@ -60,6 +61,7 @@ class Setting:
     medium: Medium | None = None
     credit: Mapping[LimitName, float] = field(default_factory=dict)
     knows_buckets: bool = True
+    is_like_bucket: bool = False
     siblings: tuple[Sibling, ...] = ()
 
 

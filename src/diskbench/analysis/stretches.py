@@ -72,7 +72,8 @@ def stretches_of(measured: Measured, promise: Promise | None) -> list[Stretch]:
     found: list[Stretch] = []
     above = _is_empty(promise)
     for one in kept or phases.phases:
-        cliff = falls.get(one.start_s)
+        # A dip that recovers is called a level, and shows no credit.
+        cliff = falls.get(one.start_s) if one.kind != "level" else None
         if found and one.kind == "burst" and _rises(found[-1], one):
             above = False  # it rested, and has credit again
         known = above or (cliff is not None and one.kind != "burst")

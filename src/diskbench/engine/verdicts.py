@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.stretches import Measured, Promise
@@ -21,15 +22,17 @@ from diskbench.fio.warnings import step_warnings
 from diskbench.model.facts import HostFacts
 from diskbench.model.verdict import Reason
 from diskbench.plan.as_disk import Hint, hint_of
-from diskbench.plan.recognise import like
+from diskbench.plan.recognise import like, like_bytes
 from diskbench.store.phases import run_phases
 from diskbench.store.query import Filter, find_runs
 from diskbench.store.rows import find_plan, load_results
+from diskbench.units import KIB
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.analysis.run_course import Course
+    from diskbench.model.expectation import Load
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.result import Warning as Doubt
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore
 
 Row = Mapping[str, Any]
+_SHOWN_AS_BYTES = 64 * KIB
 
 
 def run_verdicts(
@@ -150,7 +154,9 @@ def _of_run(
         )
         setting = setting_of(group, plan, hint, load, others, run["memory_bytes"])
         promise = promises.get((run_id, group.index))
-        known = (*counted_otherwise(group, load), *(_like(group) if promise is None else ()))
+        names = _like(group, load)
+        setting = replace(setting, is_like_bucket=bool(names))
+        known = (*counted_otherwise(group, load), *_named(names if promise is None else ()))
         found.append(verdict(measured, setting, promise, _doubts(group, plan), known))
     return found
 
@@ -209,13 +215,23 @@ def _doubts(group: Group, plan: Plan | None) -> list[Doubt]:
     ]
 
 
-def _like(group: Group) -> tuple[Reason, ...]:
-    """What a fall says of a disk that nobody named: the disks whose bucket is like it."""
+def _like(group: Group, load: Load | None) -> tuple[str, ...]:
+    """The disks whose bucket is like the one that ran out: of bytes where blocks are large."""
     course = group.phases
-    if course is None or course.figure != "iops" or not course.cliffs:
+    if course is None or not course.cliffs:
         return ()
     fall = course.cliffs[0]
-    names = like(fall.before, fall.after, fall.credits)
+    figures = (fall.before, fall.after, fall.credits)
+    if course.figure == "bytes_per_s":
+        return like_bytes(*figures)
+    block = load.block_bytes if load is not None else 0
+    if block < _SHOWN_AS_BYTES:
+        return like(*figures)
+    return like(*figures) or like_bytes(*(one * block for one in figures))
+
+
+def _named(names: Sequence[str]) -> tuple[Reason, ...]:
+    """What a fall says of a disk that nobody named."""
     if not names:
         return ()
     return (

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.plan.recognise import like
+from diskbench.plan.recognise import like, like_bytes
+from diskbench.units import MIB
 
 
 @pytest.mark.parametrize(
@@ -27,3 +28,15 @@ def test_a_fall_like_no_bucket_names_none():
 @given(gib=st.integers(34, 900))
 def test_every_size_of_gp2_that_bursts_is_recognised(gib):
     assert f"aws:gp2:{gib}" in like(3000, 3 * gib, 5.4e6)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "spent", "name"),
+    [(250, 40, 1_048_576, "aws:st1:1024"), (80, 12, 1_048_576, "aws:sc1:1024")],
+)
+def test_a_bucket_of_throughput_names_its_disk(before, after, spent, name):
+    assert name in like_bytes(before * MIB, after * MIB, spent * MIB)
+
+
+def test_the_fall_of_a_drive_that_wrote_its_cache_full_is_like_no_bucket():
+    assert like_bytes(2.9e9, 0.94e9, 5.7e11) == ()

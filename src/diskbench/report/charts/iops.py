@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from diskbench.report.charts.axis import CHARACTER_PX, direction_colour
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.palette import DIRECTIONS
-from diskbench.report.charts.step_label import WIDTH, height, label, step_axis
+from diskbench.report.charts.step_label import ONE_MACHINE, WIDTH, height, label, step_axis
 from diskbench.units import format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def iops_chart(lines: Sequence[Line], palette: Palette) -> Figure:
         subtitle += f"; bar: median of n = {runs} runs, line: lowest to highest"
     else:
         subtitle += "; n = 1 run"
+    subtitle += f"; {ONE_MACHINE}"
     drawing = alt.LayerChart(layer=layers).properties(width=WIDTH, height=height(lines))
     return Figure("IOPS", subtitle, drawing, id="iops")
 

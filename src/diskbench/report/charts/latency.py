@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from diskbench.report.charts.axis import LATENCY_LABELS, decades, direction_colour
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.palette import DIRECTIONS
-from diskbench.report.charts.step_label import WIDTH, height, label, step_axis
+from diskbench.report.charts.step_label import ONE_MACHINE, WIDTH, height, label, step_axis
 
 if TYPE_CHECKING:
     from diskbench.report.charts.palette import Palette
@@ -62,5 +62,5 @@ def latency_chart(lines: Sequence[Line], palette: Palette) -> Figure:
     marks = base.mark_point(filled=True, size=58, opacity=1).encode(x=x, shape=shapes, color=colour)
     of_runs = f"median of n = {runs} runs" if runs > 1 else "n = 1 run"
     drawing = alt.LayerChart(layer=[span, marks]).properties(width=WIDTH, height=height(lines))
-    subtitle = f"time of one operation, logarithmic; {of_runs}"
+    subtitle = f"time of one operation, logarithmic; {of_runs}; {ONE_MACHINE}"
     return Figure("Latency", subtitle, drawing, id="latency")

@@ -287,8 +287,9 @@ def _subtitle(
         counts = sorted({len(line.values) for line in found})
         span = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
         stated = ", stretches as stated" if any(line.stated for line in found) else ""
+        runs = "run" if counts == [1] else "runs"
         words.append(
-            f"{_WORDS[found[0].origin]}: n = {span} runs of one machine{stated}, "
+            f"{_WORDS[found[0].origin]}: n = {span} {runs} of one machine{stated}, "
             "no interval (n = 1 machine)"
         )
     marks = dict.fromkeys(mark for line in lines for mark in line.marks)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 WIDTH = 260
 ROW_HEIGHT = 26
+ONE_MACHINE = "no interval (n = 1 machine)"
+"""Runs of one trial are a series on one disk, and make no interval (MR-5)."""
 
 
 def label(line: Line, lines: Sequence[Line]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,9 @@ from diskbench.report.charts.figure import document
 from diskbench.report.charts.iops import iops_chart
 from diskbench.report.charts.latency import latency_chart
 from diskbench.report.charts.palette import PICTURE
+
+WRAP = 100
+"""Characters of small letters beside each other above the drawings."""
 
 if TYPE_CHECKING:
     from diskbench.report.charts.palette import Palette
@@ -23,9 +27,11 @@ def summary_picture(
 
     figures: list[Any] = []
     for figure in (iops_chart(lines, palette), latency_chart(lines, palette)):
-        words = alt.TitleParams(figure.title, subtitle=figure.subtitle, anchor="start", offset=10)
+        told = textwrap.wrap(figure.subtitle, WRAP)
+        words = alt.TitleParams(figure.title, subtitle=told, anchor="start", offset=10)
         drawing: Any = figure.drawing
         figures.append(drawing.properties(width=460, title=words))
     charts = alt.vconcat(*figures, spacing=28).resolve_legend(shape="independent")
-    heading = alt.TitleParams(title, subtitle=subtitle, fontSize=16, anchor="start", offset=18)
+    about = textwrap.wrap(subtitle, WRAP, break_on_hyphens=False) or [""]
+    heading = alt.TitleParams(title, subtitle=about, fontSize=16, anchor="start", offset=18)
     return document(charts.properties(title=heading), palette)

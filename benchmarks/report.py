@@ -11,8 +11,8 @@ one in ten stalls. Each command runs in a fresh process:
     again     the same report, from what the first one kept
 
 CPU seconds are those of all its threads; wall seconds are only worth something on an idle machine.
-Our targets for 500 runs of an hour: below 60 s and below 20 MB (of `again`: a run of our own keeps
-its series and phases when it ends, so only imported runs see `first`).
+Our targets for 500 runs of an hour: below 60 s and below 20 MB (of `again`: a run keeps its
+series and phases when it ends or is imported, so only a store without them sees `first`).
 """
 
 import argparse

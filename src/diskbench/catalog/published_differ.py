@@ -90,7 +90,7 @@ def _machine(asked: Asked, figure: Published) -> Iterator[str]:
 
 def _method(asked: Asked, one: Beside) -> Iterator[str]:
     figure = one.figure
-    if figure.tool != "fio" and asked.profile == figure.profile:
+    if figure.tool != "fio" and asked.profile == figure.profile and not asked.by_tool:
         yield f"theirs was {figure.tool} itself, ours is fio doing the same (docs/fidelity.md)"
     for name, value in figure.parameters.items():
         used = asked.parameters.get(name)

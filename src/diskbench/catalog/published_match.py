@@ -33,7 +33,8 @@ _CRITERIA = ("workload", "cloud", "disk type", "caching", "IOPS", "size")
 
 @dataclass(frozen=True)
 class Asked:
-    """What a run was of. None is unknown; `parameters` are the profile's as used."""
+    """What a run was of. None is unknown; `parameters` are the profile's as used. `by_tool`: the
+    tool itself measured it, and fio did not repeat it."""
 
     profile: str
     parameters: Mapping[str, object] = field(default_factory=dict)
@@ -45,6 +46,7 @@ class Asked:
     instance_type: str | None = None
     region: str | None = None
     memory_gib: float | None = None
+    by_tool: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ aws:gp2:20   azure:Premium_LRS:256:cache=readonly   aws:io1:100:iops=5000
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.expect import Disk, machine_of, path_of, promised_path
@@ -46,6 +47,30 @@ def way_of_words(words: str, machine: str | None = None) -> Way:
         found,
         tuple(dict.fromkeys(sources)),
         (on.unknown,) if on.unknown else (),
+    )
+
+
+@dataclass(frozen=True)
+class Named:
+    """The parts of a disk that a person named. `cache` is in Azure's words: none, readonly."""
+
+    cloud: str
+    disk_type: str
+    size_gib: float
+    iops: float | None = None
+    cache: str | None = None
+
+
+def named_disk(words: str) -> Named:
+    """What a person typed, in parts. Raises InvalidValue for words of another form."""
+    cloud, disk_type, size_gib, more = _read(words)
+    cache = more.get("cache", "none" if cloud == "azure" else None)
+    return Named(
+        cloud=cloud,
+        disk_type=disk_type,
+        size_gib=size_gib,
+        iops=_number(words, more["iops"]) if "iops" in more else None,
+        cache=cache.lower().replace("-", "") if cache else None,
     )
 
 

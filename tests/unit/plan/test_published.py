@@ -50,6 +50,23 @@ def test_an_imported_gobonniego_file_is_of_the_profile_that_repeats_it():
     assert asked_of(row, None).profile == "gobonniego"
 
 
+@pytest.mark.parametrize(
+    ("said", "disk"),
+    [
+        ("aws:gp2:20", ("aws", "gp2", 20, None, None)),
+        ("aws:io1:100:iops=1000", ("aws", "io1", 100, 1000, None)),
+        ("azure:Premium_LRS:256:cache=read-only", ("azure", "Premium_LRS", 256, None, "readonly")),
+        ("azure:Premium_LRS:256", ("azure", "Premium_LRS", 256, None, "none")),
+    ],
+)
+def test_an_imported_run_is_of_the_disk_that_it_was_said_to_be_of(said, disk):
+    labels = {"as_disk": said, "as_machine": "c5.large"}
+    asked = asked_of({**ROW, "provider": GOBONNIEGO_FILE, "labels": labels}, None)
+    found = (asked.cloud, asked.disk_type, asked.size_gib, asked.iops, asked.cache)
+    assert found == disk
+    assert (asked.instance_type, asked.profile, asked.by_tool) == ("c5.large", "gobonniego", True)
+
+
 def test_a_lab_disk_is_of_the_cloud_that_it_imitates():
     spec = RentSpec(disk="gp2", size_gib=20)
     asked = asked_of({**ROW, "provider": "lab"}, rented("lab", spec, cloud="aws"))

@@ -23,7 +23,8 @@ class Stretch:
     """What was measured: blocks and bytes a second at one level. `fell_from` is the level before
     the cliff that it began with, in the same figure, and `credits` what was done above it by then.
     `level` is what is promised for it: what lasts once its credit is `used_up`, else what the
-    credit at the step's beginning gives. `is_guess`: that it is used up shows in the rate alone."""
+    credit at the step's beginning gives. `is_guess`: that it is used up shows in the rate alone.
+    `is_mixed`: nobody knows its seconds, and its rate is a mean of burst and baseline."""
 
     iops: float | None
     bytes_per_s: float | None
@@ -35,6 +36,7 @@ class Stretch:
     level: Level | None = None
     used_up: bool = False
     is_guess: bool = False
+    is_mixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.caps import EMPTY
+from diskbench.analysis.caps import EMPTY, NOT_CAPS
 from diskbench.analysis.setting import ABOVE, Stretch
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from diskbench.model.phase import Phase, PhaseKind, StepPhases
 
 _LEVELS = frozenset({"burst", "baseline", "level"})
+_NEAR_MEAN = 0.1
 _MOST_OF = 0.9
 """A bucket that holds for less than a tenth of a step which was not cut is used up in it."""
 
@@ -87,7 +88,8 @@ def stretches_of(measured: Measured, promise: Promise | None) -> list[Stretch]:
                 end_s=one.end_s,
                 fell_from=cliff.before if cliff else None,
                 credits=cliff.credits if cliff else None,
-                level=_level(promise, used_up=used_up),
+                level=(_between(one, promise) if above else None)
+                or _level(promise, used_up=used_up),
                 used_up=used_up,
                 is_guess=not known,
             )
@@ -117,6 +119,15 @@ def _whole(measured: Measured, promise: Promise | None, kind: PhaseKind | None) 
         lasts = expected.lasts_s
         if expected.bursts and low and lasts and lasts < (1 - _MOST_OF) * measured.seconds:
             used_up = known = True
+        mixed = _mixed(measured, expected, iops) if not known else None
+        if mixed is not None:
+            return Stretch(
+                iops=measured.iops,
+                bytes_per_s=measured.bytes_per_s,
+                level=mixed,
+                used_up=True,
+                is_mixed=True,
+            )
         if kind in (None, "level") and promise is not None and promise.credit:
             kind = "burst" if expected.bursts and not low else kind
             kind = "baseline" if low and (used_up or not expected.bursts) else kind
@@ -131,6 +142,58 @@ def _whole(measured: Measured, promise: Promise | None, kind: PhaseKind | None) 
         used_up=used_up,
         is_guess=not known,
     )
+
+
+def _mixed(measured: Measured, expected: Expectation, iops: float) -> Level | None:
+    """What a step of which only the mean is known should get where its credit runs out within it,
+    if that is what it got: the mean of what its credit gives, as long as it lasts, and of what is
+    left then."""
+    lasts, lasting = expected.lasts_s, expected.lasting
+    if measured.phases is not None or not expected.bursts or not lasts:
+        return None
+    if lasts >= measured.seconds or not lasting.bounds:
+        return None
+    share = lasts / measured.seconds
+    mean = share * expected.begin.iops + (1 - share) * lasting.iops
+    if iops <= ABOVE * lasting.high_iops or abs(iops / mean - 1) > _NEAR_MEAN:
+        return None
+    tightest = lasting.bounds[0].model_copy(update={"iops": mean})
+    return lasting.model_copy(
+        update={
+            "iops": mean,
+            "low_iops": mean,
+            "high_iops": mean,
+            "bytes_per_s": mean * expected.load.block_bytes,
+            "bounds": (tightest, *lasting.bounds[1:]),
+        }
+    )
+
+
+def _between(one: Phase, promise: Promise | None) -> Level | None:
+    """What is left where one of two buckets is used up, and the other is not: the limit that comes
+    next, where it goes at that rate."""
+    level = promise.expected.lasting if promise else None
+    rate = one.iops
+    if level is None or promise is None or level.limited_by is None:
+        return None
+    if rate is None:
+        rate = (one.bytes_per_s or 0.0) / promise.expected.load.block_bytes
+    if rate <= ABOVE * level.high_iops:
+        return None
+    for bound in level.bounds:
+        near = abs(rate / bound.iops - 1) <= _NEAR_MEAN
+        if near and bound.limit != level.limited_by and bound.limit not in NOT_CAPS:
+            return level.model_copy(
+                update={
+                    "iops": bound.iops,
+                    "low_iops": bound.iops,
+                    "high_iops": bound.iops,
+                    "bytes_per_s": bound.iops * promise.expected.load.block_bytes,
+                    "limited_by": bound.limit,
+                    "bounds": tuple(b for b in level.bounds if b.iops >= bound.iops),
+                }
+            )
+    return None
 
 
 def _lasts(iops: float | None, bytes_per_s: float | None, promise: Promise | None) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.believe import MOSTLY, believe, in_order, reasons_of
-from diskbench.analysis.caches import impossible
+from diskbench.analysis.caches import impossible, too_fast
 from diskbench.analysis.limiter import limiter
 from diskbench.analysis.setting import Setting, Stretch, is_above, rate
 from diskbench.analysis.stretches import Measured, Promise, stretches_of
@@ -59,7 +59,7 @@ def verdict(
                 device_share=setting.device_share,
                 client=setting.client,
             ),
-            *_cached(judged[main], setting, warnings),
+            *_cached(stretches[main], judged[main], setting, warnings),
             *_regime(stretches, judged, promise, main),
             *_beside_promise(stretches[main], setting, judged[main]),
         )
@@ -140,6 +140,17 @@ def _regime(
 ) -> list[Reason]:
     """Which of burst and baseline was seen, where that is not both."""
     expected = promise.expected if promise else None
+    if expected is not None and stretches[main].is_mixed:
+        return [
+            Reason(
+                code="mixed",
+                weight="doubtful",
+                message=f"a mean of burst and baseline: its credit lasts "
+                f"{format_duration_s(expected.lasts_s or 0.0)} at full load, and then "
+                f"{format_iops(expected.lasting.iops)} IOPS are left",
+                advice="import the logs of the seconds beside it: they show both levels",
+            )
+        ]
     if expected is None or not expected.bursts or any(one.used_up for one in stretches):
         return []
     if judged[main].kind != "burst":
@@ -171,7 +182,9 @@ def _impossible(stretches: Sequence[Stretch], setting: Setting) -> list[Reason]:
     ]
 
 
-def _cached(judged: Judged, setting: Setting, warnings: Sequence[Warning]) -> Sequence[Reason]:
+def _cached(
+    one: Stretch, judged: Judged, setting: Setting, warnings: Sequence[Warning]
+) -> Sequence[Reason]:
     """The doubt in a figure that the page cache set the pace of, where no warning told it."""
     known = any(one.code == "page-cache" for one in warnings)
     if judged.limiter.name != "page-cache" or setting.keeps_cache or known:
@@ -179,10 +192,11 @@ def _cached(judged: Judged, setting: Setting, warnings: Sequence[Warning]) -> Se
     if setting.medium is not None:
         return ()  # said already: faster than its kind can be
     share = setting.device_share
+    is_sure = bool(too_fast(one, setting)) or (share is not None and share < MOSTLY)
     return (
         Reason(
             code="page-cache",
-            weight="no" if share is not None and share < MOSTLY else "doubtful",
+            weight="no" if is_sure else "doubtful",
             message="; ".join(judged.limiter.evidence),
             advice="use direct=1, files of twice the memory, or (writes) end_fsync=1",
         ),

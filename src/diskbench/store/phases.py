@@ -145,7 +145,8 @@ def _arrays(frame: pl.DataFrame, *, whole: bool) -> tuple[Floats, Floats]:
     """I/Os and bytes of each second, all directions summed, from the first second with a row."""
     import numpy as np
 
-    if not frame.height:
+    counts = [frame[name].null_count() < frame.height for name in ("iops", "bytes_per_s")]
+    if not frame.height or not any(counts):  # a log of latencies tells no rate, and so no stall
         return np.zeros(0), np.zeros(0)
     seconds = frame["second"].to_numpy()
     seconds = seconds - seconds.min()

@@ -6,6 +6,7 @@ here by name, and store/series.py reads them.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -27,6 +28,9 @@ _RANDOM_BLOCK = 512
 """GoBonnieGo's block sizes (bench/bench.go)."""
 _LONGEST_NAME = 80
 _FIRST_LINE = 1024
+_NO_NUMBER = re.compile(rb"[^0-9a-fA-FxX,\s-]")
+"""Priorities are hexadecimal in newer logs."""
+_NEWLINE = b"\n"
 _FORMS = "importable are fio's --output-format=json or json+, fio's log files, and GoBonnieGo -json"
 
 
@@ -87,6 +91,29 @@ def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) ->
         return _gobonniego(data, name, run_id_of)
     except FioOutputUnreadable as error:
         raise InvalidValue(error.message, advice=_FORMS) from error
+
+
+def check_log(data: bytes, *, name: str) -> None:
+    """That a value log of fio is whole: numbers alone, and a last line like the first.
+
+    Raises InvalidValue naming the line. A file without a row holds nothing, and raises too.
+    """
+    found = log_name(name)
+    if found is None or found.kind == "hist" or name.endswith(".zst"):
+        return
+    bad = _NO_NUMBER.search(data)
+    ends = data.rstrip()
+    at = bad.start() if bad else ends.rfind(b"\n") + 1
+    line = data[data.rfind(b"\n", 0, at) + 1 :].partition(b"\n")[0].strip()
+    if not bad and line.count(b",") == data.partition(b"\n")[0].count(b",") and ends:
+        return
+    what = f"line {data.count(_NEWLINE, 0, at) + 1} is no row of a fio log: {line[:80]!r}"
+    raise InvalidValue(
+        f"{name}: {what if ends else 'it has no row'}",
+        advice="was it cut while it was copied? Without that line it can be imported"
+        if ends
+        else "with log_avg_msec fio writes a log when the job ends",
+    )
 
 
 def _fio_log(data: bytes, name: str) -> Imported:

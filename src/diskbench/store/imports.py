@@ -48,11 +48,14 @@ class Source:
 
 def read_sources(paths: Sequence[Path]) -> tuple[Source, ...]:
     """The files of one import, logs put to where they belong. Raises InvalidValue naming a file."""
-    from diskbench.fio.imported import kind_of
+    from diskbench.fio.imported import check_log, kind_of
 
     contents = {path: _read(path) for path in paths}
     kinds = {path: kind_of(data, name=path.name) for path, data in contents.items()}
     logs = [path for path, kind in kinds.items() if kind == "fio-log"]
+    for path in logs:
+        if contents[path].strip() or len(paths) == 1:  # a direction that did nothing has no row
+            check_log(contents[path], name=path.name)
     sources = []
     for path, kind in kinds.items():
         if kind == "fio-log":

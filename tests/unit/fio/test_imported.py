@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diskbench.errors import InvalidValue
-from diskbench.fio.imported import kind_of, read_imported
+from diskbench.fio.imported import check_log, kind_of, read_imported
 
 CASES = Path(__file__).parents[2] / "cases"
 
@@ -124,3 +124,22 @@ def test_any_garbage_gives_rows_or_a_clear_error(version, where, garbage, length
 def test_a_log_with_unix_times_tells_when_it_began(line, began):
     found = read_imported(line, name="x_iops.1.log", run_id_of=str)
     assert found.runs[0].started_at == began
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"", "no row"),
+        (b"1000, 30, 0, 0, 0\n2000, 3", "line 2"),
+        (b"1000, 30, 0, 0, 0\nfio: killed\n2000, 30, 0, 0, 0\n", "line 2 .*killed"),
+        (b"\x00\x01", "line 1"),
+    ],
+)
+def test_a_damaged_log_is_refused_by_its_line(data, told):
+    with pytest.raises(InvalidValue, match=told):
+        check_log(data, name="x_iops.1.log")
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\n\n"])
+def test_a_whole_log_is_taken_however_it_ends(end):
+    check_log(b"1000, 30, 0, 0, 0x0000\n2000, 31, 0, 0, 0x400a" + end, name="x_iops.1.log")

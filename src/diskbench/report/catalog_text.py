@@ -21,6 +21,7 @@ _VSPHERE = (
     "vSphere promises no speed: array, network and host decide, or an IOPS limit. "
     "diskbench catalog show NAME tells what is known of:"
 )
+_AZURE = "Azure's are those without host cache; with it: diskbench catalog show NAME."
 _GOOGLE = "The limits of Google's machines depend on the disk type: diskbench catalog show NAME."
 
 
@@ -46,7 +47,7 @@ def machine_table(rows: Iterable[MachineRow]) -> Iterator[str]:
     """A row a machine: what it sustains, the most for a while, and its price."""
     head = [name for name, _ in _MACHINES]
     yield from _row(_MACHINES, head, right=1)
-    has_google = False
+    clouds = set()
     for one in rows:
         cells = [
             one.type,
@@ -57,10 +58,11 @@ def machine_table(rows: Iterable[MachineRow]) -> Iterator[str]:
             _number(one.max_mb_per_s if one.max_mb_per_s != one.mb_per_s else None),
             "–" if one.usd_per_hour is None else f"{one.usd_per_hour:.4f}",
         ]
-        has_google = has_google or one.cloud == "gcp"
+        clouds.add(one.cloud)
         yield from _row(_MACHINES, cells, right=1)
-    if has_google:
-        yield from ("", *textwrap.wrap(_GOOGLE, 80))
+    for cloud, note in (("azure", _AZURE), ("gcp", _GOOGLE)):
+        if cloud in clouds:
+            yield from ("", *textwrap.wrap(note, 80))
 
 
 _wrapped = functools.partial(textwrap.wrap, break_on_hyphens=False)

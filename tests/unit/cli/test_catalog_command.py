@@ -59,6 +59,12 @@ def test_instances_lists_what_machines_sustain():
     assert rows["n2-standard-8"]["caps"]["pd-ssd"][0] == 15_000
 
 
+def test_instances_says_where_the_limits_that_it_has_no_column_for_are_told():
+    assert "with it: diskbench catalog show NAME" in told("instances", "--cloud", "azure")
+    assert "depend on the disk type" in told("instances", "--cloud", "gcp")
+    assert "catalog show" not in told("instances", "--cloud", "aws")
+
+
 def test_show_tells_each_figure_with_its_source_and_date():
     text = told("show", "gp2")
     assert "iops_burst: fixed 3,000, capacity 5,400,000" in text

@@ -155,7 +155,8 @@ def no_subscription() -> InvalidValue:
     """No subscription was given, and none stands in the environment."""
     return InvalidValue(
         "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID names one",
-        advice="add --subscription ID; az account show --query id says which you use",
+        advice="set AZURE_SUBSCRIPTION_ID (where there is the flag, --subscription does, too); "
+        "az account show --query id says which you use",
     )
 
 

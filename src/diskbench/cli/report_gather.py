@@ -158,6 +158,7 @@ class Gathered:
         """The verdicts on the runs of a trial; their phases are kept."""
         from diskbench.cli.results_show import phases_of
         from diskbench.engine.verdicts import verdicts_of
+        from diskbench.plan.as_disk import hint_of
 
         for row in rows:
             named = [(row["run_id"], row["run_index"] + 1)]
@@ -166,8 +167,9 @@ class Gathered:
         store = self.store(rows[0])
         if store is None:
             return ()
+        hint = hint_of(rows[0]["labels"] or {})
         try:
-            return verdicts_of(store, rows, steps, plan, self.phases)
+            return verdicts_of(store, rows, steps, plan, self.phases, hint=hint)
         except DiskbenchError as error:
             _warn("no verdict", rows[0]["run_id"], error)
             return ()

@@ -65,7 +65,7 @@ def _without_rows(subject: Subject, last: str, *, on_page: bool) -> NextStep:
     if "imported" not in subject.marks:
         return NextStep("see what happened", f"diskbench results show {last}")
     if on_page:
-        code = f"import diskbench; print(diskbench.load_series({last!r}))"
+        code = f'import diskbench; print(diskbench.load_series("{last}"))'
         return NextStep("read its series", f"python -c {shlex.quote(code)}")
     return NextStep("draw its series", f"diskbench report {last}")
 

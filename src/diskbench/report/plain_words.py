@@ -146,6 +146,10 @@ def _bought(trial: TrialReport) -> str:
     subject = trial.subject
     told = subject.promised
     if "imported" in subject.marks and told is None:
+        labels = dict(trial.labels)
+        said = labels.get("as_disk") or labels.get("promise")
+        if said and any(level.promised for one in trial.verdicts for level in one.stretches):
+            return f"Imported was {subject.title}, held against what {said} promises."
         return f"Imported was {subject.title}, and of its disk nothing is promised."
     if told is None:
         what = subject.target or subject.disk or subject.machine

@@ -125,6 +125,22 @@ def test_a_log_of_an_hour_is_judged_phase_by_phase(tmp_path, diskbench):
     assert (found["main"], found["believe"]) == (1, "yes")
 
 
+def test_the_report_holds_an_imported_run_against_its_disk_too(tmp_path, diskbench):
+    log(tmp_path, bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1), iops=1, bw=4)
+    diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log", "--as-disk", "aws:gp2:20")
+
+    diskbench("report", "-q", "-o", "report.html", "-o", "report.md")
+
+    words = (tmp_path / "report.md").read_text()
+    assert "held against what aws:gp2:20 promises" in words
+    assert "nothing is promised" not in words
+    assert "(100% of the 100 promised)" in words
+    burst, baseline = (line for line in words.splitlines() if line.startswith("| disk |"))
+    assert "| 100% (no interval (n = 1)) | disk IOPS | yes |" in burst
+    assert "| 100% (no interval (n = 1)) | burst credit used up | yes |" in baseline
+    assert "measured / promised" in (tmp_path / "report.html").read_text()
+
+
 def test_a_log_of_bandwidth_alone_is_held_against_throughput(tmp_path, diskbench):
     mib = 2**20
     kib_per_s = bucket(400 * 250 * mib, 250 * mib, 40 * mib, 900, Noise(sd=0.0), seed=1) / 1024

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&]|^[#+-])")
 _RESULTS = ("step", "level", "IOPS", "MB/s", "promised", "ratio", "limited by", "believe", "price")
+_WORDS = frozenset({"limited by", "believe"})
 _FIGURES = ("step", "I/O", "IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
 
 
@@ -40,11 +41,12 @@ def escaped(text: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
-    """A table, its first `left` columns to the left and the others to the right. Columns in which
-    nothing stands are left out."""
+    """A table, its first `left` columns and those of words to the left, the others to the right.
+    Columns in which nothing stands are left out."""
     kept = [list(row) for row in rows]
     shown = [i for i in range(len(head)) if any(row[i] not in ("", NONE) for row in kept)]
-    lines = [[head[i] for i in shown], ["---" if i < left else "---:" for i in shown]]
+    aside = ["---" if i < left or head[i] in _WORDS else "---:" for i in shown]
+    lines = [[head[i] for i in shown], aside]
     lines += [[escaped(row[i]) for i in shown] for row in kept]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

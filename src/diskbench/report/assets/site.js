@@ -78,7 +78,8 @@
       const all = found.length === rows.length;
       const first = found.length > shown ? `, the first ${count(shown)} shown` : "";
       const among = all ? "" : ` of ${count(rows.length)}`;
-      status.textContent = `${count(found.length)}${among} ${section.dataset.what}${first}`;
+      const what = section.dataset.what.slice(0, all && rows.length === 1 ? -1 : undefined);
+      status.textContent = `${count(found.length)}${among} ${what}${first}`;
       more.hidden = found.length <= shown;
     }
 

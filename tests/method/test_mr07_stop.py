@@ -6,9 +6,14 @@ import random
 from statistics import median
 
 import pytest
+from tests.rigs.matrix_rows import cell_row
 
 from diskbench.analysis.interval import median_interval
 from diskbench.analysis.repeats import expected_bounds, more_needed, width
+from diskbench.model.matrix import Limits
+from diskbench.model.standing import UntilStanding
+from diskbench.plan.until import Standing, turn_of
+from diskbench.report.until_text import until_words
 
 
 def drawn(seed, count, sd):
@@ -58,3 +63,45 @@ def test_noise_of_two_nine_and_fifteen_percent_asks_for_ever_more():
     ]
     assert asked[0] == 0
     assert asked[0] < asked[1] < asked[2]
+
+
+def turn(standing, **states):
+    """What becomes of a block of twenty replicates, the rest of which waits."""
+    made = [state for state, count in states.items() for _ in range(count)]
+    made += ["waiting"] * (20 - len(made))
+    cells = [cell_row(number, state=state) for number, state in enumerate(made)]
+    return turn_of(cells, standing, Limits(until_ci=0.05, max_replicates=20))
+
+
+@pytest.mark.parametrize(
+    ("values", "begin", "spared"),
+    [
+        ([1000.0] * 9, 1, ""),  # alike, but nine
+        ([1000.0] * 10, 0, "the interval is within 5 %"),
+        (drawn(2, 10, 0.08), more_needed(drawn(2, 10, 0.08)), ""),
+        (drawn(0, 20, 0.3), 0, ""),  # the most: none is left to begin
+    ],
+)
+def test_replicates_go_on_until_it_is_narrow_or_the_most_are_done(values, begin, spared):
+    found = median_interval(values)
+    standing = Standing(len(values), "read", width(found) if found else None, more_needed(values))
+    told = turn(standing, done=len(values))
+    assert (told.may_begin, told.spare) == (begin, spared)
+
+
+def test_a_budget_ends_it():
+    assert "time or money" in turn(Standing(12, "read", 0.2, 8), done=12, refused=1).spare
+
+
+@pytest.mark.parametrize(
+    ("reached", "word", "more"), [(True, "reached: ", 0), (False, "not reached: ", 8)]
+)
+def test_reached_or_not_is_said_with_what_is_predicted(reached, word, more):
+    told = until_words(
+        UntilStanding(
+            block="b", wanted=0.05, n=12, step="read", width=0.04 if reached else 0.08, more=more,
+            reached=reached, ended="no more are allowed",
+        )
+    )  # fmt: skip
+    assert told.startswith(word)
+    assert ("about 8 more" in told) is not reached

@@ -114,6 +114,16 @@ def _phases(told: list[dict[str, Any]], seconds: float) -> StepPhases:
     )
 
 
+def test_a_step_without_any_second_is_a_mean_as_one_that_nobody_cut() -> None:
+    load = Load(block_bytes=4096, depth=32)
+    promise = _promise({"disk": "aws:gp2:20"}, load)
+    unseen = StepPhases(seconds=0, shortest_s=60, phases=(), steady=Steadiness(state="too short"))
+    measured = Measured(0, "step", iops=850, bytes_per_s=850 * 4096, seconds=7200, phases=unseen)
+    found = verdict(measured, Setting(load=load), promise)
+    assert [one.code for one in found.reasons] == ["mixed"]
+    assert found.believe == "doubtful"
+
+
 LOAD = Load(block_bytes=4096, depth=256)
 
 

@@ -149,7 +149,8 @@ def _mixed(measured: Measured, expected: Expectation, iops: float) -> Level | No
     if that is what it got: the mean of what its credit gives, as long as it lasts, and of what is
     left then."""
     lasts, lasting = expected.lasts_s, expected.lasting
-    if measured.phases is not None or not expected.bursts or not lasts:
+    is_seen = measured.phases is not None and measured.phases.phases
+    if is_seen or not expected.bursts or not lasts:
         return None
     if lasts >= measured.seconds or not lasting.bounds:
         return None

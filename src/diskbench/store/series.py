@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.logs import LogKind
 from diskbench.fio.quantiles import needed
 from diskbench.store.log_histograms import (
@@ -52,6 +53,8 @@ SERIES_COLUMNS = (
 
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 _LATENCY_ORDER: tuple[LogKind, ...] = ("lat", "clat")
+LONGEST_S = 31 * 86_400
+"""Of a step. Every second has a row: one damaged time in a log would ask for years of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ def _collect(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
     if single:
         _read_single(db, single, zero_ms)
     if windows:
+        _refuse_years(db, "SELECT (max(time) - min(time)) / 1000 FROM windows")
         rate_windows(db, skip_latency=bool(single))
     add_histogram_quantiles(db)
 
@@ -187,6 +191,7 @@ def _finish(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
     clock = "zero.ms + a.second * 1000" if epoch else "NULL"
     # Latencies of a last window that the rates do not reach would stand beside 0 IOPS.
     axis = "counted" if _has_rows(db, "counted") else "latency"
+    _refuse_years(db, f"SELECT max(second) - least(min(second), 0) FROM {axis}")
     db.execute(
         f"""
         CREATE TABLE series AS
@@ -207,6 +212,16 @@ def _finish(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
         GROUP BY a.second, s.direction, zero.ms
         """
     )
+
+
+def _refuse_years(db: duckdb.DuckDBPyConnection, seconds: str) -> None:
+    row = db.execute(seconds).fetchone()
+    if row and row[0] is not None and row[0] > LONGEST_S:
+        raise FioOutputUnreadable(
+            f"the logs of a step span {row[0] / 86_400:,.0f} days, more than the "
+            f"{LONGEST_S // 86_400} that a step may have: a time in them is damaged",
+            advice="look at the first and the last lines of the logs; times are milliseconds",
+        )
 
 
 def _zero_filled(db: duckdb.DuckDBPyConnection, column: str) -> str:

@@ -145,6 +145,20 @@ def test_only_the_jobs_that_did_not_log_their_last_window_get_the_rest(tmp_path)
     assert column(series(tmp_path, logs, totals), "iops") == [200, 200, pytest.approx(160)]
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [*((s * 1000, 3000, 0, 4096) for s in range(1, 90)), (99_999_999_999, 3000, 0, 4096)],
+        [(1000, 3000, 0, 4096), (99_999_999_999, 3000, 0, 4096)],
+        [*((s, 3000, 0, 4096) for s in range(1, 900)), (99_999_999_999, 3000, 0, 4096)],
+    ],
+    ids=["windows", "two windows", "single"],
+)
+def test_a_damaged_time_asks_for_no_years_of_seconds(tmp_path, rows):
+    with pytest.raises(FioOutputUnreadable, match=r"span 1,157 days"):
+        series(tmp_path, {"x_iops.1.log": lines(rows)})
+
+
 def test_unix_times_start_at_zero_and_keep_the_clock(tmp_path):
     start = 1_795_260_000_000
     windows = [(start + 1000, 100, 0, 0), (start + 2000, 200, 0, 0)]

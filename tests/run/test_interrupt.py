@@ -190,7 +190,7 @@ def test_finished_steps_are_not_run_again_after_a_kill(
 def test_a_live_run_is_not_taken_over(
     user: Cli, target: Path, profile: Callable[[int], Path]
 ) -> None:
-    process = start(user, target, profile(4))
+    process = start(user, target, profile(10))
     with ended(process):
         read_until(process, "step 2 of 3")
         every = user.run("resume")

@@ -1,3 +1,5 @@
+from datetime import datetime
+
 import pytest
 from tests.rigs.measured import measure
 from tests.rigs.plans import RUN_IDS, make_plan, run_fio
@@ -7,6 +9,7 @@ from diskbench.store import archive
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
+from diskbench.store.query import find_run
 from diskbench.store.rows import save_plan
 
 pytestmark = pytest.mark.slow
@@ -72,7 +75,8 @@ def test_what_was_measured_when_and_by_which_versions_and_how_to_repeat_it(store
     assert main.run(["report", "-q", "-o", str(tmp_path / "a.html")]) == 0
     html = (tmp_path / "a.html").read_text()
     assert f"{evidence.url}/runs/{FIRST}/" in html
-    assert "2026-11-21" in html
+    began = find_run(open_database(f"sqlite:///{tmp_path}/rows.db"), FIRST)["started_at"]
+    assert f"{datetime.fromisoformat(began).astimezone():%Y-%m-%d %H:%M}" in html
     assert "fio 3.33" in html
     assert f"profile {plan.profile.name} (d1)" in html
     assert "team = storage" in html

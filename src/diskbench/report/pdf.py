@@ -19,7 +19,7 @@ NO_GRIDS = """
 main, .parts { display: block !important }
 main > *, .parts > * { margin-bottom: 1rem !important }
 """
-"""WeasyPrint lays a grid out again for every grid around it: a page of twelve trials took minutes."""
+"""WeasyPrint lays a grid out again for every grid around it: twelve trials took minutes."""
 
 
 def pdf(report: Report) -> bytes:

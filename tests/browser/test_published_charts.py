@@ -1,6 +1,7 @@
 """Charts of posts as pages: in the dark, on a phone, by keyboard, without a script."""
 
 import pytest
+from playwright.sync_api import expect
 from tests.browser.watched import overflowing, serious_violations
 
 from diskbench.cli.main import run as main
@@ -53,9 +54,9 @@ def test_the_axis_is_switched_without_a_script(browser, chart_page):
     page = browser.new_page(java_script_enabled=False)
     page.goto(chart_page("iaas-2018", "read").as_uri())
     log, linear = page.locator(".drawing.log"), page.locator(".drawing.linear")
-    assert log.is_visible(), "1,614 to 15 MB/s is more than two decades"
-    assert not linear.is_visible()
+    expect(log, "1,614 to 15 MB/s is more than two decades").to_be_visible()
+    expect(linear).to_be_hidden()
     page.get_by_label("linear", exact=True).check()
-    assert linear.is_visible()
-    assert not log.is_visible()
+    expect(linear).to_be_visible()
+    expect(log).to_be_hidden()
     page.close()

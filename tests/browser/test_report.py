@@ -1,13 +1,21 @@
 """Reports of stored runs as readers have them: in the dark, on a phone, by keyboard, on paper."""
 
+import re
+
 import pytest
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 from tests.browser.stored import BURST_RUN, EVIL
 from tests.browser.watched import overflowing, printed, serious_violations, shot
 from tests.rigs.plans import RUN_IDS
 from tests.rigs.replicates import measured
 
 pytestmark = pytest.mark.slow
+
+# Scrolls, and waits until whoever listens for it has heard of it.
+SCROLLED = """by => new Promise(heard => {
+  document.addEventListener('scroll', () => requestAnimationFrame(heard), { once: true });
+  scrollBy(0, by);
+})"""
 
 
 @pytest.fixture(scope="package")
@@ -69,9 +77,7 @@ def test_a_mark_shows_its_run_and_values_under_the_pointer(opened, burst):
     mark = page.locator("figure .role-mark [role=graphics-symbol][aria-label]").last
     mark.scroll_into_view_if_needed()
     mark.hover(force=True)
-    tip = page.locator("#tip")
-    assert tip.is_visible()
-    assert tip.inner_text().strip()
+    expect(page.locator("#tip")).to_have_text(mark.get_attribute("aria-label"))
 
 
 def test_marks_are_reached_by_keys_and_lead_to_their_rows(opened, both):
@@ -79,14 +85,30 @@ def test_marks_are_reached_by_keys_and_lead_to_their_rows(opened, both):
     drawing = page.locator("figure .drawing[tabindex='0']").first
     drawing.focus()
     page.keyboard.press("ArrowRight")
-    assert page.locator("#tip").is_visible()
-    first = page.locator("#tip").inner_text()
+    tip = page.locator("#tip")
+    expect(tip).to_be_visible()
+    first = tip.inner_text()
     page.keyboard.press("End")
-    assert page.locator("#tip").inner_text() != first
+    expect(tip).not_to_have_text(first)
     page.keyboard.press("Enter")
-    place = page.evaluate("location.hash")
-    assert place.startswith("#row-")
-    assert page.locator(f"[id='{place.removeprefix('#')}']").count() == 1
+    expect(page).to_have_url(re.compile("#row-"))
+    expect(page.locator(f"[id='{page.url.partition('#')[2]}']")).to_be_visible()
+
+
+def test_what_a_mark_says_stays_with_it_while_the_page_scrolls(opened, both):
+    page = opened(both, height=500)
+    page.locator("figure .drawing[tabindex='0']").first.focus()
+    page.keyboard.press("ArrowRight")
+    tip = page.locator("#tip")
+    expect(tip).to_be_visible()
+    for pixels in (40, 80, -60):
+        page.evaluate(SCROLLED, pixels)
+        expect(tip).to_be_visible()
+        told, mark = tip.bounding_box(), page.locator(":focus").bounding_box()
+        middle = mark["y"] + mark["height"] / 2
+        assert min(abs(told["y"] - middle), abs(told["y"] + told["height"] - middle)) < 20
+    page.evaluate(SCROLLED, -5000)
+    expect(tip).to_be_hidden()
 
 
 def test_every_link_on_the_page_leads_to_something_there(opened, both):
@@ -108,10 +130,10 @@ def test_an_axis_is_switched_without_a_script(browser, stored):
     linear, log = figure.locator(".drawing.linear"), figure.locator(".drawing.log")
     assert linear.is_visible() != log.is_visible()
     figure.locator("input.log").check()
-    assert log.is_visible()
-    assert not linear.is_visible()
+    expect(log).to_be_visible()
+    expect(linear).to_be_hidden()
     figure.locator("input.linear").check()
-    assert linear.is_visible()
+    expect(linear).to_be_visible()
     page.close()
 
 
@@ -163,7 +185,7 @@ def test_what_users_typed_is_shown_as_text(opened, quick, both):
 def test_a_page_still_tells_everything_without_its_script(browser, burst):
     page = browser.new_page(java_script_enabled=False)
     page.goto(burst.as_uri())
-    assert page.locator("figure svg").first.is_visible()
+    expect(page.locator("figure svg").first).to_be_visible()
     assert page.locator("table.results tbody tr").count() == 2
     page.close()
 
@@ -178,12 +200,13 @@ def test_a_script_that_came_in_by_other_ways_does_not_run(page, burst, tmp_path)
 
 def test_paper_shows_what_is_folded(opened, burst, tmp_path):
     page = opened(burst)
-    assert not page.locator("pre").is_visible()
+    folded = page.locator("pre")
+    expect(folded).to_be_hidden()
     assert printed(page, tmp_path / "a.pdf").stat().st_size > 10_000
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("pre").is_visible()
+    expect(folded).to_be_visible()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert not page.locator("pre").is_visible()
+    expect(folded).to_be_hidden()
 
 
 def test_on_a_phone_a_result_is_a_list_of_named_figures(opened, burst, tmp_path):

@@ -104,19 +104,19 @@ def test_a_view_of_the_index_is_chosen_and_stands_in_the_address(look):
     assert column(page, "disk") == ["gp2 20 GiB", "gp3 20 GiB"]
     page.get_by_label("level").select_option("worse")
     assert column(page, "disk") == ["gp3 20 GiB"]
-    assert page.url.endswith("#provider=aws&level=worse")
+    expect(page).to_have_url(re.compile("#provider=aws&level=worse$"))
     page.get_by_role("button", name="clear").click()
     expect(status(page)).to_have_text("4 configurations")
-    assert "#" not in page.url
+    expect(page).not_to_have_url(re.compile("#"))
 
 
 def test_a_view_that_was_sent_on_is_seen_again(look):
     page = look("index.html#provider=aws&sort=-read")
     assert column(page, "disk") == ["gp2 20 GiB", "gp3 20 GiB"]
-    assert page.get_by_label("provider").input_value() == "aws"
+    expect(page.get_by_label("provider")).to_have_value("aws")
     page.evaluate("location.hash = '#provider=gcp'")
     expect(status(page)).to_have_text("1 of 4 configurations")
-    assert page.get_by_label("provider").input_value() == "gcp"
+    expect(page.get_by_label("provider")).to_have_value("gcp")
 
 
 def test_a_view_of_what_is_no_more_is_empty_and_says_of_what(look):
@@ -132,9 +132,9 @@ def test_columns_are_sorted_by_value_and_the_other_way_round(look):
     assert column(page, "disk")[0] == "io1 20 GiB"
     assert column(page, "read IOPS") == ["8,002", "3,002", "2,402", "500"]
     head = page.locator("th[data-key=read]")
-    assert head.get_attribute("aria-sort") == "descending"
+    expect(head).to_have_attribute("aria-sort", "descending")
     page.get_by_role("button", name="read IOPS").click()
-    assert head.get_attribute("aria-sort") == "ascending"
+    expect(head).to_have_attribute("aria-sort", "ascending")
     assert column(page, "read IOPS")[0] == "500"
 
 
@@ -161,7 +161,7 @@ def test_everything_is_reached_by_keys_alone(look):
         assert name in seen
     page.get_by_role("button", name="disk", exact=True).focus()
     page.keyboard.press("Enter")
-    assert page.locator("th[data-key=disk]").get_attribute("aria-sort") == "ascending"
+    expect(page.locator("th[data-key=disk]")).to_have_attribute("aria-sort", "ascending")
     page.get_by_label("search").focus()
     page.keyboard.type("gcp")
     expect(status(page)).to_have_text("1 of 4 configurations")
@@ -171,8 +171,8 @@ def test_the_way_past_the_links_keeps_the_view(look):
     page = look("index.html#provider=aws")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    assert page.url.endswith("#provider=aws")
-    assert page.evaluate("document.activeElement.id") == "content"
+    expect(page.locator("#content")).to_be_focused()
+    expect(page).to_have_url(re.compile("#provider=aws$"))
 
 
 def test_without_scripts_all_is_there(site, launch_browser):
@@ -180,18 +180,18 @@ def test_without_scripts_all_is_there(site, launch_browser):
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto((site / "runs.html").as_uri())
     assert page.locator(".listing tbody tr:visible").count() == 6 * NIGHTS + 1
-    assert not page.locator(".filters").is_visible()
+    expect(page.locator(".filters")).to_be_hidden()
     browser.close()
 
 
 def test_the_index_leads_to_a_configuration_to_a_run_and_back(look):
     page = look("index.html")
     page.get_by_role("link", name="gp3 20 GiB", exact=True).click()
-    assert "gp3 20 GiB" in page.locator("h1").inner_text()
+    expect(page.locator("h1")).to_contain_text("gp3 20 GiB")
     page.locator(".listing tbody a").first.click()
-    assert "/runs/" in page.url
+    expect(page).to_have_url(re.compile("/runs/"))
     page.get_by_role("link", name="history of aws eu-central-1 m7i.large gp3").click()
-    assert "/configurations/" in page.url
+    expect(page).to_have_url(re.compile("/configurations/"))
     page.get_by_role("link", name="configurations").click()
     expect(status(page)).to_have_text("4 configurations")
 
@@ -242,19 +242,18 @@ def test_keys_lead_from_mark_to_mark_and_on_to_the_run(look, site):
             break
     told = page.locator("#tip").inner_text()
     page.keyboard.press("Enter")
-    page.wait_for_url("**/runs/*.html")
-    assert page.url.endswith(f"{told.rpartition('run ')[2]}.html")
+    expect(page).to_have_url(re.compile(f"/runs/{told.rpartition('run ')[2]}.html$"))
 
 
 def test_the_metric_is_chosen_and_stands_in_the_address(look, site):
     name = of(site, "gp3")
     page = look(name)
     page.get_by_role("radio", name="MB/s").check()
-    assert page.url.endswith("#metric=bytes_per_s")
-    assert page.locator("section[data-metric=bytes_per_s]").is_visible()
-    assert not page.locator("section[data-metric=iops]").is_visible()
+    expect(page).to_have_url(re.compile("#metric=bytes_per_s$"))
+    expect(page.locator("section[data-metric=bytes_per_s]")).to_be_visible()
+    expect(page.locator("section[data-metric=iops]")).to_be_hidden()
     page = look(f"{name}#metric=bytes_per_s")
-    assert page.get_by_role("radio", name="MB/s").is_checked()
+    expect(page.get_by_role("radio", name="MB/s")).to_be_checked()
 
 
 def test_every_figure_of_the_runs_is_the_stores(look, history):
@@ -288,8 +287,8 @@ def test_nothing_is_seriously_wrong_for_who_cannot_see_or_point(look, site, widt
 def test_paper_shows_the_figures_without_the_controls(look, site):
     page = look(of(site, "gp3"), dark=True)
     page.emulate_media(media="print", color_scheme="dark")
-    assert not page.locator(".filters").is_visible()
-    assert page.locator("figure svg").first.is_visible()
+    expect(page.locator(".filters")).to_be_hidden()
+    expect(page.locator("figure svg").first).to_be_visible()
     white = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert white == "rgb(255, 255, 255)"
 

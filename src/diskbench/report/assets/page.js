@@ -16,24 +16,37 @@
     tip.style.left = `${Math.max(6, left)}px`;
     tip.style.top = `${Math.max(6, top)}px`;
   };
-  const markAt = (event) => {
-    const mark = event.target.closest?.("[role=graphics-symbol][aria-label]");
+  const markOf = (one) => {
+    const mark = one?.closest?.("[role=graphics-symbol][aria-label]");
     return mark && mark.closest(".drawing") && isMark(mark) ? mark : null;
   };
+
+  // What is told is the mark under the pointer, else the one the keys are on. Both stay where they
+  // are when the page scrolls, as it does by itself after a key has gone to a mark out of sight.
+  let pointer = null;
+  let keyed = null;
+  const tell = (under) => {
+    const mark = markOf(under);
+    if (mark) return show(mark, pointer.x, pointer.y);
+    const box = keyed?.getBoundingClientRect();
+    if (!box || box.bottom < 0 || box.top > innerHeight) return hide();
+    show(keyed, box.left + box.width / 2, box.top + box.height / 2);
+  };
   document.addEventListener("pointermove", (event) => {
-    const mark = markAt(event);
-    if (mark) show(mark, event.clientX, event.clientY);
-    else hide();
+    pointer = { x: event.clientX, y: event.clientY };
+    tell(event.target);
   });
-  document.addEventListener("scroll", hide, { passive: true, capture: true });
+  const scrolled = () => tell(pointer && document.elementFromPoint(pointer.x, pointer.y));
+  document.addEventListener("scroll", scrolled, { passive: true, capture: true });
 
   // A drawing is one stop of the tab key; arrows, Home and End go from mark to mark, Enter to its row.
   const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
   const onto = (mark) => {
     mark.setAttribute("tabindex", "-1");
     mark.focus();
-    const box = mark.getBoundingClientRect();
-    show(mark, box.left + box.width / 2, box.top + box.height / 2);
+    pointer = null;
+    keyed = mark;
+    tell(null);
   };
   for (const drawing of document.querySelectorAll(".drawing")) {
     if (!marksOf(drawing).length) continue;
@@ -52,7 +65,10 @@
       } else return;
       event.preventDefault();
     });
-    drawing.addEventListener("focusout", hide);
+    drawing.addEventListener("focusout", () => {
+      keyed = null;
+      hide();
+    });
   }
 
   // A row that a mark leads to may lie in what is folded.

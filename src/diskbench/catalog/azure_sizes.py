@@ -6,15 +6,14 @@ disk share. What a size bursts to lasts half an hour; only the baseline can be l
 
 from __future__ import annotations
 
-from importlib import resources
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
+from diskbench.catalog.book import parse_book, shipped
 from diskbench.catalog.entry import Figure, Source
 from diskbench.catalog.instances import Month
-from diskbench.catalog.overlay import overlaid, patched
-from diskbench.errors import InvalidValue
+from diskbench.catalog.overlay import overlaid
 from diskbench.model.base import Frozen
 
 _FILE = "azure_sizes.yaml"
@@ -106,19 +105,9 @@ class SizeCatalogue(Frozen):
 @overlaid
 def azure_sizes() -> SizeCatalogue:
     """The file, with what was refreshed."""
-    text = (resources.files(__package__) / "data" / _FILE).read_text(encoding="utf-8")
-    return parse_sizes(text, where=_FILE)
+    return parse_sizes(shipped(_FILE), where=_FILE)
 
 
 def parse_sizes(text: str, *, where: str) -> SizeCatalogue:
     """A catalogue of sizes from YAML. Raises InvalidValue naming `where` and every fault."""
-    import yaml
-
-    try:
-        data: Any = yaml.safe_load(text)
-        return SizeCatalogue.model_validate(patched(where, data))
-    except (yaml.YAMLError, ValidationError) as error:
-        raise InvalidValue(
-            f"{where} is no catalogue of sizes: {error}",
-            advice="each mapping with a figure needs a `source` that `sources` lists",
-        ) from error
+    return parse_book(SizeCatalogue, text, where=where, wanted="catalogue of sizes")

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import functools
 import math
-from importlib import resources
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
+from diskbench.catalog.book import parse_book, shipped
 from diskbench.catalog.entry import Figure, Source
-from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.units import KIB
 
@@ -126,18 +125,9 @@ class ChargeBook(Frozen):
 @functools.cache
 def charge_book() -> ChargeBook:
     """The shipped file."""
-    text = (resources.files(__package__) / "data" / _FILE).read_text(encoding="utf-8")
-    return parse_charges(text, where=_FILE)
+    return parse_charges(shipped(_FILE), where=_FILE)
 
 
 def parse_charges(text: str, *, where: str) -> ChargeBook:
     """Charges from YAML. Raises InvalidValue naming `where` and every fault."""
-    import yaml
-
-    try:
-        return ChargeBook.model_validate(yaml.safe_load(text))
-    except (yaml.YAMLError, ValidationError) as error:
-        raise InvalidValue(
-            f"{where} is no list of charges: {error}",
-            advice="each mapping with a figure needs a `source` that `sources` lists",
-        ) from error
+    return parse_book(ChargeBook, text, where=where, wanted="list of charges")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import re
-from importlib import resources
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.catalog.book import parse_book, shipped
+from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.units import KIB, MIB
 
@@ -277,19 +277,9 @@ def catalogue(cloud: str) -> Catalogue:
     """The shipped file of one cloud. Raises UnknownName."""
     if cloud not in CLOUDS:
         raise UnknownName("catalogue", cloud, CLOUDS)
-    text = (resources.files(__package__) / "data" / f"{cloud}.yaml").read_text(encoding="utf-8")
-    return parse_catalogue(text, where=f"{cloud}.yaml")
+    return parse_catalogue(shipped(f"{cloud}.yaml"), where=f"{cloud}.yaml")
 
 
 def parse_catalogue(text: str, *, where: str) -> Catalogue:
     """A catalogue from YAML. Raises InvalidValue naming `where` and every fault."""
-    import yaml
-
-    try:
-        data: Any = yaml.safe_load(text)
-        return Catalogue.model_validate(data)
-    except (yaml.YAMLError, ValidationError) as error:
-        raise InvalidValue(
-            f"{where} is no catalogue: {error}",
-            advice="each mapping with a figure needs a `source` that `sources` lists",
-        ) from error
+    return parse_book(Catalogue, text, where=where, wanted="catalogue")

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import functools
 import re
-from importlib import resources
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
+from diskbench.catalog.book import parse_book, shipped
 from diskbench.catalog.entry import Figure, Source
-from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 
 _FILE = "gcp_machines.yaml"
@@ -103,19 +102,9 @@ def vcpus_of(machine_type: str) -> int | None:
 @functools.cache
 def machine_book() -> MachineBook:
     """The shipped file."""
-    return parse_machines(
-        (resources.files(__package__) / "data" / _FILE).read_text(encoding="utf-8"), where=_FILE
-    )
+    return parse_machines(shipped(_FILE), where=_FILE)
 
 
 def parse_machines(text: str, *, where: str) -> MachineBook:
     """Machine series from YAML. Raises InvalidValue naming `where` and every fault."""
-    import yaml
-
-    try:
-        return MachineBook.model_validate(yaml.safe_load(text))
-    except (yaml.YAMLError, ValidationError) as error:
-        raise InvalidValue(
-            f"{where} is no catalogue of machine series: {error}",
-            advice="each mapping with a figure needs a `source` that `sources` lists",
-        ) from error
+    return parse_book(MachineBook, text, where=where, wanted="catalogue of machine series")

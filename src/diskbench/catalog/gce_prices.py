@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Literal
 
-from pydantic import ValidationError, model_validator
+from pydantic import model_validator
 
+from diskbench.catalog.book import parse_book, shipped
 from diskbench.catalog.entry import Figure, Source
 from diskbench.catalog.instances import Month, VolumePrice
-from diskbench.catalog.overlay import overlaid, patched
-from diskbench.errors import InvalidValue
+from diskbench.catalog.overlay import overlaid
 from diskbench.model.base import Frozen
 
 _FILE = "gcp_prices.yaml"
@@ -80,18 +79,9 @@ class PriceBook(Frozen):
 @overlaid
 def price_book() -> PriceBook:
     """The file, with what was refreshed."""
-    text = (resources.files(__package__) / "data" / _FILE).read_text(encoding="utf-8")
-    return parse_prices(text, where=_FILE)
+    return parse_prices(shipped(_FILE), where=_FILE)
 
 
 def parse_prices(text: str, *, where: str) -> PriceBook:
     """Prices from YAML. Raises InvalidValue naming `where` and every fault."""
-    import yaml
-
-    try:
-        return PriceBook.model_validate(patched(where, yaml.safe_load(text)))
-    except (yaml.YAMLError, ValidationError) as error:
-        raise InvalidValue(
-            f"{where} is no list of prices: {error}",
-            advice="each mapping with a figure needs a `source` that `sources` lists",
-        ) from error
+    return parse_book(PriceBook, text, where=where, wanted="list of prices")

@@ -7,14 +7,14 @@ measures the machine.
 
 from __future__ import annotations
 
-from importlib import resources
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
+from diskbench.catalog.book import parse_book, shipped
 from diskbench.catalog.entry import Figure, Source
-from diskbench.catalog.overlay import overlaid, patched
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.catalog.overlay import overlaid
+from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 
 
@@ -158,19 +158,9 @@ def instances(cloud: str) -> InstanceCatalogue:
 @overlaid
 def _aws() -> InstanceCatalogue:
     name = "aws_instances.yaml"
-    text = (resources.files(__package__) / "data" / name).read_text(encoding="utf-8")
-    return parse_instances(text, where=name)
+    return parse_instances(shipped(name), where=name)
 
 
 def parse_instances(text: str, *, where: str) -> InstanceCatalogue:
     """A catalogue of machines from YAML. Raises InvalidValue naming `where` and every fault."""
-    import yaml
-
-    try:
-        data: Any = yaml.safe_load(text)
-        return InstanceCatalogue.model_validate(patched(where, data))
-    except (yaml.YAMLError, ValidationError) as error:
-        raise InvalidValue(
-            f"{where} is no catalogue of machines: {error}",
-            advice="each mapping with a figure needs a `source` that `sources` lists",
-        ) from error
+    return parse_book(InstanceCatalogue, text, where=where, wanted="catalogue of machines")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from diskbench.catalog.book import read_yaml
 from diskbench.catalog.published import Doubt, Metric, PageCache, Post, Published, Statistic
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
@@ -160,8 +161,7 @@ def parse_post(text: str, *, seed: str) -> tuple[Published, ...]:
     import yaml
 
     try:
-        data: Any = yaml.safe_load(text)
-        found = PostFile.model_validate(data)
+        found = PostFile.model_validate(read_yaml(text))
         return tuple(_figures(found, seed))
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(

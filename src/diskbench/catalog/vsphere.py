@@ -7,13 +7,12 @@ is how many requests a controller passes on at once, and an IOPS limit where som
 from __future__ import annotations
 
 import functools
-from importlib import resources
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
+from diskbench.catalog.book import parse_book, shipped
 from diskbench.catalog.entry import Figure, Size, Source
-from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 
 if TYPE_CHECKING:
@@ -115,18 +114,9 @@ class VsphereBook(Frozen):
 @functools.cache
 def vsphere_book() -> VsphereBook:
     """The shipped file."""
-    text = (resources.files(__package__) / "data" / _FILE).read_text(encoding="utf-8")
-    return parse_vsphere(text, where=_FILE)
+    return parse_vsphere(shipped(_FILE), where=_FILE)
 
 
 def parse_vsphere(text: str, *, where: str) -> VsphereBook:
     """The book from YAML. Raises InvalidValue naming `where` and every fault."""
-    import yaml
-
-    try:
-        return VsphereBook.model_validate(yaml.safe_load(text))
-    except (yaml.YAMLError, ValidationError) as error:
-        raise InvalidValue(
-            f"{where} is no catalogue of vSphere: {error}",
-            advice="each mapping with a figure needs a `source` that `sources` lists",
-        ) from error
+    return parse_book(VsphereBook, text, where=where, wanted="catalogue of vSphere")

@@ -1,5 +1,6 @@
 """What Compute Engine is sent: each request is a file, and Google's own description accepts it."""
 
+import functools
 import json
 import os
 import uuid
@@ -7,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.cloud import compute_v1
-from tests.cloud.emulator.gcp.discovery import methods
+from tests.cloud.emulator.gcp.discovery import Method, methods
 from tests.cloud.emulator.gcp.labels import checked
 from tests.cloud.emulator.gcp.schema import body_problems
 
@@ -80,15 +80,12 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
         requests.delete("01jlease", {"zone": "us-central1-a", "disk": "forgotten"}, "1"),
     ),
 }  # fmt: skip
-METHODS = {method.name: method for found in methods().values() for method in found}
-MESSAGES = {
-    "firewalls insert": compute_v1.InsertFirewallRequest,
-    "instances insert": compute_v1.InsertInstanceRequest,
-    "disks insert": compute_v1.InsertDiskRequest,
-    "instances attachDisk": compute_v1.AttachDiskInstanceRequest,
-    "instances setDiskAutoDelete": compute_v1.SetDiskAutoDeleteInstanceRequest,
-    "disks delete": compute_v1.DeleteDiskRequest,
-}
+
+
+@functools.cache
+def method(name: str) -> Method:
+    """A method of Google's description of the service, which is 3 MB of JSON."""
+    return next(one for found in methods().values() for one in found if one.name == name)
 
 
 def body_of(request: dict[str, Any]) -> Any:
@@ -105,16 +102,27 @@ def test_a_request_is_what_its_file_says(name: str) -> None:
     assert text == file.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_googles_description_of_the_service_accepts_a_request(name: str) -> None:
     collection, verb, request = CASES[name]
-    assert body_problems(METHODS[f"{collection}.{verb}"], body_of(request)) == []
+    assert body_problems(method(f"{collection}.{verb}"), body_of(request)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_sdk_has_every_field_of_a_request(name: str) -> None:
+    from google.cloud import compute_v1
+
     collection, verb, request = CASES[name]
-    message = MESSAGES[f"{collection} {verb}"]
+    message = {
+        "firewalls insert": compute_v1.InsertFirewallRequest,
+        "instances insert": compute_v1.InsertInstanceRequest,
+        "disks insert": compute_v1.InsertDiskRequest,
+        "instances attachDisk": compute_v1.AttachDiskInstanceRequest,
+        "instances setDiskAutoDelete": compute_v1.SetDiskAutoDeleteInstanceRequest,
+        "disks delete": compute_v1.DeleteDiskRequest,
+    }[f"{collection} {verb}"]
     assert message.from_json(json.dumps({"project": "my-project", **request}))
 
 

@@ -59,13 +59,16 @@ def plot_seconds(
         return ""
     names = tuple(step.directions)
     told = f"{step.step}: IOPS over {step.n:,} s"
+    # The labels of an axis of next to nothing are beyond what uniplot can count.
+    highest = max(value for course in step.directions.values() for _, value in course)
+    bounds: dict[str, Any] = {"y_min": 0.0} if highest >= 1.0 else {"y_min": 0.0, "y_max": 1.0}
     drawn = draw(
         {name: step.directions[name] for name in names},
         screen,
         title=told,
         x_gridlines=[cliff.at_s for cliff in cliffs],
         x_unit=" s",
-        y_min=0.0,
+        **bounds,
     )
     lines = [drawn, *(_cliff_words(cliff, screen) for cliff in cliffs)]
     if foreseen_s is not None and foreseen_s < step.n:

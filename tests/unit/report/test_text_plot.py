@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from diskbench.model.phase import Cliff
@@ -43,7 +43,8 @@ def test_what_falls_to_nothing_reaches_the_lowest_row():
     assert drawn[frame - 1][second_half].strip()
 
 
-@given(st.integers(40, 200), st.lists(st.floats(0, 1e7), min_size=3, max_size=90))
+@example(width=40, values=[0.0, 0.0, 1e-249])
+@given(width=st.integers(40, 200), values=st.lists(st.floats(0, 1e7), min_size=3, max_size=90))
 def test_no_line_is_wider_than_the_screen(width, values):
     for unicode in (True, False):
         screen = Screen(width=width, unicode=unicode)

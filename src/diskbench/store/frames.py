@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import StoreUnavailable, UnknownName
-from diskbench.fio.logs import log_name
+from diskbench.errors import UnknownName
+from diskbench.store.derived import derived_folder, derived_key, read_from_logs
 from diskbench.store.series import Total
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
     import sqlalchemy as sa
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SERIES_VERSION = 1
 """Raised when the same logs give another series; older Parquet files are then left unused."""
+_SERIES = f"series-{SERIES_VERSION}.parquet"
 
 _FIO_JSON = "fio.json"
 _STEP_KEYS = ("run_id", "step_index", "step", "round")
@@ -149,34 +150,13 @@ def step_series(
     evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
 ) -> pl.DataFrame:
     """The series of one closed step, from its logs the first time; see `series_frame`."""
-    import polars as pl
-
-    from diskbench.store.archive import run_prefix
     from diskbench.store.series import write_series
 
-    prefix = run_prefix(run_id)
-    derived = _derived(run_id, folder)
-    try:
-        return pl.read_parquet(evidence.get(derived))
-    except KeyError:
-        pass
-    with tempfile.TemporaryDirectory(prefix="diskbench-series-") as directory:
-        paths = []
-        for name, file in record.files.items():
-            if log_name(name):
-                # The name as fio gave it, with the ending that says how it is stored.
-                suffix = ".zst" if file.key.endswith(".zst") else ""
-                path = Path(directory, Path(name).name + suffix)
-                path.write_bytes(evidence.get(f"{prefix}/{folder}/{file.key}"))
-                paths.append(path)
-        target = Path(directory, "series.parquet")
+    def write(logs: Sequence[Path], target: Path) -> None:
         output = _output_of(evidence, run_id, folder, record)
-        write_series(paths, target, totals=_totals(output) if output else None)
-        data = target.read_bytes()
-    # A store that may only be read will do: the series is then made anew each time.
-    with contextlib.suppress(StoreUnavailable):
-        evidence.put(derived, data)
-    return pl.read_parquet(data)
+        write_series(logs, target, totals=_totals(output) if output else None)
+
+    return read_from_logs(evidence, run_id, folder, record, _SERIES, write)
 
 
 def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
@@ -185,25 +165,17 @@ def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     from diskbench.errors import DiskbenchError
-    from diskbench.store.archive import run_prefix
 
     def make(run_id: str) -> None:
         with contextlib.suppress(DiskbenchError):
-            made = set(evidence.list(f"{run_prefix(run_id)}/derived"))
+            made = set(evidence.list(derived_folder(run_id)))
             for folder, record in closed_steps(evidence, run_id):
-                if _derived(run_id, folder) not in made:
+                if derived_key(run_id, folder, _SERIES) not in made:
                     step_series(evidence, run_id, folder, record)
 
     # DuckDB and the store let other threads run; numpy and polars are imported by one of them.
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
         list(pool.map(make, run_ids))
-
-
-def _derived(run_id: str, folder: str) -> str:
-    from diskbench.store.archive import run_prefix
-
-    step = folder.rpartition("/")[2]
-    return f"{run_prefix(run_id)}/derived/{step}.series-{SERIES_VERSION}.parquet"
 
 
 def _output_of(

@@ -7,20 +7,17 @@ edge. A log with a row an I/O is counted into the same buckets where there is no
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diskbench.errors import StoreUnavailable
 from diskbench.fio.histogram import PLAT_BITS
-from diskbench.fio.logs import log_name
+from diskbench.store.derived import read_from_logs
 from diskbench.store.frames import closed_steps, step_series
 from diskbench.store.log_histograms import read_histograms
 from diskbench.store.log_scan import Log, database, literal, open_logs, run, union
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import duckdb
     import polars as pl
@@ -30,6 +27,7 @@ if TYPE_CHECKING:
 
 LATENCIES_VERSION = 1
 """Raised when the same logs give other counts; older Parquet files are then left unused."""
+_LATENCIES = f"latencies-{LATENCIES_VERSION}.parquet"
 BUCKETS_A_DOUBLING = 8
 _EDGES_NS = [0.0] + [
     2.0 ** (octave) * (1 + part / BUCKETS_A_DOUBLING)
@@ -65,30 +63,10 @@ def latency_seconds(
 
 
 def _of_step(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> pl.DataFrame:
-    import polars as pl
+    def write(logs: Sequence[Path], target: Path) -> None:
+        write_latencies(logs, target, zero_ms=_zero_ms(evidence, run_id, folder, record))
 
-    from diskbench.store.archive import run_prefix
-
-    prefix = run_prefix(run_id)
-    name = folder.rpartition("/")[2]
-    derived = f"{prefix}/derived/{name}.latencies-{LATENCIES_VERSION}.parquet"
-    with contextlib.suppress(KeyError):
-        return pl.read_parquet(evidence.get(derived))
-    with tempfile.TemporaryDirectory(prefix="diskbench-latencies-") as directory:
-        paths = []
-        for log, file in record.files.items():
-            if log_name(log):
-                suffix = ".zst" if file.key.endswith(".zst") else ""
-                path = Path(directory, Path(log).name + suffix)
-                path.write_bytes(evidence.get(f"{prefix}/{folder}/{file.key}"))
-                paths.append(path)
-        target = Path(directory, "latencies.parquet")
-        write_latencies(paths, target, zero_ms=_zero_ms(evidence, run_id, folder, record))
-        data = target.read_bytes()
-    # A store that may only be read will do: the counts are then read anew each time.
-    with contextlib.suppress(StoreUnavailable):
-        evidence.put(derived, data)
-    return pl.read_parquet(data)
+    return read_from_logs(evidence, run_id, folder, record, _LATENCIES, write)
 
 
 def _zero_ms(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> int:

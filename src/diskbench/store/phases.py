@@ -14,10 +14,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from diskbench.errors import StoreUnavailable
 from diskbench.model.phase import StepPhases
 from diskbench.plan.turn import expected_of
-from diskbench.store.evidence import KeyTaken
+from diskbench.store.derived import derived_key, keep
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,9 +120,7 @@ def _phases_of(
             "rounds": None if step.round is None else len(group),
         }
     )
-    # A store that may only be read will do: the phases are then read anew each time.
-    with contextlib.suppress(StoreUnavailable, KeyTaken):
-        evidence.put(kept, found.model_dump_json().encode())
+    keep(evidence, kept, found.model_dump_json().encode())
     return found
 
 
@@ -131,14 +128,12 @@ def _key(
     run_id: str, group: Sequence[Closed], expected: Expectation | None, shortest_s: int
 ) -> str:
     """Where the phases of a step are kept: it changes with all that they are read from."""
-    from diskbench.store.archive import run_prefix
     from diskbench.store.frames import SERIES_VERSION
 
     told = expected.model_dump_json() if expected else ""
     folders = [folder for folder, _ in group]
     whole = hashlib.sha256(f"{SERIES_VERSION} {folders} {shortest_s} {told}".encode()).hexdigest()
-    name = f"{folders[-1].rpartition('/')[2]}.phases-{PHASES_VERSION}-{whole[:12]}.json"
-    return f"{run_prefix(run_id)}/derived/{name}"
+    return derived_key(run_id, folders[-1], f"phases-{PHASES_VERSION}-{whole[:12]}.json")
 
 
 def _arrays(frame: pl.DataFrame, *, whole: bool) -> tuple[Floats, Floats]:

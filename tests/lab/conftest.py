@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from diskbench.model.disk import Acquired, DiskSpec
+from diskbench.model.disk import CUSTOM, Acquired, DiskSpec
 from diskbench.providers.lab import loops, machines
 from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.places import VARIABLE
-from diskbench.providers.lab.request import CUSTOM, LabRequest
+from diskbench.providers.lab.request import LabRequest
 from diskbench.providers.lab.throttle import limited_numbers
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from diskbench.catalog.entry import catalogue
 from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.disk import CUSTOM
+from diskbench.units import MIB
 
 if TYPE_CHECKING:
     from diskbench.catalog.entry import (
@@ -103,6 +105,18 @@ def limits(
     for a size, IOPS, throughput or ratio that is not sold.
     """
     return limits_of(catalogue(cloud), disk_type, size_gib, iops, throughput)
+
+
+def custom_limits(
+    size_gib: float, iops: float | None = None, mib_per_s: float | None = None
+) -> DiskLimits:
+    """The limits of a disk of no catalogue (`CUSTOM`): those given, and nothing else."""
+    pool = Pool(
+        "both",
+        Allowance(iops) if iops else None,
+        Allowance(mib_per_s * MIB) if mib_per_s else None,
+    )
+    return DiskLimits(CUSTOM, size_gib, (pool,), None, None, None, ())
 
 
 def limits_of(

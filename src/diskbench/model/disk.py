@@ -6,6 +6,9 @@ from pydantic import Field
 
 from diskbench.model.base import Frozen
 
+CUSTOM = "custom"
+"""The type of a lab's disk that no catalogue knows: limited by the figures given, or not at all."""
+
 
 class DiskSpec(Frozen):
     """What to rent: nothing in it was looked up.

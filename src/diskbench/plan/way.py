@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from diskbench.catalog.azure_tiers import bursting_limits, tier_limits
 from diskbench.catalog.expect import Disk, Machine, capped, machine_of, path_of, promised_path
 from diskbench.catalog.gate import Gate
-from diskbench.catalog.lookup import Allowance, DiskLimits, Latency, Pool
+from diskbench.catalog.lookup import Allowance, DiskLimits, Latency, custom_limits
 from diskbench.catalog.path import Path
 from diskbench.catalog.transactions import disk_limits
 from diskbench.errors import UserError
+from diskbench.model.disk import CUSTOM
 from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.units import MIB
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
 
 _CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}
-_CUSTOM = "custom"
 
 
 @dataclass(frozen=True)
@@ -89,20 +89,11 @@ def _rented(rental: Rental) -> Way | None:
     return Way(path, found, tuple(dict.fromkeys(told_by)), unknown)
 
 
-def _of_flags(disk: DiskSpec) -> DiskLimits:
-    """A disk of the lab that is limited by the figures given and by nothing else."""
-    rate = disk.throughput_mib_per_s
-    pool = Pool(
-        "both",
-        Allowance(disk.iops) if disk.iops else None,
-        Allowance(rate * MIB) if rate else None,
-    )
-    return DiskLimits(_CUSTOM, disk.size_gib, (pool,), None, None, None, ())
-
-
 def _limits(cloud: str, disk: DiskSpec, azure: AzureSpec) -> DiskLimits | None:
     """What one disk may do, in the performance tier and with the bursting that was asked for."""
-    found = _of_flags(disk) if disk.type == _CUSTOM else disk_limits(cloud, disk)
+    if disk.type == CUSTOM:
+        return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+    found = disk_limits(cloud, disk)
     if found is None or cloud != "azure":
         return found
     try:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from diskbench.errors import HostUnavailable
+from diskbench.model.disk import CUSTOM as CUSTOM
 from diskbench.model.disk import DiskSpec
 from diskbench.providers.lab import hotplug, loops, machines, processes
 from diskbench.providers.lab.disks import (
@@ -25,7 +26,6 @@ from diskbench.providers.lab.groups import find_groups, init_of, members
 from diskbench.providers.lab.names import Names
 from diskbench.providers.lab.names import Style as Style  # for those who know no lab
 from diskbench.providers.lab.places import VARIABLE, locked, place
-from diskbench.providers.lab.request import CUSTOM as CUSTOM
 from diskbench.providers.lab.request import LabKeys, LabRequest, disk_limits
 from diskbench.providers.lab.supervisor.orders import Disk, Pool, Rate
 

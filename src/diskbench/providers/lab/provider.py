@@ -15,7 +15,7 @@ from diskbench.errors import (
     RentalFailed,
     UnknownName,
 )
-from diskbench.model.disk import DiskSpec
+from diskbench.model.disk import CUSTOM, DiskSpec
 from diskbench.model.finding import Finding, refusal
 from diskbench.model.rental import Found, Rental, Scope
 from diskbench.providers.asked import check_others
@@ -23,7 +23,6 @@ from diskbench.providers.lab import hotplug, machines
 from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.names import Style
 from diskbench.providers.lab.request import (
-    CUSTOM,
     LabRequest,
     cloud_of,
     disk_limits,

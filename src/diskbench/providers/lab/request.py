@@ -10,14 +10,12 @@ from pydantic import Field
 
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
-from diskbench.model.disk import DiskSpec
+from diskbench.model.disk import CUSTOM, DiskSpec
 from diskbench.providers.lab.names import Style
 
 if TYPE_CHECKING:
     from diskbench.catalog.lookup import DiskLimits
 
-CUSTOM = "custom"
-"""A disk type of no catalogue: limited by the `iops` and `throughput_mib_per_s` given, or not."""
 
 _CLOUDS: dict[Style, str] = {
     "aws-nvme": "aws",
@@ -104,27 +102,14 @@ def throughput_unit(style: Style, disk: DiskSpec) -> str:
 def disk_limits(style: Style, disk: DiskSpec) -> DiskLimits:
     """What the disk may do by the catalogue of the style's cloud, or by the figures given for a
     `custom` one. Raises UnknownName or InvalidValue."""
-    from diskbench.catalog.lookup import limits
+    from diskbench.catalog.lookup import custom_limits, limits
 
     cloud = _CLOUDS.get(style)
     if disk.type == CUSTOM:
-        return _custom(disk)
+        return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s)
     if cloud is None:
         raise InvalidValue(
             f"no catalogue has {disk.type!r} for a {style} host",
             advice=f"use --disk {CUSTOM} with --iops and --throughput",
         )
     return limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
-
-
-def _custom(disk: DiskSpec) -> DiskLimits:
-    from diskbench.catalog.lookup import Allowance, DiskLimits, Pool
-    from diskbench.units import MIB
-
-    throughput = disk.throughput_mib_per_s
-    pool = Pool(
-        "both",
-        Allowance(disk.iops) if disk.iops else None,
-        Allowance(throughput * MIB) if throughput else None,
-    )
-    return DiskLimits(CUSTOM, disk.size_gib, (pool,), None, None, None, ())

@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.errors import HostUnavailable, InvalidValue
-from diskbench.model.disk import DiskSpec
+from diskbench.model.disk import CUSTOM, DiskSpec
 from diskbench.providers.lab.address import candidates, claim, give_up
 from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.names import MAX_DISKS, Style, disk_names, made_up_volume
 from diskbench.providers.lab.places import Place, locked
 from diskbench.providers.lab.request import (
-    CUSTOM,
     check_lease_id,
     check_volume,
     disk_limits,

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.compare import adjusted, compare, judge
 from diskbench.analysis.compare_sentence import sentence
-from diskbench.analysis.repeats import repeats
 from diskbench.engine.canaries import off_trials
 from diskbench.engine.compare_draft import Draft, doubts, paired
 from diskbench.engine.pool import apart, check_alike
+from diskbench.engine.replicated import replicated, told
 from diskbench.engine.selection import selected
 from diskbench.engine.trial_figures import REGIME, trial_figures, words
 from diskbench.errors import FactsDiffer, InvalidValue
@@ -24,9 +24,7 @@ from diskbench.model.comparison import (
     Compared,
     Comparison,
     Difference,
-    Interval,
     NotCompared,
-    Replicated,
     Side,
 )
 
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.analysis.interval import MedianInterval
     from diskbench.engine.trial_figures import Fields, Line, TrialFigure
     from diskbench.model.comparison import Metric
     from diskbench.ports import EvidenceStore
@@ -208,14 +205,14 @@ def _compared(one: Draft, q: float | None, metric: Metric, flagged: Collection[s
         step=one.line.step,
         direction=one.line.direction,
         metric=metric,
-        a=replicated(one.a),
-        b=replicated(one.b),
+        a=replicated(figure.sample for figure in one.a),
+        b=replicated(figure.sample for figure in one.b),
         pairs=one.ratio.pairs,
         n=one.ratio.n,
         unpaired=one.unpaired,
         in_turn=one.in_turn,
         ratio=one.ratio.ratio,
-        interval=_interval(one.ratio.interval),
+        interval=told(one.ratio.interval),
         p=one.ratio.p,
         q=q,
         finding=judge(one.ratio, q),
@@ -223,26 +220,6 @@ def _compared(one: Draft, q: float | None, metric: Metric, flagged: Collection[s
         doubts=tuple(doubts(one, flagged)),
     )
     return found.model_copy(update={"sentence": sentence(found)})
-
-
-def replicated(figures: Sequence[TrialFigure]) -> Replicated:
-    """What the figures of one side say together."""
-    found = repeats([one.sample for one in figures])
-    return Replicated(
-        trials=found.trials,
-        machines=found.n,
-        median=found.median,
-        low=found.low,
-        high=found.high,
-        interval=_interval(found.interval),
-        variation=found.variation,
-        more=found.more,
-        outliers=found.outliers,
-    )
-
-
-def _interval(one: MedianInterval | None) -> Interval | None:
-    return Interval(low=one.low, high=one.high, coverage=one.coverage) if one else None
 
 
 def differences(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[Difference, ...]:

@@ -14,10 +14,11 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
 
-from diskbench.engine.compare_runs import differences, replicated
+from diskbench.engine.compare_runs import differences
 from diskbench.engine.history import history_of
 from diskbench.engine.levels import courses_of
 from diskbench.engine.pool import alike
+from diskbench.engine.replicated import replicated
 from diskbench.engine.trial_figures import FACTS, subject_of, trial_figures, words
 from diskbench.model.comparison import Metric
 from diskbench.model.configuration import Configuration, FactChange, Sampled, Track
@@ -142,7 +143,7 @@ def _track(
         block_bytes=line.block_bytes,
         iodepth=line.iodepth,
         history=history,
-        now=replicated(now),
+        now=replicated(one.sample for one in now),
         left_out=len(recent) - len(now),
         sampled=tuple(
             Sampled(

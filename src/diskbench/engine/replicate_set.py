@@ -7,9 +7,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from diskbench.engine.canaries import off_trials
-from diskbench.engine.compare_runs import replicated
 from diskbench.engine.levels import Stores
 from diskbench.engine.pool import alike, apart
+from diskbench.engine.replicated import replicated
 from diskbench.engine.step_verdicts import step_verdicts
 from diskbench.engine.trial_figures import trial_figures, words
 from diskbench.errors import DiskbenchError
@@ -116,7 +116,7 @@ def _lines(
             step=line.step,
             direction=line.direction,
             metric=metric,
-            replicated=replicated(group),
+            replicated=replicated(one.sample for one in group),
             facts=tuple(
                 (name, value)
                 for name, value in group[0].facts
@@ -125,7 +125,7 @@ def _lines(
             level=fallen[0].level if fallen else None,
             after_cliff=len(fallen),
             apart=max(one.apart for one in group),
-            without=replicated(left) if 0 < len(left) < len(group) else None,
+            without=replicated(one.sample for one in left) if 0 < len(left) < len(group) else None,
             verdict=judge.on(line.step, group) if judge else None,
         )
 

@@ -9,10 +9,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.believe import in_order, worst
-from diskbench.analysis.repeats import Sample, repeats
+from diskbench.analysis.repeats import Sample
 from diskbench.engine.dependence import machine_of
+from diskbench.engine.replicated import replicated
 from diskbench.engine.verdicts import trial_verdicts
-from diskbench.model.comparison import Interval, Replicated
 from diskbench.model.verdict import RunLevel, StepVerdict, believe_words
 from diskbench.units import format_iops, format_mb_per_s
 
@@ -87,30 +87,18 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Row, Verdict]]]) -> Step
         all_of += [one for _, one in kept]
     if not samples:
         return None
-    figures = repeats(samples)
-    beside = repeats(ratios) if len(ratios) == len(samples) else None
+    beside = replicated(ratios) if len(ratios) == len(samples) else None
     named = Counter(one.stands_for.limiter.name for one in all_of).most_common(1)[0][0]
     limiter = next(one.stands_for.limiter for one in all_of if one.stands_for.limiter.name == named)
     believe = worst(one.believe for one in all_of)
     reasons = {reason.code: reason for one in reversed(all_of) for reason in one.reasons}
-    interval = _interval(figures.interval)
     verdict = StepVerdict(
         step=name,
         believe=believe,
         limiter=limiter,
-        replicated=Replicated(
-            trials=figures.trials,
-            machines=figures.n,
-            median=figures.median,
-            low=figures.low,
-            high=figures.high,
-            interval=interval,
-            variation=figures.variation,
-            more=figures.more,
-            outliers=figures.outliers,
-        ),
+        replicated=replicated(samples),
         ratio=beside.median if beside else None,
-        interval=_interval(beside.interval) if beside else None,
+        interval=beside.interval if beside else None,
         levels=levels,
         reasons=in_order(reasons.values()),
     )
@@ -147,12 +135,6 @@ def _levels(trial: Sequence[tuple[Row, Verdict]]) -> tuple[RunLevel, ...]:
 
 def _known(figures: Sequence[Judged], name: str) -> list[float]:
     return [getattr(one, name) or 0.0 for one in figures]
-
-
-def _interval(found: Any) -> Interval | None:  # noqa: ANN401 - MR-6's, of any figure
-    if found is None:
-        return None
-    return Interval(low=found.low, high=found.high, coverage=found.coverage)
 
 
 def _sentence(one: StepVerdict) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from typing import TYPE_CHECKING, Literal
+
+from diskbench.cli.terminal import terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,5 @@ def compare_two(
         return
     from diskbench.report.compare_text import compare_lines
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
-    for line in compare_lines(found, width=width):
+    for line in compare_lines(found, width=terminal_width()):
         print(line)

@@ -8,6 +8,7 @@ import typer
 
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.terminal import terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +102,6 @@ def _check_accounts(accounts: Mapping[str, str | None], scopes: Sequence[Scope])
 
 
 def _print(findings: Sequence[Finding], output: str) -> None:
-    import shutil
     import sys
 
     from diskbench.model.finding import DoctorDocument, worst_state
@@ -112,7 +112,7 @@ def _print(findings: Sequence[Finding], output: str) -> None:
         document = DoctorDocument(state=state, findings=tuple(findings))
         print(document.model_dump_json(indent=2))
     else:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
-        sys.stdout.writelines(f"{line}\n" for line in finding_lines(findings, width=width))
+        told = finding_lines(findings, width=terminal_width())
+        sys.stdout.writelines(f"{line}\n" for line in told)
     if state == "problem":
         raise typer.Exit(2)

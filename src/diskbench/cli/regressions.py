@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from typing import Annotated, Literal
 
 import typer
 
 from diskbench.cli.stores import DatabaseUrl
+from diskbench.cli.terminal import terminal_width
 from diskbench.model.comparison import Metric
 
 
@@ -65,6 +65,5 @@ def regressions(
         print("nothing was measured twice that meets that", file=sys.stderr)
     from diskbench.report.history_text import regression_lines
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
-    for line in regression_lines(found, width=width):
+    for line in regression_lines(found, width=terminal_width()):
         print(line)

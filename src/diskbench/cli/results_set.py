@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from typing import TYPE_CHECKING, Any, Literal
+
+from diskbench.cli.terminal import terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,6 +77,5 @@ def print_set(
         return
     from diskbench.report.replicates_text import replicate_lines
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
-    for line in replicate_lines(found, width=width):
+    for line in replicate_lines(found, width=terminal_width()):
         print(line)

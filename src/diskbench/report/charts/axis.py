@@ -53,7 +53,14 @@ def label_axis(names: Sequence[str], field: str = "label") -> alt.Y:
     """A vertical axis of names in their order, with room for the longest and nothing drawn."""
     import altair as alt
 
-    axis = alt.Axis(
+    return alt.Y(f"{field}:N", sort=list(names), axis=bare_labels(names))
+
+
+def bare_labels(names: Sequence[str]) -> alt.Axis:
+    """Labels without a line or ticks, with room for the longest of `names`."""
+    import altair as alt
+
+    return alt.Axis(
         title=None,
         ticks=False,
         domain=False,
@@ -61,7 +68,6 @@ def label_axis(names: Sequence[str], field: str = "label") -> alt.Y:
         labelPadding=8,
         minExtent=label_room(names),
     )
-    return alt.Y(f"{field}:N", sort=list(names), axis=axis)
 
 
 def direction_colour(colours: Sequence[str], names: Sequence[str]) -> alt.Color:

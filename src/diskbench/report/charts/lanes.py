@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.report.charts.axis import label_room
+from diskbench.report.charts.axis import bare_labels
 from diskbench.report.charts.point import Point, of_source
 from diskbench.report.charts.rows import labels_in_order
 
@@ -38,15 +38,8 @@ class Lanes:
         if not told:
             return alt.Y("row:N", scale=scale, axis=None)
         shown = [YOURS if name.endswith(_OWN) else name for name in self.names]
-        labels = alt.Axis(
-            title=None,
-            ticks=False,
-            domain=False,
-            labelLimit=0,
-            labelPadding=8,
-            minExtent=label_room(shown),
-            labelExpr=f"indexof(datum.value, '{_OWN}') < 0 ? datum.value : '{YOURS}'",
-        )
+        labels = bare_labels(shown)
+        labels["labelExpr"] = f"indexof(datum.value, '{_OWN}') < 0 ? datum.value : '{YOURS}'"
         return alt.Y("row:N", scale=scale, axis=labels)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.ports import EvidenceStore
+    from diskbench.report.course import Course
     from diskbench.report.trial_report import Group, RunNote, TrialReport
 
 Row = dict[str, Any]
@@ -95,6 +96,27 @@ class Gathered:
             )
             for (subject, file), found in groups.items()
         )
+
+    def courses(self, store: EvidenceStore, row: Row) -> tuple[Course, ...]:
+        """The measured steps of a run second by second, in the order of the plan. Raises
+        UnknownName where its evidence is gone, FioOutputUnreadable for damaged logs."""
+        from diskbench.report.course import courses
+        from diskbench.store.frames import series_frame
+
+        filled = self.filled(row)
+        return courses(
+            series_frame(store, row["run_id"]),
+            self.phases[row["run_id"]],
+            self.plans[row["trial_id"]],
+            run=row["run_index"] + 1,
+            wanted=lambda step: step not in filled,
+        )
+
+    def filled(self, row: Row) -> frozenset[str]:
+        """The steps of a run that only prepare the disk."""
+        plan = self.plans[row["trial_id"]]
+        steps = plan.steps if plan else ()
+        return frozenset(one.name for one in steps if one.role == "fill")
 
     def store(self, row: Mapping[str, Any]) -> EvidenceStore | None:
         """Where the evidence of a run lies: the store that was typed, or the one it was kept in;

@@ -48,17 +48,7 @@ def charts_inside(
 
 def _courses(gathered: Gathered, store: EvidenceStore, run: Row) -> tuple[Sequence[Course], int]:
     """The courses to be drawn, those that fell first, and how many others there are."""
-    from diskbench.report.course import courses
-    from diskbench.store.frames import series_frame
-
-    filled = _filled(gathered, run)
-    found = courses(
-        series_frame(store, run["run_id"]),
-        gathered.phases[run["run_id"]],
-        gathered.plans[run["trial_id"]],
-        run=run["run_index"] + 1,
-        wanted=lambda step: step not in filled,
-    )
+    found = gathered.courses(store, run)
     # A few seconds say nothing beside others; alone they are all there is.
     long = [one for one in found if one.seconds >= LEAST_COURSE_S or len(found) == 1]
     long.sort(key=lambda one: not (one.phases and one.phases.cliffs))
@@ -90,7 +80,7 @@ def _spread(gathered: Gathered, store: EvidenceStore, run: Row) -> Iterator[Figu
     from diskbench.report.distribution import distributions
     from diskbench.store.frames import histogram_frame
 
-    filled = _filled(gathered, run)
+    filled = gathered.filled(run)
     found = distributions(histogram_frame(store, run["run_id"]))
     if spread := [one for one in found if one.step not in filled]:
         yield percentile_chart(spread, PAGE)
@@ -105,9 +95,3 @@ def _curves(gathered: Gathered, trial: TrialReport, run: Row) -> Iterator[Figure
     plan = gathered.plans[run["trial_id"]]
     curves = load_curves(trial.measurements, trial.warnings, plan)
     yield from (load_chart(one, PAGE) for one in curves[:MOST_CURVES])
-
-
-def _filled(gathered: Gathered, run: Row) -> frozenset[str]:
-    """The steps that only prepare the disk."""
-    plan = gathered.plans[run["trial_id"]]
-    return frozenset(one.name for one in plan.steps if one.role == "fill") if plan else frozenset()

@@ -87,25 +87,13 @@ def _telling(gathered: Gathered, rows: Sequence[Row], group: Sequence[Band]) -> 
 
 
 def _courses(gathered: Gathered, row: Row) -> tuple[Course, ...]:
-    from diskbench.report.course import courses
-    from diskbench.store.frames import series_frame
-
-    plan = gathered.plans[row["trial_id"]]
-    filled = {one.name for one in plan.steps if one.role == "fill"} if plan else set()
     store = gathered.store(row)
     if store is None:
         return ()
     try:
-        series = series_frame(store, row["run_id"])
+        found = gathered.courses(store, row)
     except DiskbenchError as error:
         message = "no series of run %s in the page: %s"
         logging.getLogger(__name__).info(message, row["run_id"], error.message)
         return ()
-    found = courses(
-        series,
-        gathered.phases[row["run_id"]],
-        plan,
-        run=row["run_index"] + 1,
-        wanted=lambda step: step not in filled,
-    )
     return tuple(one for one in found if one.seconds >= LEAST_S)

@@ -118,6 +118,7 @@ def _own(
     from diskbench.catalog.published_match import match
     from diskbench.plan.published import asked_of
     from diskbench.report.own_points import Trial, own_of
+    from diskbench.report.plain_many import counted
     from diskbench.store.rows import find_plan, load_results
 
     by_trial: dict[str, list[Row]] = {}
@@ -158,8 +159,9 @@ def _own(
         print(f"not laid over: {words}", file=sys.stderr)
     own = own_of(taken)
     if not own.points:
+        trials = counted(len(by_trial), "trial")
         raise InvalidValue(
-            f"none of {_counted(len(by_trial))} can be laid over {chart.post}'s chart {chart.name}",
+            f"none of {trials} can be laid over {chart.post}'s chart {chart.name}",
             advice="the lines above say why; without runs the published figures are drawn alone",
         )
     return own
@@ -182,7 +184,3 @@ def _phases(
     from diskbench.cli.results_show import phases_of_runs
 
     return tuple(phases_of_runs(runs, plan, evidence_url))
-
-
-def _counted(trials: int) -> str:
-    return f"{trials} trial{'' if trials == 1 else 's'}"

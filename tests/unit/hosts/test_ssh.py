@@ -166,16 +166,16 @@ def test_a_key_with_a_passphrase_is_named_and_the_agent_advised(configure, tmp_p
 def agent(sshd, tmp_path, monkeypatch):
     """An ssh-agent that holds the user's key."""
     path = tmp_path / "agent.sock"
-    with subprocess.Popen(
-        ["ssh-agent", "-D", "-a", str(path)], stdout=subprocess.DEVNULL
-    ) as running:
-        env = os.environ | {"SSH_AUTH_SOCK": str(path)}
-        while not path.exists():
-            assert running.poll() is None
-        subprocess.run(["ssh-add", "-q", str(sshd.identity)], env=env, check=True)
-        monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
-        yield
-        running.terminate()
+    command = ["ssh-agent", "-D", "-a", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        try:
+            assert running.stdout.readline()  # it says where it listens once it does
+            env = os.environ | {"SSH_AUTH_SOCK": str(path)}
+            subprocess.run(["ssh-add", "-q", str(sshd.identity)], env=env, check=True)
+            monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
+            yield
+        finally:
+            running.terminate()
 
 
 @pytest.mark.usefixtures("agent")

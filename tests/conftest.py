@@ -9,10 +9,14 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.scheduler import LoadScopeScheduling
+
+settings.register_profile("quick", max_examples=25, deadline=None)
+"""For script/check: fewer examples, and others every time."""
 
 ALLOWED_SKIPS: dict[str, str] = {}
 """Test id, or a pattern of ids (`tests/lab/*`) → why it may be skipped."""

@@ -83,6 +83,7 @@ def measured(database, evidence, *, slow, disk="gp2", labels=()):
     return trials
 
 
+@pytest.mark.slow
 def test_a_set_is_reported_with_and_without_what_is_flagged(database, evidence):
     trials = measured(database, evidence, slow=4)
     found = replicates_of(database, [], asked="all")
@@ -96,6 +97,7 @@ def test_a_set_is_reported_with_and_without_what_is_flagged(database, evidence):
     assert "without what a canary flags: 1,000 IOPS" in out
 
 
+@pytest.mark.slow
 def test_nothing_is_flagged_on_machines_that_are_alike(database, evidence):
     measured(database, evidence, slow=None)
     found = replicates_of(database, [])

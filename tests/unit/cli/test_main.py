@@ -174,6 +174,7 @@ def test_json_logs_make_an_error_one_object():
 EVENT = "import logging; logging.getLogger('diskbench.x').info('fio started', extra={'run': '01r'})"
 
 
+@pytest.mark.slow
 def test_events_are_heard_with_verbose_and_carry_their_fields():
     assert failing(EVENT).stderr == ""
     assert "info fio started run=01r" in failing(EVENT, "--verbose").stderr

@@ -294,6 +294,7 @@ def test_nothing_of_a_cloud_is_imported_to_plan_offline():
     assert done.stderr.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_a_plan_fits_its_published_schema(capsys):
     assert main(["schema", "matrix-plan"]) == 0
     published = json.loads(capsys.readouterr().out)

@@ -125,6 +125,7 @@ def test_a_log_of_an_hour_is_judged_phase_by_phase(tmp_path, diskbench):
     assert (found["main"], found["believe"]) == (1, "yes")
 
 
+@pytest.mark.slow
 def test_the_report_holds_an_imported_run_against_its_disk_too(tmp_path, diskbench):
     log(tmp_path, bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1), iops=1, bw=4)
     diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log", "--as-disk", "aws:gp2:20")

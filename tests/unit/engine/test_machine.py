@@ -247,6 +247,7 @@ class TestGivenBack:
         assert (swept.lease_id, swept.outcome) == (plan.lease_id, "gave-back")
         assert left() == 0
 
+    @pytest.mark.slow
     def test_by_a_worker_that_reaches_it(self, session, plan):
         lease = load_lease(session.database, plan.lease_id)
         assert lease is not None

@@ -149,6 +149,7 @@ def test_each_time_has_a_matrix_whose_id_follows_from_it(watched):
     assert len(set(found)) == 2
 
 
+@pytest.mark.slow
 def test_two_workers_that_begin_one_at_once_order_its_cells_alike(watched, tmp_path):
     watched.add(text=MATRIX.replace("[1, 2]", "[1, 2, 3, 4, 5, 6]"))
     watched.now = at(MONDAY)
@@ -385,6 +386,7 @@ def test_a_budget_that_cannot_be_held_is_refused_when_it_is_added(watched):
     assert (campaign.limits.budget_usd, campaign.limits.assume_price_usd_per_hour) == (1.0, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_account")
 def test_cells_of_a_cloud_that_cannot_be_asked_now_wait_for_their_turn(watched):
     watched.add(text=AWS)

@@ -174,6 +174,7 @@ FIELD = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(field=FIELD, value=JSON, job=st.integers(0, 1))
 def test_any_value_in_any_field_gives_a_result_or_a_clear_error(field, value, job):

@@ -15,6 +15,8 @@ from diskbench.hosts.known_hosts import fingerprint_of, known_keys, parse_found
 from diskbench.hosts.ssh import SshHost
 from diskbench.hosts.ssh_config import Address, expand_proxy, parse_address, parse_resolved, resolve
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def configure(sshd, tmp_path, monkeypatch):

@@ -73,6 +73,7 @@ def test_mistakes_are_told_together():
     assert len(told("a: 1\na: 2\nb:\n1: c\n")) == 3
 
 
+@pytest.mark.slow
 def test_aliases_of_aliases_end():
     text = "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
         f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]\n"

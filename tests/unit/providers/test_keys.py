@@ -22,7 +22,7 @@ SECRET = SecretBytes(b"0123456789abcdef0123456789abcdef")
 LEASE = "01jd0000000000000000000000"
 KEYS = lease_keys(SECRET, LEASE)
 
-pytestmark = pytest.mark.usefixtures("user_config")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("user_config")]
 
 
 @pytest.fixture

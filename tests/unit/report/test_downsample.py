@@ -47,6 +47,7 @@ def test_every_stall_survives_with_its_first_and_last_second(values):
         assert {one for one in (first - 1, after) if 0 <= one < values.size} <= places
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(rates.filter(lambda values: values.size > 800), st.integers(100, 600))
 def test_of_too_many_stalls_each_part_of_the_series_shows_one(values, n_out):

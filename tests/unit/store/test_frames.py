@@ -104,6 +104,7 @@ def total(files, key):
     return sum(job["read"][key] for job in json.loads(text[text.index("{") :])["jobs"])
 
 
+@pytest.mark.slow
 def test_a_series_has_a_row_a_second_and_direction(kept, logged_files):
     _, files = logged_files
     frame = diskbench.load_series(RUN, evidence=kept.url)
@@ -117,6 +118,7 @@ def test_a_series_has_a_row_a_second_and_direction(kept, logged_files):
     assert set(reads["unix_ms"].diff().drop_nulls()) == {1000}
 
 
+@pytest.mark.slow
 def test_a_series_is_made_once_and_kept_beside_the_evidence(kept, monkeypatch):
     first = series_frame(kept, RUN)
     (derived,) = kept.list(f"runs/{RUN}/derived")
@@ -125,6 +127,7 @@ def test_a_series_is_made_once_and_kept_beside_the_evidence(kept, monkeypatch):
     assert series_frame(kept, RUN).equals(first)
 
 
+@pytest.mark.slow
 def test_a_store_that_may_only_be_read_is_enough(kept):
     @dataclasses.dataclass
     class ReadOnly:
@@ -145,6 +148,7 @@ def test_a_store_that_may_only_be_read_is_enough(kept):
     assert kept.list(f"runs/{RUN}/derived") == []
 
 
+@pytest.mark.slow
 def test_a_histogram_counts_every_io_of_all_jobs(kept, logged_files):
     frame = diskbench.load_histogram(RUN, step="mix", direction="read", evidence=kept.url)
     assert shown(frame) == documented("load_histogram")
@@ -178,6 +182,7 @@ def test_an_imported_document_of_several_steps_has_their_histograms(evidence, tm
         diskbench.load_histogram(manifest.run_id, step="c", evidence=evidence.url)
 
 
+@pytest.mark.slow
 def test_unknown_runs_and_steps_are_named(kept):
     with pytest.raises(UnknownName, match="no-such-run"):
         diskbench.load_series("no-such-run", evidence=kept.url)

@@ -73,6 +73,7 @@ def test_logs_beside_a_result_belong_to_it(database, evidence, fio_json, tmp_pat
     assert series["bytes_per_s"].sum() > 0
 
 
+@pytest.mark.slow
 def test_logs_alone_are_a_run_with_a_series_and_no_rows(database, evidence, fio_json, tmp_path):
     [run_id] = take_in(database, evidence, *fio_json.parent.glob("*.log"))
     assert find_run(database, run_id)["provider"] == "import/fio-log"
@@ -121,6 +122,7 @@ def test_each_result_of_gobonniego_is_a_run_of_one_trial(database, evidence, tmp
     assert rates == [1e8, 5e7]
 
 
+@pytest.mark.slow
 def test_imported_rows_are_rebuilt_alike(database, evidence, fio_json, tmp_path):
     (tmp_path / "bonnie.json").write_bytes(GOBONNIEGO)
     take_in(database, evidence, tmp_path / "bonnie.json", fio_json)

@@ -60,6 +60,7 @@ def test_averages_tell_nothing_of_single_ios(tmp_path):
     assert counted(tmp_path).height == 0
 
 
+@pytest.mark.slow
 @settings(
     deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

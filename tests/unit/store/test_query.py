@@ -162,6 +162,7 @@ def test_the_newest_runs_are_listed_through_an_index(database):
     assert not any("TEMP B-TREE" in step for step in steps)
 
 
+@pytest.mark.slow
 def test_ten_thousand_runs_are_listed_without_a_query_a_run(database):
     plan = make_plan((A,))
     save_plan(database, plan, "file:///e")

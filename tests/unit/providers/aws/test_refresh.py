@@ -133,6 +133,7 @@ def test_volumes_are_priced_by_gib_iops_and_throughput():
     assert volumes["st1"].per_gib == 0.045, "what was not told stays"
 
 
+@pytest.mark.slow
 def test_the_apis_are_asked_as_their_models_say():
     """botocore holds requests and answers to the service's own model."""
     keys = {"aws_access_key_id": "x", "aws_secret_access_key": "y", "region_name": "us-east-1"}

@@ -17,6 +17,8 @@ from diskbench.providers.gcp.errors import Throttled, is_missing
 from diskbench.providers.gcp.operations import change
 from diskbench.providers.gcp.timing import GceTiming
 
+pytestmark = pytest.mark.slow  # Google's SDK takes two seconds to import
+
 
 class Wire:
     """Answers in order; the last one for ever."""

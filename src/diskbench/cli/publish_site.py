@@ -172,8 +172,9 @@ def _configuration_pages(
     with _progress("configurations", len(stale)) as advance:
         for one in configurations(database, filters, stale):
             shown = told.configuration(one)
-            line = configuration_line(shown)
-            html = configuration_page(site, shown, [run_lines[run_id] for run_id in one.runs])
+            runs = [run_lines[run_id] for run_id in one.runs]
+            line = configuration_line(shown, runs)
+            html = configuration_page(site, shown, runs)
             name = configuration_name(shown.key)
             folder.write(name, html.encode(), wanted[one.fields], line.model_dump(mode="json"))
             lines.append(line)

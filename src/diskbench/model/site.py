@@ -52,7 +52,8 @@ class ConfigurationLine(Frozen):
     """One configuration in a table: figures are medians over the machines of its present level.
 
     `rest` are fields of its subject that have no column. `followed`: it was measured often enough
-    for a change to be found.
+    for a change to be found. `believe` is the worst of its runs' verdicts, `doubted` how many runs
+    have it where it is not yes.
     """
 
     key: str
@@ -72,5 +73,7 @@ class ConfigurationLine(Frozen):
     last: str
     read: Best | None = None
     write: Best | None = None
+    believe: Believe | None = None
+    doubted: int = 0
     followed: bool = False
     levels: tuple[NewLevel, ...] = ()

@@ -52,15 +52,16 @@ def run_line(
         profile=row["profile"],
         labels=tuple(sorted((str(k), str(v)) for k, v in row["labels"].items())),
         marks=tuple(mark for mark in ("emulated", "imported") if row[mark]),
-        believe=max((one.believe for one in verdicts), key=_DOUBT.index, default=None),
+        believe=_worst(one.believe for one in verdicts),
         limiter=_limiter(verdicts),
         read=_best(measurements, "read", cut),
         write=_best(measurements, "write", cut),
     )
 
 
-def configuration_line(one: Configuration) -> ConfigurationLine:
-    """The line of a configuration. Levels are those of IOPS, oldest first."""
+def configuration_line(one: Configuration, runs: Sequence[RunLine] = ()) -> ConfigurationLine:
+    """The line of a configuration and of its `runs`. Levels are those of IOPS, oldest first."""
+    believe = _worst(run.believe for run in runs)
     fields = [(name, value) for name, value in one.fields if name not in _SHOWN]
     return ConfigurationLine(
         key=one.key,
@@ -83,6 +84,8 @@ def configuration_line(one: Configuration) -> ConfigurationLine:
         last=one.last,
         read=_best_track(one, "read"),
         write=_best_track(one, "write"),
+        believe=believe,
+        doubted=sum(run.believe == believe for run in runs) if believe in _DOUBT[1:] else 0,
         followed=any(track.history.visible is not None for track in one.tracks),
         levels=tuple(_levels(one)),
     )
@@ -99,6 +102,10 @@ def disk_found(row: Mapping[str, Any]) -> str:
     size = row["disk_size_bytes"]
     words = (row["disk_model"] or row["disk_driver"], format_bytes(size) if size else None)
     return " ".join(str(word) for word in words if word)
+
+
+def _worst(told: Iterable[Believe | None]) -> Believe | None:
+    return max((one for one in told if one is not None), key=_DOUBT.index, default=None)
 
 
 def _limiter(verdicts: Sequence[Verdict]) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from diskbench.model.site import Best, ConfigurationLine, RunLine
+    from diskbench.model.verdict import Believe
 
 SHOWN_FIRST = 100
 """Rows that are laid out at once; the others are there, too, and a script shows more of them."""
@@ -23,7 +24,8 @@ SHOWN_OF_SUBJECT = 20
 @dataclass(frozen=True)
 class Column:
     """A column. `facet`: a list to choose one of its values from; `number`: sorted as numbers;
-    `minor`: left out on a phone; `long`: its text is broken into lines."""
+    `minor`: left out on a phone; `named`: a phone shows its title before what stands in it, as it
+    does of numbers; `long`: its text is broken into lines."""
 
     key: str
     title: str
@@ -31,6 +33,7 @@ class Column:
     number: bool = False
     minor: bool = False
     long: bool = False
+    named: bool = False
 
     @property
     def classes(self) -> str:
@@ -95,7 +98,7 @@ def runs_table(lines: Sequence[RunLine], *, up: str = "", one_subject: bool = Fa
         Column("machine", "machine", facet=True, minor=True),
         Column("profile", "profile", facet=True),
         Column("state", "state", facet=True, minor=True),
-        Column("believe", "believe", facet=True),
+        Column("believe", "believe", facet=True, named=True),
         Column("limit", "limited by", facet=True, minor=True),
         Column("read", "read IOPS", number=True),
         Column("write", "write IOPS", number=True),
@@ -123,9 +126,7 @@ def _run_cells(line: RunLine, up: str) -> tuple[Cell, ...]:
         Cell(line.machine),
         Cell(line.profile),
         Cell(line.state, tone="" if line.state == "done" else "bad"),
-        Cell(
-            line.believe or "", tone={"no": "bad", "doubtful": "doubt"}.get(line.believe or "", "")
-        ),
+        believe_cell(line.believe),
         Cell(line.limiter),
         best_cell(line.read),
         best_cell(line.write),
@@ -144,7 +145,8 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> Table:
         Column("profile", "profile", facet=True),
         Column("read", "read IOPS", number=True),
         Column("write", "write IOPS", number=True),
-        Column("level", "level", facet=True),
+        Column("believe", "believe", facet=True, named=True),
+        Column("level", "level", facet=True, named=True),
         Column("change", "last change", number=True),
         Column("machines", "n", number=True, minor=True),
         Column("runs", "runs", number=True, minor=True),
@@ -177,6 +179,8 @@ def _telling(lines: Sequence[ConfigurationLine]) -> dict[str, str]:
 
 def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[Cell, ...]:
     change = line.levels[-1] if line.levels else None
+    some = 0 < line.doubted < line.runs
+    of = f"{line.doubted:,} of {line.runs:,} runs" if some else ""
     level = "once" if line.times == 1 else "steady" if line.followed else "too few"
     if change is not None:
         level = "worse" if change.worse else "better"
@@ -192,6 +196,7 @@ def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[Cell, ...]
         Cell(line.profile),
         best_cell(line.read),
         best_cell(line.write),
+        believe_cell(line.believe, of),
         Cell(level, tone="bad" if level == "worse" else ""),
         Cell(change_text(change.change), change.change, small=day(change.at))
         if change
@@ -200,6 +205,12 @@ def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[Cell, ...]
         Cell(f"{line.runs:,}", line.runs),
         Cell(moment(line.last), line.last),
     )
+
+
+def believe_cell(believe: Believe | None, small: str = "") -> Cell:
+    """Whether figures are to be believed; empty where there is no verdict."""
+    tones = {"no": "bad", "doubtful": "doubt"}
+    return Cell(believe or "", small=small, tone=tones.get(believe or "", ""))
 
 
 def best_cell(best: Best | None) -> Cell:

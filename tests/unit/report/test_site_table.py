@@ -1,4 +1,6 @@
+from diskbench.model.configuration import Configuration
 from diskbench.model.site import Best, ConfigurationLine, NewLevel, RunLine
+from diskbench.report.site_lines import configuration_line
 from diskbench.report.site_table import configurations_table, runs_table
 
 AT = "2026-11-21T10:00:00.000000+00:00"
@@ -43,6 +45,21 @@ def test_a_level_is_only_steady_where_a_change_could_have_been_found():
     ])  # fmt: skip
     assert [cell.text for cell in column(table, "level")] == ["once", "too few", "steady", "worse"]
     assert column(table, "change")[3].text == "−50.0 %"
+
+
+def test_a_configuration_is_believed_as_far_as_the_worst_of_its_runs():
+    subject = Configuration(
+        key="k", words="w", fields=(), provider="aws", runs=("1", "2", "3"), times=1, machines=3,
+        first=AT, last=AT, tracks=(),
+    )  # fmt: skip
+    told = [run("1", believe="no"), run("2", believe="yes"), run("3")]
+    table = configurations_table([configuration_line(subject, told)])
+    (cell,) = column(table, "believe")
+    assert (cell.text, cell.small, cell.tone) == ("no", "1 of 3 runs", "bad")
+    sure = configurations_table([configuration_line(subject, told[1:])])
+    assert [(one.text, one.small) for one in column(sure, "believe")] == [("yes", "")]
+    unknown = configurations_table([configuration_line(subject, told[2:])])
+    assert "believe" not in [one.key for one in unknown.columns]
 
 
 def test_columns_that_no_row_fills_are_left_out_and_facets_are_choices():

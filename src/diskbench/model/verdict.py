@@ -90,6 +90,7 @@ DOUBT_WORDS = {
     "filled-once": "a local drive that was written but once",
     "compressible": "data that a disk can shrink",
     "mixed": "the mean spans two levels",
+    "no-rate": "no rate is known",
     "other-disk": "probably another disk",
     "above-medium": "faster than its kind can be",
 }

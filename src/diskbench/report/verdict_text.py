@@ -34,7 +34,7 @@ _SHORT: dict[LimiterName, str] = {
 _TOLD_APART = frozenset(
     {
         "burst-only", "above-promise", "below-promise", "looks-like", "requests-split",
-        "requests-merged",
+        "requests-merged", "no-rate",
     }
 )  # fmt: skip
 """Reasons that no warning tells."""

@@ -156,6 +156,20 @@ def test_a_log_of_bandwidth_alone_is_held_against_throughput(tmp_path, diskbench
     assert baseline["ratio"] == pytest.approx(1.0, abs=0.01)
 
 
+def test_a_log_of_latencies_alone_gives_no_figure_to_believe(tmp_path, diskbench):
+    lines = (f"{1000 * second}, 400000, 0, 0, 0\n" for second in range(1, 90))
+    (tmp_path / "disk_clat.1.log").write_text("".join(lines))
+    diskbench("results", "import", "disk_clat.1.log")
+
+    [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
+
+    assert found["stretches"][0]["iops"] is None
+    assert (found["believe"], [one["code"] for one in found["reasons"]]) == (
+        "doubtful",
+        ["no-rate"],
+    )
+
+
 def test_a_bucket_that_the_catalogue_knows_is_recognised(tmp_path, diskbench):
     log(tmp_path, bucket(5_400_000, 3000, 100, 3000, Noise(sd=0.01), seed=1), iops=1, bw=4)
     diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log")

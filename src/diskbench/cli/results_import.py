@@ -13,6 +13,7 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from diskbench.errors import FioOutputUnreadable
     from diskbench.plan.as_disk import Hint
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import Manifest
@@ -95,7 +96,12 @@ def import_(
             _say(_taken_in(source.name, manifest, labels))
             if _has_logs(manifest):
                 with_logs.append(manifest.run_id)
-    _read_ahead(store, with_logs)
+    damaged = _read_ahead(store, with_logs)
+    for run_id, error in damaged:
+        _say(f"run {run_id} is kept, but its logs cannot be read: {error}")
+    if damaged:
+        _say(f"forget them: diskbench results delete {' '.join(run_id for run_id, _ in damaged)}")
+        raise typer.Exit(1)
 
 
 def hint(as_disk: str | None, as_machine: str | None, promise: str | None) -> Hint | None:
@@ -120,21 +126,25 @@ def _has_logs(manifest: Manifest) -> bool:
     return manifest.imported is not None and any(map(log_name, manifest.imported.files))
 
 
-def _read_ahead(store: EvidenceStore, run_ids: Sequence[str]) -> None:
+def _read_ahead(
+    store: EvidenceStore, run_ids: Sequence[str]
+) -> list[tuple[str, FioOutputUnreadable]]:
     """Make the series and phases of runs with logs, as runs of our own do when they end: else the
-    first report on them would. What cannot be read is told by whoever asks for it."""
+    first report on them would. Returns the runs whose logs are damaged, and how."""
     if not run_ids:
-        return
-    import contextlib
-
-    from diskbench.errors import DiskbenchError
+        return []
+    from diskbench.errors import FioOutputUnreadable
     from diskbench.store.frames import read_series_ahead
     from diskbench.store.phases import run_phases
 
     read_series_ahead(store, run_ids)
+    damaged = []
     for run_id in run_ids:
-        with contextlib.suppress(DiskbenchError):
+        try:
             run_phases(store, run_id)
+        except FioOutputUnreadable as error:
+            damaged.append((run_id, error))
+    return damaged
 
 
 def _taken_in(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:

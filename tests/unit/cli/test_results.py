@@ -246,21 +246,14 @@ def test_import_prints_the_id_of_the_run(call, tmp_path, steps):
     assert (run["imported"], run["labels"]) == (True, {"from": "a friend"})
 
 
-@pytest.mark.parametrize(
-    ("row", "told"),
-    [
-        ("99999999999999, 3000, 0, 0, 0", "span 1,157,407 days"),
-        ("what", "line 2 is no row of a fio log"),
-    ],
-)
-def test_import_keeps_a_damaged_log_and_tells_of_it(call, tmp_path, row, told):
-    rows = ["1000, 3000, 0, 0, 0", row, "3000, 3000, 0, 0, 0"]
-    (tmp_path / "disk_iops.1.log").write_text("".join(f"{one}\n" for one in rows))
+def test_import_keeps_a_log_with_a_damaged_time_and_tells_of_it(call, tmp_path):
+    times = (1000, 2000, 99999999999999)
+    (tmp_path / "disk_iops.1.log").write_text("".join(f"{at}, 3000, 0, 0, 0\n" for at in times))
     code, out, err = call("results", "import", "disk_iops.1.log")
     run_id = out.decode().strip()
-    assert code == 1, err
+    assert code == 1
     assert f"run {run_id} is kept, but its logs cannot be read: " in err
-    assert told in err
+    assert "span 1,157,407 days" in err
     assert f"results delete {run_id}" in err
     assert call("results", "delete", run_id, "--yes")[0] == 0
 

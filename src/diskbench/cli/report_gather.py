@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.model.expectation import Expectation
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
@@ -65,6 +66,8 @@ class Gathered:
         self.common = ""
         """What all groups asked for, in words."""
         self._stores: dict[str, EvidenceStore | None] = {}
+        self._said: dict[str, dict[int, Expectation]] = {}
+        """What an imported run should have got on the disk that was named for it, by step."""
 
     def groups(self, runs: Sequence[Row]) -> tuple[Group, ...]:
         """Runs by what was asked for, then by trial, in the order of time."""
@@ -109,6 +112,7 @@ class Gathered:
             self.phases[row["run_id"]],
             self.plans[row["trial_id"]],
             run=row["run_index"] + 1,
+            said=self._said.get(row["run_id"]),
             wanted=lambda step: step not in filled,
         )
 
@@ -179,7 +183,7 @@ class Gathered:
     ) -> tuple[Verdict, ...]:
         """The verdicts on the runs of a trial; their phases are kept."""
         from diskbench.cli.results_show import phases_of
-        from diskbench.engine.verdicts import verdicts_of
+        from diskbench.engine.verdicts import expected_by_word, verdicts_of
         from diskbench.plan.as_disk import hint_of
 
         for row in rows:
@@ -191,6 +195,10 @@ class Gathered:
             return ()
         hint = hint_of(rows[0]["labels"] or {})
         try:
+            if plan is None:
+                said = expected_by_word(store, rows, steps, self.phases, hint)
+                for (run_id, index), one in said.items():
+                    self._said.setdefault(run_id, {})[index] = one
             return verdicts_of(store, rows, steps, plan, self.phases, hint=hint)
         except DiskbenchError as error:
             _warn("no verdict", rows[0]["run_id"], error)

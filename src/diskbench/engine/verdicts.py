@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.analysis.run_course import Course
-    from diskbench.model.expectation import Load
+    from diskbench.model.expectation import Expectation, Load
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.result import Warning as Doubt
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 _SHOWN_AS_BYTES = 64 * KIB
+_FULL = 0.98
 
 
 def run_verdicts(
@@ -122,6 +123,38 @@ def verdicts_of(
         if only is None or run["run_id"] == only:
             found += _of_run(run, groups, plan, hint or Hint(), courses, promises)
     return tuple(found)
+
+
+def expected_by_word(
+    evidence: EvidenceStore,
+    runs: Sequence[Row],
+    results: Mapping[str, Sequence[StepResult]],
+    phases: Mapping[str, Sequence[StepPhases]],
+    hint: Hint | None,
+) -> dict[tuple[str, int], Expectation]:
+    """What the steps of imported runs (rows, in order) should have got on the disk that `hint`
+    names, by run and index of the step; nothing where it names none. Where a step began with less
+    than all its credit, how long that lasts is left out. Raises InvalidValue for a hint that names
+    no disk."""
+    if hint is None:
+        return {}
+    runs_of = [
+        (
+            run,
+            groups_of(
+                results.get(run["run_id"], ()),
+                _kept(evidence, run["run_id"]),
+                phases.get(run["run_id"], ()),
+            ),
+        )
+        for run in runs
+    ]
+    return {
+        key: one.expected
+        if min(one.credit.values(), default=1.0) > _FULL
+        else one.expected.model_copy(update={"lasts_s": None})
+        for key, one in promises_of(runs_of, None, hint).items()
+    }
 
 
 def _of_run(

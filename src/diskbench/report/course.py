@@ -85,12 +85,14 @@ def courses(
     plan: Plan | None = None,
     *,
     run: int = 1,
+    said: Mapping[int, Expectation] | None = None,
     wanted: Callable[[str], bool] = lambda _: True,
 ) -> tuple[Course, ...]:
     """The courses of one run's steps in order, from its series (`load_series`).
 
     `plan` is where the run came from and `run` its number in the trial: they tell what was
-    expected. Only steps whose names are `wanted`. Steps of a second or none have no course.
+    expected; of an imported run `said` does, by the index of the step. Only steps whose names
+    are `wanted`. Steps of a second or none have no course.
     """
     if not series.height:
         return ()
@@ -105,7 +107,7 @@ def courses(
         if seconds < 2 or not tracks:
             continue
         of_round = first["round"][0]
-        expected = expected_of(plan, index, of_round=of_round, run=run)
+        expected = expected_of(plan, index, of_round=of_round, run=run) or (said or {}).get(index)
         told.append(
             Course(
                 run_id=str(first["run_id"][0]),
@@ -200,13 +202,13 @@ def _predicted(
 ) -> Predicted | None:
     """Where credit should run out within a step: as the whole run was simulated, else from what
     its load alone would take."""
-    found = plan.expectation if plan else None
-    if plan is None or found is None or expected is None or not expected.bursts:
+    if expected is None or not expected.bursts:
         return None
-    step = found.step(place_of(plan, index), run)
+    found = plan.expectation if plan else None
+    step = found.step(place_of(plan, index), run) if plan and found else None
     gone = [
         one
-        for one in found.credits
+        for one in (found.credits if found else ())
         if one.gone_s is not None and (one.run or 1) == run and step and one.step == step.name
     ]
     if step is not None and gone:

@@ -127,7 +127,7 @@ def test_a_log_of_an_hour_is_judged_phase_by_phase(tmp_path, diskbench):
 
 @pytest.mark.slow
 def test_the_report_holds_an_imported_run_against_its_disk_too(tmp_path, diskbench):
-    log(tmp_path, bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1), iops=1, bw=4)
+    log(tmp_path, bucket(5_400_000, 3000, 100, 2100, Noise(sd=0.0), seed=1), iops=1, bw=4)
     diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log", "--as-disk", "aws:gp2:20")
 
     diskbench("report", "-q", "-o", "report.html", "-o", "report.md")
@@ -139,7 +139,10 @@ def test_the_report_holds_an_imported_run_against_its_disk_too(tmp_path, diskben
     burst, baseline = (line for line in words.splitlines() if line.startswith("| disk |"))
     assert "| 100% (no interval (n = 1)) | disk IOPS | yes |" in burst
     assert "| 100% (no interval (n = 1)) | burst credit used up | yes |" in baseline
-    assert "measured / promised" in (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert "measured / promised" in page
+    for words in ("cliff 31:02", "predicted 31:02", "promised", "burst 3,000", "baseline 100"):
+        assert f">{words}</" in page, words
 
 
 def test_a_log_of_bandwidth_alone_is_held_against_throughput(tmp_path, diskbench):

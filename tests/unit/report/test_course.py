@@ -106,3 +106,10 @@ def test_a_step_of_a_later_round_has_its_place_in_the_plan(index, place):
     )
     assert place_of(looped, index) == place
     assert expected_of(looped, index) is None
+
+
+def test_of_an_imported_run_what_was_said_of_its_disk_is_expected():
+    [found] = courses(series([3000] * 900), said={1: expectation(lasts_s=250.0)})
+    assert found.expected is not None
+    assert found.predicted is not None
+    assert found.predicted.at_s == 250

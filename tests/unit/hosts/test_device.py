@@ -2,6 +2,7 @@
 holders, which this kernel cannot make, against what the script would print of them."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -116,6 +117,28 @@ def test_a_device_that_somebody_merely_reads(make_loop):
     device, image = make_loop()
     with Path(device).open("rb"):
         assert f"is held open by process {os.getpid()} " in refused(device, image)
+
+
+def test_somebody_elses_look_is_over_in_a_moment_and_refuses_nothing(
+    make_loop, tmp_path, monkeypatch
+):
+    """As of another diskbench: wipefs opens exclusively, and everything that looks opens."""
+    device, image = make_loop()
+    shims = tmp_path / "shims"
+    shims.mkdir()
+    for name, spoilt in (
+        ("wipefs", 'case "$*" in *-a*) echo "$2: probing failed: Device or resource busy" >&2'),
+        ("ls", f'case "$*" in *fd*) echo "/proc/{os.getpid()}/fd:"; echo "l 3 -> {device}"'),
+    ):
+        real = shutil.which(name)
+        (shims / name).write_text(
+            f"#!/bin/sh\nif [ ! -e $0.seen ]; then {spoilt}; : >$0.seen; exit 1;; esac; fi\n"
+            f'exec {real} "$@"\n'
+        )
+        (shims / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
+    assert check_device(HERE, device, str(image)).path == device
+    assert sorted(one.name for one in shims.glob("*.seen")) == ["ls.seen", "wipefs.seen"]
 
 
 def test_a_device_that_backs_another(make_loop):

@@ -38,6 +38,16 @@ block_busy() { # path -> whether somebody has it exclusively: wipefs acts not, b
     wipefs -a -n "$1" 2>&1 >/dev/null | grep -q -i busy
 }
 
+block_stays_busy() { # path looks -> whether it is so at every look: who merely looks has it for a moment
+    looks=$2
+    while block_busy "$1"; do
+        looks=$((looks - 1))
+        [ "$looks" -gt 0 ] || return 0
+        sleep 0.3
+    done
+    return 1
+}
+
 mounted_on() { # path [below] -> numbers of what is mounted on it, with a second word also below it
     at=$1 below=${2:-} awk '{
         point = $5 # as proc(5) writes it

@@ -57,13 +57,17 @@ look_closely() { # number
     blkid -p "$dev" >/dev/null 2>&1
     [ $? = 8 ] && echo "signature=several that contradict each other"
     wipefs -n -p "$dev" 2>/dev/null | sed '/^#/d;s/.*,//;s/^/wipefs=/'
-    if block_busy "$dev"; then echo "busy=yes"; fi
+    # udev, or another diskbench, may just be looking, too; a list does not wait long for each disk.
+    patience=4
+    [ -n "$only" ] || patience=2
+    if block_stays_busy "$dev" "$patience"; then echo "busy=yes"; fi
     names=$name$(block_partitions "$1" | sed 's/.* /|/' | tr -d '\n')
-    found=$(openers "$names")
-    if [ -n "$found" ]; then # udev may just be looking, too
-        udevadm settle --timeout=5 >/dev/null 2>&1 || sleep 0.5
-        found=$(openers "$names")
-    fi
+    while found=$(openers "$names"); [ -n "$found" ]; do
+        patience=$((patience - 1))
+        [ "$patience" -gt 0 ] || break
+        udevadm settle --timeout=5 >/dev/null 2>&1
+        sleep 0.3
+    done
     [ -z "$found" ] || echo "$found" | sed 's/^/opener=/'
 }
 

@@ -44,12 +44,7 @@ guard_use() { # is nobody using it, or a partition of it
         esac
     done
     if [ -n "$partitions" ]; then echo "$device has partitions:" $(echo "$partitions" | cut -d ' ' -f 2); return 1; fi
-    looks=1
-    while block_busy "$device"; do # for a moment, perhaps
-        if [ "$looks" = 4 ]; then echo "$device is in exclusive use"; return 1; fi
-        looks=$((looks + 1))
-        sleep 0.3
-    done
+    if block_stays_busy "$device" 4; then echo "$device is in exclusive use"; return 1; fi
 }
 
 guard_content() { # [UUID] does it hold nothing, or with a UUID: nothing but that filesystem

@@ -51,7 +51,6 @@ def verdict(
     main = _main(judged)
     told = in_order(
         (
-            *_unknown(stretches),
             *_impossible(stretches, setting),
             *reasons,
             *reasons_of(
@@ -165,19 +164,6 @@ def _regime(
             f"{lasts} at full load; the baseline, {format_iops(expected.lasting.iops)} IOPS, was "
             "not reached",
             advice="--profile sustained runs until the credit is gone",
-        )
-    ]
-
-
-def _unknown(stretches: Sequence[Stretch]) -> list[Reason]:
-    if any(one.iops is not None or one.bytes_per_s is not None for one in stretches):
-        return []
-    return [
-        Reason(
-            code="no-rate",
-            weight="doubtful",
-            message="no rate is known: what was kept tells of latencies alone",
-            advice="log rates beside them: write_iops_log, write_bw_log, or --output-format=json",
         )
     ]
 

@@ -72,7 +72,9 @@ class Path:
     def bounds(
         self, load: Load, costs: Sequence[float], credit: Sequence[float], case: Case
     ) -> tuple[Bound, ...]:
-        """What each limit lets through now, tightest first; `credit` is each bucket's balance."""
+        """What each limit lets through now, tightest first; `credit` is each bucket's balance.
+        Where IOPS and throughput bind at the same rate (st1 at 1 MiB), throughput comes first: that
+        is what such disks are sold by."""
         found = [
             Bound(
                 limit=gate.limit,
@@ -88,7 +90,7 @@ class Path:
             found.append(by_latency)
         if load.max_per_s is not None:
             found.append(Bound(limit="offered", iops=load.max_per_s))
-        return tuple(sorted(found, key=lambda one: one.iops))
+        return tuple(sorted(found, key=lambda one: (one.iops, one.limit.endswith("iops"))))
 
     def full(self) -> tuple[float, ...]:
         """The balance of every bucket when all are full."""

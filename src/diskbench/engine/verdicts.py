@@ -190,6 +190,8 @@ def _of_run(
         names = _like(group, load)
         setting = replace(setting, is_like_bucket=bool(names))
         known = (*counted_otherwise(group, load), *_named(names if promise is None else ()))
+        if plan is None:
+            known += _no_rate(group)
         found.append(verdict(measured, setting, promise, _doubts(group, plan), known))
     return found
 
@@ -273,5 +275,21 @@ def _named(names: Sequence[str]) -> tuple[Reason, ...]:
             weight="note",
             message=f"it fell as {' or '.join(names)} does when its credit is used up",
             advice=f"results show --as-disk {names[0]} holds it against that",
+        ),
+    )
+
+
+def _no_rate(group: Group) -> tuple[Reason, ...]:
+    """What is said of an imported step whose logs tell of latencies alone."""
+    phases = group.phases.phases if group.phases else ()
+    rates = [(group.iops, group.bytes_per_s), *((one.iops, one.bytes_per_s) for one in phases)]
+    if any(rate is not None for pair in rates for rate in pair):
+        return ()
+    return (
+        Reason(
+            code="no-rate",
+            weight="doubtful",
+            message="no rate is known: what was kept tells of latencies alone",
+            advice="log rates beside them: write_iops_log, write_bw_log, or --output-format=json",
         ),
     )

@@ -218,7 +218,7 @@ def test_a_machine_whose_time_is_up_goes_with_its_disks(gcp: Gcp, keys: Keys) ->
     row = launch(gcp, keys, scheduling=limited)
     assert row.resource_status.scheduling.termination_timestamp
     well(gcp, attach(gcp, disk(gcp), device_name="bench", auto_delete=True))
-    gcp.cloud.later_s = 3599.0 - (time.time() - gcp.cloud.started_at)
+    gcp.cloud.later_s = 3500.0 - (time.time() - gcp.cloud.started_at)
     assert state(gcp) == "RUNNING"
     gcp.cloud.later_s = 3700.0
     until(lambda: is_gone(gcp))

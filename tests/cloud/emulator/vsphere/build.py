@@ -1,7 +1,11 @@
-"""The simulator's program, built once for each state of its source and kept in the user's cache."""
+"""The simulator's program, built once for each state of its source and kept in the user's cache.
+
+`python -m tests.cloud.emulator.vsphere.build` builds it, so that no test has to wait for that.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -27,8 +31,13 @@ def program() -> Path:
     for file in sorted(SOURCE.iterdir()):
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     built = user_cache_path("diskbench-tests") / f"vsphere-simulator-{digest.hexdigest()[:16]}"
-    if not built.exists():
-        built.parent.mkdir(parents=True, exist_ok=True)
+    if built.exists():
+        return built
+    built.parent.mkdir(parents=True, exist_ok=True)
+    with built.with_name("vsphere-simulator.lock").open("w") as one_at_a_time:
+        fcntl.flock(one_at_a_time, fcntl.LOCK_EX)
+        if built.exists():  # another process built it meanwhile
+            return built
         unfinished = built.with_name(f".{built.name}.{os.getpid()}")
         subprocess.run(
             [_go(), "build", "-trimpath", "-buildvcs=false", "-o", unfinished, "."],
@@ -55,3 +64,7 @@ def _version(go: str) -> tuple[int, ...]:
     told = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=False)
     numbers = told.stdout.strip().removeprefix("go").split(".")[:2]
     return tuple(int(number) for number in numbers if number.isdecimal())
+
+
+if __name__ == "__main__":
+    program()

@@ -18,7 +18,7 @@ ADDRESS = "127.0.0.2"
 """Not 127.0.0.1: pyVmomi verifies no certificate there unless it is made to."""
 USER = "administrator@vsphere.local"
 PASSWORD = "no-secret"  # noqa: S105 - whoever knows it can reach this machine's loopback already
-_ANSWER_S = 30
+_ANSWER_S = 120
 
 
 class Simulator:

@@ -1,5 +1,6 @@
 """The awk filter beside fio, fed with what the fio installed here prints."""
 
+import functools
 import json
 import subprocess
 
@@ -24,11 +25,12 @@ def filtered(text, directory):
 
 @pytest.fixture(scope="module")
 def run_fio(tmp_path_factory):
+    @functools.cache
     def run(*options, jobs=("[a]\nrw=randread", "[b]\nrw=randwrite", "[c]\nrw=randtrim")):
         directory = tmp_path_factory.mktemp("fio")
         head = (
             "[global]\nioengine=null\nsize=1g\nbs=4k\nrate_iops=300,300,300\n"
-            "time_based\nruntime=1300ms\n"
+            "time_based\nruntime=2500ms\n"  # two documents, also where the first is late
         )
         (directory / "j.fio").write_text(head + "\n".join((*options, *jobs)) + "\n")
         done = subprocess.run(

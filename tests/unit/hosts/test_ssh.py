@@ -45,9 +45,9 @@ def hello(address="box", limits=None):
         host.close()
 
 
-def refused(address="box"):
+def refused(address="box", limits=None):
     with pytest.raises(HostUnavailable) as caught:
-        hello(address, QUICK)
+        hello(address, limits)
     return str(caught.value)
 
 
@@ -244,7 +244,7 @@ def test_a_name_that_does_not_resolve_and_a_port_nobody_listens_on(configure):
 def test_a_server_that_says_nothing_is_given_up(configure, proxy):
     proxy.hang()
     configure(Port=proxy.port)
-    assert "no SSH connection" in refused()
+    assert "no SSH connection" in refused(limits=QUICK)
 
 
 def test_a_broken_configuration_is_told_in_openssh_words(configure):

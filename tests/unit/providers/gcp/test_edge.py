@@ -109,7 +109,7 @@ def test_an_operation_is_asked_for_where_it_was_started_and_nowhere_else(
 ) -> None:
     wire.answers = [(200, ZONAL), (200, ZONAL), (200, {**ZONAL, "status": "DONE"})]
     request = {"zone": "z1", "diskResource": {"name": "d"}, "requestId": "x"}
-    change(compute, "disks", "insert", request, "disk d", 10)
+    change(compute, "disks", "insert", request, "disk d", 60)
     paths = [path.partition("?")[0] for _, path, _ in wire.asked]
     assert paths == [
         "/compute/v1/projects/my-project/zones/z1/disks",
@@ -122,7 +122,7 @@ def test_an_operation_is_asked_for_where_it_was_started_and_nowhere_else(
 
 def test_a_global_operation_is_asked_for_globally(compute: Compute, wire: Wire) -> None:
     wire.answers = [(200, RUNNING), (200, {**RUNNING, "status": "DONE"})]
-    change(compute, "firewalls", "insert", {"firewallResource": {"name": "f"}}, "firewall f", 10)
+    change(compute, "firewalls", "insert", {"firewallResource": {"name": "f"}}, "firewall f", 60)
     assert wire.asked[1][1].startswith("/compute/v1/projects/my-project/global/operations/op-1")
 
 

@@ -16,10 +16,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserType, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserType, Page, Playwright, expect, sync_playwright
 from tests.browser.stored import EVIL, Stored
 from tests.browser.watched import Watched
 
+LONGEST_MS = 30_000
+"""How long a page on a busy machine may take to be as expected; Playwright gives it 5 s."""
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -32,6 +34,7 @@ def _pw_artifacts_folder(tmp_path_factory: pytest.TempPathFactory) -> SimpleName
 @pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
     with sync_playwright() as found:
+        expect.set_options(timeout=LONGEST_MS)
         yield found
 
 

@@ -1,5 +1,7 @@
 """Charts of posts as pages: in the dark, on a phone, by keyboard, without a script."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 from tests.browser.watched import overflowing, serious_violations
@@ -43,11 +45,11 @@ def test_a_mark_leads_to_its_row(opened, chart_page):
     page = opened(chart_page("iaas-2018", "iops"))
     page.locator("figure .drawing[tabindex='0']:visible").first.focus()
     page.keyboard.press("ArrowRight")
-    assert "IOPS" in page.locator("#tip").inner_text()
+    expect(page.locator("#tip")).to_contain_text("IOPS")
     page.keyboard.press("Enter")
-    place = page.evaluate("location.hash").removeprefix("#")
-    assert place.startswith("row-")
-    assert "IOPS" in page.locator(f"[id='{place}']").inner_text()
+    expect(page).to_have_url(re.compile("#row-"))
+    place = page.url.partition("#")[2]
+    expect(page.locator(f"[id='{place}']")).to_contain_text("IOPS")
 
 
 def test_the_axis_is_switched_without_a_script(browser, chart_page):

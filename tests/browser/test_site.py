@@ -240,6 +240,7 @@ def test_keys_lead_from_mark_to_mark_and_on_to_the_run(look, site):
         page.keyboard.press("ArrowRight")
         if mark.count():
             break
+    expect(page.locator("#tip")).to_contain_text("run ")
     told = page.locator("#tip").inner_text()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(f"/runs/{told.rpartition('run ')[2]}.html$"))

@@ -13,7 +13,7 @@ from tests.cloud.conftest import (
     vsphere_server,
 )
 from tests.rigs.flaky_proxy import FlakyProxy
-from tests.rigs.ssh_fixtures import QUICK, proxy, ssh_config, sshd
+from tests.rigs.ssh_fixtures import proxy, ssh_config, sshd
 
 from diskbench.hosts.fake import FakeHost, Fault
 from diskbench.hosts.local import LocalHost
@@ -72,7 +72,7 @@ def breakable(request) -> Iterator[Breakable]:
         return
     request.getfixturevalue("ssh_config")
     between: FlakyProxy = request.getfixturevalue("proxy")
-    host = SshHost("flaky", limits=QUICK)
+    host = SshHost("flaky")
 
     def cut(after: int) -> None:
         between.cut_after_bytes = between.passed + after + 4000

@@ -7,7 +7,8 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,7 +44,7 @@ class Lab:
                 continue
             if needle in words and b"pytest" not in words:
                 found.append(f"process {words!r}")
-            if needle in mounts:
+            if needle in mounts and _stays(_sees, process, needle):
                 found.append(f"mount in {process}")
         return found
 
@@ -63,17 +64,33 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
         left = Lab(base).left()
         groups = find_groups()
         if groups.version == 1:
-            # Taken again by somebody else meanwhile, a number may be limited once more.
-            again = {line for line in numbers if _is_attached(line)}
-            left += [
-                f"limit on {n}" for n in (numbers & limited_numbers(str(groups.throttle))) - again
-            ]
+            left += [f"limit on {n}" for n in numbers if _stays(_is_limited, n)]
         shutil.rmtree(parent)
         assert left == []
 
 
-def _is_attached(number: str) -> bool:
-    return Path(f"/sys/dev/block/{number}/loop/backing_file").exists()
+def _sees(process: Path, needle: bytes) -> bool:
+    return needle in (process / "mountinfo").read_bytes()
+
+
+def _is_limited(number: str) -> bool:
+    """Whether a number is limited that belongs to no disk; somebody else's may have it by now."""
+    limited = number in limited_numbers(str(find_groups().throttle))
+    return limited and not Path(f"/sys/dev/block/{number}/loop/backing_file").exists()
+
+
+def _stays(what: Callable[..., bool], *given: object) -> bool:
+    """Whether it is so for half a minute. A host that another test begins has a copy of every
+    mount until it drops them, and the limits of one that ends outlive its disk for a moment."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            if not what(*given):
+                return False
+        except OSError:  # the process has ended
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def ssh(host: Acquired, script: str) -> str:

@@ -30,7 +30,7 @@ from diskbench.units import MIB
 
 slow = pytest.mark.slow
 
-MS = 20.0
+MS = 100.0
 """Long enough that what a busy machine adds to it is little."""
 
 
@@ -62,13 +62,13 @@ def test_the_median_is_the_one_asked_for_and_nothing_comes_earlier(
     host = lab.machines.acquire("one", custom(latency_ms=MS))
     done = latencies_ms(host, f"--rw=rand{direction}", "--bs=4k", "--iodepth=1")
     assert done.least >= MS
-    assert MS <= done.median <= MS * 1.15
+    assert MS <= done.median <= MS * 1.25
 
 
 @slow
 def test_jitter_spreads_the_latencies(lab: Lab) -> None:
     host = lab.machines.acquire("one", custom(latency_ms=MS, latency_jitter=0.5))
-    done = latencies_ms(host, "--rw=randread", "--bs=4k", "--iodepth=4")
+    done = latencies_ms(host, "--rw=randread", "--bs=4k", "--iodepth=32")
     assert done.median == pytest.approx(MS, rel=0.25)
     assert done.least < MS * 0.7
     assert done.most > MS * 1.5
@@ -196,9 +196,8 @@ def test_a_server_that_is_killed_or_hangs_under_load_leaves_nothing(
         os.kill(server, number)
         if number == signal.SIGKILL:
             assert load.wait(timeout=60) != 0  # I/O errors
-        started = time.monotonic()
         lab.machines.release("one")
-        assert time.monotonic() - started < 30
+        assert servers() == ()
     assert lab.left() == []
 
 
@@ -301,13 +300,13 @@ def room_of_disk() -> int:
 
 @contextlib.contextmanager
 def fio_at_work(lab: Lab, host: Acquired) -> Iterator[subprocess.Popen[bytes]]:
-    """fio on the host's disk for a minute, or until there is none; requests are under way."""
+    """fio on the host's disk, for longer than a test may take; requests are under way."""
     assert host.ssh is not None
     (loop,) = loops.find(lab.base)
     counters = Path("/sys/block", loop.kernel, "stat")
     script = (
         f"cd /tmp && fio --name=t --filename={host.device} --rw=randrw --bs=4k --direct=1 "
-        "--ioengine=libaio --iodepth=32 --runtime=60 --time_based"
+        "--ioengine=libaio --iodepth=32 --runtime=600 --time_based"
     )
     load = subprocess.Popen(
         ["ssh", "-F", host.ssh.config, host.address, script],

@@ -9,14 +9,17 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.scheduler import LoadScopeScheduling
 
-settings.register_profile("quick", max_examples=25, deadline=None)
-"""For script/check: fewer examples, and others every time."""
+settings.register_profile(
+    "quick", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+"""For script/check: fewer examples, and others every time. How long drawing them takes says more of
+the machine than of the test, as hypothesis' own profile `ci` has it, too."""
 
 ALLOWED_SKIPS: dict[str, str] = {}
 """Test id, or a pattern of ids (`tests/lab/*`) → why it may be skipped."""

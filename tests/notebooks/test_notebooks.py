@@ -1,6 +1,6 @@
 """notebooks/ run from the first cell to the last, quickly, on what diskbench ships alone."""
 
-import time
+import resource
 from pathlib import Path
 
 import nbformat
@@ -8,8 +8,10 @@ import pytest
 from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
-MOST_S = 120
+MOST_S = 240
 """A kernel that imports polars and altair for the first time, on a loaded machine."""
+MOST_CPU_S = 60
+"""What is quick: in seconds of computing, which others on the machine do not make more of."""
 
 
 def by_name(path):
@@ -38,11 +40,18 @@ def executed(path, directory):
     client = NotebookClient(
         book,
         timeout=MOST_S,
+        startup_timeout=MOST_S,
         kernel_name="python3",
         resources={"metadata": {"path": str(directory)}},
     )
     client.execute()
     return book
+
+
+def computed_s():
+    """Seconds of computing by programs that this one started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def outputs(book):
@@ -56,9 +65,9 @@ def test_there_are_six():
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
 def test_it_runs_anywhere_without_complaint_and_draws(path, home):
-    began = time.monotonic()
+    before = computed_s()
     book = executed(path, home)
-    assert time.monotonic() - began < MOST_S
+    assert 0 < computed_s() - before < MOST_CPU_S
     shown = outputs(book)
     assert [one.text for one in shown if one.output_type == "stream"] == []
     pictures = [

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -80,13 +81,18 @@ def state_directories(run: dict[str, object]) -> list[Path]:
     return list(Path("/var/tmp").glob(f"diskbench-{run['trial_id']}"))
 
 
-def freeze_fio(run: dict[str, object]) -> None:
-    """Stop the second step's fio where it stands; it then takes no signal but SIGKILL."""
+def freeze_fio(run: dict[str, object]) -> int:
+    """Stop the second step's fio where it stands; it then takes no signal but SIGKILL and the one
+    to go on. Its number."""
     (state,) = state_directories(run)
     number = state / "run-0" / "step-001-second" / "fio.pid"
-    while not number.is_file() or not number.read_text().strip():
-        pass
-    os.kill(int(number.read_text()), signal.SIGSTOP)
+    deadline = time.monotonic() + 60
+    while not number.is_file() or not number.read_text().endswith("\n"):
+        assert time.monotonic() < deadline, "fio never began"
+        time.sleep(0.01)
+    fio = int(number.read_text())
+    os.kill(fio, signal.SIGSTOP)
+    return fio
 
 
 def test_one_ctrl_c_keeps_what_is_finished_cleans_up_and_exits_130(
@@ -190,12 +196,15 @@ def test_finished_steps_are_not_run_again_after_a_kill(
 def test_a_live_run_is_not_taken_over(
     user: Cli, target: Path, profile: Callable[[int], Path]
 ) -> None:
-    process = start(user, target, profile(10))
+    process = start(user, target, profile(30))
     with ended(process):
         read_until(process, "step 2 of 3")
+        run = the_run(user)
+        fio = freeze_fio(run)  # so that the run does not end before it was looked at
         every = user.run("resume")
-        named = user.run("resume", str(the_run(user)["run_id"]))
-        _, err = process.communicate(timeout=60)
+        named = user.run("resume", str(run["run_id"]))
+        os.kill(fio, signal.SIGCONT)
+        _, err = process.communicate(timeout=120)
     assert "nothing to go on with" in every.stderr
     assert named.returncode == 2
     assert "live process" in named.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -13,12 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from tests.rigs.cli import Cli, a_user
 from tests.rigs.postgres import postgres_server
 
+from diskbench.engine.fleet import fleet
 from diskbench.providers.fake import VARIABLE as FAKE_DIR
 from diskbench.providers.fake import plan_fault
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
+from diskbench.store.campaigns import list_campaigns
+from diskbench.store.cells import load_cells
+from diskbench.store.database import open_database
 
 pytestmark = pytest.mark.slow
 
@@ -95,18 +101,39 @@ def runs(user: Cli) -> list[dict[str, Any]]:
     return sorted((one for one in found if one["state"] == "done"), key=lambda one: one["run_id"])
 
 
+@contextlib.contextmanager
+def seen_by(user: Cli) -> Iterator[sa.Engine]:
+    """The user's database, looked into from here: a command may take as long as a step."""
+    share = user.home / ".local/share/diskbench"
+    share.mkdir(parents=True, exist_ok=True)
+    url = user.extra_env.get("DISKBENCH_DATABASE_URL", f"sqlite:///{share}/diskbench.db")
+    database = open_database(url)
+    try:
+        yield database
+    finally:
+        database.dispose()
+
+
 def until_cell(user: Cli, position: int, state: str) -> None:
     """Wait until a cell of the matrix, which is about to begin, is in `state`."""
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline:
-        done = user.run("matrix", "status", "--output", "json")
-        if done.returncode == 0:
-            found = json.loads(done.stdout)["cells"][position]["row"]["state"]
-            if found == state:
-                return
-            assert found not in {"done", "failed", "refused", "cancelled"}, done.stdout
-        time.sleep(0.1)
+    deadline = time.monotonic() + 200
+    with seen_by(user) as database:
+        while time.monotonic() < deadline:
+            for matrix in list_campaigns(database)[-1:]:
+                found = load_cells(database, matrix.campaign_id)[position]
+                if found.state == state:
+                    return
+                assert found.state not in {"done", "failed", "refused", "cancelled"}, found
+            time.sleep(0.05)
     raise AssertionError(f"cell {position} never was {state}")
+
+
+def until_given_back(user: Cli) -> None:
+    """Wait until nothing is rented any more: a cell is done before its machine is given back."""
+    deadline = time.monotonic() + 60
+    while left := rented(user):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
 
 
 def test_three_disks_are_measured_on_one_machine(user):
@@ -151,9 +178,11 @@ def test_another_worker_goes_on_with_the_machine_of_one_that_was_killed(user):
         first, second = (user.start("worker", "--name", name) for name in ("one", "two"))
         try:
             until_cell(user, 1, "measuring")
-            busy = user.json("status")["cells"][0]["worker"]
+            with seen_by(user) as database:
+                (busy,) = {cell.worker for cell in fleet(database).cells}
             (first if busy == "one" else second).kill()
             until_cell(user, 2, "done")
+            until_given_back(user)
         finally:
             for process in (first, second):
                 process.terminate()

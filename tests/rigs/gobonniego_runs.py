@@ -39,8 +39,9 @@ def trial_of(run_ids, *, disk="gp2", emulated=False, expectation=None):
     )
 
 
-def save_trial(database, evidence, plan, iops):
-    """Keep a trial whose n-th run reached `iops[n]` at random places, and 90 MB/s either way."""
+def save_trial(database, evidence, plan, iops, *, warnings=()):
+    """Keep a trial whose n-th run reached `iops[n]` at random places, and 90 MB/s either way; all
+    its steps have the `warnings`."""
     save_plan(database, plan, evidence.url)
     for index, (run_id, reached) in enumerate(zip(plan.run_ids, iops, strict=True)):
         begin_run(database, run_id)
@@ -58,6 +59,7 @@ def save_trial(database, evidence, plan, iops):
                 finished_at="2026-11-21T10:00:05.000000+00:00",
                 fio_exit=0,
                 fio_version="3.33",
+                warnings=tuple(warnings),
                 measurements=tuple(_row(run_id, place, step, *one) for one in told),
             )
             save_step(database, run_id, done)

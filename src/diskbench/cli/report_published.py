@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.published_match import Match
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.spec import Plan
     from diskbench.report.published_charts import PostChart
     from diskbench.report.published_draw import Own
     from diskbench.report.write_report import Format
@@ -116,6 +114,8 @@ def _own(
     """The trials of the runs that may be laid over the chart. Raises InvalidValue for none."""
     from diskbench.catalog.published import load_published
     from diskbench.catalog.published_match import match
+    from diskbench.cli.results_show import phases_of_runs, verdicts_on
+    from diskbench.model.verdict import believe_words
     from diskbench.plan.published import asked_of
     from diskbench.report.own_points import Trial, own_of
     from diskbench.report.plain_many import counted
@@ -142,6 +142,8 @@ def _own(
             why[_why_not(str(first["run_id"]), match(asked, load_published()))] = None
             continue
         results = load_results(engine, *(run["run_id"] for run in of_trial))
+        phases = tuple(phases_of_runs(of_trial, plan, evidence_url))
+        verdicts = verdicts_on(engine, of_trial, phases, evidence_url=evidence_url)
         taken.append(
             Trial(
                 figures=matched.figures,
@@ -151,8 +153,15 @@ def _own(
                     run_id: tuple(row for step in steps for row in step.measurements)
                     for run_id, steps in results.items()
                 },
-                phases=_phases(of_trial, plan, evidence_url) if chart.kind == "runs" else (),
+                phases=phases,
                 marks=marks,
+                doubts={
+                    (one.run_id, one.step): believe_words(one.believe, one.reasons).removeprefix(
+                        "doubtful: "
+                    )
+                    for one in verdicts
+                    if one.believe != "yes"
+                },
             )
         )
     for words in why:
@@ -176,11 +185,3 @@ def _why_not(run_id: str, matched: Match) -> str:
         return f"{run_id} matches {disks}, which this chart does not show"
     near = "; ".join(f"{one.name}: {one.words}" for one in matched.nearest[:1])
     return f"{run_id}: {matched.why_not}{f' ({near})' if near else ''}"
-
-
-def _phases(
-    runs: Sequence[Row], plan: Plan | None, evidence_url: str | None
-) -> tuple[StepPhases, ...]:
-    from diskbench.cli.results_show import phases_of_runs
-
-    return tuple(phases_of_runs(runs, plan, evidence_url))

@@ -4,7 +4,7 @@ its runs, because the posts give means (catalog/published_beside.py)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.falls import fall_of
@@ -31,7 +31,8 @@ _APART = 2.0
 @dataclass(frozen=True)
 class Trial:
     """One trial and the figures that it matches. `runs` are its rows as in the database, and
-    `measurements` those of each run."""
+    `measurements` those of each run. `doubts` says why a step of a run, by the run's id and the
+    step's name, is not simply believed."""
 
     figures: tuple[Published, ...]
     runs: tuple[Mapping[str, Any], ...]
@@ -39,6 +40,7 @@ class Trial:
     measurements: Mapping[str, tuple[Measurement, ...]]
     phases: tuple[StepPhases, ...] = ()
     marks: tuple[str, ...] = ()
+    doubts: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 def own_of(trials: Iterable[Trial]) -> Own:
@@ -121,7 +123,7 @@ def _point(trial: Trial, figure: Published) -> Point | None:
         n=len(values),
         when=str(first["started_at"] or first["created_at"] or ""),
         marks=trial.marks,
-        doubt=_doubt(values),
+        doubt=_doubt(values) or _doubted(trial, figure.step, by_run),
         machine=_machine(trial),
     )
 
@@ -131,6 +133,12 @@ def _doubt(values: Sequence[float]) -> str:
     if len(values) < 2 or max(values) < _APART * min(values):
         return ""
     return "the mean spans runs far apart: look at them one by one (a chart of throttling)"
+
+
+def _doubted(trial: Trial, step: str, run_ids: Iterable[str]) -> str:
+    """The first doubt in the runs that a figure is the mean of."""
+    told = (trial.doubts.get((run_id, step), "") for run_id in run_ids)
+    return next(filter(None, told), "")
 
 
 def _lines(trial: Trial, points: Sequence[Point]) -> list[RunLine]:

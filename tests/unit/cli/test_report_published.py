@@ -7,6 +7,7 @@ from tests.rigs.gobonniego_runs import save_trial, trial_of
 from diskbench.catalog.published import find_published
 from diskbench.cli.main import run as main
 from diskbench.engine.published_outlook import published_outlook
+from diskbench.model.result import Warning as Doubt
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 
@@ -94,6 +95,15 @@ def test_own_runs_are_laid_over_the_disk_that_they_match(report, tmp_path):
     assert "AWS gp2 · AWS us-east-1 c4.xlarge" in ours
     assert "1,525 IOPS · 100 IOPS to 3,000 IOPS · mean of n = 4 runs" in ours
     assert "doubted: the mean spans runs far apart" in ours, "no mean across a cliff is believed"
+
+
+def test_an_own_run_that_is_not_believed_is_drawn_as_one(stores, report, tmp_path):
+    cut = Doubt(code="fio-error", message="fio reported error 5 of read")
+    save_trial(*stores, trial_of(OTHERS), [3000.0], warnings=[cut])
+    file = tmp_path / "iops.svg"
+    assert report("iaas-2018", "--chart", "iops", "last", "-o", str(file))[0] == 0
+    (ours,) = [words for words in marks_in(file.read_text()) if words.startswith("run ")]
+    assert "doubted: fio reported an error" in ours
 
 
 @pytest.mark.usefixtures("measured")

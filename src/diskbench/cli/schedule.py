@@ -136,7 +136,7 @@ def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
     from diskbench.engine.schedule import trigger
 
     trigger(database(database_url), name, now=datetime.now(UTC))
-    print(f"{name} waits for a worker", file=sys.stderr)
+    print(f"{name} begins as soon as a worker is free and none of it runs", file=sys.stderr)
 
 
 @app.command()

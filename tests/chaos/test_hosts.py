@@ -28,7 +28,7 @@ def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
         config.write_text(server.config_block("box", port=proxy.port))
         config.chmod(0o600)
         chaos.user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
-        file = chaos.matrix("ssh", host="box", path=str(target), seconds=8)
+        file = chaos.matrix("ssh", host="box", path=str(target), seconds=12)
         process = chaos.user.start("matrix", "run", file)
         until(lambda: chaos.steps() == ["read"])
         for broken in (proxy.drop, proxy.hang, proxy.refuse):
@@ -47,7 +47,7 @@ def test_a_host_that_dies_fails_its_cell_with_the_reason_and_no_other(
     chaos: Chaos, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, chaos.user.extra_env[VARIABLE])
-    process = chaos.user.start("matrix", "run", chaos.matrix("lab", seconds=8))
+    process = chaos.user.start("matrix", "run", chaos.matrix("lab", seconds=15))
     until(lambda: chaos.steps() == ["read"])
     (host,) = [path.name for path in (chaos.place / "lab").iterdir() if path.name[0] != "."]
     init = init_of(find_groups().of(host))

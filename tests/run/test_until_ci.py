@@ -21,7 +21,7 @@ ioengine=psync
 [fill]
 rw=write
 bs=64k
-rate_iops=400
+rate_iops=16
 [read]
 stonewall
 rw=randread

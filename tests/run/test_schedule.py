@@ -28,7 +28,7 @@ MATRIX = """name: nightly
 defaults: {provider: fake, disk: plain, size: 1, profile: ./short.fio}
 """
 EVERY_OTHER_SECOND = "*/2 * * * * *"
-WAIT_S = 90.0
+WAIT_S = 200.0
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -18,8 +18,8 @@ from diskbench.providers.azure.provider import AzureProvider
 from diskbench.providers.azure.timing import AzureTiming
 
 QUICK = AzureTiming(
-    first_poll_s=0.02, max_poll_s=0.3, network_s=20, machine_s=30, disk_s=20, attach_s=20,
-    appear_s=20, ssh_s=20, ready_s=20, delete_s=30, retry_s=20, look_s=20, first_retry_s=0.02,
+    first_poll_s=0.02, max_poll_s=0.3, network_s=60, machine_s=90, disk_s=60, attach_s=60,
+    appear_s=60, ssh_s=60, ready_s=60, delete_s=90, retry_s=60, look_s=60, first_retry_s=0.02,
     max_retry_s=0.2, nap_s=0.02,
 )  # fmt: skip
 PREMIUM = RentSpec(disk="Premium_LRS", size_gib=4, region=server.REGION)

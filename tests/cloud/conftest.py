@@ -26,8 +26,12 @@ def aws_server() -> Iterator[Aws]:
     state = Path(tempfile.mkdtemp(prefix="diskbench-test-aws-", dir="/var/tmp"))
     cloud = Cloud(state)
     try:
-        with running(cloud) as endpoint:
-            yield Aws(cloud, endpoint)
+        with pytest.MonkeyPatch.context() as patched:
+            # Whoever tests may have an account of their own; moto, too, would look for it.
+            for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
+                patched.delenv(name, raising=False)
+            with running(cloud) as endpoint:
+                yield Aws(cloud, endpoint)
     finally:
         shutil.rmtree(state)
 

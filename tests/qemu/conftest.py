@@ -43,7 +43,7 @@ class Guest:
     seed: dict[str, str]
     expires_at: float
 
-    def root(self, script: str, timeout_s: float = 60) -> str:
+    def root(self, script: str, timeout_s: float = 240) -> str:
         """What a script of root's prints; it must end well."""
         done = self.host.run(script, root=True, timeout_s=timeout_s)
         assert done.exit == 0, done.stderr.decode()
@@ -55,8 +55,7 @@ class Guest:
         shown = " ".join(links)
         self.root(
             f"udevadm wait --settle --timeout=20 {shown} || "
-            f"{{ echo 1 >/sys/bus/pci/rescan; udevadm wait --settle --timeout=60 {shown}; }}",
-            120,
+            f"{{ echo 1 >/sys/bus/pci/rescan; udevadm wait --settle --timeout=180 {shown}; }}"
         )
 
 

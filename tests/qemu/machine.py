@@ -42,7 +42,7 @@ class Qmp:
                     raise
                 time.sleep(0.02)  # between attempts to connect; the connection is the event
         qmp = cls(connection)
-        qmp._read(time.monotonic() + 30)
+        qmp._read(time.monotonic() + 120)
         qmp.run("qmp_capabilities")
         return qmp
 
@@ -52,7 +52,7 @@ class Qmp:
         message = json.dumps({"execute": command, "arguments": named})
         self.connection.sendall(message.encode())
         while True:
-            answer = self._read(time.monotonic() + 30)
+            answer = self._read(time.monotonic() + 120)
             if "error" in answer:
                 raise RuntimeError(f"{command}: {answer['error']['desc']}")
             if "return" in answer:
@@ -110,7 +110,7 @@ class Machine:
     def unplug(self, slot: str) -> None:
         """Press the slot's button, and wait until the guest has let the disk go."""
         self.qmp.run("device_del", id=f"disk-{slot}")
-        self.qmp.wait("DEVICE_DELETED", 60)
+        self.qmp.wait("DEVICE_DELETED", 180)
         self.qmp.run("blockdev-del", node_name=f"node-{slot}")
 
 

@@ -40,7 +40,8 @@ def strangers_ssh(guest: Guest, *options: str, user: str = USER) -> list[str]:
 
 def test_the_only_host_key_is_the_one_we_made(guest: Guest) -> None:
     found = subprocess.run(
-        ["ssh-keyscan", "-p", str(guest.machine.port), "-t", "rsa,ecdsa,ed25519", "127.0.0.1"],
+        ["ssh-keyscan", "-T", "60", "-p", str(guest.machine.port), "-t", "rsa,ecdsa,ed25519",
+         "127.0.0.1"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     keys = [line.split(" ", 1)[1] for line in found.stdout.splitlines()]
@@ -72,10 +73,10 @@ def test_root_does_not_log_in(guest: Guest) -> None:
 
 
 def test_cloud_init_finds_nothing_wrong_with_our_user_data(guest: Guest) -> None:
-    guest.root("cloud-init status --wait", 120)
+    guest.root("cloud-init status --wait")
     done = json.loads(guest.root("cat /run/cloud-init/result.json"))["v1"]
     assert done["errors"] == []
-    assert "Valid cloud-config: system userdata" in guest.root("cloud-init schema --system", 120)
+    assert "Valid cloud-config: system userdata" in guest.root("cloud-init schema --system")
     assert guest.root("grep DEPRECATED /var/log/cloud-init.log || :") == ""
 
 
@@ -146,7 +147,7 @@ def test_a_plugged_disk_is_known_by_its_serial_and_by_no_other(guest: Guest) -> 
     finally:
         guest.machine.unplug("slot0")
     try:
-        guest.root(f"udevadm wait --removed --settle --timeout=60 {link(SERIAL)}", 90)
+        guest.root(f"udevadm wait --removed --settle --timeout=180 {link(SERIAL)}")
         after = disks(guest)
     finally:
         guest.machine.unplug("slot1")
@@ -198,7 +199,7 @@ def test_at_the_end_of_its_lease_the_guest_goes_off_and_whenever_it_is_started_a
     asked = time.monotonic()
     now = float(guest.root("date +%s"))
     guest.root(extend_timer(now + 5))
-    shutdown = guest.machine.qmp.wait("SHUTDOWN", 120)
+    shutdown = guest.machine.qmp.wait("SHUTDOWN", 240)
     assert shutdown["data"] == {"guest": True, "reason": "guest-shutdown"}
     assert time.monotonic() - asked > 3
     assert guest.machine.process.wait(60) == 0

@@ -20,6 +20,8 @@ from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, release_lease
 from diskbench.store.rows import begin_run, save_plan
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND = RUN_IDS
 
 

@@ -9,6 +9,8 @@ from diskbench.store.parse_step import step_result
 from diskbench.store.query import find_runs
 from diskbench.store.rows import load_results, save_plan
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def measured(database, evidence, plan, fio_files):

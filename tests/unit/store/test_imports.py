@@ -14,6 +14,8 @@ from diskbench.store.imports import import_source, read_sources
 from diskbench.store.query import find_measurements, find_run, find_runs
 from diskbench.store.rebuild import rebuild, rows_of, write_run
 
+pytestmark = pytest.mark.slow
+
 GOBONNIEGO = b"""{"version": "1.0.8", "gobonniego_directory": "/mnt", "num_readers_and_writers": 4,
  "physical_memory_bytes": 8589934592, "results": [
  {"start_time": "2018-02-14T20:14:00.5Z", "write_bytes": 1000000000, "write_seconds": 10.0,
@@ -73,7 +75,6 @@ def test_logs_beside_a_result_belong_to_it(database, evidence, fio_json, tmp_pat
     assert series["bytes_per_s"].sum() > 0
 
 
-@pytest.mark.slow
 def test_logs_alone_are_a_run_with_a_series_and_no_rows(database, evidence, fio_json, tmp_path):
     [run_id] = take_in(database, evidence, *fio_json.parent.glob("*.log"))
     assert find_run(database, run_id)["provider"] == "import/fio-log"
@@ -122,7 +123,6 @@ def test_each_result_of_gobonniego_is_a_run_of_one_trial(database, evidence, tmp
     assert rates == [1e8, 5e7]
 
 
-@pytest.mark.slow
 def test_imported_rows_are_rebuilt_alike(database, evidence, fio_json, tmp_path):
     (tmp_path / "bonnie.json").write_bytes(GOBONNIEGO)
     take_in(database, evidence, tmp_path / "bonnie.json", fio_json)

@@ -24,6 +24,8 @@ from diskbench.report.distribution import distributions
 from diskbench.report.latency_map import latency_maps
 from diskbench.report.load_curve import load_curves
 
+pytestmark = pytest.mark.slow
+
 
 def course(values, **more):
     """A course with its phases found."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import Expectation, Level, LimitName
     from diskbench.model.phase import Phase, PhaseKind, StepPhases
 
+_FULL = 0.98
 _LEVELS = frozenset({"burst", "baseline", "level"})
 _NEAR_MEAN = 0.1
 _MOST_OF = 0.9
@@ -52,6 +53,13 @@ class Promise:
     source: str = "catalogue"
     credit: Mapping[LimitName, float] = field(default_factory=dict)
     is_guess: bool = False
+
+    @property
+    def foreseen(self) -> Expectation:
+        """What is expected; how long it lasts is left out where less than all credit was there."""
+        if min(self.credit.values(), default=1.0) > _FULL:
+            return self.expected
+        return self.expected.model_copy(update={"lasts_s": None})
 
 
 def stretches_of(measured: Measured, promise: Promise | None) -> list[Stretch]:

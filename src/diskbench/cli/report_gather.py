@@ -183,7 +183,7 @@ class Gathered:
     ) -> tuple[Verdict, ...]:
         """The verdicts on the runs of a trial; their phases are kept."""
         from diskbench.cli.results_show import phases_of
-        from diskbench.engine.verdicts import expected_by_word, verdicts_of
+        from diskbench.engine.verdicts import judge
         from diskbench.plan.as_disk import hint_of
 
         for row in rows:
@@ -195,14 +195,14 @@ class Gathered:
             return ()
         hint = hint_of(rows[0]["labels"] or {})
         try:
-            if plan is None:
-                said = expected_by_word(store, rows, steps, self.phases, hint)
-                for (run_id, index), one in said.items():
-                    self._said.setdefault(run_id, {})[index] = one
-            return verdicts_of(store, rows, steps, plan, self.phases, hint=hint)
+            verdicts, promises = judge(store, rows, steps, plan, self.phases, hint=hint)
         except DiskbenchError as error:
             _warn("no verdict", rows[0]["run_id"], error)
             return ()
+        if plan is None:
+            for (run_id, index), one in promises.items():
+                self._said.setdefault(run_id, {})[index] = one.foreseen
+        return verdicts
 
 
 def _warn(what: str, run_id: str, error: DiskbenchError) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.analysis.run_course import Course
-    from diskbench.model.expectation import Expectation, Load
+    from diskbench.model.expectation import Load
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.result import Warning as Doubt
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 _SHOWN_AS_BYTES = 64 * KIB
-_FULL = 0.98
 
 
 def run_verdicts(
@@ -92,10 +91,10 @@ def _verdicts(
     plan = find_plan(database, ordered[0]["trial_id"])
     results = load_results(database, *(run["run_id"] for run in ordered))
     hint = hint or hint_of(ordered[0]["labels"] or {})
-    return verdicts_of(evidence, ordered, results, plan, phases, hint=hint, only=only)
+    return judge(evidence, ordered, results, plan, phases, hint=hint, only=only)[0]
 
 
-def verdicts_of(
+def judge(
     evidence: EvidenceStore,
     runs: Sequence[Row],
     results: Mapping[str, Sequence[StepResult]],
@@ -104,10 +103,10 @@ def verdicts_of(
     *,
     hint: Hint | None = None,
     only: str | None = None,
-) -> tuple[Verdict, ...]:
+) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], Promise]]:
     """The verdicts on the runs (rows) of one trial in order, or on one of them alone, from what is
-    known of them. Phases that are not given are read. Raises InvalidValue for a hint that names no
-    disk."""
+    known of them, and what their steps were promised, by run and index. Phases that are not given
+    are read. Raises InvalidValue for a hint that names no disk."""
     runs_of: list[tuple[Row, list[Group]]] = []
     for run in runs:
         run_id = run["run_id"]
@@ -122,39 +121,7 @@ def verdicts_of(
     for run, groups in runs_of:
         if only is None or run["run_id"] == only:
             found += _of_run(run, groups, plan, hint or Hint(), courses, promises)
-    return tuple(found)
-
-
-def expected_by_word(
-    evidence: EvidenceStore,
-    runs: Sequence[Row],
-    results: Mapping[str, Sequence[StepResult]],
-    phases: Mapping[str, Sequence[StepPhases]],
-    hint: Hint | None,
-) -> dict[tuple[str, int], Expectation]:
-    """What the steps of imported runs (rows, in order) should have got on the disk that `hint`
-    names, by run and index of the step; nothing where it names none. Where a step began with less
-    than all its credit, how long that lasts is left out. Raises InvalidValue for a hint that names
-    no disk."""
-    if hint is None:
-        return {}
-    runs_of = [
-        (
-            run,
-            groups_of(
-                results.get(run["run_id"], ()),
-                _kept(evidence, run["run_id"]),
-                phases.get(run["run_id"], ()),
-            ),
-        )
-        for run in runs
-    ]
-    return {
-        key: one.expected
-        if min(one.credit.values(), default=1.0) > _FULL
-        else one.expected.model_copy(update={"lasts_s": None})
-        for key, one in promises_of(runs_of, None, hint).items()
-    }
+    return tuple(found), promises
 
 
 def _of_run(

@@ -130,10 +130,11 @@ def _read_ahead(
     store: EvidenceStore, run_ids: Sequence[str]
 ) -> list[tuple[str, FioOutputUnreadable]]:
     """Make the series and phases of runs with logs, as runs of our own do when they end: else the
-    first report on them would. Returns the runs whose logs are damaged, and how."""
+    first report on them would. Returns the runs whose logs are damaged, and how; what else cannot
+    be read is told by whoever asks for it."""
     if not run_ids:
         return []
-    from diskbench.errors import FioOutputUnreadable
+    from diskbench.errors import DiskbenchError, FioOutputUnreadable
     from diskbench.store.frames import read_series_ahead
     from diskbench.store.phases import run_phases
 
@@ -144,6 +145,8 @@ def _read_ahead(
             run_phases(store, run_id)
         except FioOutputUnreadable as error:
             damaged.append((run_id, error))
+        except DiskbenchError:
+            continue
     return damaged
 
 

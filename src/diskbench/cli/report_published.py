@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.published_match import Match
+    from diskbench.model.verdict import Verdict
     from diskbench.report.published_charts import PostChart
     from diskbench.report.published_draw import Own
     from diskbench.report.write_report import Format
@@ -115,7 +116,6 @@ def _own(
     from diskbench.catalog.published import load_published
     from diskbench.catalog.published_match import match
     from diskbench.cli.results_show import phases_of_runs, verdicts_on
-    from diskbench.model.verdict import believe_words
     from diskbench.plan.published import asked_of
     from diskbench.report.own_points import Trial, own_of
     from diskbench.report.plain_many import counted
@@ -155,13 +155,7 @@ def _own(
                 },
                 phases=phases,
                 marks=marks,
-                doubts={
-                    (one.run_id, one.step): believe_words(one.believe, one.reasons).removeprefix(
-                        "doubtful: "
-                    )
-                    for one in verdicts
-                    if one.believe != "yes"
-                },
+                doubts=_doubts(verdicts),
             )
         )
     for words in why:
@@ -174,6 +168,17 @@ def _own(
             advice="the lines above say why; without runs the published figures are drawn alone",
         )
     return own
+
+
+def _doubts(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], str]:
+    """Why steps of runs are not believed, in words behind which `doubtful` goes without saying."""
+    from diskbench.model.verdict import believe_words
+
+    return {
+        (one.run_id, one.step): believe_words(one.believe, one.reasons).removeprefix("doubtful: ")
+        for one in verdicts
+        if one.believe != "yes"
+    }
 
 
 def _why_not(run_id: str, matched: Match) -> str:

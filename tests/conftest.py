@@ -54,10 +54,25 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    _count_drills(terminalreporter)
     if _skipped:
         terminalreporter.section("skipped, and not allowed to be (tests/conftest.py)")
         for test_id, reason in _skipped:
             terminalreporter.line(f"{test_id}: {reason}")
+
+
+def _count_drills(terminal: pytest.TerminalReporter) -> None:
+    """How many drills passed and failed, whatever else was run."""
+    outcome = {
+        name: {one.nodeid for one in terminal.stats.get(name, ()) if "tests/drills/" in one.nodeid}
+        for name in ("passed", "failed", "error")
+    }
+    failed = outcome["failed"] | outcome["error"]
+    passed = outcome["passed"] - failed
+    if passed or failed:
+        terminal.line(
+            f"drills: {len(passed | failed)} run, {len(passed)} passed, {len(failed)} failed"
+        )
 
 
 TOGETHER = ("tests/qemu/", "tests/browser/")

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from diskbench.fio.reported import DirectionStats, DiskUse, FioJob, Latency
+from diskbench.fio.sync_counts import count_syncs
+from diskbench.fio.units import Units, UnknownUnits, units_of
 from diskbench.model.result import Direction
 
 _SECTOR_BYTES = 512
@@ -22,9 +24,13 @@ class MisshapenError(Exception):
 def read_jobs(root: Mapping[str, Any]) -> tuple[FioJob, ...]:
     """The jobs of a document, in fio's order; of `fio --client` those of each client.
 
-    Raises MisshapenError.
+    Raises MisshapenError, also where the units of its version are not known.
     """
-    return tuple(_job(entry, index) for index, entry in enumerate(_entries(root)))
+    try:
+        units = units_of(root)
+    except UnknownUnits as error:
+        raise MisshapenError(str(error)) from None
+    return tuple(_job(entry, index, units) for index, entry in enumerate(_entries(root)))
 
 
 def read_disks(root: Mapping[str, Any]) -> tuple[DiskUse, ...]:
@@ -46,13 +52,14 @@ def _entries(root: Mapping[str, Any]) -> list[Any]:
     return single or entries
 
 
-def _job(entry: object, index: int) -> FioJob:
+def _job(entry: object, index: int, units: Units) -> FioJob:
     job = _mapping(entry, f"jobs[{index}]")
     name = str(job.get("jobname", f"job{index}"))
     directions: dict[Direction, DirectionStats] = {}
     for direction in _DIRECTIONS:
         if isinstance(job.get(direction), dict):
-            directions[direction] = _direction(job[direction], f"{name}.{direction}")
+            directions[direction] = _direction(job[direction], f"{name}.{direction}", units)
+    directions = count_syncs(directions)
     if "mixed" in directions and ("read" in directions or "write" in directions):
         del directions["mixed"]  # unified_rw_reporting=both: the sum of what is there already
     levels = job.get("iodepth_level")
@@ -75,23 +82,28 @@ def _job(entry: object, index: int) -> FioJob:
     )
 
 
-def _direction(stats: Mapping[str, Any], where: str) -> DirectionStats:
+def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionStats:
     ios = _int(stats, "total_ios", where)
     # fio 3.0 and 3.1 have io_kbytes only.
     size = _optional_int(stats, "io_bytes", where)
+
+    def latency(kind: str) -> Latency | None:
+        name = kind + units.suffix
+        return _latency(stats.get(name), ios, f"{where}.{name}", units.latency_ns)
+
     return DirectionStats(
         ios=ios,
-        bytes=size if size is not None else _int(stats, "io_kbytes", where) * 1024,
+        bytes=_int(stats, "io_kbytes", where) * 1024 if size is None else size * units.size_bytes,
         runtime_ns=_int(stats, "runtime", where) * 1_000_000,
         short_ios=_int(stats, "short_ios", where),
         dropped_ios=_int(stats, "drop_ios", where),
-        lat=_latency(stats.get("lat_ns"), ios, f"{where}.lat_ns"),
-        clat=_latency(stats.get("clat_ns"), ios, f"{where}.clat_ns"),
-        slat=_latency(stats.get("slat_ns"), ios, f"{where}.slat_ns"),
+        lat=latency("lat"),
+        clat=latency("clat"),
+        slat=latency("slat"),
     )
 
 
-def _latency(value: object, ios: int, where: str) -> Latency | None:
+def _latency(value: object, ios: int, where: str, unit_ns: int) -> Latency | None:
     if not isinstance(value, dict):
         return None
     bins = _bins(value.get("bins"), where)
@@ -101,16 +113,16 @@ def _latency(value: object, ios: int, where: str) -> Latency | None:
     samples = _optional_int(value, "N", where)
     if samples is None:
         samples = sum(bins.values()) or (ios if mean > 0 else 0)
-    if samples == 0:
+    if samples == 0 and (mean == 0 or "N" in value):
         return None
     return Latency(
         samples=samples,
-        min_ns=_int(value, "min", where),
-        max_ns=_int(value, "max", where),
-        mean_ns=mean,
-        stddev_ns=_optional_float(value, "stddev", where) or 0.0,
-        percentiles=_percentiles(value.get("percentile")),
-        bins=bins,
+        min_ns=_int(value, "min", where) * unit_ns,
+        max_ns=_int(value, "max", where) * unit_ns,
+        mean_ns=mean * unit_ns,
+        stddev_ns=(_optional_float(value, "stddev", where) or 0.0) * unit_ns,
+        percentiles={p: v * unit_ns for p, v in _percentiles(value.get("percentile")).items()},
+        bins={key * unit_ns: number for key, number in bins.items()},
     )
 
 

@@ -1,4 +1,4 @@
-"""fio's own result, read: `--output-format=json` and `json+` of versions 3.16 to 3.42.
+"""fio's own result, read: `--output-format=json` and `json+` of versions 2.2 to 3.42.
 
 fio writes other things into the same stream (notices, errors, exec_prerun's words; axboe/fio #731)
 and, with --status-interval, one cumulative document a second. So nothing is read as a whole: the

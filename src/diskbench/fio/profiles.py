@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 from diskbench.errors import ProfileError, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.spec import Filesystem, PageCache, Role, TargetKind
+from diskbench.model.threshold import Threshold
 
 SUFFIX: Final = ".fio.j2"
 ParameterKind = Literal["int", "float", "bool", "str", "size", "duration"]
@@ -56,6 +57,23 @@ class ProfileLoop(Frozen):
         return self
 
 
+class ProfileThreshold(Frozen):
+    """What a figure of the step `step` must keep to, by whose word: `sync p99 < 10ms`."""
+
+    step: str = Field(min_length=1)
+    expect: str
+    source: str = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _readable(self) -> Self:
+        self.threshold()
+        return self
+
+    def threshold(self) -> Threshold:
+        """The threshold; ValueError where `expect` is none."""
+        return Threshold.parse(self.expect, step=self.step, source=self.source)
+
+
 class FrontMatter(Frozen):
     """What stands between the `---` lines."""
 
@@ -69,6 +87,7 @@ class FrontMatter(Frozen):
     drop_caches_every_s: float | None = Field(default=None, gt=0)
     roles: dict[str, Role] = Field(default_factory=dict)
     loop: ProfileLoop | None = None
+    thresholds: tuple[ProfileThreshold, ...] = ()
     parameters: dict[str, Parameter] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -102,6 +121,7 @@ class Profile(Frozen):
     drop_caches_every_s: float | None = None
     roles: dict[str, Role] = Field(default_factory=dict)
     loop: ProfileLoop | None = None
+    thresholds: tuple[Threshold, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     template: str
     is_template: bool = True
@@ -160,6 +180,7 @@ def parse_profile(text: str, *, name: str) -> Profile:
     front = _front_matter(matter, name)
     fields = {key: getattr(front, key) for key in FrontMatter.model_fields}
     fields["parameters"] = tuple(front.parameters.values())
+    fields["thresholds"] = tuple(one.threshold() for one in front.thresholds)
     return Profile(name=name, template=body, first_line=first_line, digest=digest, **fields)
 
 

@@ -10,6 +10,7 @@ from diskbench.model.expectation import PlanExpectation
 from diskbench.model.facts import HostFacts
 from diskbench.model.promise import Promise
 from diskbench.model.rental import Rental, RentSpec
+from diskbench.model.threshold import Threshold
 
 Filesystem = Literal["none", "ext4", "xfs"]
 TargetKind = Literal["directory", "device"]
@@ -108,6 +109,7 @@ class ProfileFacts(Frozen):
     template: str
     digest: str
     parameters: dict[str, str | int | float | bool]
+    thresholds: tuple[Threshold, ...] = ()
 
 
 class ResolvedTarget(Frozen):

@@ -136,6 +136,7 @@ def make_plan(
             template=profile.template,
             digest=profile.digest,
             parameters=rendered.parameters,
+            thresholds=profile.thresholds,
         ),
         target=target.model_copy(update={"size_bytes": space}),
         steps=steps,

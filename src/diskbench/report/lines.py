@@ -12,7 +12,7 @@ outvote one at 100.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
@@ -58,6 +58,8 @@ class Line:
 
     `cpu` is a fraction of one core. `mean` is total latency, or completion latency where fio kept
     no other (`completion_only`). `rounds` are the first and last round that went in.
+    With `latency_of_sync` the latencies of a write are those of the syncs that followed it: until
+    then what was written is not durable, and write() alone may end in the page cache.
     """
 
     step: str
@@ -73,6 +75,7 @@ class Line:
     cpu: Spread | None = None
     rounds: tuple[int, int] | None = None
     completion_only: bool = False
+    latency_of_sync: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,8 @@ def lines(measurements: Iterable[Measurement]) -> tuple[Line, ...]:
         grouped.setdefault(key, []).append(row)
         place = (row.step_index, _DIRECTION_ORDER.index(row.direction))
         order[key] = min(order.get(key, place), place)
-    return tuple(_line(grouped[key]) for key in sorted(grouped, key=order.__getitem__))
+    found = {key: _line(grouped[key]) for key in sorted(grouped, key=order.__getitem__)}
+    return tuple(_with_sync(line, found.get((line.step, "sync"))) for line in found.values())
 
 
 def grouped_warnings(warnings: Iterable[Warning]) -> tuple[WarningGroup, ...]:
@@ -154,6 +158,21 @@ def _line(rows: Sequence[Measurement]) -> Line:
         cpu=spread(_cpu),
         rounds=(min(rounds), max(rounds)) if rounds else None,
         completion_only=first.lat_mean_ns is None and first.clat_mean_ns is not None,
+    )
+
+
+def _with_sync(line: Line, sync: Line | None) -> Line:
+    if line.direction != "write" or sync is None or sync.mean_ns is None:
+        return line
+    return replace(
+        line,
+        mean_ns=sync.mean_ns,
+        p50_ns=sync.p50_ns,
+        p99_ns=sync.p99_ns,
+        p99_9_ns=sync.p99_9_ns,
+        max_ns=sync.max_ns,
+        completion_only=sync.completion_only,
+        latency_of_sync=True,
     )
 
 

@@ -63,6 +63,8 @@ def _single(view: TrialView) -> Iterable[str]:
     if view.rows:
         beside = " beside promised" if "promised" in view.shown else ""
         yield f"## Measured{beside}\n\n{results_table(view.rows)}"
+    if view.thresholds:
+        yield "\n".join(f"- {escaped(one.text)}" for one in view.thresholds)
     if view.slowed:
         yield "## Why it slowed down\n\n" + "\n\n".join(map(escaped, view.slowed))
     if view.figures:

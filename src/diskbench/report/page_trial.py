@@ -21,10 +21,12 @@ from diskbench.report.result_rows import (
 )
 from diskbench.report.row_ids import row_id
 from diskbench.report.subject import Subject, unfinished_words
+from diskbench.report.threshold_lines import threshold_lines
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
     from diskbench.model.phase import Phase, StepPhases
+    from diskbench.report.threshold_lines import ThresholdLine
     from diskbench.report.trial_report import RunNote, TrialReport
 
 LINKED = ("https://", "http://", "file://")
@@ -85,6 +87,8 @@ class TrialView:
     figures: tuple[FigureRow, ...]
     runs_n: int
     closed_loop: bool
+    sync_latency: bool
+    thresholds: tuple[ThresholdLine, ...]
     phases: tuple[PhaseRow, ...]
     phase_notes: tuple[str, ...]
     warnings: tuple[WarningGroup, ...]
@@ -116,6 +120,8 @@ def trial_view(trial: TrialReport, *, alone: bool) -> TrialView:
         slowed=slowed(trial),
         figures=tuple(_figures(line, name, mixed=line.step in mixed) for line in found),
         runs_n=max((line.iops.n for line in found), default=0),
+        sync_latency=any(line.latency_of_sync for line in found),
+        thresholds=threshold_lines(trial.subject.thresholds, found),
         closed_loop=any(line.role == "measure" for line in found),
         phases=tuple(row for one in trial.phases for row in _phases(one, trial)),
         phase_notes=tuple(_stalls(trial.phases)),

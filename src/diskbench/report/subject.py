@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from diskbench.model.facts import DiskFacts, HostFacts
     from diskbench.model.result import Measurement
     from diskbench.model.spec import Plan
+    from diskbench.model.threshold import Threshold
 
 ENDED_EARLY = frozenset({"cancelled", "interrupted", "failed"})
 """States of runs that ended before their last step."""
@@ -57,6 +58,8 @@ class Subject:
     """What was rented for it, or what its owner expects; None for neither."""
     steps_planned: int | None = None
     """Steps of one run; None where that is not known, as of a loop."""
+    thresholds: tuple[Threshold, ...] = ()
+    """What the profile says that its figures must keep to."""
 
     @property
     def ended_early(self) -> bool:
@@ -83,6 +86,7 @@ def subject_of_plan(plan: Plan) -> Subject:
         promised=_promised(plan),
         steps_planned=None if plan.loop else len(plan.steps),
         profile_typed=plan.cell.profile,
+        thresholds=plan.profile.thresholds,
     )
 
 

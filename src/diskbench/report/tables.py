@@ -13,6 +13,7 @@ from diskbench.report.phase_lines import MIXED, mixed_steps, phase_lines
 from diskbench.report.plain import print_trimmed
 from diskbench.report.sparkline import sparkline
 from diskbench.report.subject import unfinished_words
+from diskbench.report.threshold_lines import threshold_lines
 from diskbench.report.verdict_text import spanned_steps, verdict_lines
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
@@ -73,6 +74,7 @@ def result_table(
         parts += [_table(found, mixed, spanned), *_notes(found, mixed | spanned)]
     elif not phases:
         parts.append(Text(_nothing(subject), "yellow"))
+    parts += [Text(line.text, "bold") for line in threshold_lines(subject.thresholds, found)]
     if told := phase_lines(phases):
         parts += [*([Text()] if found else []), Text("second by second", "bold"), *map(Text, told)]
     if judged := verdict_lines(verdicts):
@@ -203,6 +205,8 @@ def _notes(found: Sequence[Line], mixed: Collection[str]) -> list[Text]:
         notes.append("(3–7) = median of these rounds")
     if any(line.p50_ns and not line.p99_9_ns for line in found):
         notes.append(f"{NONE} = too few I/Os for this quantile (p99 needs 299, p99.9 2,995)")
+    if any(line.latency_of_sync for line in found):
+        notes.append("latency of a write with syncs: that of fsync or fdatasync, not of write()")
     if any(line.completion_only for line in found):
         notes.append("latency is completion latency: fio kept no other")
     return [Text(note, "dim", overflow="fold") for note in notes]

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Step
 
-PARSER_VERSION = 2
+PARSER_VERSION = 3
 """Raised when the same files give other rows; rows of different versions are not pooled.
 
 2: quantiles lie between the exact extremes; a latency stands only where all jobs were timed.
+3: every fsync and fdatasync is counted as a sync, none as a short I/O; fio 2.2 to 2.21 is read in
+   its own units.
 """
 FIO_JSON = "fio.json"
 FIO_EXIT = "fio.exit"

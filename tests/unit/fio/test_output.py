@@ -58,6 +58,7 @@ def check_direction(stats, wanted):
     assert stats.ios == wanted["ios"]
     assert stats.bytes == wanted.get("bytes", 0)
     assert stats.runtime_ns == wanted.get("runtime_ms", 0) * 1_000_000
+    assert stats.short_ios == wanted.get("short", stats.short_ios)
     for kind in ("lat", "clat", "slat"):
         latency = getattr(stats, kind)
         assert (latency is None) == (kind not in wanted)

@@ -29,6 +29,7 @@ SHIPPED = [
     "offered-load",
     "sustained",
     "soak",
+    "etcd",
 ]
 REPOSITORY = Path(__file__).resolve().parents[3]
 

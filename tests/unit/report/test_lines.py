@@ -80,3 +80,26 @@ def test_warnings_with_one_advice_are_told_together_and_repeats_of_a_step_are_co
     )
     assert [group.code for group in groups] == ["too-short", "clock"]
     assert groups[0].cases == (("a", "1 s (and 1 more like it)"), ("b", "2 s"))
+
+
+def test_a_write_with_syncs_has_the_latency_of_the_sync():
+    write, sync = lines(
+        [
+            row("commit", direction="write", p99_ns=27e3),
+            row("commit", direction="sync", p99_ns=4.05e6),
+            row("other", step_index=9, direction="write", p99_ns=30e3),
+        ]
+    )[:2]
+    assert (write.p99_ns.median, write.latency_of_sync) == (4.05e6, True)
+    assert (sync.p99_ns.median, sync.latency_of_sync) == (4.05e6, False)
+
+
+def test_a_write_whose_syncs_were_not_timed_keeps_its_own_latency():
+    untimed = dict.fromkeys(("lat_mean_ns", "clat_mean_ns", "p50_ns", "p99_ns"))
+    write, _ = lines(
+        [
+            row("commit", direction="write", p99_ns=27e3),
+            row("commit", direction="sync", **untimed),
+        ]
+    )
+    assert (write.p99_ns.median, write.latency_of_sync) == (27e3, False)

@@ -65,13 +65,15 @@ def test_a_step_without_samples_has_rows_all_the_same(fio_files):
     assert parse(step, files | {"samples.txt": b""}).measurements
 
 
-ROWS_OF_VERSION = {2: "5f3af6a513a6490c"}
+ROWS_OF_VERSION = {3: "0b4f610a4a1f5a27"}
 """Parser version → digest of the rows that it makes of kept outputs of fio."""
 
 
 def test_whoever_changes_the_rows_of_the_same_files_raises_the_parser_version():
     digest = hashlib.sha256()
-    for path in sorted(CASES.glob("v3.*-two-jobs.out")) + sorted(CASES.glob("v3.*-group.out")):
+    for path in sorted(CASES.glob("v*-*.out")):
+        if "error" in json.loads(path.with_suffix(".json").read_text()):
+            continue
         output = parse_output(path.read_bytes(), where=path.name)
         for row in measurements(output, run_id="01run", step=make_step(0, "a", "rw")):
             values = row.model_dump(exclude_defaults=True)

@@ -1,0 +1,57 @@
+"""What a database waits for when it commits is a row of its own, and what the table shows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import zstandard
+from tests.rigs.cli import Cli, merged_rows
+
+pytestmark = pytest.mark.slow
+
+ETCD = "[commit]\nrw=write\nioengine=sync\nfdatasync=1\nsize=2300k\nbs=2300\n"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [["wal", "--set", "runtime=1", "--set", "size=16m"], ["etcd", "--set", "size=2300k"], ["FILE"]],
+    ids=["wal", "etcd", "a job file"],
+)
+def test_every_write_step_has_a_sync_row_as_fio_measured_it(
+    user: Cli, target: Path, tmp_path: Path, asked: list[str]
+) -> None:
+    file = tmp_path / "etcd.fio"
+    file.write_text(ETCD)
+    asked = [str(file) if word == "FILE" else word for word in asked]
+    document = user.json("run", "--path", str(target), "--quiet", "--profile", *asked)
+    (run,) = document["runs"]
+    measured = [step for step in run["steps"] if step["role"] == "measure"]
+    rows = [row for row in merged_rows(run) if row["direction"] == "sync"]
+    assert [row["step"] for row in rows] == [step["step"] for step in measured]
+    evidence = user.home / ".local/share/diskbench/evidence/runs" / run["run_id"]
+    for row in rows:
+        (written,) = evidence.glob(f"steps/*{row['step']}*/fio.json.zst")
+        with zstandard.open(written) as plain:
+            sync = json.load(plain)["jobs"][0]["sync"]["lat_ns"]
+        assert row["ios"] == sync["N"] > 0
+        assert row["iops"] > 0
+        assert row["lat_mean_ns"] == pytest.approx(sync["mean"])
+        assert row["lat_max_ns"] == sync["max"]
+        assert row["p50_ns"] == pytest.approx(sync["percentile"]["50.000000"], rel=1 / 64)
+    assert "short-ios" not in {w["code"] for step in run["steps"] for w in step["warnings"]}
+
+
+def test_etcds_own_threshold_is_judged(user: Cli, target: Path) -> None:
+    done = user.run("run", "--path", str(target), "--profile", "etcd", "--quiet")
+    assert done.returncode == 0, done.stderr
+    said = next(line for line in done.stdout.splitlines() if "commit sync p99 is" in line)
+    assert said.startswith(("passed:", "not passed:"))
+    assert "below 10.0 ms" in said
+    cells = {
+        line.split()[1]: line.split()[-6:-1]
+        for line in done.stdout.splitlines()
+        if line.startswith("commit  ")
+    }
+    assert cells["write"][1:4] == cells["sync"][1:4], "a write has the latency of its sync"

@@ -1,56 +1,59 @@
 """What a job file asks of each of its jobs: fio's JSON leaves options out (axboe/fio #237), so the
-job file is the truth and the JSON only stands in where there is none (imports)."""
+job file is the truth and the JSON only stands in where there is none (imports).
 
-import re
-from collections.abc import Mapping
+The job file is read by fio/jobfile.py, as every job file is.
+"""
 
+from collections.abc import Iterable, Mapping
+
+from diskbench.errors import ProfileError
+from diskbench.fio.jobfile import ALIASES, jobs, parse
 from diskbench.fio.numbers import bytes_of, count_of
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.model.result import Direction
 
-_ALIASES = {
-    "blocksize": "bs",
-    "readwrite": "rw",
-    "blocksize_range": "bsrange",
-    "io_limit": "io_size",
-    "buffered": "buffered",
-    "o_direct": "direct",
-}
-_COMMENT = re.compile(r"\s[;#].*$")
 _DEFAULT_BLOCK = "4k"
 _BLOCK_POSITION = {"read": 0, "write": 1, "trim": 2}
+_OFF = frozenset({"0", "false", "no"})
 
 Options = Mapping[str, str]
 
 
-def declared(job_text: str) -> dict[str, dict[str, str]]:
-    """Section name → its options with those of [global] above it, fio's aliases resolved.
+def declared(job_text: str) -> dict[str, Options]:
+    """Section name → its options with those of every [global…] above it, by fio's first names.
 
-    A later [global] adds to the earlier ones and holds for the sections after it, as in fio.
+    Empty where there is no job file, or one that fio/jobfile.py refuses: then nothing is declared.
     """
-    shared: dict[str, str] = {}
-    jobs: dict[str, dict[str, str]] = {}
-    current = shared
-    for raw in job_text.splitlines():
-        line = raw.strip()
-        if not line or line[0] in ";#":
-            continue
-        if line.startswith("[") and "]" in line:
-            name = line[1 : line.index("]")]
-            current = shared if name == "global" else jobs.setdefault(name, dict(shared))
-            continue
-        key, _, value = line.partition("=")
-        key = key.strip()
-        current[_ALIASES.get(key, key)] = _COMMENT.sub("", value).strip()
-    return jobs
+    if not job_text.strip():
+        return {}
+    try:
+        found = jobs(parse(job_text).sections)
+    except ProfileError:
+        return {}
+    return {
+        job.name: _first_names((option.key, option.value or "") for option in job.options)
+        for job in found
+    }
 
 
 def options_of(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) -> Options:
     """The options of one reported job: of its section, else of fio's own JSON."""
     if job.name in sections:
         return sections[job.name]
-    merged = {**output.options, **job.options}
-    return {_ALIASES.get(key, key): value for key, value in merged.items()}
+    return _first_names((*output.options.items(), *job.options.items()))
+
+
+def _first_names(options: Iterable[tuple[str, str]]) -> Options:
+    """Options by their first names; the last of two counts. `buffered` is the inverse of `direct`
+    (axboe/fio, options.c: both set odirect)."""
+    found: dict[str, str] = {}
+    for key, value in options:
+        name = ALIASES.get(key, key)
+        if name == "buffered":
+            found["direct"] = "1" if value in _OFF else "0"
+        else:
+            found[name] = value
+    return found
 
 
 def rw_of(options: Options) -> str | None:
@@ -95,7 +98,7 @@ def numjobs(options: Options) -> int:
 
 def is_set(options: Options, name: str) -> bool:
     """Whether a switch is on: `direct`, `direct=1`, but not `direct=0` nor its absence."""
-    return options.get(name, "0") not in ("0", "false", "no")
+    return options.get(name, "0") not in _OFF
 
 
 def size_of(text: str) -> int | None:

@@ -133,4 +133,4 @@ def _reads(job: Job) -> bool:
 
 
 def _pattern(job: Job) -> str:
-    return (job.get("rw") or job.get("readwrite") or "read").split(":")[0].lower()
+    return (job.get("rw") or "read").split(":")[0].lower()

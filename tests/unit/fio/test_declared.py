@@ -1,0 +1,66 @@
+"""What a job file declares is what fio runs: one parser, every [global…], every alias."""
+
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.fio.declared import block_bytes, declared, iodepth, is_set, options_of
+from diskbench.fio.jobfile import ALIASES
+from diskbench.fio.reported import FioJob, FioOutput
+
+
+def test_every_section_that_begins_with_global_holds_for_the_jobs_after_it():
+    text = "[global-defaults]\nbs=8k\niodepth=7\n[a]\nrw=read\n[global2]\nbs=1m\n[b]\nrw=write\n"
+    found = declared(text)
+    assert (block_bytes(found["a"], "read"), iodepth(found["a"])) == (8192, 7)
+    assert (block_bytes(found["b"], "write"), iodepth(found["b"])) == (1 << 20, 7)
+
+
+@given(st.sampled_from(sorted(ALIASES)), st.sampled_from(["4", "8k", "1"]))
+def test_every_alias_is_its_first_name_in_a_job_file_and_in_fios_json(alias, value):
+    name = ALIASES[alias]
+    assert declared(f"[j]\nrw=read\n{alias}={value}\n")["j"][name] == value
+    job = FioJob(name="j", index=0, group=0, error=0, options={alias: value}, directions={})
+    output = FioOutput(where="", version="fio-3.33", jobs=(job,), options={})
+    assert options_of(job, output, {})[name] == value
+
+
+@pytest.mark.parametrize(
+    ("lines", "direct"),
+    [
+        ("buffered=0", True),
+        ("buffered=1", False),
+        ("buffered", False),
+        ("direct=1\nbuffered=1", False),
+        ("buffered=1\ndirect=1", True),
+        ("direct", True),
+        ("", False),
+    ],
+)
+def test_buffered_is_the_inverse_of_direct_and_the_last_one_counts(lines, direct):
+    assert is_set(declared(f"[j]\nrw=read\n{lines}\n")["j"], "direct") is direct
+
+
+@pytest.mark.parametrize("text", ["", "\n", "[global]\nbs=4k\n", "bs=4k\n", "[j\nbs=4k\n"])
+def test_what_is_no_job_file_declares_nothing(text):
+    assert declared(text) == {}
+
+
+NOT_IN_EVERY_FIO = {"log_max_value", "ss_interval", "start_delay"}
+"""fio 3.33 has an option log_max_value of its own, and takes the others for misspellings."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alias", sorted(ALIASES))
+def test_fio_takes_an_alias_for_the_same_option(alias):
+    """fio's own word: its help of both names is the same but for the name."""
+    shown = [
+        subprocess.run(["fio", f"--cmdhelp={name}"], capture_output=True, text=True).stdout
+        for name in (alias, ALIASES[alias])
+    ]
+    if alias in NOT_IN_EVERY_FIO:
+        return
+    assert f"alias: {alias}\n" in shown[0]
+    assert shown[0] == shown[1]

@@ -51,8 +51,9 @@ class Host(Protocol):
 
         `root=True` runs it as root: directly when the user is root, else through `sudo -n`;
         raises HostUnavailable when neither is possible. A non-zero exit is returned, not raised.
-        Raises ConnectionLost when the connection breaks or `timeout_s` passes, HostUnavailable
-        when the host cannot be reached, trusted or logged in to. A host that was reached before and
+        Raises ConnectionLost when the connection breaks or `timeout_s` passes, LimitExceeded when
+        it prints more than `limits.COMMAND_BYTES`, HostUnavailable when the host cannot be
+        reached, trusted or logged in to. A host that was reached before and
         no longer answers is ConnectionLost: it may come back.
         """
         ...
@@ -63,7 +64,8 @@ class Host(Protocol):
         """Yield the standard output of `script` line by line as it comes, without line ends.
 
         `timeout_s` is the longest silence borne: after it, or when the connection breaks,
-        ConnectionLost is raised. Ends when the script ends; its exit status is not looked at.
+        ConnectionLost is raised; LimitExceeded for a line or stream beyond those of `limits`. Ends
+        when the script ends; its exit status is not looked at.
         Closing the iterator ends the script's connection, not what it started.
         """
         ...

@@ -4,11 +4,13 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from pydantic import SecretBytes
 
 from diskbench.catalog.overlay import Overlay
+from diskbench.limits import RECORD_BYTES
 from diskbench.model.disk import Acquired, SshAccess
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.rental import Claim, Found, Rental, Scope
@@ -103,12 +105,23 @@ class EvidenceStore(Protocol):
 
     url: str
 
-    def put(self, key: str, data: bytes) -> None:
-        """Write `data` once. The same bytes again are accepted, others raise StoreUnavailable."""
+    def put(self, key: str, data: bytes | Path) -> None:
+        """Write `data`, or a file of any size, once. The same bytes again are accepted, others
+        raise StoreUnavailable."""
         ...
 
-    def get(self, key: str) -> bytes:
-        """The bytes of `key`; raises KeyError when there are none."""
+    def get(self, key: str, *, limit: int = RECORD_BYTES) -> bytes:
+        """The bytes of `key`; raises KeyError when there are none, LimitExceeded when there are
+        more than `limit`."""
+        ...
+
+    def copy(self, key: str, sink: "ByteSink") -> None:
+        """Write the bytes of `key` to `sink`, piece by piece; raises KeyError when there are
+        none."""
+        ...
+
+    def replace(self, key: str, data: bytes) -> None:
+        """Write `data` over what `key` holds: for a record of ours that cannot be read any more."""
         ...
 
     def list(self, prefix: str) -> Sequence[str]:

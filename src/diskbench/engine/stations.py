@@ -179,23 +179,27 @@ class LiveStations:
         from diskbench.store.archive import write_step_evidence
 
         host, run_id = self.connect(plan), plan.run_ids[run_index]
-        with (
-            self.timing.span("collect", plan.trial_id),
-            tempfile.TemporaryDirectory(prefix="diskbench-") as directory,
-        ):
-            paths = self._patiently(plan, lambda: collect(host, unit, Path(directory)))
-            files = {path.name: path.read_bytes() for path in paths}
-        started, finished = (_iso(t) for t in times)
-        with self.timing.span("store", plan.trial_id):
-            return write_step_evidence(
-                self.evidence,
-                run_id,
-                step,
-                files,
-                started_at=started,
-                finished_at=finished,
-                stopped=stopped,
-            )
+
+        def note(text: str) -> None:
+            self.watcher.note(plan.trial_id, text)
+
+        with tempfile.TemporaryDirectory(prefix="diskbench-") as directory:
+            with self.timing.span("collect", plan.trial_id):
+                paths = self._patiently(
+                    plan, lambda: collect(host, unit, Path(directory), on_note=note)
+                )
+            started, finished = (_iso(t) for t in times)
+            with self.timing.span("store", plan.trial_id):
+                return write_step_evidence(
+                    self.evidence,
+                    run_id,
+                    step,
+                    {path.name: path for path in paths},
+                    started_at=started,
+                    finished_at=finished,
+                    stopped=stopped,
+                    on_note=note,
+                )
 
     def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:
         from diskbench.hosts.patience import patiently

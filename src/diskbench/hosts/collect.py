@@ -179,7 +179,8 @@ def _unpack(archive: IO[bytes], directory: Path, unit: Unit, host: Host) -> _Fou
             if _size(directory / member.name) != member.size:
                 raise EvidenceDamaged(f"{member.name} of step {unit.name} came incomplete")
             found.kept.append(member.name)
-            tar.members = []  # tarfile keeps every header, which may be large
+            # tarfile keeps every header, which may be large.
+            tar.members = []  # type: ignore[attr-defined]
     return found
 
 

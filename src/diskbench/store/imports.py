@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue
+from diskbench.limits import IMPORT_BYTES
 from diskbench.store import archive
 from diskbench.store.clock import iso, now
+from diskbench.store.content import read_file
 from diskbench.store.manifest import FileRecord, ImportRecord, Manifest
 from diskbench.store.parse_step import FIO_JSON, PARSER_VERSION
 from diskbench.store.run_row import imported_run_row
@@ -103,7 +105,7 @@ def imported_rows(
     record = manifest.imported
     assert record is not None
     prefix = archive.run_prefix(manifest.run_id)
-    data = archive.read_file(evidence, prefix, record.name, record.files[record.name])
+    data = read_file(evidence, prefix, record.name, record.files[record.name], limit=IMPORT_BYTES)
     found = read_imported(data, name=record.name, run_id_of=lambda _: manifest.run_id)
     run = found.runs[record.index]
     campaign = {"campaign_id": manifest.campaign_id, "created_at": record.created_at}
@@ -149,9 +151,7 @@ def _keep(
         folder = archive.step_folder(run.steps[0].step)
         records = {name: _under(folder, kept.record.files[names[name]]) for name in files}
     else:
-        records = {
-            name: archive.put_original(evidence, prefix, name, files[name]) for name in files
-        }
+        records = archive.put_originals(evidence, prefix, files)
     record = ImportRecord(
         kind=found.kind,
         name=source.name,

@@ -238,5 +238,12 @@ class _Deadline:
 _STOPPED = Problem(kind="Interrupted", message="stopped by the user")
 
 
+_LATEST_UNIX_S = 253_402_300_799.0
+"""The end of the year 9999, the last that a date can hold."""
+
+
 def _iso(unix_s: float) -> str:
+    """A moment that a host's clock told; this machine's where no clock shows such a one."""
+    if not 0 <= unix_s <= _LATEST_UNIX_S:
+        unix_s = time.time()
     return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="microseconds")

@@ -45,6 +45,8 @@ SILENCE_S = 60.0
 _SUMS = "SHA256SUMS"
 _GZIP = b"\x1f\x8b"
 _PLAIN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.,+@=#-]{{0,{NAME_CHARS - 1}}}")
+_READ = ("fio.json", "fio.exit", "stderr.txt", "samples.txt", "cache.txt", _SUMS)
+"""What a result is made of: no file whose name differs in letter case takes the place of these."""
 _MOST_TOLD = 50
 """Files that are named where many are left out."""
 
@@ -54,7 +56,9 @@ export LC_ALL=C
 # A unit that died has written no checksums: what it left is evidence all the same.
 [ -e SHA256SUMS ] ||
     sha256sum $(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e 'ready\..*' \
-        -e 'pid\..*' -e 'new\..*') >SHA256SUMS
+        -e 'pid\..*' -e 'new\..*' | while IFS= read -r name; do
+        [ -f "$name" ] && [ ! -L "$name" ] && echo "$name"
+    done) >SHA256SUMS
 if command -v gzip >/dev/null 2>&1; then pack='gzip -1'; else pack=cat; fi
 tar -cf - $(sed 's/^[0-9a-f]* [ *]//' SHA256SUMS) SHA256SUMS | $pack
 """
@@ -155,7 +159,7 @@ def _unpack(archive: IO[bytes], directory: Path, unit: Unit, host: Host) -> _Fou
     """Write the plain files of `archive` into `directory`."""
     packed = archive.read(2) == _GZIP
     archive.seek(0)
-    found, taken = _Found(), {name.casefold() for name in (*RECORD_NAMES, LEFT_OUT)}
+    found, taken = _Found(), set[str]()
     # Seen from tarfile, that does not bound what a header makes it read.
     stream = cast(
         "IO[bytes]", _Bounded(gzip.GzipFile(fileobj=archive) if packed else archive, unit, host)
@@ -190,9 +194,11 @@ def _why_not(member: tarfile.TarInfo, taken: set[str]) -> str:
         return "is no plain file name"
     if not member.isreg() or member.issparse():
         return "is no plain file"
-    if member.name.casefold() in {name.casefold() for name in (*RECORD_NAMES, LEFT_OUT)}:
+    folded = member.name.casefold()
+    if folded in {*RECORD_NAMES, LEFT_OUT}:
         return "has the name of a record that diskbench writes itself"
-    if member.name.casefold() in taken:
+    others = {name.casefold() for name in _READ if name != member.name}
+    if folded in taken | others:
         return "has the name of another file, letter case aside"
     if member.size > FILE_BYTES:
         return f"has {format_bytes(member.size)}; at most {format_bytes(FILE_BYTES)} are kept"

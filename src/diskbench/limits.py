@@ -72,11 +72,18 @@ ROUNDS: Final = 1_000
 """Rounds of a profile's loop (MR-2 needs 25 at most)."""
 FIO_JOBS: Final = 10_000
 """Jobs of one step (`numjobs` added up): each is a process or thread on the host."""
-FIO_FILES: Final = 1_000_000
-"""Files of one step (`nrfiles` times `numjobs`): fio keeps about 500 bytes of each in memory, and
-at 20,000 a second laying them out takes most of a minute."""
-TEXT_BYTES: Final = 4 * MIB
-"""A matrix, profile or job file as typed."""
+FIO_FILES: Final = 4_000_000
+"""Files of one step (`nrfiles` times `numjobs`): fio keeps about 500 bytes of each in memory. The
+shipped profile bonnie makes 524,288."""
+TEXT_BYTES: Final = 8 * MIB
+"""A matrix, profile or job file, as typed or as a template makes it. The profile bonnie makes 2 MB
+where it names 32,768 files."""
+YAML_BYTES: Final = MIB
+"""A matrix, or the front matter of a profile: 10,000 cells written one by one."""
+YAML_VALUES: Final = 200_000
+"""Values in one YAML text, aliases counted as often as they are named."""
+INCLUDE_CHECKS: Final = 20_000_000
+"""Entries of `include` and `exclude` times the combinations they are compared with: ten seconds."""
 
 # --- Templates
 
@@ -86,5 +93,3 @@ TEMPLATE_WALL_S: Final = 30.0
 """Wall time of one template, for one that sleeps on a busy machine."""
 TEMPLATE_MEMORY_BYTES: Final = 512 * MIB
 """Memory of the process in which a template is expanded; Python itself takes 60 MB."""
-TEMPLATE_BYTES: Final = MIB
-"""A job file that a template makes. The largest shipped one makes 20 kB."""

@@ -97,7 +97,7 @@ def test_a_host_that_names_files_like_records_forges_none(user: Cli, tmp_path: P
     assert user.run("gc").returncode == 0
 
 
-def tar_of(*members: tuple[str, bytes, bytes], size: int | None = None) -> bytes:
+def tar_of(*members: tuple[str, bytes, bytes]) -> bytes:
     """A tar of (name, type, content) with the checksums that a host sends."""
     import hashlib
 

@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue
-from diskbench.limits import IMPORT_BYTES
+from diskbench.fio.logs import log_name
+from diskbench.limits import IMPORT_BYTES, PARSED_BYTES
 from diskbench.store import archive
 from diskbench.store.clock import iso, now
 from diskbench.store.content import read_file
 from diskbench.store.manifest import FileRecord, ImportRecord, Manifest
 from diskbench.store.parse_step import FIO_JSON, PARSER_VERSION
 from diskbench.store.run_row import imported_run_row
+from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
     from diskbench.fio.imported import Imported, ImportedRun
@@ -52,7 +54,7 @@ def read_sources(paths: Sequence[Path]) -> tuple[Source, ...]:
     """The files of one import, logs put to where they belong. Raises InvalidValue naming a file."""
     from diskbench.fio.imported import check_log, kind_of
 
-    contents = {path: _read(path) for path in paths}
+    contents = _contents(paths)
     kinds = {path: kind_of(data, name=path.name) for path, data in contents.items()}
     logs = [path for path, kind in kinds.items() if kind == "fio-log"]
     for path in logs:
@@ -265,8 +267,6 @@ def _is_one_step(path: Path, data: bytes) -> bool:
 
 
 def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:
-    from diskbench.fio.logs import log_name
-
     groups: dict[tuple[Path, str], list[Path]] = {}
     for path in sorted(logs):
         found = log_name(path.name)
@@ -274,8 +274,26 @@ def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:
     return list(groups.values())
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InvalidValue(f"cannot read {path}: {error.strerror}") from error
+def _contents(paths: Sequence[Path]) -> dict[Path, bytes]:
+    """What the files hold, as far as one import may hold so much."""
+    found: dict[Path, bytes] = {}
+    left = IMPORT_BYTES
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                found[path] = file.read(left + 1)
+        except OSError as error:
+            raise InvalidValue(f"cannot read {path}: {error.strerror}") from error
+        left -= len(found[path])
+        if left < 0:
+            raise InvalidValue(
+                f"{path}: with it this import holds more than {format_bytes(IMPORT_BYTES)}",
+                advice="import fewer files at once, or make logs smaller with log_avg_msec",
+            )
+        if len(found[path]) > PARSED_BYTES and log_name(path.name) is None:
+            raise InvalidValue(
+                f"{path}: it has {format_bytes(len(found[path]))}; JSON of at most "
+                f"{format_bytes(PARSED_BYTES)} is read",
+                advice="with group_reporting, or json in place of json+, fio writes less",
+            )
+    return found

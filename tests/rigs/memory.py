@@ -42,3 +42,13 @@ def run_python(
     peaks = [line.split()[1] for line in done.stderr.splitlines() if line.startswith("peak ")]
     peak = int(peaks[-1]) / 1024 if peaks else float("inf")
     return Measured(done.returncode, done.stdout, done.stderr, peak)
+
+
+def run_diskbench(*args: str, env: dict[str, str], seconds: float = 100) -> Measured:
+    """Run `diskbench ARGS` in the same way; `out` ends with its exit status: `exit 2`."""
+    code = (
+        f"import runpy, sys\nsys.argv = ['diskbench', *{args!r}]\n"
+        "try:\n    runpy.run_module('diskbench', run_name='__main__')\n"
+        "except SystemExit as end:\n    print('exit', end.code or 0)\n"
+    )
+    return run_python(code, env=env, seconds=seconds)

@@ -17,6 +17,7 @@
     - FioFailed                  fio ended with an error
     - FioOutputUnreadable        fio's output names no usable result
     - EvidenceDamaged            a fetched file does not match its checksum
+    - LimitExceeded              a host or a file gave more than diskbench takes (limits.py)
     - RentalFailed               what was to be rented could not be had, or was not as asked for
       - NoCapacity               the provider has none of it there now; elsewhere or later it may
   - ConnectionLost               exit 1: a host went away (the engine retries before a user sees it)
@@ -123,6 +124,11 @@ class FioOutputUnreadable(MeasurementFailed):
 
 class EvidenceDamaged(MeasurementFailed):
     """A fetched file does not match the checksum taken on the host."""
+
+
+class LimitExceeded(MeasurementFailed):
+    """A host or a file gave more than diskbench takes; names what, the limit and what to do. The
+    same would come again, so it is never tried again."""
 
 
 class RentalFailed(MeasurementFailed):

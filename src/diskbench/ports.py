@@ -4,11 +4,13 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from pydantic import SecretBytes
 
 from diskbench.catalog.overlay import Overlay
+from diskbench.limits import RECORD_BYTES
 from diskbench.model.disk import Acquired, SshAccess
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.rental import Claim, Found, Rental, Scope
@@ -51,8 +53,9 @@ class Host(Protocol):
 
         `root=True` runs it as root: directly when the user is root, else through `sudo -n`;
         raises HostUnavailable when neither is possible. A non-zero exit is returned, not raised.
-        Raises ConnectionLost when the connection breaks or `timeout_s` passes, HostUnavailable
-        when the host cannot be reached, trusted or logged in to. A host that was reached before and
+        Raises ConnectionLost when the connection breaks or `timeout_s` passes, LimitExceeded when
+        it prints more than `limits.COMMAND_BYTES`, HostUnavailable when the host cannot be
+        reached, trusted or logged in to. A host that was reached before and
         no longer answers is ConnectionLost: it may come back.
         """
         ...
@@ -63,7 +66,8 @@ class Host(Protocol):
         """Yield the standard output of `script` line by line as it comes, without line ends.
 
         `timeout_s` is the longest silence borne: after it, or when the connection breaks,
-        ConnectionLost is raised. Ends when the script ends; its exit status is not looked at.
+        ConnectionLost is raised; LimitExceeded for a line or stream beyond those of `limits`. Ends
+        when the script ends; its exit status is not looked at.
         Closing the iterator ends the script's connection, not what it started.
         """
         ...
@@ -101,12 +105,23 @@ class EvidenceStore(Protocol):
 
     url: str
 
-    def put(self, key: str, data: bytes) -> None:
-        """Write `data` once. The same bytes again are accepted, others raise StoreUnavailable."""
+    def put(self, key: str, data: bytes | Path) -> None:
+        """Write `data`, or a file of any size, once. The same bytes again are accepted, others
+        raise StoreUnavailable."""
         ...
 
-    def get(self, key: str) -> bytes:
-        """The bytes of `key`; raises KeyError when there are none."""
+    def get(self, key: str, *, limit: int = RECORD_BYTES) -> bytes:
+        """The bytes of `key`; raises KeyError when there are none, LimitExceeded when there are
+        more than `limit`."""
+        ...
+
+    def copy(self, key: str, sink: "ByteSink") -> None:
+        """Write the bytes of `key` to `sink`, piece by piece; raises KeyError when there are
+        none."""
+        ...
+
+    def replace(self, key: str, data: bytes) -> None:
+        """Write `data` over what `key` holds: for a record of ours that cannot be read any more."""
         ...
 
     def list(self, prefix: str) -> Sequence[str]:

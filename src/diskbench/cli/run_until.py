@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from diskbench.errors import InvalidValue
+from diskbench.limits import REPLICATES
 from diskbench.units import format_share
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ def check_until(typed: Mapping[str, Any]) -> Until | None:
             "said of how narrow their interval is (MR-7)",
             advice="leave it out, or give 10 or more: the fewest that are measured",
         )
+    for flag, value in (("--replicates", least), ("--max-replicates", most)):
+        if value > REPLICATES:
+            raise InvalidValue(
+                f"{flag} {value:,} is more than diskbench plans", advice=f"at most {REPLICATES:,}"
+            )
     if most < least:
         raise InvalidValue(
             f"--max-replicates {most} is less than the {least} that are measured at least",

@@ -179,23 +179,27 @@ class LiveStations:
         from diskbench.store.archive import write_step_evidence
 
         host, run_id = self.connect(plan), plan.run_ids[run_index]
-        with (
-            self.timing.span("collect", plan.trial_id),
-            tempfile.TemporaryDirectory(prefix="diskbench-") as directory,
-        ):
-            paths = self._patiently(plan, lambda: collect(host, unit, Path(directory)))
-            files = {path.name: path.read_bytes() for path in paths}
-        started, finished = (_iso(t) for t in times)
-        with self.timing.span("store", plan.trial_id):
-            return write_step_evidence(
-                self.evidence,
-                run_id,
-                step,
-                files,
-                started_at=started,
-                finished_at=finished,
-                stopped=stopped,
-            )
+
+        def note(text: str) -> None:
+            self.watcher.note(plan.trial_id, text)
+
+        with tempfile.TemporaryDirectory(prefix="diskbench-") as directory:
+            with self.timing.span("collect", plan.trial_id):
+                paths = self._patiently(
+                    plan, lambda: collect(host, unit, Path(directory), on_note=note)
+                )
+            started, finished = (_iso(t) for t in times)
+            with self.timing.span("store", plan.trial_id):
+                return write_step_evidence(
+                    self.evidence,
+                    run_id,
+                    step,
+                    {path.name: path for path in paths},
+                    started_at=started,
+                    finished_at=finished,
+                    stopped=stopped,
+                    on_note=note,
+                )
 
     def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:
         from diskbench.hosts.patience import patiently
@@ -234,5 +238,12 @@ class _Deadline:
 _STOPPED = Problem(kind="Interrupted", message="stopped by the user")
 
 
+_LATEST_UNIX_S = 253_402_300_799.0
+"""The end of the year 9999, the last that a date can hold."""
+
+
 def _iso(unix_s: float) -> str:
+    """A moment that a host's clock told; this machine's where no clock shows such a one."""
+    if not 0 <= unix_s <= _LATEST_UNIX_S:
+        unix_s = time.time()
     return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="microseconds")

@@ -10,12 +10,13 @@ from diskbench.fio.imported import job_text, split_steps
 from diskbench.fio.output import parse_output
 from diskbench.fio.samples import parse_samples
 from diskbench.store.archive import (
-    read_file,
     read_manifest,
     read_step,
+    result_files,
     run_prefix,
     step_folders,
 )
+from diskbench.store.content import read_file
 from diskbench.store.parse_step import FIO_JSON, SAMPLES
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from diskbench.model.samples import SampleSummary
     from diskbench.model.spec import Step
     from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import StepRecord
 
 
 @dataclass(frozen=True)
@@ -60,19 +60,13 @@ def _closed(evidence: EvidenceStore, run_id: str) -> Iterator[StepEvidence]:
         record = read_step(evidence, run_id, folder)
         if record is None:
             continue
-        place = f"{run_prefix(run_id)}/{folder}"
-        output = _read(evidence, place, record, FIO_JSON)
-        samples = _read(evidence, place, record, SAMPLES)
+        files = result_files(evidence, run_id, record)
+        output, samples = files.get(FIO_JSON), files.get(SAMPLES)
         yield StepEvidence(
             record.step,
             _parsed(output, f"{folder}/{FIO_JSON}") if output else None,
             parse_samples(samples) if samples else None,
         )
-
-
-def _read(evidence: EvidenceStore, place: str, record: StepRecord, name: str) -> bytes | None:
-    file = record.files.get(name)
-    return read_file(evidence, place, name, file) if file else None
 
 
 def _parsed(data: bytes, where: str) -> FioOutput | None:

@@ -7,12 +7,12 @@ from typing import Any
 from diskbench.fio.reported import DirectionStats, DiskUse, FioJob, Latency
 from diskbench.fio.sync_counts import count_syncs
 from diskbench.fio.units import Units, UnknownUnits, units_of
+from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 
 _SECTOR_BYTES = 512
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim", "mixed", "sync")
 _ALL_CLIENTS = "All clients"
-_COUNTER_LIMIT = 2**64
 _LARGEST = 1e30
 """No rate or time of a real disk is larger (1e30 ns are 10^13 years); squares stay finite."""
 
@@ -30,7 +30,10 @@ def read_jobs(root: Mapping[str, Any]) -> tuple[FioJob, ...]:
         units = units_of(root)
     except UnknownUnits as error:
         raise MisshapenError(str(error)) from None
-    return tuple(_job(entry, index, units) for index, entry in enumerate(_entries(root)))
+    entries = _entries(root)
+    if len(entries) > JOBS:
+        raise MisshapenError(f"it lists {len(entries):,} jobs; at most {JOBS:,} are read")
+    return tuple(_job(entry, index, units) for index, entry in enumerate(entries))
 
 
 def read_disks(root: Mapping[str, Any]) -> tuple[DiskUse, ...]:
@@ -93,8 +96,10 @@ def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionS
 
     return DirectionStats(
         ios=ios,
-        bytes=_int(stats, "io_kbytes", where) * 1024 if size is None else size * units.size_bytes,
-        runtime_ns=_int(stats, "runtime", where) * 1_000_000,
+        bytes=_scaled(stats, "io_kbytes", where, 1024)
+        if size is None
+        else _scaled(stats, "io_bytes", where, units.size_bytes),
+        runtime_ns=_scaled(stats, "runtime", where, 1_000_000),
         short_ios=_int(stats, "short_ios", where),
         dropped_ios=_int(stats, "drop_ios", where),
         lat=latency("lat"),
@@ -117,8 +122,8 @@ def _latency(value: object, ios: int, where: str, unit_ns: int) -> Latency | Non
         return None
     return Latency(
         samples=samples,
-        min_ns=_int(value, "min", where) * unit_ns,
-        max_ns=_int(value, "max", where) * unit_ns,
+        min_ns=_scaled(value, "min", where, unit_ns),
+        max_ns=_scaled(value, "max", where, unit_ns),
         mean_ns=mean * unit_ns,
         stddev_ns=(_optional_float(value, "stddev", where) or 0.0) * unit_ns,
         percentiles={p: v * unit_ns for p, v in _percentiles(value.get("percentile")).items()},
@@ -134,7 +139,7 @@ def _bins(value: object, where: str) -> dict[int, int]:
         # Old json+ put the histogram's constants (FIO_IO_U_PLAT_BITS …) beside its buckets.
         if not (key.isascii() and key.isdigit() and len(key) < 20):
             continue
-        if type(number) is not int or not 0 <= number < _COUNTER_LIMIT:
+        if type(number) is not int or not 0 <= number <= COUNTER:
             raise MisshapenError(f"{where}.bins[{key}] is {number!r}, not a count")
         if number:
             bins[int(key)] = number
@@ -150,7 +155,7 @@ def _percentiles(value: object) -> dict[float, int]:
             percent = float(key)
         except ValueError:
             continue
-        if 0 < percent <= 100 and type(latency) is int and 0 <= latency < _COUNTER_LIMIT:
+        if 0 < percent <= 100 and type(latency) is int and 0 <= latency <= COUNTER:
             found[percent] = latency
     return found
 
@@ -194,13 +199,21 @@ def _int(values: Mapping[str, Any], key: str, where: str) -> int:
     return _optional_int(values, key, where) or 0
 
 
+def _scaled(values: Mapping[str, Any], key: str, where: str, scale: int) -> int:
+    """A count in a smaller unit, as long as databases hold it."""
+    number = _int(values, key, where) * scale
+    if number > COUNTER:
+        raise MisshapenError(f"{where}.{key} is {number // scale}, longer than any disk works")
+    return number
+
+
 def _optional_int(values: Mapping[str, Any], key: str, where: str) -> int | None:
     exact = values.get(key)
     number = exact if type(exact) is int else _optional_float(values, key, where)
     if number is None:
         return None
-    if not 0 <= number < _COUNTER_LIMIT:
-        raise MisshapenError(f"{where}.{key} is {number!r}, not a 64-bit counter")
+    if not 0 <= number <= COUNTER:
+        raise MisshapenError(f"{where}.{key} is {number:.20g}, not a count from 0 to {COUNTER}")
     return int(number)
 
 

@@ -88,7 +88,7 @@ def _find_document(data: bytes, where: str) -> _Found:
     outside: list[str] = []
     notes: list[str] = []
     problem = "no document of fio in it"
-    end, broken_at = 0, -1
+    end, broken_at, broken = 0, -1, 0
     for start in starts:
         if start < end:
             continue
@@ -96,6 +96,8 @@ def _find_document(data: bytes, where: str) -> _Found:
             root, stop, repaired = _decode(text, start)
         except (ValueError, RecursionError) as error:
             problem, broken_at = _cause(text, error), start
+            broken += 1
+            _give_up_at(broken, problem, where)
             continue
         if not isinstance(root, dict) or not ("jobs" in root or "client_stats" in root):
             continue
@@ -117,6 +119,12 @@ def _find_document(data: bytes, where: str) -> _Found:
     if around:
         notes.append(f"text around the JSON: {around.splitlines()[0][:120]!r}")
     return _Found(found[-1][2], len(found), truncated, around, tuple(dict.fromkeys(notes)))
+
+
+def _give_up_at(broken: int, problem: str, where: str) -> None:
+    """Raise after many broken documents: each is read to its end, and thousands take hours."""
+    if broken > _MOST_CANDIDATES:
+        raise _unreadable(where, f"{broken} documents in it are broken; {problem}")
 
 
 def _decode(text: str, start: int) -> tuple[Any, int, str]:

@@ -13,9 +13,12 @@ from typing import Final, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from diskbench.errors import ProfileError, UnknownName
+from diskbench.fio.typed_file import load_yaml, read_typed
+from diskbench.limits import ROUNDS, TEXT_BYTES, YAML_BYTES
 from diskbench.model.base import Frozen
 from diskbench.model.spec import Filesystem, PageCache, Role, TargetKind
 from diskbench.model.threshold import Threshold
+from diskbench.units import format_bytes
 
 SUFFIX: Final = ".fio.j2"
 ParameterKind = Literal["int", "float", "bool", "str", "size", "duration"]
@@ -47,8 +50,8 @@ class ProfileLoop(Frozen):
     first: str | None = None
     tracked: str
     direction: Literal["read", "write"]
-    min_rounds: int = Field(default=5, ge=5)
-    max_rounds: int = Field(default=25, ge=5)
+    min_rounds: int = Field(default=5, ge=5, le=ROUNDS)
+    max_rounds: int = Field(default=25, ge=5, le=ROUNDS)
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -142,6 +145,12 @@ def shipped_profile(name: str) -> Profile:
     return parse_profile((_directory() / f"{name}{SUFFIX}").read_text("utf-8"), name=name)
 
 
+@cache
+def shipped_digests() -> frozenset[str]:
+    """The digests of the profiles that come with diskbench: their templates are ours."""
+    return frozenset(shipped_profile(name).digest for name in shipped_names())
+
+
 def find_profile(name_or_path: str) -> Profile:
     """A shipped profile by name, or one from a file (anything with a slash or a suffix).
 
@@ -153,7 +162,7 @@ def find_profile(name_or_path: str) -> Profile:
     if "/" not in name_or_path and "." not in name_or_path and not path.is_file():
         return shipped_profile(name_or_path)
     try:
-        text = path.read_text("utf-8")
+        text = read_typed(path, TEXT_BYTES)
     except (OSError, ValueError) as error:
         raise ProfileError(
             f"profile {name_or_path!r} cannot be read: {error}",
@@ -201,8 +210,10 @@ def _front_matter(matter: str, name: str) -> FrontMatter:
     import yaml
 
     try:
-        data = yaml.safe_load(matter)
-    except yaml.YAMLError as error:
+        if len(matter.encode()) > YAML_BYTES:
+            raise ValueError(f"it has more than {format_bytes(YAML_BYTES)}")
+        data = load_yaml(matter)
+    except (yaml.YAMLError, ValueError) as error:
         raise ProfileError(
             f"profile {name!r}: the front matter is no YAML: {error}",
             advice="see `diskbench profiles show quick` for an example",

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
+from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.declared import (
     Options,
     block_bytes,
@@ -28,6 +29,7 @@ from diskbench.fio.declared import (
 from diskbench.fio.histogram import merge
 from diskbench.fio.quantiles import QUANTILES, needed, quantile, within
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, Latency
+from diskbench.limits import COUNTER
 from diskbench.model.result import Direction, Measurement
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
@@ -114,7 +116,13 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
     size = sum(part.stats.bytes for part in parts)
     lat, clat, slat = (_pool(_of_all(parts, kind)) for kind in ("lat", "clat", "slat"))
     kind, samples, quantiles = _quantiles(parts)
-    jobs = {part.job.index: part for part in parts}.values()
+    jobs = list({part.job.index: part for part in parts}.values())
+    total = max(ios, size, sum(part.members for part in jobs), *(_switches(jobs)))
+    if total > COUNTER:
+        raise FioOutputUnreadable(
+            f"step {step.name!r}: its jobs together count {total:,}, more than {COUNTER:,}",
+            advice="no disk does so much: the file was kept; look at what replaced fio's output",
+        )
     return Measurement(
         run_id=run_id,
         step_index=step.index,
@@ -152,6 +160,15 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
         context_switches=_total(part.job.context_switches for part in jobs),
         short_ios=sum(part.stats.short_ios for part in parts),
         error=next((part.job.error for part in jobs if part.job.error), 0),
+    )
+
+
+def _switches(parts: Iterable[_Part]) -> tuple[int, int]:
+    """The counts of processes that are summed or shown, at their largest."""
+    parts = list(parts)
+    return (
+        sum(part.job.context_switches or 0 for part in parts),
+        sum(part.stats.short_ios for part in parts),
     )
 
 

@@ -9,7 +9,6 @@ the difference between a step's last and first sample, in the kernel's own units
     bytes = 512 · Δ sectors,                     in flight = Δ weighted ms / Δ ms
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -21,6 +20,9 @@ _IDLE, _IOWAIT, _STEAL = 3, 4, 7
 _CPU_FIELDS = 8
 """user nice system idle iowait irq softirq steal; the guest times after them are in user."""
 _DISK_FIELDS = 14
+_DIGITS = 20
+_LATEST_S = 1e12
+"""No clock shows a later time: it is 30,000 years away."""
 _Found = TypeVar("_Found")
 
 
@@ -85,20 +87,28 @@ def _samples(text: str) -> list[_Sample]:
 
 def _finite(text: str) -> float:
     value = float(text)
-    if not math.isfinite(value):
+    if not abs(value) < _LATEST_S:
+        raise ValueError(text)
+    return value
+
+
+def _count(text: str) -> int:
+    """A counter of the kernel's, which has 64 bits; ValueError for any other number."""
+    value = int(text[: _DIGITS + 1])
+    if not 0 <= value < 2**64:
         raise ValueError(text)
     return value
 
 
 def _read(words: Sequence[str], sample: _Sample) -> None:
     if words[0].startswith("cpu"):
-        counts = [int(word) for word in words[1 : _CPU_FIELDS + 1]]
+        counts = [_count(word) for word in words[1 : _CPU_FIELDS + 1]]
         if len(counts) == _CPU_FIELDS:
             sample.cpus[words[0]] = counts
     elif words[0] == "ctxt":
-        sample.switches = int(words[1])
+        sample.switches = _count(words[1])
     elif len(words) >= _DISK_FIELDS and words[0].isdigit():
-        sample.disk = [int(word) for word in words[3:_DISK_FIELDS]]
+        sample.disk = [_count(word) for word in words[3:_DISK_FIELDS]]
 
 
 def _ends(

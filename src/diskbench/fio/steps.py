@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from diskbench.errors import ProfileError
-from diskbench.fio.estimate import expected_s, file_bytes, round_up_mib
+from diskbench.fio.estimate import count, expected_s, file_bytes, round_up_mib
 from diskbench.fio.guard import FioTarget, check, escape
-from diskbench.fio.jobfile import Group, Option, Section, groups, jobs, parse, write
+from diskbench.fio.jobfile import Group, Job, Option, Section, groups, jobs, parse, write
 from diskbench.fio.offered import check_references, references
 from diskbench.fio.options import check_version, parse_version
 from diskbench.fio.profiles import Profile
 from diskbench.fio.template import Rendered
+from diskbench.limits import FIO_FILES, FIO_JOBS
 from diskbench.model.spec import Loop, Role, Step
 from diskbench.units import format_bytes
 
@@ -59,6 +60,7 @@ def build_steps(
     steps: list[Step] = []
     for index, (group, name) in enumerate(zip(found, names, strict=True)):
         check_references(names[:index], group.sections)
+        _check_counts(group.jobs, name)
         sections = (_common(profile, group, target, fio_version), *_placed(group, target))
         steps.append(
             Step(
@@ -166,6 +168,22 @@ def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:
         min_rounds=profile.loop.min_rounds,
         max_rounds=profile.loop.max_rounds,
     )
+
+
+def _check_counts(found: Sequence[Job], step: str) -> None:
+    """Refuse a step whose processes or files no machine could hold."""
+    started = sum(count(job, "numjobs") for job in found)
+    if started > FIO_JOBS:
+        raise ProfileError(
+            f"step {step!r} starts {started:,} jobs (numjobs)",
+            advice=f"at most {FIO_JOBS:,} are started",
+        )
+    made = sum(count(job, "numjobs") * count(job, "nrfiles") for job in found)
+    if made > FIO_FILES:
+        raise ProfileError(
+            f"step {step!r} makes {made:,} files (nrfiles times numjobs)",
+            advice=f"at most {FIO_FILES:,} are made",
+        )
 
 
 def _check_size(profile: Profile, steps: Sequence[Step], target: FioTarget) -> None:

@@ -1,18 +1,31 @@
 """From a profile to a job file: parameters are read and checked, then Jinja fills the template.
 
-The sandboxed environment with StrictUndefined is used, so that a template can neither leave its
-room nor say something by accident. Values given with `--set` are typed and hold no character that
+The sandboxed environment with StrictUndefined is used (template_room.py), so that a template can
+neither leave its room nor say something by accident; the user's own is expanded in a process whose
+time and memory are bounded. Values given with `--set` are typed and hold no character that
 could begin another option.
 """
 
+import json
 import math
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
+from diskbench.fio import template_room
 from diskbench.fio.options import parse_version
-from diskbench.fio.profiles import Parameter, Profile, Value
+from diskbench.fio.profiles import Parameter, Profile, Value, shipped_digests
+from diskbench.fio.template_room import expand
+from diskbench.limits import (
+    TEMPLATE_MEMORY_BYTES,
+    TEMPLATE_S,
+    TEMPLATE_WALL_S,
+    TEXT_BYTES,
+)
 from diskbench.model.base import Frozen
 from diskbench.model.spec import TargetKind
 from diskbench.units import (
@@ -39,6 +52,7 @@ OFFLOAD_WORKS: Final = (3, 42)
 2026-02-05: start_worker() overwrote a flag of the new thread)."""
 
 _SAFE = re.compile(r"^[A-Za-z0-9 _.,:%+/=-]*\Z")
+_FIRST = {"message": "", "line": 1}
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
@@ -213,44 +227,65 @@ def _engine(available: tuple[str, ...]) -> str:
 
 
 def _expand(profile: Profile, text: str, values: dict[str, Any], first_line: int) -> str:
-    from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    # Output is a fio job file: there is no HTML to escape.
-    room = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
+    trusted = profile.digest in shipped_digests()
+    found = expand(text, values) if trusted else _expand_apart(text, values)
     where = f"profile {profile.name!r}"
+    if "text" in found:
+        return str(found["text"])
+    place = f"{where}, line {first_line - 1 + found['line']}"
+    match found["kind"]:
+        case "syntax":
+            raise ProfileError(f"{place}: {found['message']}", advice="correct the template")
+        case "undefined":
+            known = ", ".join(sorted(values))
+            raise ProfileError(
+                f"{place}: {found['message']}",
+                advice=f"known in this template: {known}; declare others under parameters",
+            )
+        case "time":
+            raise ProfileError(
+                f"{where}: its template takes more than {TEMPLATE_S:g} s of processor time",
+                advice="does a loop in it end? The largest shipped template takes 0.01 s",
+            )
+        case "memory":
+            raise ProfileError(
+                f"{where}: its template needs more than {format_bytes(TEMPLATE_MEMORY_BYTES)}",
+                advice="does it repeat a text or list too often?",
+            )
+        case "long":
+            raise ProfileError(
+                f"{where}: its template makes a job file of more than {format_bytes(TEXT_BYTES)}",
+                advice="does it repeat a text or loop too often?",
+            )
+        case _:
+            raise ProfileError(f"{place}: {found['message']}", advice="correct the template")
+
+
+def _expand_apart(text: str, values: dict[str, Any]) -> dict[str, Any]:
+    """`expand` in a process of its own, which the kernel ends where the template does not: signals
+    and timers of this process would not reach a worker's threads."""
+    asked = {
+        "text": text,
+        "values": values,
+        "seconds": TEMPLATE_S,
+        "bytes": TEMPLATE_MEMORY_BYTES,
+        "longest": TEXT_BYTES,
+    }
+    program = [sys.executable, "-P", template_room.__file__]
     try:
-        return room.from_string(text).render(values)
-    except TemplateSyntaxError as error:
-        line = first_line - 1 + error.lineno
-        raise ProfileError(
-            f"{where}, line {line}: {error.message}", advice="correct the template"
-        ) from error
-    except UndefinedError as error:
-        line = first_line - 1 + _template_line(error)
-        known = ", ".join(sorted(values))
-        raise ProfileError(
-            f"{where}, line {line}: {error.message}",
-            advice=f"known in this template: {known}; declare others under parameters",
-        ) from error
-    except (TemplateError, ArithmeticError, TypeError, ValueError, MemoryError) as error:
-        line = first_line - 1 + _template_line(error)
-        raise ProfileError(
-            f"{where}, line {line}: {error}", advice="correct the template"
-        ) from error
-
-
-def _template_line(error: BaseException) -> int:
-    """The line of the template that raised; Jinja puts it into the traceback."""
-    line, trace = 1, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == "<template>":
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line
+        done = subprocess.run(
+            program,
+            input=json.dumps(asked).encode(),
+            capture_output=True,
+            timeout=TEMPLATE_WALL_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"kind": "time"} | _FIRST
+    if done.returncode == -signal.SIGPROF:
+        return {"kind": "time"} | _FIRST
+    if done.returncode:
+        # Out of memory where Python itself cannot say so any more.
+        return {"kind": "memory"} | _FIRST
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found

@@ -1,19 +1,40 @@
-"""Fetching what a step left: one tar, unpacked with care, every checksum verified."""
+"""Fetching what a step left: one tar, unpacked with care, every checksum verified.
+
+What a host sends is data: it is kept under the plain names of files alone, never under the name of
+a record of ours, and what cannot be kept is left out and said by name in LEFT_OUT.
+"""
 
 from __future__ import annotations
 
 import errno
+import gzip
 import hashlib
+import re
 import shlex
 import shutil
 import tarfile
 import tempfile
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
 
-from diskbench.errors import ConnectionLost, EvidenceDamaged, StoreUnavailable
+from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded, StoreUnavailable
+from diskbench.hosts.bounded import CappedSink
+from diskbench.limits import (
+    FILE_BYTES,
+    NAME_CHARS,
+    RECORD_BYTES,
+    STEP_BYTES,
+    STEP_FILES,
+    TAR_READ_BYTES,
+)
+from diskbench.model.record_names import LEFT_OUT, RECORD_NAMES
+from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from diskbench.hosts.unit import Unit
     from diskbench.ports import Host
 
@@ -22,7 +43,12 @@ ATTEMPTS = 8
 SILENCE_S = 60.0
 """Longest silence borne while files are fetched; gzip of a large log may take its time."""
 _SUMS = "SHA256SUMS"
-_BLOCK = 2**20
+_GZIP = b"\x1f\x8b"
+_PLAIN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.,+@=#-]{{0,{NAME_CHARS - 1}}}")
+_READ = ("fio.json", "fio.exit", "stderr.txt", "samples.txt", "cache.txt", _SUMS)
+"""What a result is made of: no file whose name differs in letter case takes the place of these."""
+_MOST_TOLD = 50
+"""Files that are named where many are left out."""
 
 _PACK = r"""\
 cd {directory} || exit 9
@@ -30,17 +56,24 @@ export LC_ALL=C
 # A unit that died has written no checksums: what it left is evidence all the same.
 [ -e SHA256SUMS ] ||
     sha256sum $(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e 'ready\..*' \
-        -e 'pid\..*' -e 'new\..*') >SHA256SUMS
+        -e 'pid\..*' -e 'new\..*' | while IFS= read -r name; do
+        [ -f "$name" ] && [ ! -L "$name" ] && echo "$name"
+    done) >SHA256SUMS
 if command -v gzip >/dev/null 2>&1; then pack='gzip -1'; else pack=cat; fi
 tar -cf - $(sed 's/^[0-9a-f]* [ *]//' SHA256SUMS) SHA256SUMS | $pack
 """
 
 
-def collect(host: Host, unit: Unit, directory: Path) -> tuple[Path, ...]:
+def collect(
+    host: Host, unit: Unit, directory: Path, *, on_note: Callable[[str], None] = lambda _: None
+) -> tuple[Path, ...]:
     """Fetch the files of a finished unit into `directory`; returns their paths, sorted.
 
-    Raises EvidenceDamaged when files do not match the checksums taken on the host time after time,
-    StoreUnavailable when there is no room here, ConnectionLost when the host stays away.
+    Files that cannot be kept (links, devices, names that are no plain file names or belong to
+    records of diskbench, files beyond a limit) are left out; the file LEFT_OUT lists them with the
+    reasons, and `on_note` is told. Raises EvidenceDamaged when files do not match the checksums
+    taken on the host time after time, LimitExceeded when all of them are more than a step may
+    leave, StoreUnavailable when there is no room here, ConnectionLost when the host stays away.
     """
     import tenacity
 
@@ -51,7 +84,7 @@ def collect(host: Host, unit: Unit, directory: Path) -> tuple[Path, ...]:
         reraise=True,
     )
     try:
-        return attempts(_collect_once, host, unit, directory)
+        found = attempts(_collect_once, host, unit, directory)
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}:
             raise StoreUnavailable(
@@ -60,14 +93,42 @@ def collect(host: Host, unit: Unit, directory: Path) -> tuple[Path, ...]:
                 "diskbench resume",
             ) from error
         raise
+    if found.left_out:
+        (directory / LEFT_OUT).write_text(found.told())
+        found.kept.append(LEFT_OUT)
+        first = next(iter(found.left_out.items()))
+        on_note(
+            f"{len(found.left_out)} files of step {unit.name} from {host.name} are left out: "
+            f"{first[0]} {first[1]}; all are in {LEFT_OUT} of its evidence"
+        )
+    return tuple(sorted(directory / name for name in found.kept))
 
 
-def _collect_once(host: Host, unit: Unit, directory: Path) -> tuple[Path, ...]:
+@dataclass
+class _Found:
+    """The names of the files that were unpacked, and why others were left out."""
+
+    kept: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def told(self) -> str:
+        """The text of LEFT_OUT."""
+        lines = [f"{name}: {why}\n" for name, why in self.left_out.items()]
+        rest = len(lines) - _MOST_TOLD
+        return "".join(lines[:_MOST_TOLD]) + (f"and {rest} more\n" if rest > 0 else "")
+
+    def leave_out(self, name: str, why: str) -> None:
+        """Remember that the file `name` is not kept."""
+        shown = repr(name)[1:-1]
+        self.left_out[shown if len(shown) <= NAME_CHARS else f"{shown[:NAME_CHARS]}…"] = why
+
+
+def _collect_once(host: Host, unit: Unit, directory: Path) -> _Found:
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=directory) as archive:
         status = host.fetch(
             _PACK.format(directory=shlex.quote(unit.directory)),
-            archive,
+            CappedSink(archive, STEP_BYTES, _all_of(unit, host), _too_much(unit)),
             timeout_s=SILENCE_S,
             root=unit.root,
         )
@@ -78,43 +139,146 @@ def _collect_once(host: Host, unit: Unit, directory: Path) -> tuple[Path, ...]:
             )
         archive.seek(0)
         try:
-            with tarfile.open(fileobj=archive, mode="r:*") as tar:
-                names = [_extract(tar, member, directory) for member in tar]
-        except (tarfile.TarError, EOFError, ValueError) as error:
+            found = _unpack(archive, directory, unit, host)
+        except (
+            tarfile.TarError,
+            EOFError,
+            ValueError,
+            gzip.BadGzipFile,
+            RecursionError,
+            zlib.error,
+        ) as error:
             raise EvidenceDamaged(
                 f"the archive of step {unit.name} from {host.name} is damaged: {error}"
             ) from error
-    _verify(directory, names, unit, host)
-    return tuple(sorted(directory / name for name in names))
+    _verify(directory, found, unit, host)
+    return found
 
 
-def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, directory: Path) -> str:
-    """Write one plain file; anything a tar could do harm with is refused."""
-    name = PurePosixPath(member.name)
-    if len(name.parts) != 1 or name.name in {"", ".", ".."} or not member.isreg():
-        raise ValueError(f"it holds {member.name!r}, which is no plain file name")
-    source = tar.extractfile(member)
-    assert source is not None
-    with (directory / name.name).open("wb") as file:
-        shutil.copyfileobj(source, file, _BLOCK)
-    return name.name
+def _unpack(archive: IO[bytes], directory: Path, unit: Unit, host: Host) -> _Found:
+    """Write the plain files of `archive` into `directory`."""
+    packed = archive.read(2) == _GZIP
+    archive.seek(0)
+    found, taken = _Found(), set[str]()
+    # Seen from tarfile, that does not bound what a header makes it read.
+    stream = cast(
+        "IO[bytes]", _Bounded(gzip.GzipFile(fileobj=archive) if packed else archive, unit, host)
+    )
+    with tarfile.open(fileobj=stream, mode="r:") as tar:
+        for number, member in enumerate(tar):
+            if number >= STEP_FILES:
+                raise LimitExceeded(
+                    f"step {unit.name} left more than {STEP_FILES:,} files on {host.name}",
+                    advice=_too_much(unit),
+                )
+            why = _why_not(member, taken)
+            if why:
+                found.leave_out(member.name, why)
+                continue
+            taken.add(member.name.casefold())
+            source = tar.extractfile(member)
+            assert source is not None
+            with (directory / member.name).open("wb") as file:
+                shutil.copyfileobj(source, file, TAR_READ_BYTES)
+            if _size(directory / member.name) != member.size:
+                raise EvidenceDamaged(f"{member.name} of step {unit.name} came incomplete")
+            found.kept.append(member.name)
+            # tarfile keeps every header, which may be large.
+            tar.members = []  # type: ignore[attr-defined]
+    return found
 
 
-def _verify(directory: Path, names: list[str], unit: Unit, host: Host) -> None:
+def _why_not(member: tarfile.TarInfo, taken: set[str]) -> str:
+    """Why a member of the archive is not kept; empty for a plain file of moderate size."""
+    if not _PLAIN.fullmatch(member.name):
+        return "is no plain file name"
+    if not member.isreg() or member.issparse():
+        return "is no plain file"
+    folded = member.name.casefold()
+    if folded in {*RECORD_NAMES, LEFT_OUT}:
+        return "has the name of a record that diskbench writes itself"
+    others = {name.casefold() for name in _READ if name != member.name}
+    if folded in taken | others:
+        return "has the name of another file, letter case aside"
+    if member.size > FILE_BYTES:
+        return f"has {format_bytes(member.size)}; at most {format_bytes(FILE_BYTES)} are kept"
+    return ""
+
+
+class _Bounded:
+    """The unpacked archive as tarfile reads it: no further than STEP_BYTES, never much at once."""
+
+    def __init__(self, stream: IO[bytes] | gzip.GzipFile, unit: Unit, host: Host) -> None:
+        self._stream, self._unit, self._host = stream, unit, host
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= TAR_READ_BYTES:
+            raise ValueError(f"a header of {size:,} bytes")
+        self._check(self._stream.tell() + size)
+        return self._stream.read(size)
+
+    def seek(self, position: int) -> int:
+        self._check(position)
+        return self._stream.seek(position)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def _check(self, position: int) -> None:
+        if position > STEP_BYTES:
+            raise LimitExceeded(
+                f"{_all_of(self._unit, self._host)} takes more than {format_bytes(STEP_BYTES)}",
+                advice=_too_much(self._unit),
+            )
+
+
+def _all_of(unit: Unit, host: Host) -> str:
+    return f"what step {unit.name} left on {host.name}"
+
+
+def _too_much(unit: Unit) -> str:
+    return (
+        f"look at {unit.directory} there; where fio's logs are so large, use a shorter runtime, "
+        "fewer jobs or a larger log_avg_msec"
+    )
+
+
+def _verify(directory: Path, found: _Found, unit: Unit, host: Host) -> None:
     """Raise EvidenceDamaged unless every file has the checksum taken on the host."""
-    if _SUMS not in names:
+    if _SUMS not in found.kept:
         raise EvidenceDamaged(f"step {unit.name} came from {host.name} without checksums")
+    if _size(directory / _SUMS) > RECORD_BYTES:
+        raise LimitExceeded(
+            f"{_SUMS} of step {unit.name} from {host.name} takes more than "
+            f"{format_bytes(RECORD_BYTES)}",
+            advice=_too_much(unit),
+        )
     expected: dict[str, str] = {}
-    for line in (directory / _SUMS).read_text().splitlines():
+    for line in (directory / _SUMS).read_text(errors="replace").splitlines():
         digest, _, name = line.partition(" ")
         expected[name.lstrip(" *")] = digest
-    for name, digest in expected.items():
-        path = directory / name
-        if not path.is_file() or _sha256(path) != digest:
-            raise EvidenceDamaged(
-                f"{name} of step {unit.name} does not match its checksum from {host.name}",
-                advice=f"the original is {unit.directory}/{name} there",
-            )
+    for name in expected.keys() - set(found.kept) - found.left_out.keys():
+        if _PLAIN.fullmatch(name):
+            raise _mismatch(name, unit, host)
+        found.leave_out(name, "is no plain file name")
+    for name in [name for name in found.kept if name != _SUMS]:
+        if name not in expected:
+            found.leave_out(name, "has no checksum from the host")
+            found.kept.remove(name)
+            (directory / name).unlink()
+        elif _sha256(directory / name) != expected[name]:
+            raise _mismatch(name, unit, host)
+
+
+def _mismatch(name: str, unit: Unit, host: Host) -> EvidenceDamaged:
+    return EvidenceDamaged(
+        f"{name} of step {unit.name} does not match its checksum from {host.name}",
+        advice=f"the original is {unit.directory}/{name} there",
+    )
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size
 
 
 def _sha256(path: Path) -> str:

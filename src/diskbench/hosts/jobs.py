@@ -38,6 +38,9 @@ SILENCE_S = 20.0
 """A unit gives a sign of life every second while fio runs; after this the connection is given up
 and made anew. Longer than a disk stalls now and then; our choice."""
 
+_LATEST_UNIX_S = 253_402_300_799.0
+"""The end of the year 9999, the last that a date can hold."""
+
 
 class UnitExit(Frozen):
     """How a unit ended. `started_unix_s` and `ended_unix_s` are the host's clock around fio."""
@@ -146,9 +149,24 @@ def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
             f"step {unit.name} was not started on {host.name}, {fields[5]}",
             advice="nothing was written; look at what happened to the disk",
         )
-    return UnitExit(
-        fio_exit=int(fields[1]),
-        stopped=fields[2] == "1",
-        started_unix_s=float(fields[3]),
-        ended_unix_s=float(fields[4]),
-    )
+    try:
+        return UnitExit(
+            fio_exit=int(fields[1]),
+            stopped=fields[2] == "1",
+            started_unix_s=_moment(fields[3]),
+            ended_unix_s=_moment(fields[4]),
+        )
+    except ValueError as error:
+        raise MeasurementFailed(
+            f"step {unit.name} ended on {host.name} with words that diskbench never writes: "
+            f"{last[:80]!r}",
+            advice=f"look at {unit.directory}/exit there",
+        ) from error
+
+
+def _moment(text: str) -> float:
+    """Unix time; ValueError for what no clock shows."""
+    value = float(text)
+    if not 0 <= value <= _LATEST_UNIX_S:
+        raise ValueError(text)
+    return value

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ConnectionLost
+from diskbench.hosts.bounded import Allowance, whole_lines
 from diskbench.hosts.shell import argv, put_script, require_put, root_refused
 from diskbench.ports import Completed
 
@@ -38,11 +39,11 @@ class LocalHost:
         self, script: str, *, stdin: bytes = b"", timeout_s: float = 60.0, root: bool = False
     ) -> Completed:
         """See ports.Host.run; after `timeout_s` the script and its children are killed."""
-        with _child(script, root=root, stderr=subprocess.PIPE) as process:
-            try:
-                out, err = process.communicate(stdin, timeout=timeout_s)
-            except subprocess.TimeoutExpired:
-                raise _silent(timeout_s) from None
+        with (
+            _given(stdin) as given,
+            _child(script, root=root, stdin=given, stderr=subprocess.PIPE) as process,
+        ):
+            out, err = _output(process, timeout_s, Allowance(self.name, script))
         done = Completed(_shell_exit(process.returncode), out, err)
         if root:
             root_refused(done, self.name)
@@ -56,12 +57,7 @@ class LocalHost:
             _given(stdin) as given,
             _child(script, root=root, stdin=given, stderr=subprocess.DEVNULL) as process,
         ):
-            pending = b""
-            for chunk in _chunks(process, timeout_s):
-                *lines, pending = (pending + chunk).split(b"\n")
-                yield from lines
-            if pending:
-                yield pending
+            yield from whole_lines(_chunks(process, timeout_s), self.name)
 
     def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
         """See ports.Host.put."""
@@ -111,6 +107,36 @@ def _given(data: bytes) -> Iterator[int]:
         file.write(data)
         file.seek(0)
         yield file.fileno()
+
+
+def _output(
+    process: subprocess.Popen[bytes], timeout_s: float, allowed: Allowance
+) -> tuple[bytes, bytes]:
+    """Standard output and error to the end of the process; ConnectionLost after `timeout_s`."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    found = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    deadline = time.monotonic() + timeout_s
+    with selectors.DefaultSelector() as selector:
+        for descriptor in found:
+            selector.register(descriptor, selectors.EVENT_READ)
+        while selector.get_map():
+            left = deadline - time.monotonic()
+            ready = selector.select(left) if left > 0 else []
+            if not ready:
+                raise _silent(timeout_s)
+            for key, _ in ready:
+                chunk = os.read(key.fd, _CHUNK)
+                if chunk:
+                    found[key.fd] += allowed.take(chunk)
+                else:
+                    selector.unregister(key.fd)
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        raise _silent(timeout_s) from None
+    out, err = (bytes(data) for data in found.values())
+    return out, err
 
 
 def _chunks(process: subprocess.Popen[bytes], timeout_s: float) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ConnectionLost, HostUnavailable
+from diskbench.hosts.bounded import Allowance, whole_lines
 from diskbench.hosts.shell import command_line, put_script, require_put, root_refused
 from diskbench.ports import Completed
 
@@ -59,6 +60,7 @@ class SshHost:
     ) -> Completed:
         """See ports.Host.run."""
         out, err = bytearray(), bytearray()
+        allowed = Allowance(self.name, script)
         deadline = time.monotonic() + timeout_s
         with self._channel(script, stdin, root=root, timeout_s=timeout_s) as channel:
             while True:
@@ -70,12 +72,12 @@ class SshHost:
                     chunk = channel.recv(_CHUNK)
                     if not chunk:
                         break
-                    out += chunk
+                    out += allowed.take(chunk)
                 while channel.recv_stderr_ready():
-                    err += channel.recv_stderr(_CHUNK)
+                    err += allowed.take(channel.recv_stderr(_CHUNK))
             channel.settimeout(max(_SLICE_S, deadline - time.monotonic()))
             while more := channel.recv_stderr(_CHUNK):
-                err += more
+                err += allowed.take(more)
             done = Completed(self._exit(channel), bytes(out), bytes(err))
         if root:
             root_refused(done, self.name)
@@ -86,13 +88,8 @@ class SshHost:
     ) -> Iterator[bytes]:
         """See ports.Host.stream."""
         with self._channel(script, stdin, root=root, timeout_s=timeout_s) as channel:
-            pending = b""
-            for chunk in self._chunks(channel):
-                *lines, pending = (pending + chunk).split(b"\n")
-                yield from lines
+            yield from whole_lines(self._chunks(channel, script), self.name)
             self._exit(channel)
-            if pending:
-                yield pending
 
     def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
         """See ports.Host.put."""
@@ -103,7 +100,7 @@ class SshHost:
     ) -> int:
         """See ports.Host.fetch."""
         with self._channel(script, b"", root=root, timeout_s=timeout_s) as channel:
-            for chunk in self._chunks(channel):
+            for chunk in self._chunks(channel, script):
                 sink.write(chunk)
             return self._exit(channel)
 
@@ -137,10 +134,11 @@ class SshHost:
             if channel is not None:
                 channel.close()
 
-    def _chunks(self, channel: paramiko.Channel) -> Iterator[bytes]:
+    def _chunks(self, channel: paramiko.Channel, script: str) -> Iterator[bytes]:
+        unread = Allowance(self.name, script)
         while chunk := channel.recv(_CHUNK):
             while channel.recv_stderr_ready():  # unread, it would fill the window
-                channel.recv_stderr(_CHUNK)
+                unread.take(channel.recv_stderr(_CHUNK))
             yield chunk
 
     def _exit(self, channel: paramiko.Channel) -> int:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, Strict, model_validator
 
 from diskbench.errors import InvalidValue
+from diskbench.limits import REPLICATES, RUNS
 from diskbench.model.base import Frozen
 from diskbench.model.promise import Promise
 from diskbench.model.spec import Cell
@@ -97,10 +98,13 @@ class CellFields(Frozen):
         None, description="Parameters of the profile, as --set of `run`."
     )
     runs: Whole | None = Field(
-        None, ge=1, description="Consecutive fio runs on the same machine and disk."
+        None, ge=1, le=RUNS, description="Consecutive fio runs on the same machine and disk."
     )
     replicates: Whole | None = Field(
-        None, ge=1, description="Independent trials, each on a new machine with a new disk."
+        None,
+        ge=1,
+        le=REPLICATES,
+        description="Independent trials, each on a new machine with a new disk.",
     )
     labels: dict[str, Parameter] | None = Field(None, description="Labels kept with the rows.")
     promise: Promise | None = Field(
@@ -215,10 +219,13 @@ class Limits(Frozen):
         "share of it, in every step: 5%. In place of `replicates`.",
     )
     min_replicates: Whole = Field(
-        FIRST_REPLICATES, ge=FIRST_REPLICATES, description="The fewest, under `until_ci`."
+        FIRST_REPLICATES,
+        ge=FIRST_REPLICATES,
+        le=REPLICATES,
+        description="The fewest, under `until_ci`.",
     )
     max_replicates: Whole = Field(
-        30, ge=FIRST_REPLICATES, description="The most, under `until_ci`."
+        30, ge=FIRST_REPLICATES, le=REPLICATES, description="The most, under `until_ci`."
     )
 
 

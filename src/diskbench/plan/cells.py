@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diskbench.errors import InvalidValue
+from diskbench.limits import CELLS, REPLICATES, RUNS
 from diskbench.model.promise import Promise
 from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, Filesystem, TargetSpec
@@ -49,6 +50,19 @@ def cells(request: Request) -> tuple[Cell, ...]:
     for name, count in (("--runs", request.runs), ("--replicates", request.replicates)):
         if count < 1:
             raise InvalidValue(f"{name} {count} measures nothing", advice="give 1 or more")
+    for name, count, most in (
+        ("--runs", request.runs, RUNS),
+        ("--replicates", request.replicates, REPLICATES),
+    ):
+        if count > most:
+            raise InvalidValue(
+                f"{name} {count:,} is more than diskbench plans", advice=f"at most {most:,}"
+            )
+    if (count := request.replicates * max(len(request.hosts), 1)) > CELLS:
+        raise InvalidValue(
+            f"{count:,} trials ({request.replicates:,} replicates of {len(request.hosts):,} hosts)",
+            advice=f"at most {CELLS:,} are planned at once",
+        )
     twice = {host for host in request.hosts if list(request.hosts).count(host) > 1}
     if twice:
         raise InvalidValue(

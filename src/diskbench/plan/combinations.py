@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue
+from diskbench.limits import INCLUDE_CHECKS
 from diskbench.model.matrix import MAPPING_FIELDS
 
 if TYPE_CHECKING:
@@ -120,6 +121,12 @@ def _included(
 ) -> tuple[list[Combination], list[Combination]]:
     """The originals with what was added to them, and the entries that are of their own."""
     extended, alone = list(originals), list[Combination]()
+    if (checks := len(originals) * len(matrix.include)) > INCLUDE_CHECKS:
+        raise InvalidValue(
+            f"{len(matrix.include):,} entries of include are compared with {len(originals):,} "
+            f"combinations: {checks:,} comparisons",
+            advice=f"at most {INCLUDE_CHECKS:,} are made: use fewer entries or shorter axes",
+        )
     for index, entry in enumerate(matrix.include):
         given = entry.given()
         at: Place = ("include", index)

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue
+from diskbench.limits import CELLS
 from diskbench.model.matrix import MatrixCell
 from diskbench.plan.cells import Request, cells
 from diskbench.plan.combinations import combinations
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Cell
     from diskbench.plan.combinations import Combination
 
-MAX_CELLS = 100_000
-"""Replicates included; our choice."""
 DEFAULT_PROFILE = "default"
 """The profile of `run` where none is named."""
 
@@ -73,18 +72,29 @@ def expand(
     Raises InvalidValue or UnknownName for what no flags of `run` can mean, and for a cell that is
     there twice. Whether a provider has such a disk is for the provider to say.
     """
-    blocks = [block(one, matrix, rents=rents) for one in combinations(matrix)]
+    chosen = combinations(matrix)
+    check_cells(chosen, matrix)
+    blocks = [block(one, matrix, rents=rents) for one in chosen]
     for first, second in duplicates(blocks):
         raise InvalidValue(
             f"{first.name} is there twice ({_place(first)} and {_place(second)})",
             advice="use `replicates` to repeat a cell, or leave one of them out",
         )
-    if sum(len(one.cells) for one in blocks) > MAX_CELLS:
-        raise InvalidValue(f"more than {MAX_CELLS:,} cells", advice="use fewer replicates")
     found = _matrix_cells(blocks)
     if matrix.reuse_host:
         found = [one.model_copy(update={"machine": machine_name(one)}) for one in found]
     return ordered(found, matrix.order, seed)
+
+
+def check_cells(chosen: Iterable[Combination], matrix: Matrix) -> None:
+    """Raise InvalidValue for more cells than are planned at once, before any is made."""
+    most = matrix.limits.max_replicates if matrix.limits.until_ci is not None else None
+    count = sum(most or one.fields.get("replicates") or 1 for one in chosen)
+    if count > CELLS:
+        raise InvalidValue(
+            f"the matrix has {count:,} cells, replicates included",
+            advice=f"at most {CELLS:,} are planned at once: use fewer replicates",
+        )
 
 
 def block(

@@ -14,7 +14,7 @@ from diskbench.fio.template import read_value
 from diskbench.model.matrix import MAPPING_FIELDS, Matrix
 from diskbench.plan.blame import blamed, in_fields
 from diskbench.plan.combinations import combinations, idle_excludes, overlaps, products
-from diskbench.plan.matrix import DEFAULT_PROFILE, Block, block, duplicates
+from diskbench.plan.matrix import DEFAULT_PROFILE, Block, block, check_cells, duplicates
 from diskbench.plan.matrix_form import near, nearest, shown_place
 from diskbench.plan.until import until_mistake_of, until_mistakes
 from diskbench.plan.yaml_lines import Mistake
@@ -85,6 +85,7 @@ class _Checker:
         yield from self._excludes()
         try:
             made = combinations(self._matrix)
+            check_cells(made, self._matrix)
         except UserError as error:
             yield self._at(("axes",), error.message, error.advice)
             return

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from diskbench.limits import YAML_VALUES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
 
     from diskbench.plan.combinations import Place
 
-MAX_NODES = 200_000
-"""More than any file that a person writes; aliases of aliases grow without bound."""
 _MERGE = "tag:yaml.org,2002:merge"
 _PLAIN = {"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 
@@ -81,7 +81,7 @@ def read_yaml(text: str) -> Document:
         line = text.count("\n", 0, error.position) + 1
         found.mistakes.append(Mistake(line, f"no YAML: {error.reason}"))
     except _TooManyError as error:
-        told = f"more than {MAX_NODES:,} values, aliases included"
+        told = f"more than {YAML_VALUES:,} values, aliases included"
         found.mistakes.append(Mistake(error.line, told))
     except RecursionError:
         found.mistakes.append(Mistake(1, "nested too deeply"))
@@ -108,7 +108,7 @@ class _Reader:
         from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
         self._nodes += 1
-        if self._nodes > MAX_NODES:
+        if self._nodes > YAML_VALUES:
             raise _TooManyError(node.start_mark.line + 1)
         if any(node is outer for outer in self._open):
             self._complain(node, "an anchor that holds itself")

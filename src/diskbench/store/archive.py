@@ -6,21 +6,27 @@
     runs/<run_id>/manifest.json                                 closes the run
 
 Files of more than 4 KiB are compressed. A closed folder never changes; one that a killed process
-left open is written anew.
+left open, or whose step.json cannot be read, is written anew. No file of a host or of an import is
+ever kept under the name of a record.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from diskbench.errors import EvidenceDamaged, StoreUnavailable
+from diskbench.model.record_names import RECORD_NAMES
 from diskbench.model.spec import Plan, Step
+from diskbench.store.content import PACKED, Content, put_content, read_ends, read_file
+from diskbench.store.content import size_and_digest as _size_and_digest
 from diskbench.store.evidence import KeyTaken
 from diskbench.store.manifest import FORMAT, FileRecord, Manifest, StepRecord
+from diskbench.store.parse_step import END_BYTES, PARSED_FILES, PARSED_IN_PART
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -31,7 +37,8 @@ RUNS = "runs"
 STEP_JSON = "step.json"
 COMPRESS_ABOVE_BYTES = 4096
 """Smaller files stay readable as they are; compression would save less than a disk block."""
-_LEVEL = 3
+DAMAGED = ".damaged"
+"""Stands behind the name of a record that could not be read and that a new one replaced."""
 _RecordT = TypeVar("_RecordT", bound="BaseModel")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]")
 
@@ -42,7 +49,7 @@ class NewerFormat(StoreUnavailable):
 
 @dataclass(frozen=True)
 class KeptStep:
-    """One closed step: its record, and its files as they were fetched."""
+    """One closed step: its record, and those of its files that a result is made of."""
 
     record: StepRecord
     files: Mapping[str, bytes]
@@ -77,8 +84,10 @@ def write_plan(store: EvidenceStore, plan: Plan) -> None:
 
 
 def read_plan(store: EvidenceStore, run_id: str) -> Plan:
-    """The plan of a run; raises KeyError when there is none."""
-    return Plan.model_validate_json(store.get(f"{run_prefix(run_id)}/plan.json"))
+    """The plan of a run; raises KeyError when there is none, EvidenceDamaged for one that cannot
+    be read."""
+    data = store.get(f"{run_prefix(run_id)}/plan.json")
+    return parse_record(Plan, data, f"plan.json of run {run_id}")
 
 
 def plan_record(store: EvidenceStore, run_id: str, plan: Plan) -> FileRecord:
@@ -94,21 +103,29 @@ def write_step_evidence(
     store: EvidenceStore,
     run_id: str,
     step: Step,
-    files: Mapping[str, bytes],
+    files: Mapping[str, Content],
     *,
     started_at: str,
     finished_at: str,
     stopped: bool = False,
+    on_note: Callable[[str], None] = lambda _: None,
 ) -> KeptStep:
     """Keep the files of a step and close its folder; returns what is kept.
 
     A folder closed earlier wins, with its times and files, so a step that is collected twice
-    stays what it was; only the leavings of a stopped step give way to a whole one.
+    stays what it was; only the leavings of a stopped step, and a folder whose step.json cannot be
+    read (`on_note` is told), give way to a whole one.
     """
-    prefix = f"{run_prefix(run_id)}/{step_folder(step)}"
-    closed = read_step(store, run_id, step_folder(step))
+    folder = step_folder(step)
+    prefix = f"{run_prefix(run_id)}/{folder}"
+    try:
+        closed = read_step(store, run_id, folder)
+    except EvidenceDamaged as error:
+        on_note(f"{error.message}; its folder is written anew with the files of the host")
+        store.delete(prefix)
+        closed = None
     if closed and (stopped or not closed.stopped):
-        return KeptStep(closed, read_step_files(store, run_id, closed))
+        return KeptStep(closed, result_files(store, run_id, closed))
     if closed:
         store.delete(prefix)
     record = StepRecord(
@@ -117,7 +134,7 @@ def write_step_evidence(
         started_at=started_at,
         finished_at=finished_at,
         stopped=stopped,
-        files={name: _record(name, data) for name, data in sorted(files.items())},
+        files=_records(files),
     )
     try:
         _put_files(store, prefix, record, files)
@@ -125,7 +142,7 @@ def write_step_evidence(
         store.delete(prefix)
         _put_files(store, prefix, record, files)
     store.put(f"{prefix}/{STEP_JSON}", _json(record))
-    return KeptStep(record, files)
+    return KeptStep(record, result_files(store, run_id, record))
 
 
 def read_step(store: EvidenceStore, run_id: str, folder: str) -> StepRecord | None:
@@ -134,7 +151,27 @@ def read_step(store: EvidenceStore, run_id: str, folder: str) -> StepRecord | No
         data = store.get(f"{run_prefix(run_id)}/{folder}/{STEP_JSON}")
     except KeyError:
         return None
-    return _parse(StepRecord, data, f"{folder}/{STEP_JSON} of run {run_id}")
+    what = f"{folder}/{STEP_JSON} of run {run_id}"
+    record = parse_record(StepRecord, data, what)
+    if record.run_id != run_id or step_folder(record.step) != folder:
+        raise EvidenceDamaged(
+            f"evidence: {what} is that of {step_folder(record.step)} of run {record.run_id}",
+            advice="restore it from a copy of the store; the other runs are not affected",
+        )
+    return record
+
+
+def result_files(store: EvidenceStore, run_id: str, record: StepRecord) -> dict[str, bytes]:
+    """The files of a closed step that a result is made of, verified; of those that may be long and
+    need not be whole, the ends. Raises EvidenceDamaged, LimitExceeded."""
+    folder = f"{run_prefix(run_id)}/{step_folder(record.step)}"
+    return {
+        name: read_ends(store, folder, name, file, end_bytes=END_BYTES)
+        if name in PARSED_IN_PART and file.bytes > 2 * END_BYTES
+        else read_file(store, folder, name, file)
+        for name, file in record.files.items()
+        if name in PARSED_FILES
+    }
 
 
 def read_step_files(store: EvidenceStore, run_id: str, record: StepRecord) -> dict[str, bytes]:
@@ -143,43 +180,39 @@ def read_step_files(store: EvidenceStore, run_id: str, record: StepRecord) -> di
     return {name: read_file(store, folder, name, file) for name, file in record.files.items()}
 
 
-def read_file(store: EvidenceStore, folder: str, name: str, file: FileRecord) -> bytes:
-    """One file, decompressed and verified. Raises EvidenceDamaged when it is not what was kept."""
-    try:
-        data = store.get(f"{folder}/{file.key}")
-    except KeyError:
-        raise EvidenceDamaged(
-            f"evidence {store.url}: {folder}/{file.key} is missing",
-            advice="restore it from a copy of the store; the other runs are not affected",
-        ) from None
-    if file.key.endswith(".zst"):
-        data = _decompress(data, f"{folder}/{file.key}")
-    if hashlib.sha256(data).hexdigest() != file.sha256:
-        raise EvidenceDamaged(
-            f"evidence {store.url}: {folder}/{file.key} is not what was kept (SHA-256 of {name})",
-            advice="restore it from a copy of the store; the other runs are not affected",
-        )
-    return data
-
-
 def write_manifest(store: EvidenceStore, manifest: Manifest) -> Manifest:
-    """Close a run; one closed earlier wins and is returned."""
+    """Close a run; one closed earlier wins and is returned. A manifest that cannot be read is kept
+    beside the new one, under a name that ends in DAMAGED."""
+    key, data = f"{run_prefix(manifest.run_id)}/manifest.json", _json(manifest)
     try:
-        store.put(f"{run_prefix(manifest.run_id)}/manifest.json", _json(manifest))
+        store.put(key, data)
     except KeyTaken:
-        earlier = read_manifest(store, manifest.run_id)
+        try:
+            earlier = read_manifest(store, manifest.run_id)
+        except EvidenceDamaged:
+            with contextlib.suppress(KeyTaken):
+                store.put(f"{key}{DAMAGED}", store.get(key))
+            store.replace(key, data)
+            return manifest
         assert earlier is not None
         return earlier
     return manifest
 
 
 def read_manifest(store: EvidenceStore, run_id: str) -> Manifest | None:
-    """The manifest of a run; None while the run is not finished."""
+    """The manifest of a run; None while the run is not finished. Raises EvidenceDamaged for one
+    that cannot be read or is another run's."""
     try:
         data = store.get(f"{run_prefix(run_id)}/manifest.json")
     except KeyError:
         return None
-    return _parse(Manifest, data, f"manifest.json of run {run_id}")
+    manifest = parse_record(Manifest, data, f"manifest.json of run {run_id}")
+    if manifest.run_id != run_id:
+        raise EvidenceDamaged(
+            f"evidence: manifest.json of run {run_id} is that of run {manifest.run_id}",
+            advice="restore it from a copy of the store; the other runs are not affected",
+        )
+    return manifest
 
 
 def list_runs(store: EvidenceStore) -> Sequence[str]:
@@ -199,43 +232,46 @@ def step_digest(store: EvidenceStore, run_id: str, folder: str) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _record(name: str, data: bytes, *, key: str | None = None) -> FileRecord:
+def _records(files: Mapping[str, Content]) -> dict[str, FileRecord]:
+    """What is said of each file, under keys of their own: names that differ in letter case or in
+    what no key may hold, and those of records, are told apart by a number."""
+    taken, found = {*RECORD_NAMES}, dict[str, FileRecord]()
+    for name, content in sorted(files.items()):
+        record = _record(name, content)
+        key, number = record.key, 1
+        while key.casefold() in taken:
+            number += 1
+            folder, slash, last = record.key.rpartition("/")
+            key = f"{folder}{slash}{number}-{last}"
+        taken.add(key.casefold())
+        found[name] = record.model_copy(update={"key": key})
+    return found
+
+
+def _record(name: str, content: Content, *, key: str | None = None) -> FileRecord:
     safe = "/".join(_UNSAFE.sub("_", part) for part in name.split("/"))
-    stored = key or (f"{safe}.zst" if len(data) > COMPRESS_ABOVE_BYTES else safe)
-    return FileRecord(key=stored, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+    size, digest = _size_and_digest(content)
+    # The ending says that it is compressed: a file that comes with it is compressed once more.
+    packed = size > COMPRESS_ABOVE_BYTES or safe.endswith(PACKED)
+    return FileRecord(key=key or (f"{safe}{PACKED}" if packed else safe), bytes=size, sha256=digest)
 
 
 def _put_files(
-    store: EvidenceStore, prefix: str, record: StepRecord, files: Mapping[str, bytes]
+    store: EvidenceStore, prefix: str, record: StepRecord, files: Mapping[str, Content]
 ) -> None:
     for name, file in record.files.items():
-        _put_file(store, prefix, file, files[name])
+        put_content(store, f"{prefix}/{file.key}", files[name])
 
 
-def put_original(store: EvidenceStore, prefix: str, name: str, data: bytes) -> FileRecord:
-    """Keep an imported file beside the steps of its run."""
-    file = _record(f"imported/{name}", data)
-    _put_file(store, prefix, file, data)
-    return file
-
-
-def _put_file(store: EvidenceStore, prefix: str, file: FileRecord, data: bytes) -> None:
-    store.put(f"{prefix}/{file.key}", _compress(data) if file.key.endswith(".zst") else data)
-
-
-def _compress(data: bytes) -> bytes:
-    import zstandard
-
-    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(data)
-
-
-def _decompress(data: bytes, key: str) -> bytes:
-    import zstandard
-
-    try:
-        return zstandard.ZstdDecompressor().decompress(data, allow_extra_data=False)
-    except zstandard.ZstdError as error:
-        raise EvidenceDamaged(f"evidence {key} cannot be decompressed: {error}") from error
+def put_originals(
+    store: EvidenceStore, prefix: str, files: Mapping[str, Content]
+) -> dict[str, FileRecord]:
+    """Keep imported files beside the steps of their run."""
+    records = _records({f"imported/{name}": content for name, content in files.items()})
+    found = {name: records[f"imported/{name}"] for name in files}
+    for name, file in found.items():
+        put_content(store, f"{prefix}/{file.key}", files[name])
+    return found
 
 
 def _json(record: BaseModel) -> bytes:
@@ -246,17 +282,23 @@ def _plan_bytes(plan: Plan) -> bytes:
     return _json(plan)
 
 
-def _parse(kind: type[_RecordT], data: bytes, what: str) -> _RecordT:
+def parse_record(kind: type[_RecordT], data: bytes, what: str) -> _RecordT:
+    """A record of ours. Raises EvidenceDamaged naming `what` and the field, NewerFormat for one
+    that a later diskbench wrote."""
     from pydantic import ValidationError
 
     try:
         return kind.model_validate_json(data)
     except ValidationError as error:
         cause = error.errors()[0]
-        if cause["loc"] == ("format",):
+        told = cause["input"]
+        if cause["loc"] == ("format",) and isinstance(told, int) and told > FORMAT:
             raise NewerFormat(
-                f"evidence: {what} has format {cause['input']}; this diskbench knows {FORMAT}",
+                f"evidence: {what} has format {told}; this diskbench knows {FORMAT}",
                 advice="it was written by a newer diskbench: upgrade this one",
             ) from error
         where = ".".join(str(part) for part in cause["loc"])
-        raise EvidenceDamaged(f"evidence: {what} is damaged: {where}: {cause['msg']}") from error
+        raise EvidenceDamaged(
+            f"evidence: {what} is damaged: {where}: {cause['msg']}".replace(": : ", ": "),
+            advice="restore it from a copy of the store; the other runs are not affected",
+        ) from error

@@ -77,7 +77,8 @@ def canaries(
 def _canary(
     evidence: EvidenceStore, run_id: str, name: str, *, last: bool = False
 ) -> Canary | None:
-    from diskbench.store.archive import read_file, read_manifest, run_prefix
+    from diskbench.store.archive import read_manifest, run_prefix
+    from diskbench.store.content import read_file
 
     manifest = read_manifest(evidence, run_id)
     holding = [step for step in manifest.steps if name in step.files] if manifest else []

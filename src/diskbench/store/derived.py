@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import StoreUnavailable
 from diskbench.fio.logs import log_name
+from diskbench.limits import IMPORT_BYTES
 from diskbench.store.archive import run_prefix
+from diskbench.store.content import copy_as_kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,7 +58,7 @@ def read_from_logs(
 
     key = derived_key(run_id, folder, name)
     with contextlib.suppress(KeyError):
-        return pl.read_parquet(evidence.get(key))
+        return pl.read_parquet(evidence.get(key, limit=IMPORT_BYTES))
     with tempfile.TemporaryDirectory(prefix="diskbench-logs-") as directory:
         paths = []
         for log, file in record.files.items():
@@ -64,7 +66,7 @@ def read_from_logs(
                 # The ending says how it is stored.
                 suffix = ".zst" if file.key.endswith(".zst") else ""
                 path = Path(directory, Path(log).name + suffix)
-                path.write_bytes(evidence.get(f"{run_prefix(run_id)}/{folder}/{file.key}"))
+                copy_as_kept(evidence, f"{run_prefix(run_id)}/{folder}", file, path)
                 paths.append(path)
         target = Path(directory, name)
         write(paths, target)

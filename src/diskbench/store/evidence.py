@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from diskbench.errors import InvalidValue, StoreUnavailable
+from diskbench.errors import InvalidValue, LimitExceeded, StoreUnavailable
+from diskbench.limits import RECORD_BYTES
 from diskbench.store.urls import printable
+from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
+
+    from diskbench.ports import ByteSink
 
 SCHEMES = ("file", "s3", "gs", "az", "memory")
 _PROBE = "diskbench-probe"
 _FORMS = "write file:///absolute/directory, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix"
 _PRIVATE = 0o700
+_WHOLE_BYTES = 8 * 2**20
+"""Up to this size a file goes up in one call, which fails where the key is taken; our choice."""
+_PIECE_BYTES = 2**20
 _CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
 
 
@@ -31,30 +40,87 @@ class ObjectEvidence:
         self.url = printable(url)
         self._store = store
 
-    def put(self, key: str, data: bytes) -> None:
-        """Write `data` once. The same bytes again are accepted, others raise KeyTaken.
+    def put(self, key: str, data: bytes | Path) -> None:
+        """Write `data`, or a file of any size, once. The same bytes again are accepted, others
+        raise KeyTaken.
 
         Raises StoreUnavailable when the store is full or cannot be written to.
         """
         from obstore.exceptions import AlreadyExistsError
 
+        if isinstance(data, Path):
+            if data.stat().st_size > _WHOLE_BYTES:
+                self._put_large(key, data)
+                return
+            data = data.read_bytes()
         try:
             with self._as_unavailable(f"cannot write {key}", AlreadyExistsError):
                 self._store.put(key, data, mode="create")
         except AlreadyExistsError:
-            if self.get(key) != data:
-                raise KeyTaken(
-                    f"evidence {self.url}: {key} is there already with other content",
-                    advice="evidence is never overwritten; use another store for another database",
-                ) from None
+            if self._digest(key) != hashlib.sha256(data).digest():
+                raise self._taken(key) from None
 
-    def get(self, key: str) -> bytes:
-        """The bytes of `key`; raises KeyError when there are none."""
+    def _put_large(self, key: str, path: Path) -> None:
+        """Upload a file in parts. Stores write parts over what is there only, so that is looked at
+        first: two processes never keep the same step, since one of them holds its trial."""
+        if (there := self._digest(key)) is None:
+            with self._as_unavailable(f"cannot write {key}"):
+                self._store.put(key, path)
+            return
+        with path.open("rb") as file:
+            if there != hashlib.file_digest(file, "sha256").digest():
+                raise self._taken(key)
+
+    def get(self, key: str, *, limit: int = RECORD_BYTES) -> bytes:
+        """The bytes of `key`; raises KeyError when there are none, LimitExceeded when there are
+        more than `limit`."""
         try:
             with self._as_unavailable(f"cannot read {key}", FileNotFoundError):
-                return bytes(self._store.get(key).bytes())
+                found = self._store.get(key)
+                if (size := found.meta["size"]) <= limit:
+                    return bytes(found.bytes())
         except FileNotFoundError:
             raise KeyError(key) from None
+        raise LimitExceeded(
+            f"evidence {self.url}: {key} has {format_bytes(size)}; at most {format_bytes(limit)} "
+            "are read into memory",
+            advice="diskbench writes no such file: restore it from a copy of the store",
+        )
+
+    def copy(self, key: str, sink: ByteSink) -> None:
+        """Write the bytes of `key` to `sink`, piece by piece; raises KeyError when there are
+        none."""
+        try:
+            with self._as_unavailable(f"cannot read {key}", FileNotFoundError):
+                pieces = iter(self._store.get(key).stream(min_chunk_size=_PIECE_BYTES))
+            while True:
+                with self._as_unavailable(f"cannot read {key}", FileNotFoundError):
+                    piece = next(pieces, None)
+                if piece is None:
+                    return
+                sink.write(bytes(piece))
+        except FileNotFoundError:
+            raise KeyError(key) from None
+
+    def replace(self, key: str, data: bytes) -> None:
+        """Write `data` over what `key` holds: for a record of ours that cannot be read any more."""
+        with self._as_unavailable(f"cannot write {key}"):
+            self._store.put(key, data, mode="overwrite")
+
+    def _digest(self, key: str) -> bytes | None:
+        """The SHA-256 of what `key` holds; None where there is nothing."""
+        digest = _Digest()
+        try:
+            self.copy(key, digest)
+        except KeyError:
+            return None
+        return digest.sum.digest()
+
+    def _taken(self, key: str) -> KeyTaken:
+        return KeyTaken(
+            f"evidence {self.url}: {key} is there already with other content",
+            advice="evidence is never overwritten; use another store for another database",
+        )
 
     def list(self, prefix: str) -> Sequence[str]:
         """All keys that start with `prefix/`, sorted."""
@@ -120,6 +186,16 @@ class ObjectEvidence:
             raise _unavailable(self.url, doing, error) from error
 
 
+class _Digest:
+    """A sink that keeps the SHA-256 of what it is given."""
+
+    def __init__(self) -> None:
+        self.sum = hashlib.sha256()
+
+    def write(self, data: bytes, /) -> None:
+        self.sum.update(data)
+
+
 def open_evidence(url: str) -> ObjectEvidence:
     """The evidence store at `url`; a directory is made when it is missing, a bucket never is.
 
@@ -150,7 +226,6 @@ def open_evidence(url: str) -> ObjectEvidence:
 
 
 def _make_directory(url: str) -> None:
-    from pathlib import Path
     from urllib.request import url2pathname
 
     Path(url2pathname(urlsplit(url).path)).mkdir(parents=True, exist_ok=True, mode=_PRIVATE)

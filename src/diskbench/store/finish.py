@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from diskbench.errors import EvidenceDamaged
 from diskbench.store import archive
 from diskbench.store.clock import now
 from diskbench.store.leases import load_lease
@@ -13,7 +14,7 @@ from diskbench.store.rows import end_run, run_times
 from diskbench.store.run_row import marks, run_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy.engine import Engine
 
@@ -35,9 +36,13 @@ def finish_run(
 ) -> None:
     """Write the manifest and the final state of a run; a manifest written earlier wins."""
     run_id = plan.run_ids[run_index]
-    manifest = archive.read_manifest(evidence, run_id)
+    try:
+        manifest = archive.read_manifest(evidence, run_id)
+    except EvidenceDamaged:
+        manifest = None  # the new one takes its place, and it is kept beside
     if manifest is None:
         started_at, saved = run_times(database, run_id)
+        entries, damaged = _entries(evidence, run_id, saved)
         row = run_row(plan, run_index, evidence.url)
         lease = load_lease(database, plan.trial_id)
         manifest = archive.write_manifest(
@@ -60,7 +65,8 @@ def finish_run(
                 marks=marks(row),
                 lease=lease.model_dump(mode="json") if lease else None,
                 plan=archive.plan_record(evidence, run_id, plan),
-                steps=tuple(_entries(evidence, run_id, saved)),
+                steps=entries,
+                damaged=damaged,
             ),
         )
     end_run(
@@ -73,20 +79,32 @@ def finish_run(
     )
 
 
-def _entries(evidence: EvidenceStore, run_id: str, saved: Sequence[int]) -> Iterator[StepEntry]:
-    """One entry for each closed folder; those of `saved` steps have rows."""
+def _entries(
+    evidence: EvidenceStore, run_id: str, saved: Sequence[int]
+) -> tuple[tuple[StepEntry, ...], tuple[str, ...]]:
+    """One entry for each closed folder (those of `saved` steps have rows), and why others, whose
+    step.json cannot be read, have none: the run ends all the same."""
+    entries: list[StepEntry] = []
+    damaged: list[str] = []
     for folder in archive.step_folders(evidence, run_id):
-        record = archive.read_step(evidence, run_id, folder)
+        try:
+            record = archive.read_step(evidence, run_id, folder)
+        except EvidenceDamaged as error:
+            damaged.append(f"{folder}: {error.message}")
+            continue
         if record is None:
             continue  # left open by a killed process; nothing in it can be vouched for
-        yield StepEntry(
-            folder=folder,
-            sha256=archive.step_digest(evidence, run_id, folder),
-            step_index=record.step.index,
-            step=record.step.name,
-            round=record.step.round,
-            started_at=record.started_at,
-            finished_at=record.finished_at,
-            has_rows=record.step.index in saved,
-            files=record.files,
+        entries.append(
+            StepEntry(
+                folder=folder,
+                sha256=archive.step_digest(evidence, run_id, folder),
+                step_index=record.step.index,
+                step=record.step.name,
+                round=record.step.round,
+                started_at=record.started_at,
+                finished_at=record.finished_at,
+                has_rows=record.step.index in saved,
+                files=record.files,
+            )
         )
+    return tuple(entries), tuple(damaged)

@@ -110,7 +110,8 @@ def _outputs(
     """What fio reported of each step. An imported document of several steps lies in one file."""
     from diskbench.fio.imported import split_steps
     from diskbench.fio.output import parse_output
-    from diskbench.store.archive import read_file, read_manifest, run_prefix
+    from diskbench.store.archive import read_manifest, run_prefix
+    from diskbench.store.content import read_file
 
     manifest = read_manifest(evidence, run_id)
     record = manifest.imported if manifest else None
@@ -182,7 +183,8 @@ def _output_of(
     evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
 ) -> FioOutput | None:
     from diskbench.fio.output import parse_output
-    from diskbench.store.archive import read_file, run_prefix
+    from diskbench.store.archive import run_prefix
+    from diskbench.store.content import read_file
 
     file = record.files.get(_FIO_JSON)
     if file is None:

@@ -15,11 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue
+from diskbench.fio.logs import log_name
+from diskbench.limits import IMPORT_BYTES, PARSED_BYTES
 from diskbench.store import archive
 from diskbench.store.clock import iso, now
+from diskbench.store.content import read_file
 from diskbench.store.manifest import FileRecord, ImportRecord, Manifest
 from diskbench.store.parse_step import FIO_JSON, PARSER_VERSION
 from diskbench.store.run_row import imported_run_row
+from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
     from diskbench.fio.imported import Imported, ImportedRun
@@ -50,7 +54,7 @@ def read_sources(paths: Sequence[Path]) -> tuple[Source, ...]:
     """The files of one import, logs put to where they belong. Raises InvalidValue naming a file."""
     from diskbench.fio.imported import check_log, kind_of
 
-    contents = {path: _read(path) for path in paths}
+    contents = _contents(paths)
     kinds = {path: kind_of(data, name=path.name) for path, data in contents.items()}
     logs = [path for path, kind in kinds.items() if kind == "fio-log"]
     for path in logs:
@@ -103,7 +107,7 @@ def imported_rows(
     record = manifest.imported
     assert record is not None
     prefix = archive.run_prefix(manifest.run_id)
-    data = archive.read_file(evidence, prefix, record.name, record.files[record.name])
+    data = read_file(evidence, prefix, record.name, record.files[record.name], limit=IMPORT_BYTES)
     found = read_imported(data, name=record.name, run_id_of=lambda _: manifest.run_id)
     run = found.runs[record.index]
     campaign = {"campaign_id": manifest.campaign_id, "created_at": record.created_at}
@@ -149,9 +153,7 @@ def _keep(
         folder = archive.step_folder(run.steps[0].step)
         records = {name: _under(folder, kept.record.files[names[name]]) for name in files}
     else:
-        records = {
-            name: archive.put_original(evidence, prefix, name, files[name]) for name in files
-        }
+        records = archive.put_originals(evidence, prefix, files)
     record = ImportRecord(
         kind=found.kind,
         name=source.name,
@@ -265,8 +267,6 @@ def _is_one_step(path: Path, data: bytes) -> bool:
 
 
 def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:
-    from diskbench.fio.logs import log_name
-
     groups: dict[tuple[Path, str], list[Path]] = {}
     for path in sorted(logs):
         found = log_name(path.name)
@@ -274,8 +274,26 @@ def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:
     return list(groups.values())
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InvalidValue(f"cannot read {path}: {error.strerror}") from error
+def _contents(paths: Sequence[Path]) -> dict[Path, bytes]:
+    """What the files hold, as far as one import may hold so much."""
+    found: dict[Path, bytes] = {}
+    left = IMPORT_BYTES
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                found[path] = file.read(left + 1)
+        except OSError as error:
+            raise InvalidValue(f"cannot read {path}: {error.strerror}") from error
+        left -= len(found[path])
+        if left < 0:
+            raise InvalidValue(
+                f"{path}: with it this import holds more than {format_bytes(IMPORT_BYTES)}",
+                advice="import fewer files at once, or make logs smaller with log_avg_msec",
+            )
+        if len(found[path]) > PARSED_BYTES and log_name(path.name) is None:
+            raise InvalidValue(
+                f"{path}: it has {format_bytes(len(found[path]))}; JSON of at most "
+                f"{format_bytes(PARSED_BYTES)} is read",
+                advice="with group_reporting, or json in place of json+, fio writes less",
+            )
+    return found

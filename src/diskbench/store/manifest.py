@@ -4,9 +4,10 @@
 Unknown fields are ignored when read, because a later diskbench only ever adds some.
 """
 
-from typing import Any, Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from diskbench.model.outcome import Problem
 from diskbench.model.result import RunState
@@ -15,15 +16,28 @@ from diskbench.model.spec import Cell, Step
 FORMAT: Literal[1] = 1
 
 
+_PLAIN = re.compile(r"[A-Za-z0-9_.+~-]+(?:/[A-Za-z0-9_.+~-]+)*")
+
+
+def _inside(key: str) -> str:
+    if not _PLAIN.fullmatch(key) or {".", ".."} & set(key.split("/")):
+        raise ValueError("it leads out of its folder")
+    return key
+
+
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+Key = Annotated[str, AfterValidator(_inside)]
+"""Where something lies under its folder; never outside of it."""
 
 
 class FileRecord(_Record):
     """One file: where it lies under its folder, and what it held before compression."""
 
-    key: str
-    bytes: int
+    key: Key
+    bytes: int = Field(ge=0)
     sha256: str
 
 
@@ -42,7 +56,7 @@ class StepRecord(_Record):
 class StepEntry(_Record):
     """A step in the manifest: its folder, the digest of its step.json, whether it has rows."""
 
-    folder: str
+    folder: Key
     sha256: str
     step_index: int
     step: str
@@ -90,4 +104,6 @@ class Manifest(_Record):
     lease: dict[str, Any] | None = None
     plan: FileRecord | None = None
     steps: tuple[StepEntry, ...] = ()
+    damaged: tuple[str, ...] = ()
+    """Folders whose step.json could not be read when the run ended, each with the reason."""
     imported: ImportRecord | None = None

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import EvidenceDamaged, FioFailed
+from diskbench.model.record_names import LEFT_OUT
 from diskbench.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from diskbench.model.facts import HostFacts
-    from diskbench.model.result import StepResult
+    from diskbench.model.result import StepResult, Warning  # noqa: A004 - the noun
     from diskbench.model.spec import Step
 
 PARSER_VERSION = 3
@@ -26,9 +27,15 @@ FIO_EXIT = "fio.exit"
 STDERR = "stderr.txt"
 SAMPLES = "samples.txt"
 CACHE = "cache.txt"
-PARSED_FILES = (FIO_JSON, FIO_EXIT, STDERR, SAMPLES)
+PARSED_FILES = (FIO_JSON, FIO_EXIT, STDERR, SAMPLES, CACHE, LEFT_OUT)
 """All that `step_result` reads; logs are read when somebody asks for a series."""
+PARSED_IN_PART = (STDERR, SAMPLES)
+"""Those of which the beginning and the end tell all: a day's samples of a machine with 192 cores
+are 1 GB."""
+END_BYTES = 4 * 2**20
+"""Of each end; a sample of 1,000 cores takes 70 kB."""
 _TAIL_LINES = 5
+_LARGEST_EXIT = 255
 
 
 def step_result(
@@ -81,24 +88,47 @@ def step_result(
         cache_warning(files.get(CACHE, b""), step),
         fill_warning(step),
     )
-    told = tuple(doubt for doubt in doubts if doubt is not None)
+    told = tuple(doubt for doubt in (*doubts, _left_out(files, step)) if doubt is not None)
     return result.model_copy(update={"warnings": result.warnings + told}) if told else result
+
+
+def _left_out(files: Mapping[str, bytes], step: Step) -> Warning | None:
+    """That files of the host were not kept, as a warning."""
+    from diskbench.model.result import Warning  # noqa: A004 - the noun
+
+    lines = files.get(LEFT_OUT, b"").decode(errors="replace").splitlines()
+    if not lines:
+        return None
+    return Warning(
+        code="left-out",
+        message=f"files of the host were not kept: {lines[0]}"
+        + (f", and {len(lines) - 1} more" if len(lines) > 1 else ""),
+        advice=f"{LEFT_OUT} in the step's evidence lists them",
+        step=step.name,
+    )
 
 
 def _exit_status(step: Step, files: Mapping[str, bytes]) -> int:
     text = _file(files, FIO_EXIT, step).decode(errors="replace").strip()
-    try:
-        return int(text)
-    except ValueError as error:
+    if not (text.isascii() and text.isdigit() and int(text[:4]) <= _LARGEST_EXIT):
         raise EvidenceDamaged(
-            f"{FIO_EXIT} of step {step.name!r} holds {text[:40]!r}, not an exit status"
-        ) from error
+            f"{FIO_EXIT} of step {step.name!r} holds {text[:40]!r}, not an exit status",
+            advice="something on the host wrote into the step's directory: look at stderr.txt",
+        )
+    return int(text)
 
 
 def _file(files: Mapping[str, bytes], name: str, step: Step) -> bytes:
     try:
         return files[name]
     except KeyError:
+        left_out = files.get(LEFT_OUT, b"").decode(errors="replace").splitlines()
+        why = next((line for line in left_out if line.startswith(f"{name}: ")), "")
+        if why:
+            raise EvidenceDamaged(
+                f"step {step.name!r} has no {name} that could be kept: {why}",
+                advice="look at what replaced it on the host",
+            ) from None
         raise EvidenceDamaged(
             f"step {step.name!r} left no {name}",
             advice="was the host's state directory cleaned while the step ran?",

@@ -9,9 +9,10 @@ import sqlalchemy as sa
 
 from diskbench.errors import DiskbenchError, EvidenceDamaged, MeasurementFailed
 from diskbench.store import archive, schema
+from diskbench.store.content import read_file
 from diskbench.store.database import transaction
 from diskbench.store.imports import imported_rows
-from diskbench.store.parse_step import PARSED_FILES, step_result
+from diskbench.store.parse_step import step_result
 from diskbench.store.rows import ending, write_step
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.upsert import insert_missing, upsert
@@ -77,6 +78,12 @@ def rows_of(evidence: EvidenceStore, manifest: Manifest) -> RunRows:
     """The rows of a finished run. Raises EvidenceDamaged naming the file."""
     if manifest.imported:
         return RunRows(*imported_rows(evidence, manifest))
+    if manifest.damaged:
+        raise EvidenceDamaged(
+            f"run {manifest.run_id} ended without steps whose records were damaged: "
+            f"{'; '.join(manifest.damaged)}",
+            advice="its rows in the database stay as they are",
+        )
     plan = _plan(evidence, manifest)
     row = run_row(plan, manifest.run_index, evidence.url) | ending(manifest.state, manifest.problem)
     row |= {"started_at": manifest.started_at, "finished_at": manifest.finished_at}
@@ -99,22 +106,13 @@ def write_run(database: Engine, rows: RunRows) -> None:
 
 
 def _plan(evidence: EvidenceStore, manifest: Manifest) -> Plan:
-    from pydantic import ValidationError
-
     from diskbench.model.spec import Plan
 
     if manifest.plan is None:
         raise EvidenceDamaged(f"the manifest of run {manifest.run_id} names no plan")
     folder = archive.run_prefix(manifest.run_id)
-    data = archive.read_file(evidence, folder, "plan.json", manifest.plan)
-    try:
-        return Plan.model_validate_json(data)
-    except ValidationError as error:
-        cause = error.errors()[0]
-        raise EvidenceDamaged(
-            f"evidence: {folder}/plan.json cannot be read: {cause['loc']}: {cause['msg']}",
-            advice="it was written by another diskbench: use that version to rebuild it",
-        ) from error
+    data = read_file(evidence, folder, "plan.json", manifest.plan)
+    return archive.parse_record(Plan, data, f"{folder}/plan.json")
 
 
 def _step(evidence: EvidenceStore, manifest: Manifest, plan: Plan, entry: StepEntry) -> StepResult:
@@ -123,15 +121,10 @@ def _step(evidence: EvidenceStore, manifest: Manifest, plan: Plan, entry: StepEn
     record = archive.read_step(evidence, run_id, entry.folder)
     if record is None or archive.step_digest(evidence, run_id, entry.folder) != entry.sha256:
         raise EvidenceDamaged(f"evidence: {prefix}/step.json is not what the manifest names")
-    files = {
-        name: archive.read_file(evidence, prefix, name, file)
-        for name, file in record.files.items()
-        if name in PARSED_FILES
-    }
     return step_result(
         record.step,
         run_id,
-        files,
+        archive.result_files(evidence, run_id, record),
         plan.facts,
         started_at=record.started_at,
         finished_at=record.finished_at,

@@ -5,7 +5,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diskbench.plan.yaml_lines import MAX_NODES, read_yaml
+from diskbench.limits import YAML_VALUES
+from diskbench.plan.yaml_lines import read_yaml
 
 
 def told(text: str) -> list[str]:
@@ -79,7 +80,7 @@ def test_aliases_of_aliases_end():
         f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]\n"
         for before, name in zip("abcdefgh", "bcdefghi", strict=True)
     )
-    assert told(text) == [f"f:1: more than {MAX_NODES:,} values, aliases included"]
+    assert told(text) == [f"f:1: more than {YAML_VALUES:,} values, aliases included"]
 
 
 PLAIN = st.recursive(

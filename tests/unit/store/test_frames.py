@@ -134,8 +134,11 @@ def test_a_store_that_may_only_be_read_is_enough(kept):
         inner: object
         url: str
 
-        def get(self, key):
-            return self.inner.get(key)
+        def get(self, key, **limits):
+            return self.inner.get(key, **limits)
+
+        def copy(self, key, sink):
+            self.inner.copy(key, sink)
 
         def list(self, prefix):
             return self.inner.list(prefix)

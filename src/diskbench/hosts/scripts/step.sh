@@ -44,8 +44,12 @@ case $(date +%s.%N) in
     *) now() { date +%s.%N; } ;;
 esac
 
+plain() { # of the names read: those of files, since FIFOs and devices are read without end
+    while IFS= read -r name; do [ -f "$name" ] && [ ! -L "$name" ] && echo "$name"; done
+}
+
 finish() { # fio's exit, reason
-    sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS -e 'ready\..*')
+    sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS -e 'ready\..*' | plain)
     sha256sum $sums >SHA256SUMS 9>&-
     echo "$1 $stopped $started $ended ${2:-}" >exit.new
     mv -f exit.new exit

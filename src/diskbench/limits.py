@@ -1,0 +1,95 @@
+"""How much diskbench takes from what it does not control: hosts, files, stores, templates.
+
+Each limit lies well above what real measurements produce and well below what exhausts a controller
+of a few GiB of memory. docs/runs.md lists them for users. What exceeds one is refused by name, with
+the limit and what to do: LimitExceeded for hosts and evidence, InvalidValue or ProfileError for
+what the user typed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MIB: Final = 2**20
+GIB: Final = 2**30
+
+# --- Streams from a host
+
+COMMAND_BYTES: Final = 16 * MIB
+"""Standard output and standard error of one command together. The facts of a machine with a
+thousand disks and 192 cores take 1 MB, `fio --cmdhelp=all` 60 kB."""
+LINE_BYTES: Final = 64 * 1024
+"""One line of a followed step: 14 numbers, 350 bytes at the most."""
+FOLLOWED_BYTES: Final = GIB
+"""All lines of one followed step. A line a second of 350 bytes makes 30 MB a day: a month fits."""
+
+# --- Files of one step
+
+FILE_BYTES: Final = 4 * GIB
+"""One file. A histogram log of fio takes 5.6 kB a second and direction: 1 GB for a day of mixed
+reads and writes. Streamed to disk and into the store; never held in memory."""
+STEP_BYTES: Final = 16 * GIB
+"""All files of one step, packed or unpacked: a day of such logs of eight jobs, twice."""
+STEP_FILES: Final = 20_000
+"""Files of one step: fio writes about ten logs a job, and 1,000 jobs are many."""
+NAME_CHARS: Final = 128
+"""Characters of a file's name."""
+TAR_READ_BYTES: Final = 64 * 1024
+"""The most that a tar header may make its reader hold at once; ours have 512 bytes."""
+
+# --- What is read into memory
+
+PARSED_BYTES: Final = 64 * MIB
+"""A file that is parsed whole: fio's JSON, whose 1,000 jobs with histograms take 20 MB. Parsing
+takes ten times as much memory."""
+RECORD_BYTES: Final = 64 * MIB
+"""plan.json, step.json or manifest.json: 20,000 files are 4 MB."""
+IMPORT_BYTES: Final = 512 * MIB
+"""All files of one import: they are looked through in memory."""
+EXPANSION: Final = 20_000
+"""How many times its size a compressed file may become. Real logs reach 300, a file of one byte
+repeated 30,000."""
+EXPANSION_FREE_BYTES: Final = 16 * MIB
+"""Up to this size the ratio does not matter."""
+
+# --- Numbers of fio
+
+COUNTER: Final = 2**63 - 1
+"""The largest count that both databases hold. A disk of 100 GB/s needs three years for so many
+bytes."""
+JOBS: Final = 20_000
+"""Jobs in one output of fio."""
+
+# --- What the user asks for
+
+RUNS: Final = 10_000
+"""Consecutive runs of one trial: each is a row, a folder and a part of the plan."""
+REPLICATES: Final = 10_000
+"""Replicates of one cell: each is a machine that is rented."""
+CELLS: Final = 100_000
+"""Cells of one command, replicates included."""
+ROUNDS: Final = 1_000
+"""Rounds of a profile's loop (MR-2 needs 25 at most)."""
+FIO_JOBS: Final = 10_000
+"""Jobs of one step (`numjobs` added up): each is a process or thread on the host."""
+FIO_FILES: Final = 4_000_000
+"""Files of one step (`nrfiles` times `numjobs`): fio keeps about 500 bytes of each in memory. The
+shipped profile bonnie makes 524,288."""
+TEXT_BYTES: Final = 8 * MIB
+"""A matrix, profile or job file, as typed or as a template makes it. The profile bonnie makes 2 MB
+where it names 32,768 files."""
+YAML_BYTES: Final = MIB
+"""A matrix, or the front matter of a profile: 10,000 cells written one by one."""
+YAML_VALUES: Final = 200_000
+"""Values in one YAML text, aliases counted as often as they are named."""
+INCLUDE_CHECKS: Final = 20_000_000
+"""Entries of `include` and `exclude` times the combinations they are compared with: ten seconds."""
+
+# --- Templates
+
+TEMPLATE_S: Final = 1.0
+"""Processor time of one template. The largest shipped one takes 0.01 s."""
+TEMPLATE_WALL_S: Final = 30.0
+"""Wall time of one template, for one that sleeps on a busy machine."""
+TEMPLATE_MEMORY_BYTES: Final = 512 * MIB
+"""Memory of the process in which a template is expanded; Python itself takes 60 MB."""

@@ -1,0 +1,186 @@
+"""The bytes of a file of the evidence: hashed, compressed and unpacked piece by piece."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from diskbench.errors import EvidenceDamaged, LimitExceeded
+from diskbench.limits import (
+    EXPANSION,
+    EXPANSION_FREE_BYTES,
+    FILE_BYTES,
+    PARSED_BYTES,
+    RECORD_BYTES,
+)
+from diskbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import zstandard
+
+    from diskbench.ports import EvidenceStore
+    from diskbench.store.manifest import FileRecord
+
+Content = bytes | Path
+"""What is kept: bytes, or a file that is streamed."""
+PACKED = ".zst"
+_LEVEL = 3
+_PIECE_BYTES = 2**20
+_RESTORE = "restore it from a copy of the store; the other runs are not affected"
+
+
+def size_and_digest(content: Content) -> tuple[int, str]:
+    """The bytes of a file and their SHA-256."""
+    if isinstance(content, bytes):
+        return len(content), hashlib.sha256(content).hexdigest()
+    with content.open("rb") as file:
+        return content.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def put_content(store: EvidenceStore, key: str, content: Content) -> None:
+    """Write `content` once, compressed where the key says so."""
+    if not key.endswith(PACKED):
+        store.put(key, content)
+    elif isinstance(content, bytes):
+        store.put(key, _compressor().compress(content))
+    else:
+        with tempfile.TemporaryDirectory(prefix="diskbench-zstd-") as directory:
+            packed = Path(directory, "packed")
+            with content.open("rb") as source, packed.open("wb") as target:
+                _compressor().copy_stream(source, target, size=content.stat().st_size)
+            store.put(key, packed)
+
+
+def read_file(
+    store: EvidenceStore, folder: str, name: str, file: FileRecord, *, limit: int = PARSED_BYTES
+) -> bytes:
+    """One file, decompressed and verified. Raises EvidenceDamaged when it is not what was kept,
+    LimitExceeded when its record names more than `limit` bytes."""
+    place = f"{folder}/{file.key}"
+    if file.bytes > limit:
+        raise LimitExceeded(
+            f"evidence {store.url}: {place} holds {format_bytes(file.bytes)}; at most "
+            f"{format_bytes(limit)} are read into memory",
+            advice="it is kept: read it with other tools; fewer jobs with group_reporting make "
+            "fio's output smaller",
+        )
+    try:
+        data = store.get(place, limit=limit + RECORD_BYTES)
+    except KeyError:
+        raise _missing(store, place) from None
+    if file.key.endswith(PACKED):
+        data = _decompress(data, place, file.bytes)
+    if hashlib.sha256(data).hexdigest() != file.sha256:
+        raise _differs(store, place, name)
+    return data
+
+
+def read_ends(
+    store: EvidenceStore, folder: str, name: str, file: FileRecord, *, end_bytes: int
+) -> bytes:
+    """The first and last `end_bytes` of a file of any size, verified as a whole."""
+    place = f"{folder}/{file.key}"
+    head, tail, digest = bytearray(), bytearray(), hashlib.sha256()
+    with tempfile.TemporaryFile() as kept:
+        _copy(store, place, kept)
+        for piece in _pieces(kept, place, file):
+            digest.update(piece)
+            head += piece[: max(0, end_bytes - len(head))]
+            tail += piece
+            del tail[: max(0, len(tail) - end_bytes)]
+    if digest.hexdigest() != file.sha256:
+        raise _differs(store, place, name)
+    return bytes(head) + b"\n" + bytes(tail)
+
+
+def copy_as_kept(store: EvidenceStore, folder: str, file: FileRecord, target: Path) -> None:
+    """Write a file to `target` as it lies in the store, compressed or not. Raises EvidenceDamaged
+    when it is missing, or would unpack to more than was kept: whoever unpacks it may trust it."""
+    place = f"{folder}/{file.key}"
+    with target.open("w+b") as kept:
+        _copy(store, place, kept)
+        for _ in _pieces(kept, place, file):
+            pass
+
+
+def _copy(store: EvidenceStore, place: str, target: IO[bytes]) -> None:
+    try:
+        store.copy(place, target)
+    except KeyError:
+        raise _missing(store, place) from None
+    target.seek(0)
+
+
+def _pieces(kept: IO[bytes], place: str, file: FileRecord) -> Iterator[bytes]:
+    """The content of a file, unpacked; EvidenceDamaged past the recorded size."""
+    import zstandard
+
+    packed = kept.seek(0, 2)
+    kept.seek(0)
+    _check_ratio(packed, file.bytes, place)
+    total = 0
+    reader: IO[bytes] = kept
+    if file.key.endswith(PACKED):
+        reader = zstandard.ZstdDecompressor().stream_reader(kept, read_across_frames=True)
+    while True:
+        try:
+            piece = reader.read(_PIECE_BYTES)
+        except zstandard.ZstdError as error:
+            raise EvidenceDamaged(f"evidence {place} cannot be decompressed: {error}") from error
+        if not piece:
+            return
+        total += len(piece)
+        if total > min(file.bytes, FILE_BYTES):
+            raise _too_large(place, file.bytes)
+        yield piece
+
+
+def _decompress(data: bytes, place: str, size: int) -> bytes:
+    """The `size` bytes in `data`; never more are made of it."""
+    import zstandard
+
+    _check_ratio(len(data), size, place)
+    try:
+        promised = zstandard.frame_content_size(data)
+        if promised > size:
+            raise _too_large(place, size)
+        return zstandard.ZstdDecompressor().decompress(
+            data, max_output_size=max(size, 1), allow_extra_data=False
+        )
+    except zstandard.ZstdError as error:
+        raise EvidenceDamaged(f"evidence {place} cannot be decompressed: {error}") from error
+
+
+def _check_ratio(packed: int, size: int, place: str) -> None:
+    if size > EXPANSION_FREE_BYTES and size > packed * EXPANSION:
+        raise EvidenceDamaged(
+            f"evidence: {place} has {format_bytes(packed)} and its record names "
+            f"{format_bytes(size)}, more than {EXPANSION:,} times as much",
+            advice=_RESTORE,
+        )
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    import zstandard
+
+    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
+
+
+def _too_large(place: str, size: int) -> EvidenceDamaged:
+    return EvidenceDamaged(
+        f"evidence: {place} holds more than the {size:,} bytes that were kept", advice=_RESTORE
+    )
+
+
+def _missing(store: EvidenceStore, place: str) -> EvidenceDamaged:
+    return EvidenceDamaged(f"evidence {store.url}: {place} is missing", advice=_RESTORE)
+
+
+def _differs(store: EvidenceStore, place: str, name: str) -> EvidenceDamaged:
+    return EvidenceDamaged(
+        f"evidence {store.url}: {place} is not what was kept (SHA-256 of {name})", advice=_RESTORE
+    )

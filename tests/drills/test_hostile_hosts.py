@@ -1,0 +1,206 @@
+"""What a host may not do with what it sends: its files are data, and its words are counted."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+from tests.drills.book import drill
+from tests.rigs.cli import Cli, a_user
+from tests.rigs.memory import run_python
+
+JOB = """[write]
+rw=write
+size=1m
+bs=64k
+direct=0
+ioengine=psync
+"""
+LITTER = """
+printf '{"forged": true}' >step.json
+printf '{"forged": true}' >manifest.json
+printf '{"forged": true}' >plan.json
+echo forged >left-out.txt
+echo case >Step.JSON
+echo case >FIO.json
+ln -s /etc/passwd link.txt
+mkfifo pipe.txt
+mkdir folder.txt
+head -c 5000 /dev/zero >twin
+echo small >twin.zst
+"""
+"""What the host's fio leaves beside its own files: names of records, names that collide in another
+case or once compressed, and what is no file."""
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Cli:
+    return a_user(tmp_path)
+
+
+def run_with_fio(user: Cli, tmp_path: Path, after: str, *more: str) -> tuple[int, str, str]:
+    """A run on this machine whose fio does `after` when it has measured."""
+    programs, target = tmp_path / "programs", tmp_path / "target"
+    programs.mkdir()
+    target.mkdir()
+    real = next(
+        path for part in os.environ["PATH"].split(":") if (path := Path(part, "fio")).exists()
+    )
+    fio = programs / "fio"
+    fio.write_text(
+        f'#!/bin/sh\n{real} "$@"\nstatus=$?\ncase "$*" in *job.fio)\n{after}\n;;esac\n'
+        "exit $status\n"
+    )
+    fio.chmod(0o755)
+    user.extra_env["PATH"] = f"{programs}:{os.environ['PATH']}"
+    (tmp_path / "mine.fio").write_text(JOB)
+    done = user.run(
+        "run", "--path", str(target), "--profile", str(tmp_path / "mine.fio"), "--output", "json",
+        *more,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def stored(user: Cli) -> Path:
+    """The evidence of the one run."""
+    (run,) = user.home.glob(".local/share/diskbench/evidence/runs/*")
+    return run
+
+
+@drill(
+    done="fio on the host leaves files named step.json, manifest.json, plan.json, names that "
+    "collide in another case, links, FIFOs and directories",
+    holds="the run ends done, the records are the controller's own, left-out.txt lists what was "
+    "not kept, and a rebuild reads the run",
+)
+def test_a_host_that_names_files_like_records_forges_none(user: Cli, tmp_path: Path) -> None:
+    status, out, err = run_with_fio(user, tmp_path, LITTER)
+    assert status == 0, err
+    (run,) = json.loads(out)["runs"]
+    assert run["state"] == "done"
+    (step,) = (stored(user) / "steps").iterdir()
+    assert json.loads((step / "step.json").read_text())["run_id"] == run["run_id"]
+    assert json.loads((stored(user) / "manifest.json").read_text())["state"] == "done"
+    assert json.loads((stored(user) / "plan.json").read_text())["trial_id"]
+    told = (step / "left-out.txt").read_text()
+    for name in ("step.json", "manifest.json", "plan.json", "left-out.txt", "Step.JSON"):
+        assert f"{name}: has the name of a record" in told
+    assert "left out" in err
+    files = json.loads((step / "step.json").read_text())["files"]
+    assert {files[name]["key"] for name in ("twin", "twin.zst")} == {"twin.zst", "twin.zst.zst"}
+    again = user.run("results", "rebuild")
+    assert again.returncode == 0, again.stderr
+    assert user.run("gc").returncode == 0
+
+
+def tar_of(*members: tuple[str, bytes, bytes]) -> bytes:
+    """A tar of (name, type, content) with the checksums that a host sends."""
+    import hashlib
+
+    buffer = io.BytesIO()
+    sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, _, data in members)
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for name, kind, data in (*members, ("SHA256SUMS", tarfile.REGTYPE, sums.encode())):
+            info = tarfile.TarInfo(name)
+            info.type, info.size, info.linkname = kind, len(data), "../../victim"
+            tar.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def collected(tmp_path: Path, archive: bytes, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The names that are kept of what a host sends as the files of a step."""
+    from diskbench.hosts import collect as collecting
+    from diskbench.hosts.local import LocalHost
+    from diskbench.hosts.unit import Unit
+
+    sent, into = tmp_path / "sent.tar", tmp_path / "around" / "in"
+    sent.write_bytes(archive)
+    monkeypatch.setattr(collecting, "_PACK", f"cat {sent} # {{directory}}")
+    monkeypatch.setattr(collecting, "ATTEMPTS", 1)
+    unit = Unit(trial_id="t", run_index=0, name="000-x", state_dir="/nonexistent", job="")
+    return {path.name for path in collecting.collect(LocalHost(), unit, into)}
+
+
+@drill(
+    done="the archive that a host sends holds ../x, an absolute path, a hard link, a symbolic "
+    "link, a device, a FIFO, a directory, a control character, a name of 300 characters",
+    holds="only the plain file is kept; the others are listed with the reason, and nothing is "
+    "written outside the step's directory",
+)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("../x", tarfile.REGTYPE), ("/etc/diskbench-drill", tarfile.REGTYPE),
+        ("a/b", tarfile.REGTYPE), ("..", tarfile.REGTYPE), (".hidden", tarfile.REGTYPE),
+        ("-rf", tarfile.REGTYPE), ("a\x1b]0;x\x07b", tarfile.REGTYPE), ("n" * 300, tarfile.REGTYPE),
+        ("ſtep.json", tarfile.REGTYPE), ("hard", tarfile.LNKTYPE), ("soft", tarfile.SYMTYPE),
+        ("device", tarfile.CHRTYPE), ("disk", tarfile.BLKTYPE), ("fifo", tarfile.FIFOTYPE),
+        ("folder", tarfile.DIRTYPE), ("STEP.JSON", tarfile.REGTYPE),
+    ],
+)  # fmt: skip
+def test_an_archive_of_a_host_holds_plain_files_only(
+    name: str, kind: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tar_of(("fio.exit", tarfile.REGTYPE, b"0\n"), (name, kind, b""))
+    assert collected(tmp_path, archive, monkeypatch) == {"fio.exit", "SHA256SUMS", "left-out.txt"}
+    assert not Path("/etc/diskbench-drill").exists()
+    assert [path.name for path in (tmp_path / "around").iterdir()] == ["in"]
+
+
+@drill(
+    done="two files of a host have names that differ in letter case alone",
+    holds="the first is kept, the second is listed, on every filesystem alike",
+)
+def test_names_that_differ_in_case_alone_overwrite_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tar_of(
+        ("fio.json", tarfile.REGTYPE, b"first"), ("FIO.JSON", tarfile.REGTYPE, b"second")
+    )
+    kept = collected(tmp_path, archive, monkeypatch)
+    assert kept == {"fio.json", "SHA256SUMS", "left-out.txt"}
+    assert (tmp_path / "around/in/fio.json").read_bytes() == b"first"
+
+
+@drill(
+    done="a header in a host's archive claims 4 EiB, a name of 3 GB, or a chain of 5,000 names",
+    holds="the step fails with words in moments, within 150 MiB of memory",
+)
+@pytest.mark.parametrize("kind", ["sparse", "name", "chain"])
+def test_a_header_of_an_archive_makes_nothing_large(kind: str, tmp_path: Path) -> None:
+    archive = tmp_path / "sent.tar"
+    with archive.open("wb") as file:
+        if kind == "sparse":
+            info = tarfile.TarInfo("fio.json")
+            info.size = 2**62
+            file.write(info.tobuf(tarfile.GNU_FORMAT))
+        elif kind == "name":
+            info = tarfile.TarInfo("././@LongLink")
+            info.type, info.size = tarfile.GNUTYPE_LONGNAME, 3 * 2**30
+            file.write(info.tobuf(tarfile.GNU_FORMAT))
+            file.truncate(3 * 2**30 + 2**20)
+        else:
+            info = tarfile.TarInfo("././@LongLink")
+            info.type, info.size = tarfile.GNUTYPE_LONGNAME, 512
+            for _ in range(5000):
+                file.write(info.tobuf(tarfile.GNU_FORMAT) + b"n" * 512)
+    done = run_python(f"""
+from pathlib import Path
+from diskbench.errors import MeasurementFailed
+from diskbench.hosts import collect as collecting
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.unit import Unit
+collecting._PACK, collecting.ATTEMPTS = "cat {archive} # {{directory}}", 1
+unit = Unit(trial_id="t", run_index=0, name="000-x", state_dir="/none", job="")
+try:
+    collecting.collect(LocalHost(), unit, Path("{tmp_path}/got"))
+except MeasurementFailed as error:
+    print(error)
+""")
+    assert done.exit == 0, done.err
+    assert "000-x" in done.out
+    assert done.peak_mib < 150

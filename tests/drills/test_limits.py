@@ -1,0 +1,524 @@
+"""Nothing from outside is taken without end: streams, files, archives, numbers, counts."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.drills.book import drill
+from tests.rigs.cli import Cli, a_user
+from tests.rigs.memory import run_diskbench, run_python
+from tests.rigs.plans import RUN_IDS, make_plan, make_step
+
+from diskbench.errors import LimitExceeded, MeasurementFailed, UserError
+from diskbench.hosts.local import LocalHost
+
+BASE_MIB = 150
+"""What Python, pydantic and the store take before anything is done."""
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Cli:
+    return a_user(tmp_path)
+
+
+# --- Streams
+
+
+@drill(
+    done="`uname` on the host prints without end",
+    holds="the command is refused by name with the limit of 16 MiB, within 200 MiB of memory",
+)
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_command_that_prints_without_end_is_cut_off(stream: str, tmp_path: Path) -> None:
+    uname = tmp_path / "uname"
+    uname.write_text(f"#!/bin/sh\nexec yes endless {'>&2' if stream == 'stderr' else ''}\n")
+    uname.chmod(0o755)
+    done = run_python(
+        "from diskbench.errors import LimitExceeded\n"
+        "from diskbench.hosts.local import LocalHost\n"
+        "try:\n    LocalHost().run('uname -a', timeout_s=60)\n"
+        "except LimitExceeded as error:\n    print(error)\n",
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )
+    assert "printed more than 16 MiB for one command (uname -a)" in done.out, done.err
+    assert done.peak_mib < 200
+
+
+@drill(
+    done="a followed step sends one line without an end, or lines without end",
+    holds="the step fails with words, and memory does not grow",
+)
+def test_live_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from diskbench.hosts import bounded
+
+    with pytest.raises(LimitExceeded, match="a line of more than 64 KiB"):
+        for _ in LocalHost().stream("tr '\\0' x </dev/zero"):
+            pass
+    monkeypatch.setattr(bounded, "FOLLOWED_BYTES", 2**20)
+    with pytest.raises(LimitExceeded, match=r"more than 1 MiB of lines"):
+        for _ in LocalHost().stream("yes"):
+            pass
+
+
+@drill(
+    done="a unit's last word holds letters, infinity or a number of 5,000 digits",
+    holds="the step has failed, in words; no run is left that can only be suspended again",
+)
+@pytest.mark.parametrize(
+    "word", ["x 0 1 2", "0 0 inf inf", "0 0 nan nan", "0 0 1e300 1e308", f"{'9' * 5000} 0 1 2"]
+)
+def test_a_last_word_that_no_unit_says_ends_the_step(word: str) -> None:
+    from diskbench.hosts.jobs import start_and_watch
+    from diskbench.hosts.unit import Unit
+
+    class Host(LocalHost):
+        def stream(self, *_: object, **__: object):  # type: ignore[no-untyped-def,override]
+            yield f"= {word}".encode()
+
+    unit = Unit(trial_id="t", run_index=0, name="000-x", state_dir="/nonexistent", job="")
+    with pytest.raises(MeasurementFailed, match="000-x"):
+        start_and_watch(Host(), unit, lambda _: None, lambda: False)
+
+
+# --- Files and evidence
+
+
+@drill(
+    done="a host leaves a file of 160 MB that does not compress, and a log of 160 MB that does",
+    holds="both are streamed to disk and into the evidence store within 200 MiB of memory",
+    quick=False,
+)
+def test_a_large_file_is_never_held_in_memory(tmp_path: Path) -> None:
+    directory = tmp_path / "unit"
+    directory.mkdir()
+    with (directory / "noise.bin").open("wb") as file:
+        for _ in range(160):
+            file.write(os.urandom(2**20))
+    row = b"1000, 0, 0, 4096" + b", 0" * 1856 + b"\n"
+    (directory / "fio_clat_hist.1.log").write_bytes(row * (160 * 2**20 // len(row)))
+    for name, text in (("fio.exit", "0\n"), ("fio.json", "{}")):
+        (directory / name).write_text(text)
+    done = run_python(f"""
+from pathlib import Path
+from diskbench.hosts.collect import collect
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.unit import Unit
+from diskbench.model.spec import Step
+from diskbench.store.archive import read_step, write_step_evidence
+from diskbench.store.evidence import open_evidence
+class Here(Unit):
+    @property
+    def directory(self): return "{directory}"
+unit = Here(trial_id="t", run_index=0, name="000-x", state_dir="/none", job="")
+paths = collect(LocalHost(), unit, Path("{tmp_path}/got"))
+store = open_evidence("file://{tmp_path}/evidence")
+step = Step(index=0, name="x", job="", expected_s=1)
+kept = write_step_evidence(
+    store, "{RUN_IDS[0]}", step, {{p.name: p for p in paths}}, started_at="a", finished_at="b")
+print(kept.record.files["noise.bin"].bytes, kept.record.files["fio_clat_hist.1.log"].bytes)
+""")
+    assert done.exit == 0, done.err
+    assert [int(word) > 159 * 2**20 for word in done.out.split()] == [True, True]
+    assert done.peak_mib < 200
+
+
+def kept_step(user: Cli) -> Path:
+    """The folder of one step in the store of a finished run, measured on this machine."""
+    (user.home / "target").mkdir()
+    (user.home / "mine.fio").write_text(
+        "[write]\nrw=write\nsize=1m\nbs=64k\ndirect=0\nioengine=psync\n"
+    )
+    done = user.run("run", "--path", "target", "--profile", "mine.fio", "--quiet")
+    assert done.returncode == 0, done.stderr
+    (step,) = user.home.glob(".local/share/diskbench/evidence/runs/*/steps/*")
+    return step
+
+
+@drill(
+    done="a .zst of 400 KB in the store unpacks to 7 GB, its record forged to agree or not",
+    holds="`results rebuild` names the file and ends with 1, within 400 MiB of memory",
+    quick=False,
+)
+@pytest.mark.parametrize("forged", [False, True])
+def test_a_compressed_file_that_grows_without_bound_is_refused(user: Cli, forged: bool) -> None:
+    import hashlib
+
+    import zstandard
+
+    step = kept_step(user)
+    compressor, size = zstandard.ZstdCompressor(level=3), 7 * 2**30
+    block = bytes(2**24)
+    with (
+        (step / "fio.json.zst").open("wb") as file,
+        compressor.stream_writer(file, size=size if forged else -1) as writer,
+    ):
+        for _ in range(size // len(block)):
+            writer.write(block)
+    assert (step / "fio.json.zst").stat().st_size < 10**6
+    if forged:
+        record = json.loads((step / "step.json").read_text())
+        record["files"]["fio.json"]["bytes"] = size
+        (step / "step.json").write_text(json.dumps(record))
+        manifest = json.loads((step.parents[1] / "manifest.json").read_text())
+        manifest["steps"][0]["sha256"] = hashlib.sha256(
+            (step / "step.json").read_bytes()
+        ).hexdigest()
+        (step.parents[1] / "manifest.json").write_text(json.dumps(manifest))
+    done = run_diskbench("results", "rebuild", env=user.env)
+    assert "exit 1" in done.out, done.err
+    assert "fio.json.zst" in done.err
+    assert done.peak_mib < 400
+
+
+@drill(
+    done="step.json or manifest.json in the store is truncated, has wrong types, another run's id, "
+    "a key that leads out of the store, or brackets 100,000 deep",
+    holds="a rebuild names the run, the file and its fault",
+)
+@pytest.mark.parametrize("name", ["step.json", "manifest.json"])
+def test_a_damaged_record_is_named(name: str, user: Cli) -> None:
+    from diskbench.store.database import open_database
+    from diskbench.store.evidence import open_evidence
+    from diskbench.store.rebuild import rebuild
+
+    step = kept_step(user)
+    path = step / name if name == "step.json" else step.parents[1] / name
+    whole = path.read_text()
+    record = json.loads(whole)
+    elsewhere = {key: {"key": "../../../x", "bytes": 1, "sha256": "0"} for key in ("fio.json",)}
+    damages = [
+        whole[: len(whole) // 2], "", "[]", json.dumps(record | {"format": "x"}),
+        json.dumps(record | {"run_id": RUN_IDS[0]}), "[" * 100_000,
+    ]  # fmt: skip
+    if name == "step.json":
+        damages += [json.dumps(record | {"files": elsewhere}), json.dumps(record | {"files": 3})]
+    database = open_database(f"sqlite:///{user.home}/.local/share/diskbench/diskbench.db")
+    evidence = open_evidence((user.home / ".local/share/diskbench/evidence").as_uri())
+    for damage in damages:
+        path.write_text(damage)
+        done = rebuild(database, evidence)
+        ((run_id, error),) = done.failed
+        assert name in error.message, damage[:50]
+        assert run_id == step.parents[1].name
+
+
+@drill(
+    done="the step.json of a step is damaged before its run ends, and so is a manifest",
+    holds="the run ends: its manifest names the damage, and the damaged manifest is kept beside",
+)
+def test_a_run_whose_records_are_damaged_still_ends(tmp_path: Path) -> None:
+    from tests.rigs.measured import TIMES
+
+    from diskbench.store import archive
+    from diskbench.store.database import open_database
+    from diskbench.store.evidence import open_evidence
+    from diskbench.store.finish import finish_run
+    from diskbench.store.rows import save_plan
+
+    database = open_database(f"sqlite:///{tmp_path}/d.db")
+    evidence, plan = open_evidence(f"file://{tmp_path}/evidence"), make_plan()
+    save_plan(database, plan, evidence.url)
+    archive.write_plan(evidence, plan)
+    archive.write_step_evidence(evidence, RUN_IDS[0], make_step(), {"fio.json": b"{}"}, **TIMES)
+    (record,) = tmp_path.glob("evidence/runs/*/steps/*/step.json")
+    record.write_text('{"format": 1, "run')
+    manifest = tmp_path / "evidence/runs" / RUN_IDS[0] / "manifest.json"
+    manifest.write_text("{")
+    finish_run(database, evidence, plan, 0, "failed", None)
+    found = archive.read_manifest(evidence, RUN_IDS[0])
+    assert found is not None
+    assert found.steps == ()
+    assert "step.json" in found.damaged[0]
+    assert manifest.with_name("manifest.json.damaged").read_text() == "{"
+    notes: list[str] = []
+    kept = archive.write_step_evidence(
+        evidence, RUN_IDS[0], make_step(), {"fio.json": b"[]"}, **TIMES, on_note=notes.append
+    )
+    assert kept.files["fio.json"] == b"[]"
+    assert "written anew" in notes[0]
+
+
+# --- What users and authors of profiles type
+
+
+@drill(
+    done="--runs, --replicates and --max-replicates of 10^8 and 10^9",
+    holds="refused with the number and the most that is planned, exit 2, within 3 GB of addresses",
+)
+@pytest.mark.parametrize("count", [10**8, 10**9])
+@pytest.mark.parametrize(
+    "flags", [["--runs"], ["--replicates"], ["--until-ci", "5%", "--max-replicates"]]
+)
+def test_counts_without_end_are_refused_at_once(count: int, flags: list[str], user: Cli) -> None:
+    done = run_diskbench("run", "--path", "/tmp", *flags, str(count), env=user.env)
+    assert "exit 2" in done.out, done.err
+    assert f"{count:,}" in done.err
+    assert "10,000" in done.err
+
+
+MATRIX = """name: m
+defaults: {{provider: aws, region: us-east-1, instance_type: m5.large, disk: gp3, {fields}}}
+axes:
+  size: [{sizes}]
+{limits}
+"""
+
+
+@drill(
+    done="matrix files with replicates, runs, max_replicates or a product of axes of 10^8 or more",
+    holds="refused with the line and the most that is planned, exit 2, within 3 GB of addresses",
+)
+@pytest.mark.parametrize(
+    ("fields", "limits", "sizes"),
+    [
+        ("replicates: 100000000", "", 1), ("runs: 1000000000", "", 1),
+        ("cache: none", "limits: {until_ci: 5%, max_replicates: 100000000}", 1),
+        ("replicates: 10000", "", 5000),
+    ],
+)  # fmt: skip
+def test_matrix_files_with_counts_without_end_are_refused(
+    fields: str, limits: str, sizes: int, user: Cli
+) -> None:
+    path = user.home / "m.yaml"
+    path.write_text(
+        MATRIX.format(
+            fields=fields, limits=limits, sizes=", ".join(map(str, range(10, 10 + sizes)))
+        )
+    )
+    done = run_diskbench("matrix", "check", str(path), env=user.env)
+    assert "exit 2" in done.out, done.err
+    assert "10000" in done.err.replace(",", "")
+
+
+FRONT = "---\ntitle: t\nquestion: q\nsource: s\n{more}---\n"
+
+
+@drill(
+    done="job files and front matter with nrfiles, numjobs or max_rounds of 10^8 and 10^9",
+    holds="the profile is refused with the number or field, exit 2",
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a]\nrw=read\nsize=1m\nnrfiles=100000000\n",
+        "[a]\nrw=read\nsize=1m\nnr_files=1000000000\n",
+        "[a]\nrw=read\nsize=1m\nnumjobs=1000000000\n",
+        FRONT.format(more="loop: {tracked: a, direction: read, max_rounds: 1000000000}\n")
+        + "[a]\nrw=read\nsize=1m\n",
+        FRONT.format(more="parameters: {n: {default: 1000000000, kind: int, help: h}}\n")
+        + "[a]\nrw=read\nsize=1m\nnrfiles={{ n }}\n",
+    ],
+)  # fmt: skip
+def test_profiles_with_counts_without_end_are_refused(text: str) -> None:
+    with pytest.raises(UserError, match=r"1,?0{2,3},?000,?000|max_rounds"):
+        steps_of(text)
+
+
+def steps_of(text: str) -> None:
+    """What `plan` does with a profile."""
+    from diskbench.fio.profiles import parse_profile
+    from diskbench.fio.steps import FioTarget, build_steps
+    from diskbench.fio.template import RenderContext, render
+
+    profile = parse_profile(text, name="mine")
+    target = FioTarget(kind="directory", path="/tmp/x", size_bytes=2**40)
+    build_steps(profile, render(profile, {}, RenderContext()), target, None)
+
+
+BOMBS = {
+    "nested loops": "{% for a in range(99999) %}{% for b in range(99999) %}"
+    "{% for c in range(99999) %}{% endfor %}{% endfor %}{% endfor %}",
+    "a repeated text": '{{ "x" * 10**9 }}',
+    "a text doubled": '{% set ns = namespace(t="x") %}{% for i in range(60) %}'
+    "{% set ns.t = ns.t ~ ns.t %}{% endfor %}{{ ns.t }}",
+    "a power": "{{ (10 ** (10 ** 8)) % 7 }}",
+    "a filter": '{{ "x" | center(2000000000) }}',
+    "a format": '{{ "%2000000000d" % 1 }}',
+    "a method": '{{ "x".ljust(2000000000) }}',
+    "a list": "{{ ([0] * 10**9) | length }}",
+    "a macro that calls itself twice": "{% macro m(n) %}{{ m(n - 1) if n }}{{ m(n - 1) if n }}"
+    "{% endmacro %}{{ m(60) }}",
+    "a macro without end": "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+    "lorem ipsum": "{{ lipsum(n=100000000) }}",
+    "a long output": "{% for a in range(99999) %}{{ 'x' * 1000 }}{% endfor %}",
+}
+
+
+@drill(
+    done="a profile's template loops, repeats, doubles, pads or calls itself without end",
+    holds="the profile is refused in words, without the memory, in a worker's thread as well",
+)
+@pytest.mark.parametrize("kind", BOMBS)
+def test_templates_without_end_are_ended(kind: str) -> None:
+    from diskbench.errors import ProfileError
+
+    text = FRONT.format(more="") + BOMBS[kind] + "\n[a]\nrw=read\nsize=1m\n"
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            steps_of(text)
+        except ProfileError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    begin = time.monotonic()
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert errors
+    assert time.monotonic() - begin < 60, "a second of processor time, however busy the machine"
+
+
+@drill(
+    done="front matter of a profile and a matrix file with aliases of aliases, merges of merges, "
+    "brackets 5,000 deep, an impossible date, a file that does not end",
+    holds="refused in words, exit 2, within 1 GB",
+)
+@pytest.mark.parametrize("kind", ["aliases", "merges", "depth", "date", "endless"])
+@pytest.mark.parametrize("command", ["profile", "matrix"])
+def test_yaml_bombs_are_refused(kind: str, command: str, user: Cli) -> None:
+    letters = "abcdefghij"
+    bombs = {
+        "aliases": "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+        + "".join(
+            f"{two}: &{two} [{', '.join([f'*{one}'] * 10)}]\n"
+            for one, two in itertools.pairwise(letters)
+        ),
+        "merges": "a: &a {x: 1, y: 2}\n"
+        + "".join(
+            f"{two}: &{two} {{<<: [{', '.join([f'*{one}'] * 10)}]}}\n"
+            for one, two in itertools.pairwise(letters)
+        ),
+        "depth": "a: " + "[" * 5000 + "\n",
+        "date": "a: 2001-99-99\n",
+    }
+    path = user.home / ("p.fio.j2" if command == "profile" else "m.yaml")
+    if kind == "endless":
+        path = Path("/dev/zero")
+    elif command == "profile":
+        path.write_text(FRONT.format(more=bombs[kind]) + "[a]\nrw=read\nsize=1m\n")
+    else:
+        path.write_text("name: m\n" + bombs[kind])
+    words = ["profiles", "show"] if command == "profile" else ["matrix", "check"]
+    done = run_diskbench(*words, str(path), env=user.env)
+    assert "exit 2" in done.out, done.err[-2000:]
+    assert "Traceback" not in done.err
+    assert done.peak_mib < 1000
+
+
+# --- What others measured
+
+
+def fio_json(**changes: object) -> str:
+    """fio's document of one job, with changes to its reads."""
+    read = {"total_ios": 10, "io_bytes": 40960, "runtime": 1000} | changes
+    return json.dumps({"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": read}]})
+
+
+@drill(
+    done="fio's JSON holds 1e400, NaN, negative numbers, 10^30, 2^63 I/Os, a million jobs, 5,000 "
+    "broken beginnings, brackets 100,000 deep",
+    holds="the import is refused in words, or the figure is missing; no traceback, no overflow",
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        fio_json(total_ios=2**63), fio_json(total_ios=-1), fio_json(io_bytes=10**30),
+        fio_json(runtime=2**62), fio_json(runtime=10**18), fio_json().replace("1000", "1e400"),
+        fio_json().replace("1000", "NaN"), fio_json().replace("10,", "9" * 5000 + ",", 1),
+        json.dumps({"fio version": "fio-3.33", "jobs": [
+            {"jobname": "a", "read": {"total_ios": 2**62, "io_bytes": 2**62, "runtime": 1}}] * 4}),
+        json.dumps({"fio version": "fio-3.33", "jobs": [{"jobname": "a"}] * 10**6}),
+        '{"fio version": "x", "jobs": [' * 5000,
+        '{"fio version": "x", "jobs": ' + "[" * 100_000,
+    ],
+    ids=["2^63", "negative", "10^30", "long", "longer", "1e400", "nan", "digits", "sum", "jobs",
+         "beginnings", "depth"],
+)  # fmt: skip
+def test_numbers_that_no_fio_measures_do_no_harm(text: str, user: Cli) -> None:
+    (user.home / "fio.json").write_text(text)
+    done = user.run("results", "import", "fio.json")
+    assert done.returncode in {0, 2}, done.stderr
+    assert "Traceback" not in done.stderr
+    if done.returncode == 0:
+        assert user.run("results", "show", done.stdout.strip()).returncode == 0
+
+
+@drill(
+    done="an import of a file that does not end, and of JSON of 70 MB",
+    holds="refused with the limit, exit 2, within 1.5 GiB",
+)
+@pytest.mark.parametrize("kind", ["endless", "large"])
+def test_imports_are_bounded(kind: str, user: Cli) -> None:
+    path = user.home / "fio_bw.1.log"
+    if kind == "endless":
+        path.symlink_to("/dev/zero")
+    else:
+        path = user.home / "fio.json"
+        path.write_text(fio_json() + " " * (70 * 2**20))
+    done = run_diskbench("results", "import", str(path), env=user.env)
+    assert "exit 2" in done.out, done.err[-2000:]
+    assert ("512 MiB" if kind == "endless" else "64 MiB") in done.err
+    assert done.peak_mib < 1536
+
+
+@drill(
+    done="samples of the host's counters of 200 MB, with counters of 5,000 digits",
+    holds="the summary is made of its ends, within 250 MiB",
+)
+def test_samples_of_a_long_step_are_read_at_their_ends(tmp_path: Path) -> None:
+    cores = "".join(f"cpu{n} {n} 0 0 100 0 0 0 0 0 0\n" for n in range(192))
+    with (tmp_path / "samples.txt").open("w") as file:
+        for second in range(36_000):
+            file.write(f"@ {1e9 + second}\ncpu {second} 0 0 {2 * second} 0 0 0 0\n{cores}")
+        file.write(f"ctxt {'9' * 5000}\n")
+    assert (tmp_path / "samples.txt").stat().st_size > 200 * 10**6
+    done = run_python(f"""
+from pathlib import Path
+from diskbench.fio.samples import parse_samples
+from diskbench.model.spec import Step
+from diskbench.store.archive import write_step_evidence
+from diskbench.store.evidence import open_evidence
+store = open_evidence("file://{tmp_path}/evidence")
+step = Step(index=0, name="x", job="", expected_s=1)
+kept = write_step_evidence(
+    store, "r", step, {{"samples.txt": Path("{tmp_path}/samples.txt")}},
+    started_at="a", finished_at="b")
+print(parse_samples(kept.files["samples.txt"]).seconds)
+""")
+    assert done.exit == 0, done.err
+    assert float(done.out) == 35_999
+    assert done.peak_mib < 250
+
+
+@drill(
+    done="a day of histogram rows of an idle disk is kept and read back",
+    holds="what real steps leave passes every limit, the ratio of compression included",
+    quick=False,
+)
+def test_a_day_of_histograms_passes_every_limit(tmp_path: Path) -> None:
+    from diskbench.limits import EXPANSION
+    from diskbench.store import archive
+    from diskbench.store.content import copy_as_kept
+    from diskbench.store.evidence import open_evidence
+
+    log, zeros = tmp_path / "fio_clat_hist.1.log", ", 0" * 1855
+    with log.open("w") as file:
+        for second in range(86_400):
+            file.write(f"{1000 * second}, {second % 2}, 4096, {second % 7}{zeros}\n")
+    store = open_evidence(f"file://{tmp_path}/evidence")
+    record = archive.write_step_evidence(
+        store, "r", make_step(), {log.name: log}, started_at="a", finished_at="b"
+    ).record
+    file_record = record.files[log.name]
+    copy_as_kept(store, f"runs/r/{archive.step_folder(make_step())}", file_record, tmp_path / "c")
+    assert file_record.bytes / (tmp_path / "c").stat().st_size < EXPANSION / 4
+    assert subprocess.run(["zstd", "-t", "-q", str(tmp_path / "c")], check=False).returncode == 0

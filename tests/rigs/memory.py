@@ -1,0 +1,54 @@
+"""The most memory that a piece of Python takes, in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+
+_MIB = 2**20
+_REPORT = """
+import resource as _r, sys as _s
+print("\\npeak", _r.getrusage(_r.RUSAGE_SELF).ru_maxrss, file=_s.stderr)
+"""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How a piece of Python ended, and the most memory that it held, in MiB."""
+
+    exit: int
+    out: str
+    err: str
+    peak_mib: float
+
+
+def run_python(
+    code: str, *, address_mib: int = 3000, seconds: float = 100, env: dict[str, str] | None = None
+) -> Measured:
+    """Run `code` to its end. More than `address_mib` of addresses end it with a MemoryError, so
+    that a missing limit fails a test instead of the machine."""
+    limited = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({address_mib * _MIB},) * 2)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", limited + code + _REPORT],
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        env=env,
+        check=False,
+    )
+    peaks = [line.split()[1] for line in done.stderr.splitlines() if line.startswith("peak ")]
+    peak = int(peaks[-1]) / 1024 if peaks else float("inf")
+    return Measured(done.returncode, done.stdout, done.stderr, peak)
+
+
+def run_diskbench(*args: str, env: dict[str, str], seconds: float = 100) -> Measured:
+    """Run `diskbench ARGS` in the same way; `out` ends with its exit status: `exit 2`."""
+    code = (
+        f"import runpy, sys\nsys.argv = ['diskbench', *{args!r}]\n"
+        "try:\n    runpy.run_module('diskbench', run_name='__main__')\n"
+        "except SystemExit as end:\n    print('exit', end.code or 0)\n"
+    )
+    return run_python(code, env=env, seconds=seconds)

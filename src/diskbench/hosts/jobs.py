@@ -43,7 +43,8 @@ __all__ = [
 ]
 
 SILENCE_S = 20.0
-"""A unit gives a sign of life every second; after this the connection is given up and made anew. Longer than a disk stalls now and then; our choice."""
+"""A unit gives a sign of life every second; after this the connection is given up and
+made anew. Longer than a disk stalls now and then; our choice."""
 
 
 class UnitExit(Frozen):

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from diskbench.engine.absence import Absence
+from diskbench.engine.broken import raise_if_broken
 from diskbench.engine.stages import Stages
 from diskbench.engine.stop import Stop
 from diskbench.engine.timing import Timing
-from diskbench.engine.broken import raise_if_broken
 from diskbench.engine.unit import unit_of
 from diskbench.engine.watch import Obeying
 from diskbench.errors import ConnectionLost, DiskbenchError, MeasurementFailed

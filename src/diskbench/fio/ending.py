@@ -12,7 +12,7 @@ END = "end.txt"
 _OUTPUT = "fio.json"
 _TAIL_LINES = 5
 _SIGNALLED = 128
-"""fio 3 itself ends with this after SIGINT or SIGTERM; a shell adds the number of another signal."""
+"""fio itself ends with this after SIGINT or SIGTERM; a shell adds the number of another signal."""
 _NOT_STARTED = re.compile(r"job startup hung|\d+ jobs? failed to start")
 _JOB_KILLED = re.compile(r"got signal=(\d+)")
 

@@ -24,7 +24,7 @@ from diskbench.engine.stop import Stop
 from diskbench.engine.timing import Timing
 from diskbench.engine.unit import unit_of
 from diskbench.engine.watch import Obeying
-from diskbench.errors import ConnectionLost, DiskbenchError, MeasurementFailed
+from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, MeasurementFailed
 from diskbench.fio.ending import last_words
 from diskbench.model.outcome import Outcome, RunEnd, problem_of
 from diskbench.ports import HoldsCredit
@@ -61,11 +61,14 @@ class LiveStations:
         """Make the trial's directories, and its filesystem where it has one."""
         from diskbench.hosts.workspace import make_workspace
 
+        asked = self.stop.of(plan.trial_id)
         with self._suspending(plan):
             try:
                 commands = self._patiently(
-                    plan, lambda: make_workspace(self.connect(plan), plan.target)
+                    plan, lambda: make_workspace(self.connect(plan), plan.target, asked.is_set)
                 )
+            except Interrupted:
+                return self._stopped(plan)
             except MeasurementFailed as error:
                 return Outcome(state="failed", problem=problem_of(error))
             return Outcome(state="done", commands=commands)
@@ -77,9 +80,9 @@ class LiveStations:
         from diskbench.hosts.workspace import make_workspace
         from diskbench.plan.sequence import next_step
 
-        first = next_step(plan, ())
-        if first is not None and not self.stop.of(plan.trial_id).is_set():
-            make_workspace(self.connect(plan), plan.target)
+        first, asked = next_step(plan, ()), self.stop.of(plan.trial_id)
+        if first is not None and not asked.is_set():
+            make_workspace(self.connect(plan), plan.target, asked.is_set)
             self._hold_credit(plan, first)
             start(self.connect(plan), unit_of(plan, 0, first))
 
@@ -215,10 +218,13 @@ class LiveStations:
             )
 
     def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:
-        from diskbench.hosts.patience import patiently
+        from diskbench.hosts.patience import patiently, undelivered
 
         absence = self._absence(plan)
-        return patiently(work, self.stop.of(plan.trial_id).is_set, absence.noted_or_raise)
+        try:
+            return patiently(work, self.stop.of(plan.trial_id).is_set, absence.noted_or_raise)
+        except ConnectionLost as error:
+            raise undelivered(error) from error
 
     def _absence(self, plan: Plan) -> Absence:
         return Absence(plan, self.renter(plan), lambda text: self.watcher.note(plan.trial_id, text))

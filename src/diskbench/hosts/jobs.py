@@ -13,7 +13,7 @@ from diskbench.fio.live import parse_live, tick
 from diskbench.hosts.cleanup import cleanup
 from diskbench.hosts.collect import collect
 from diskbench.hosts.last_word import NOT_STARTED, LastWord
-from diskbench.hosts.patience import patiently
+from diskbench.hosts.patience import patiently, undelivered
 from diskbench.hosts.unit import (
     DeviceGuard,
     Unit,
@@ -122,10 +122,7 @@ def start_and_watch(
     try:
         last = patiently(lambda: _follow(host, unit, follower, should_stop), should_stop, on_note)
     except ConnectionLost as error:
-        raise ConnectionLost(
-            f"step {unit.name} could not be asked to stop: {error.message}",
-            advice="fio goes on there if it runs, and does not start if it does not run yet",
-        ) from error
+        raise undelivered(error) from error
     return _NEVER_BEGAN if last is None else _ended(last, unit, host)
 
 

@@ -20,6 +20,14 @@ stop; our choice."""
 _LOOK_S = 0.1
 
 
+def undelivered(error: ConnectionLost) -> ConnectionLost:
+    """What is told where the connection was given up, after a stop that did not reach the host."""
+    return ConnectionLost(
+        f"the host could not be asked to stop: {error.message}",
+        advice="fio goes on there if it runs, and does not start if it does not run yet",
+    )
+
+
 def patiently(
     work: Callable[[], T], should_stop: Callable[[], bool], on_note: Callable[[str], None]
 ) -> T:

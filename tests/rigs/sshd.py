@@ -8,7 +8,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,9 +60,17 @@ def keygen(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def running_sshd(directory: Path, *, alias: str | None = None, extra: str = "") -> Iterator[Sshd]:
+def running_sshd(
+    directory: Path,
+    *,
+    alias: str | None = None,
+    extra: str = "",
+    env: Mapping[str, str] = {},
+    around: Sequence[str] = (),
+) -> Iterator[Sshd]:
     """An sshd until the block ends. Its key is trusted under [127.0.0.1]:PORT and every alias of
-    the form NAME-key-PORT that `config_block` writes."""
+    the form NAME-key-PORT that `config_block` writes. `env` is set for whoever logs in; `around` is
+    a command that starts another, such as unshare."""
     directory.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o700)
     keygen(directory / "host_key")
@@ -80,13 +88,16 @@ def running_sshd(directory: Path, *, alias: str | None = None, extra: str = "") 
         "StrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
         "PermitRootLogin prohibit-password\nMaxStartups 100\nMaxSessions 50\nLogLevel ERROR\n"
         # The account's own ~/.bashrc, which bash reads under sshd, is no part of a test.
-        f"SetEnv HOME={directory}\n"
+        f"SetEnv {_environment(directory, env)}\n"
         f"AllowTcpForwarding yes\n{extra}\n"
     )
     log = (directory / "sshd.log").open("ab")
     with log:
         process = subprocess.Popen(
-            [SSHD, "-D", "-e", "-f", str(config)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            [*around, SSHD, "-D", "-e", "-f", str(config)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
         )
     try:
         _await_port(port, process, directory / "sshd.log")
@@ -99,6 +110,10 @@ def running_sshd(directory: Path, *, alias: str | None = None, extra: str = "") 
     finally:
         process.terminate()
         process.wait()
+
+
+def _environment(directory: Path, env: Mapping[str, str]) -> str:
+    return " ".join(f"{k}={v}" for k, v in {"HOME": str(directory), **env}.items())
 
 
 def free_port() -> int:

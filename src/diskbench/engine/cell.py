@@ -13,6 +13,7 @@ from diskbench.engine.held import Patience
 from diskbench.engine.lease import release
 from diskbench.engine.machine import keeps, placed
 from diskbench.engine.rent import Onlooker, give_up, rent
+from diskbench.engine.stop import BY_USER
 from diskbench.errors import DiskbenchError, Interrupted, StoreUnavailable
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Outcome, Problem, problem_of
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
-STOPPED = Problem(kind="Interrupted", message="stopped by the user")
 _NOT_KEPT = Problem(
     kind="NotKept",
     message="its runs ended, and their end could not be written down",
@@ -80,7 +80,7 @@ class LiveCells:
         if row is None or not claim_cell(database, trial_id, owner=me, previous=None):
             return _failed(Problem(kind="Cancelled", message="it is no cell of this process"))
         if row.cancel or self.stop.of(trial_id).is_set():
-            return Outcome(state="stopped", problem=STOPPED)
+            return Outcome(state="stopped", problem=BY_USER)
         plan = find_plan(database, trial_id)
         if plan is None:
             try:
@@ -224,7 +224,7 @@ class LiveCells:
         from diskbench.engine.sweep import end_unfinished
 
         reason = problem or _NOT_KEPT
-        stopped = reason.kind == STOPPED.kind
+        stopped = reason.kind == BY_USER.kind
         return end_unfinished(
             self.session, plan, reason, state="interrupted" if stopped else "failed"
         )

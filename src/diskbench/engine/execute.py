@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from diskbench.engine.lease import release
 from diskbench.engine.stations import LiveStations
 from diskbench.engine.stop import Stop
-from diskbench.engine.watch import Watcher
+from diskbench.engine.watch import Obeying
 from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
 from diskbench.model.outcome import TrialEnd
 
@@ -70,7 +70,7 @@ class _Desk:
 def execute(
     session: Session,
     plans: Sequence[Plan],
-    watcher: Watcher,
+    watcher: Obeying,
     stop: Stop,
     *,
     take_over: bool = False,

@@ -18,12 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from diskbench.engine.absence import Absence
+from diskbench.engine.broken import raise_if_broken
+from diskbench.engine.stages import Stages
 from diskbench.engine.stop import Stop
 from diskbench.engine.timing import Timing
-from diskbench.engine.unit import time_limit_s, unit_of
-from diskbench.engine.watch import Watcher
-from diskbench.errors import ConnectionLost, DiskbenchError, FioFailed, MeasurementFailed
-from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
+from diskbench.engine.unit import unit_of
+from diskbench.engine.watch import Obeying
+from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, MeasurementFailed
+from diskbench.fio.ending import last_words
+from diskbench.model.outcome import Outcome, RunEnd, problem_of
 from diskbench.ports import HoldsCredit
 
 if TYPE_CHECKING:
@@ -48,7 +51,7 @@ class LiveStations:
     database: sa.Engine
     evidence: EvidenceStore
     connect: Callable[[Plan], Host]
-    watcher: Watcher
+    watcher: Obeying
     stop: Stop
     suspend: Callable[[str, BaseException], None]
     renter: Callable[[Plan], Renter | None] = lambda _: None
@@ -58,11 +61,14 @@ class LiveStations:
         """Make the trial's directories, and its filesystem where it has one."""
         from diskbench.hosts.workspace import make_workspace
 
+        asked = self.stop.of(plan.trial_id)
         with self._suspending(plan):
             try:
                 commands = self._patiently(
-                    plan, lambda: make_workspace(self.connect(plan), plan.target)
+                    plan, lambda: make_workspace(self.connect(plan), plan.target, asked.is_set)
                 )
+            except Interrupted:
+                return self._stopped(plan)
             except MeasurementFailed as error:
                 return Outcome(state="failed", problem=problem_of(error))
             return Outcome(state="done", commands=commands)
@@ -74,16 +80,16 @@ class LiveStations:
         from diskbench.hosts.workspace import make_workspace
         from diskbench.plan.sequence import next_step
 
-        first = next_step(plan, ())
-        if first is not None and not self.stop.of(plan.trial_id).is_set():
-            make_workspace(self.connect(plan), plan.target)
+        first, asked = next_step(plan, ()), self.stop.of(plan.trial_id)
+        if first is not None and not asked.is_set():
+            make_workspace(self.connect(plan), plan.target, asked.is_set)
             self._hold_credit(plan, first)
             start(self.connect(plan), unit_of(plan, 0, first))
 
     def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         """Run one fio process on the host to its end and keep everything it left."""
         if self.stop.of(plan.trial_id).is_set():
-            return Outcome(state="stopped", problem=_STOPPED)
+            return self._stopped(plan)
         with self._suspending(plan):
             try:
                 return self._measure(plan, run_index, step)
@@ -106,6 +112,9 @@ class LiveStations:
                 preparation=prepared.commands,
             )
 
+    def _stopped(self, plan: Plan) -> Outcome:
+        return Outcome(state="stopped", problem=self.stop.reason(plan.trial_id))
+
     def _measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         from diskbench.store.parse_step import step_result
         from diskbench.store.rows import begin_run, save_step
@@ -115,8 +124,8 @@ class LiveStations:
         self._hold_credit(plan, step)
         self.watcher.step_started(plan.trial_id, run_index, step)
         kept, stopped = self._run_unit(plan, run_index, step)
-        if stopped:
-            return Outcome(state="stopped", problem=_STOPPED)
+        if stopped or kept is None:
+            return self._stopped(plan)
         with self.timing.span("store", plan.trial_id):
             result = step_result(
                 step,
@@ -130,39 +139,50 @@ class LiveStations:
         self.watcher.step_finished(plan.trial_id, result)
         return Outcome(state="done", result=result)
 
-    def _run_unit(self, plan: Plan, run_index: int, step: Step) -> tuple[KeptStep, bool]:
-        """Run fio and keep its files, whatever way it ended; whether the user stopped it."""
+    def _run_unit(self, plan: Plan, run_index: int, step: Step) -> tuple[KeptStep | None, bool]:
+        """Run fio and keep its files, whatever way it ended; whether it was asked to stop. No files
+        where the stop came before anything was started."""
         from diskbench.hosts.jobs import start_and_watch
 
         host, unit = self.connect(plan), unit_of(plan, run_index, step)
-        hung, asked = _Deadline(time_limit_s(step)), self.stop.of(plan.trial_id)
-        absence = self._absence(plan)
+        asked, absence = self.stop.of(plan.trial_id), self._absence(plan)
+        stages = Stages(lambda text: self.watcher.note(plan.trial_id, text))
+
+        def on_stage(name: str) -> None:
+            stages.at(name)
+            self.watcher.alive(plan.trial_id)
+
         try:
             with self.timing.span("start and watch", plan.trial_id):
                 end = start_and_watch(
                     host,
                     unit,
                     on_tick=lambda tick: self.watcher.tick(plan.trial_id, tick),
-                    should_stop=lambda: asked.is_set() or hung.passed() or absence.is_final,
+                    should_stop=lambda: asked.is_set() or absence.is_final,
                     on_note=absence.noted,
+                    on_stage=on_stage,
                 )
         except ConnectionLost:
             absence.raise_if_final()
             raise
-        except MeasurementFailed:
-            now = time.time()
+        except MeasurementFailed as error:
+            now, kept = time.time(), None
             with contextlib.suppress(DiskbenchError):  # what broke the step may break this too
-                self._keep(plan, run_index, step, unit, (now, now), stopped=True)
-            raise
+                kept = self._keep(plan, run_index, step, unit, (now, now), stopped=True)
+            words = last_words(kept.files) if kept else ""
+            raise type(error)(error.message + words, advice=error.advice) from error
+        if not end.began:
+            return None, True
         self.timing.add("fio itself", end.seconds_in_fio, plan.trial_id)
         times = (end.started_unix_s, end.ended_unix_s)
-        kept = self._keep(plan, run_index, step, unit, times, stopped=end.stopped)
-        if end.stopped and hung.passed() and not asked.is_set():
-            raise FioFailed(
-                f"fio hung in step {step.name!r}: it was still running after {hung.limit_s:.0f} s",
-                advice="what it left is in the evidence; a newer fio may not hang",
-            )
-        return kept, end.stopped
+        if not end.started_unix_s:  # fio never ran
+            times = (time.time(), time.time())
+        broken = end.signal is not None or end.limit is not None
+        kept = self._keep(plan, run_index, step, unit, times, stopped=end.stopped or broken)
+        if end.stopped:
+            return kept, True
+        raise_if_broken(end, unit, host.name, kept.files)
+        return kept, False
 
     def _keep(
         self,
@@ -202,10 +222,13 @@ class LiveStations:
                 )
 
     def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:
-        from diskbench.hosts.patience import patiently
+        from diskbench.hosts.patience import patiently, undelivered
 
         absence = self._absence(plan)
-        return patiently(work, self.stop.of(plan.trial_id).is_set, absence.noted_or_raise)
+        try:
+            return patiently(work, self.stop.of(plan.trial_id).is_set, absence.noted_or_raise)
+        except ConnectionLost as error:
+            raise undelivered(error) from error
 
     def _absence(self, plan: Plan) -> Absence:
         return Absence(plan, self.renter(plan), lambda text: self.watcher.note(plan.trial_id, text))
@@ -222,20 +245,6 @@ class LiveStations:
             yield
         except Exception as error:  # noqa: BLE001 - whatever it is, the trial must stay resumable
             self.suspend(plan.trial_id, error)
-
-
-class _Deadline:
-    """Counts from its making; never passes where there is no limit."""
-
-    def __init__(self, limit_s: float | None) -> None:
-        self.limit_s = limit_s or 0.0
-        self._end = time.monotonic() + limit_s if limit_s else None
-
-    def passed(self) -> bool:
-        return self._end is not None and time.monotonic() > self._end
-
-
-_STOPPED = Problem(kind="Interrupted", message="stopped by the user")
 
 
 _LATEST_UNIX_S = 253_402_300_799.0

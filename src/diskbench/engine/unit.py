@@ -36,12 +36,13 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
         drop_every_s=step.drop_caches_every_s,
         canary_before=step.index == 0,
         canary_after=_may_be_last(plan, step),
+        fio_limit_s=time_limit_s(step),
         root=_needs_root(plan),
     )
 
 
 def time_limit_s(step: Step) -> float | None:
-    """After how long a step counts as hung; None where its length depends on the disk."""
+    """After how long a step's fio counts as hung; None where its length depends on the disk."""
     if "time_based" not in step.job:
         return None
     return 1.5 * step.expected_s + PATIENCE_S

@@ -38,6 +38,14 @@ class Watcher(Protocol):
         ...
 
 
+class Obeying(Watcher, Protocol):
+    """A watcher that learns when somebody asks a trial to stop."""
+
+    def alive(self, trial_id: str) -> None:
+        """A sign of life from a step whose fio does not run: nothing else is told then."""
+        ...
+
+
 class Silent:
     """A watcher that passes on notes and shows nothing."""
 
@@ -81,6 +89,12 @@ class RowWatcher:
         self._inner.tick(trial_id, tick)
         if time.monotonic() - self._written.get(trial_id, 0.0) >= PROGRESS_EVERY_S:
             self._write(trial_id, tick)
+
+    def alive(self, trial_id: str) -> None:
+        """Look, at most once a second, whether somebody asked the trial to stop."""
+        if time.monotonic() - self._written.get(trial_id, 0.0) >= PROGRESS_EVERY_S:
+            self._written[trial_id] = time.monotonic()
+            self._obey(trial_id)
 
     def step_finished(self, trial_id: str, result: StepResult) -> None:
         """Pass on."""

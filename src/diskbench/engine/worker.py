@@ -259,15 +259,13 @@ class Worker:
         if campaign.state == "cancelling" or cell.cancel:
             self.stop.ask(trial_id)
         elif longest is not None and _age_s(cell) > longest:
-            self.cells.too_long.setdefault(
-                trial_id,
-                Problem(
-                    kind="TookTooLong",
-                    message=f"it took longer than max_cell_time, {longest:g} s, and was stopped",
-                    advice="raise max_cell_time, then 'diskbench matrix retry --failed'",
-                ),
+            too_long = Problem(
+                kind="TookTooLong",
+                message=f"it took longer than max_cell_time, {longest:g} s, and was stopped",
+                advice="raise max_cell_time, then 'diskbench matrix retry --failed'",
             )
-            self.stop.ask(trial_id)
+            self.cells.too_long.setdefault(trial_id, too_long)
+            self.stop.ask(trial_id, too_long)
 
 
 def _turn(cell: CellRow) -> tuple[str, str, int]:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 
 from diskbench.model.base import Frozen
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.model.spec import Step
 
 
 class Canary(Frozen):
@@ -24,6 +27,23 @@ def parse_canary(data: bytes) -> Canary:
     head, _, rest = data.decode(errors="replace").partition("\n")
     word, _, value = head.partition(" ")
     return Canary(cpu_s=_positive(value) if word == "cpu_s" else None, null_iops=_null_iops(rest))
+
+
+def canary_warning(files: Mapping[str, bytes], step: Step) -> Warning | None:
+    """What to doubt where a canary took too long (step.sh ends it then), from a step's files."""
+    late = [name for name, data in files.items() if name.startswith("canary") and _is_late(data)]
+    if not late:
+        return None
+    return Warning(
+        code="no-canary",
+        message=f"the canary beside {step.name} was ended because it took too long: {late[0]}",
+        advice="the machine was busy with something else (steal, another load); measure again",
+        step=step.name,
+    )
+
+
+def _is_late(data: bytes) -> bool:
+    return data.startswith(b"limit ")
 
 
 def _null_iops(text: str) -> float | None:

@@ -57,9 +57,10 @@ def tick(before: LiveTotals | None, now: LiveTotals) -> Tick:
     Latency is Δ(mean·N) / ΔN over all directions: the mean of the I/Os that ended in between.
     fio starts its counts again when a ramp time ends; then `now` is taken from zero.
     """
-    if before is None or _count(now) < _count(before) or now.unix_s <= before.unix_s:
+    if before is None or _count(now) < _count(before) or now.runtime_s < before.runtime_s:
         before = LiveTotals(now.unix_s - now.runtime_s, 0.0)
-    seconds = now.unix_s - before.unix_s
+    # fio's own time only goes forward; the host's clock may be moved meanwhile.
+    seconds = now.runtime_s - before.runtime_s or now.unix_s - before.unix_s
     if seconds <= 0:
         return Tick(elapsed_s=now.runtime_s)
     n = _latencies(now) - _latencies(before)

@@ -20,6 +20,8 @@ short-ios            some I/Os moved fewer bytes than asked
 degraded-output      fio's output needed repair, or an earlier document of it
 saturated            an offered load was not served (MR-11; fio/offered.py)
 cache-kept           the page cache was to be dropped and was still there (fio/page_cache.py)
+clock-moved          the host's clock was moved by ≥ 0.5 s during a step (fio/clock.py)
+no-canary            a canary took too long and was ended (fio/canary.py)
 clock                host and controller disagree by ≥ 1 s
 runs-disagree        (max − min)/median of IOPS over the runs > 10 %
 """

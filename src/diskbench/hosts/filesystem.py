@@ -6,17 +6,18 @@ import shlex
 import uuid
 from typing import TYPE_CHECKING
 
-from diskbench.errors import MeasurementFailed, ReleaseFailed
+from diskbench.errors import Interrupted, MeasurementFailed, ReleaseFailed
 from diskbench.hosts.scripts import script
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from diskbench.model.spec import ResolvedTarget
     from diskbench.ports import Completed, Host
 
-MKFS_TIMEOUT_S = 3600.0
-"""mkfs without lazy initialisation writes the inode tables: long on a slow, large disk."""
+SILENCE_S = 30.0
+"""mkfs without lazy initialisation writes the inode tables: long on a slow, large disk. The script
+gives a sign of life every second meanwhile."""
 _NAMESPACE = uuid.UUID("1d1f6a6c-6f0b-5d0e-9c54-0b1f6f3b7a52")
 
 
@@ -25,18 +26,28 @@ def filesystem_uuid(target: ResolvedTarget) -> str:
     return str(uuid.uuid5(_NAMESPACE, target.state_dir))
 
 
-def make_filesystem(host: Host, target: ResolvedTarget, mount: str) -> tuple[str, ...]:
+def make_filesystem(
+    host: Host, target: ResolvedTarget, mount: str, should_stop: Callable[[], bool] = lambda: False
+) -> tuple[str, ...]:
     """Make the target's filesystem and mount it at `mount`; returns the commands that were run.
 
     Lazy initialisation is off, so that no kernel thread writes beside fio. Twice is as once.
     Raises MeasurementFailed when the device is not the one allowed, holds somebody else's data, or
-    a command fails.
+    a command fails, and Interrupted where `should_stop` said so before it was made.
     """
-    made = {"kind": target.filesystem, "mount": mount}
-    done = _run(host, target, "filesystem.sh", made, timeout_s=MKFS_TIMEOUT_S)
-    *commands, last = done.text.splitlines() or [""]
-    if last.startswith("! ") or done.exit:
-        why = last.removeprefix("! ") or done.stderr.decode(errors="replace").strip()
+    text = _script(target, "filesystem.sh", {"kind": target.filesystem, "mount": mount})
+    stop = f": >{shlex.quote(f'{target.state_dir}/stop')}"
+    told, asked = [""], False
+    for line in host.stream(text, timeout_s=SILENCE_S, root=True):
+        if line != b".":
+            told.append(line.decode(errors="replace"))
+        if should_stop() and not asked:
+            asked = not host.run(stop, root=True).exit
+    _, *commands, last = told if len(told) > 1 else ["", ""]
+    if last == "! stopped":
+        raise Interrupted(f"stopped while {target.filesystem} was made on {target.device}")
+    if last.startswith("! ") or not last:
+        why = last.removeprefix("! ") or _why_nothing(host)
         raise MeasurementFailed(
             f"no {target.filesystem} could be made on {target.device} of {host.name}: {why}",
             advice="nothing but this device was touched; look at it with diskbench devices",
@@ -57,14 +68,23 @@ def wipe_ours(host: Host, target: ResolvedTarget) -> None:
 def _run(
     host: Host, target: ResolvedTarget, name: str, values: Mapping[str, str], *, timeout_s: float
 ) -> Completed:
-    """Run a script behind the guard that all writing to a device shares, as root."""
-    text = (
+    return host.run(_script(target, name, values), timeout_s=timeout_s, root=True)
+
+
+def _script(target: ResolvedTarget, name: str, values: Mapping[str, str]) -> str:
+    """A script behind the guard that all writing to a device shares; for root."""
+    return (
         given({**_values(target), **values})
         + script("block.sh")
         + script("guard.sh")
         + script(name)
     )
-    return host.run(text, timeout_s=timeout_s, root=True)
+
+
+def _why_nothing(host: Host) -> str:
+    """Why a script for root said nothing; raises HostUnavailable where there is no root."""
+    done = host.run("id -u", root=True)
+    return done.stderr.decode(errors="replace").strip() or "it ended without a word"
 
 
 def given(values: Mapping[str, str]) -> str:

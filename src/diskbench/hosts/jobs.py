@@ -12,8 +12,16 @@ from diskbench.errors import ConnectionLost, MeasurementFailed
 from diskbench.fio.live import parse_live, tick
 from diskbench.hosts.cleanup import cleanup
 from diskbench.hosts.collect import collect
-from diskbench.hosts.patience import patiently
-from diskbench.hosts.unit import DeviceGuard, Unit, payload, start_script, stop_script
+from diskbench.hosts.last_word import NOT_STARTED, LastWord
+from diskbench.hosts.patience import patiently, undelivered
+from diskbench.hosts.unit import (
+    DeviceGuard,
+    Unit,
+    go_script,
+    payload,
+    start_script,
+    stop_script,
+)
 from diskbench.model.base import Frozen
 
 if TYPE_CHECKING:
@@ -35,44 +43,60 @@ __all__ = [
 ]
 
 SILENCE_S = 20.0
-"""A unit gives a sign of life every second while fio runs; after this the connection is given up
-and made anew. Longer than a disk stalls now and then; our choice."""
-
-_LATEST_UNIX_S = 253_402_300_799.0
-"""The end of the year 9999, the last that a date can hold."""
+"""A unit gives a sign of life every second; after this the connection is given up and
+made anew. Longer than a disk stalls now and then; our choice."""
 
 
 class UnitExit(Frozen):
-    """How a unit ended. `started_unix_s` and `ended_unix_s` are the host's clock around fio."""
+    """How a unit ended. `started_unix_s` is the host's clock when fio began, and `ended_unix_s` is
+    later by `seconds_in_fio`, which the host's uptime tells: whatever happened to its clock.
+
+    `stopped` only where diskbench asked for it. `signal` came from elsewhere; `limit` names the
+    stage that took too long; `began` is False where the stop came before the unit was started, so
+    that it left nothing.
+    """
 
     fio_exit: int
     stopped: bool = False
     started_unix_s: float = 0.0
     ended_unix_s: float = 0.0
+    seconds_in_fio: float = 0.0
+    signal: int | None = None
+    limit: str | None = None
+    rebooted: bool = False
+    began: bool = True
 
-    @property
-    def seconds_in_fio(self) -> float:
-        """Wall seconds between fio's start and its end, on the host."""
-        return max(0.0, self.ended_unix_s - self.started_unix_s)
+
+_NEVER_BEGAN = UnitExit(fio_exit=126, stopped=True, began=False)
 
 
 class _Follower:
     """What is known of a running unit over all connections to it."""
 
-    def __init__(self, on_tick: Callable[[Tick], None]) -> None:
+    def __init__(self, on_tick: Callable[[Tick], None], on_stage: Callable[[str], None]) -> None:
         self.lines = 0
-        self._on_tick = on_tick
+        self.asked: int | None = None
+        """The uptime at which the unit asked for its permission, until it is answered."""
+        self._on_tick, self._on_stage = on_tick, on_stage
         self._before: LiveTotals | None = None
 
     def line(self, line: bytes) -> str | None:
         """Take one line; returns the unit's last word when this is it."""
         if line.startswith((b"= ", b"! ")):
             return line.decode(errors="replace")
+        if line == b".":  # of the connection alone
+            self._on_stage("start")
+            return None
         self.lines += 1
         totals = parse_live(line)
         if totals is not None:
             self._on_tick(tick(self._before, totals))
             self._before = totals
+        elif line.startswith(b"? ") and line[2:].isdigit():
+            self.asked = int(line[2:])
+            self._on_stage("go")
+        elif line.startswith(b"#"):
+            self._on_stage(line[1:].decode(errors="replace").strip())
         return None
 
 
@@ -82,40 +106,47 @@ def start_and_watch(
     on_tick: Callable[[Tick], None],
     should_stop: Callable[[], bool],
     on_note: Callable[[str], None] = lambda _: None,
+    on_stage: Callable[[str], None] = lambda _: None,
 ) -> UnitExit:
     """Start `unit` unless it was started, follow it to its end, and say how it ended.
 
-    `on_tick` is called about once a second. When `should_stop` says so, fio is stopped and the unit
-    still ends well, with what was measured. Broken connections are made anew for as long as it
-    takes, each with a note; only after `should_stop` does ConnectionLost come out, when the host
-    stays away.
+    `on_tick` is called about once a second while fio runs, `on_stage` with the name of what is done
+    before and after it, or nothing. fio starts only after this process let it, which it does not
+    when `should_stop` says so: then the unit is asked to stop, before anything else, and still ends
+    well, with what was measured. Broken connections are made anew for as long as it takes, each
+    with a note; only after `should_stop` does ConnectionLost come out, when the host stays away.
     Raises MeasurementFailed when the unit died without a result, could not be started, or found
     another disk than the one allowed.
     """
-    follower = _Follower(on_tick)
-    last = patiently(lambda: _follow(host, unit, follower, should_stop), should_stop, on_note)
-    return _ended(last, unit, host)
+    follower = _Follower(on_tick, on_stage)
+    try:
+        last = patiently(lambda: _follow(host, unit, follower, should_stop), should_stop, on_note)
+    except ConnectionLost as error:
+        raise undelivered(error) from error
+    return _NEVER_BEGAN if last is None else _ended(last, unit, host)
 
 
 def start(host: Host, unit: Unit) -> None:
-    """Start `unit` unless it was started, without following it.
+    """Start `unit` unless it was started, without following it: fio waits for somebody who does.
 
     What goes wrong is said by `start_and_watch`, which finds the unit or starts it again.
     """
     host.run(start_script(unit, None), stdin=payload(unit), root=unit.root)
 
 
-def stop(host: Host, unit: Unit) -> None:
-    """Ask `unit` to end fio now; one that has ended or was never started is left as it is."""
-    host.run(stop_script(unit), root=unit.root)
+def stop(host: Host, unit: Unit) -> bool:
+    """Ask `unit` to end fio now, or never to start it; whether there is a unit that will end."""
+    return host.run(stop_script(unit), root=unit.root).text.strip() in {"running", "ended"}
 
 
-def _follow(host: Host, unit: Unit, follower: _Follower, should_stop: Callable[[], bool]) -> str:
-    """The unit's last word; ConnectionLost when the connection ends before it."""
-    asked = False
-    if should_stop() and follower.lines:
-        stop(host, unit)
-        asked = True
+def _follow(
+    host: Host, unit: Unit, follower: _Follower, should_stop: Callable[[], bool]
+) -> str | None:
+    """The unit's last word, None where it never began and never will; ConnectionLost when the
+    connection ends before it."""
+    asked = should_stop()
+    if asked and not stop(host, unit):
+        return None
     lines = host.stream(
         start_script(unit, follower.lines + 1),
         stdin=payload(unit),
@@ -127,7 +158,12 @@ def _follow(host: Host, unit: Unit, follower: _Follower, should_stop: Callable[[
             return last
         if not asked and should_stop():
             asked = True
-            stop(host, unit)
+            if not stop(host, unit):
+                return None
+        if follower.asked is not None:
+            if not asked:
+                host.run(go_script(unit, follower.asked), root=unit.root)
+            follower.asked = None
     raise ConnectionLost(f"{host.name} ended the connection before the step ended")
 
 
@@ -138,35 +174,30 @@ def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
             f"step {unit.name} could not be started on {host.name}: {last[2:]}",
             advice="look at the free space and the permissions there",
         )
-    fields = last.split(maxsplit=5)
-    if len(fields) < 5:
+    word = LastWord.of(last)
+    if word.is_lost:
         raise MeasurementFailed(
-            f"step {unit.name} died on {host.name} without a result",
-            advice="was the machine restarted, or short of memory (dmesg)? what it left is kept",
+            f"step {unit.name} died on {host.name} without a result{word.why_lost}",
+            advice="what it left is kept; look at the machine's log (journalctl -b -1, dmesg)",
         )
-    if len(fields) > 5:
+    if word.reason or word.limit in NOT_STARTED:
         raise MeasurementFailed(
-            f"step {unit.name} was not started on {host.name}, {fields[5]}",
-            advice="nothing was written; look at what happened to the disk",
+            f"step {unit.name} was not started on {host.name}, {word.why_not_started}",
+            advice=word.advice,
         )
-    try:
-        return UnitExit(
-            fio_exit=int(fields[1]),
-            stopped=fields[2] == "1",
-            started_unix_s=_moment(fields[3]),
-            ended_unix_s=_moment(fields[4]),
-        )
-    except ValueError as error:
+    if word.is_garbled:
         raise MeasurementFailed(
             f"step {unit.name} ended on {host.name} with words that diskbench never writes: "
             f"{last[:80]!r}",
             advice=f"look at {unit.directory}/exit there",
-        ) from error
-
-
-def _moment(text: str) -> float:
-    """Unix time; ValueError for what no clock shows."""
-    value = float(text)
-    if not 0 <= value <= _LATEST_UNIX_S:
-        raise ValueError(text)
-    return value
+        )
+    return UnitExit(
+        fio_exit=word.fio_exit,
+        stopped=word.stopped,
+        started_unix_s=word.started_unix_s,
+        ended_unix_s=word.ended_unix_s,
+        seconds_in_fio=word.seconds,
+        signal=word.signal,
+        limit=word.limit,
+        rebooted=word.rebooted,
+    )

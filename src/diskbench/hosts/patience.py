@@ -14,7 +14,18 @@ LONGEST_WAIT_S = 10.0
 """The longest pause between attempts to come back to a host; our choice."""
 ATTEMPTS_AFTER_STOP = 5
 """Attempts to reach a host that does not answer once the user wants to stop; our choice."""
+AFTER_STOP_WAIT_S = 1.0
+"""The longest pause between them: a connection that is back within some seconds still takes the
+stop; our choice."""
 _LOOK_S = 0.1
+
+
+def undelivered(error: ConnectionLost) -> ConnectionLost:
+    """What is told where the connection was given up, after a stop that did not reach the host."""
+    return ConnectionLost(
+        f"the host could not be asked to stop: {error.message}",
+        advice="fio goes on there if it runs, and does not start if it does not run yet",
+    )
 
 
 def patiently(
@@ -30,9 +41,11 @@ def patiently(
     after_stop = 0
 
     def pause(seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and not should_stop():
-            time.sleep(min(_LOOK_S, left))
+        begin, stopping = time.monotonic(), should_stop()
+        while (gone := time.monotonic() - begin) < seconds:
+            if should_stop() and (not stopping or gone > AFTER_STOP_WAIT_S):
+                return  # at once where it was just asked, so that the host learns of it
+            time.sleep(min(_LOOK_S, seconds - gone))
 
     def given_up(state: tenacity.RetryCallState) -> bool:  # noqa: ARG001 - tenacity's signature
         nonlocal after_stop

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import shlex
 import tarfile
 
@@ -11,6 +12,15 @@ from diskbench.model.base import Frozen
 
 STOP_PATIENCE_S = 20
 """Seconds that fio may take to end after it was asked to, before it is killed; our choice."""
+SYNC_LIMIT_S = 1800
+"""Seconds that writing out older data, and dropping the page cache, may take before fio. After that
+the step fails: fio would share the disk with them. A fifth of 64 GiB at 10 MB/s takes 23 minutes;
+our choice."""
+CANARY_LIMIT_S = 60
+"""Seconds that a canary may take, which takes a quarter of one on an idle machine. After that the
+step is measured without it; our choice."""
+GO_LIMIT_S = 86_400
+"""Seconds that a unit waits for somebody who lets fio start; our choice."""
 
 
 class DeviceGuard(Frozen):
@@ -31,7 +41,8 @@ class Unit(Frozen):
     """One fio process on a host. `name` is unique within its run, such as `003-randread-r2`.
 
     `work_dir` holds the test files (None for a raw device); `sampled` is the number MAJOR:MINOR of
-    the disk whose counters are read once a second.
+    the disk whose counters are read once a second. `fio_limit_s` is after how many
+    seconds fio counts as hung and is ended; None: never.
     """
 
     trial_id: str
@@ -46,6 +57,7 @@ class Unit(Frozen):
     drop_every_s: float | None = None
     canary_before: bool = False
     canary_after: bool = False
+    fio_limit_s: float | None = None
     root: bool = False
 
     @property
@@ -78,6 +90,10 @@ def environment(unit: Unit) -> str:
         "canary_before": int(unit.canary_before),
         "canary_after": int(unit.canary_after),
         "stop_patience": STOP_PATIENCE_S,
+        "sync_limit": SYNC_LIMIT_S,
+        "canary_limit": CANARY_LIMIT_S,
+        "go_limit": GO_LIMIT_S,
+        "fio_limit": math.ceil(unit.fio_limit_s) if unit.fio_limit_s else "",
     }
     return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in values.items())
 
@@ -91,6 +107,7 @@ def payload(unit: Unit) -> bytes:
         "block.sh": script("block.sh"),
         "guard.sh": script("guard.sh"),
         "place.sh": script("place.sh"),
+        "stages.sh": script("stages.sh"),
         "interim.awk": script("interim.awk"),
         "sample.awk": script("sample.awk"),
     }
@@ -118,5 +135,11 @@ def start_script(unit: Unit, first_line: int | None) -> str:
 
 
 def stop_script(unit: Unit) -> str:
-    """Ask the unit to stop."""
-    return f"dir={shlex.quote(unit.directory)}\n{script('stop.sh')}"
+    """Ask the unit to stop, whether or not it was started."""
+    given = f"state={shlex.quote(unit.state_dir)}\ndir={shlex.quote(unit.directory)}\n"
+    return given + script("stop.sh")
+
+
+def go_script(unit: Unit, asked: int) -> str:
+    """Let the unit start fio; it asked when its host had been up for `asked` seconds."""
+    return f"dir={shlex.quote(unit.directory)}\nasked={asked}\n{script('go.sh')}"

@@ -9,6 +9,8 @@ from diskbench.hosts.filesystem import given, make_filesystem
 from diskbench.hosts.scripts import script
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from diskbench.model.spec import ResolvedTarget
     from diskbench.ports import Host
 
@@ -39,10 +41,13 @@ def mount_point(target: ResolvedTarget) -> str | None:
     return f"{target.state_dir}/mnt" if target.filesystem != "none" else None
 
 
-def make_workspace(host: Host, target: ResolvedTarget) -> tuple[str, ...]:
+def make_workspace(
+    host: Host, target: ResolvedTarget, should_stop: Callable[[], bool] = lambda: False
+) -> tuple[str, ...]:
     """Make what the trial needs on its host; returns the mkfs and mount commands, if any.
 
-    Twice is as once. Raises MeasurementFailed saying which place could not be made.
+    Twice is as once. Raises MeasurementFailed saying which place could not be made, and Interrupted
+    where `should_stop` said so while its filesystem was made.
     """
     mount = mount_point(target)
     plain_work = target.work_dir if mount is None else None
@@ -53,7 +58,7 @@ def make_workspace(host: Host, target: ResolvedTarget) -> tuple[str, ...]:
     )
     if mount is None:
         return ()
-    commands = make_filesystem(host, target, mount)
+    commands = make_filesystem(host, target, mount, should_stop)
     assert target.work_dir is not None
     _run(host, _WORK, {"work": target.work_dir}, root=True)
     return commands

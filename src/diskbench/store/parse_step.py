@@ -27,7 +27,17 @@ FIO_EXIT = "fio.exit"
 STDERR = "stderr.txt"
 SAMPLES = "samples.txt"
 CACHE = "cache.txt"
-PARSED_FILES = (FIO_JSON, FIO_EXIT, STDERR, SAMPLES, CACHE, LEFT_OUT)
+CANARIES = ("canary-before.txt", "canary-after.txt")
+PARSED_FILES = (
+    FIO_JSON,
+    FIO_EXIT,
+    STDERR,
+    SAMPLES,
+    CACHE,
+    "end.txt",
+    *CANARIES,
+    LEFT_OUT,
+)
 """All that `step_result` reads; logs are read when somebody asks for a series."""
 PARSED_IN_PART = (STDERR, SAMPLES)
 """Those of which the beginning and the end tell all: a day's samples of a machine with 192 cores
@@ -52,6 +62,9 @@ def step_result(
     Raises FioFailed when fio ended with an error, FioOutputUnreadable when its output holds no
     result, EvidenceDamaged when a file is not there.
     """
+    from diskbench.fio.canary import canary_warning
+    from diskbench.fio.clock import clock_warning, in_order
+    from diskbench.fio.ending import END, last_words, why_failed
     from diskbench.fio.offered import saturation_warning
     from diskbench.fio.output import parse_output
     from diskbench.fio.page_cache import cache_warning
@@ -62,34 +75,38 @@ def step_result(
     from diskbench.model.result import StepResult
 
     fio_exit = _exit_status(step, files)
-    if fio_exit != 0:
-        raise FioFailed(
-            f"fio ended with status {fio_exit} in step {step.name!r}{_tail(files)}",
-            advice="its job file and output are in the evidence: 'diskbench results show' names it",
-        )
+    if why := why_failed(fio_exit, files):
+        told, advice = why
+        raise FioFailed(f"step {step.name!r}: {told}{last_words(files)}", advice=advice)
     output = parse_output(_file(files, FIO_JSON, step), where=f"{step.name}/{FIO_JSON}")
     samples = parse_samples(files[SAMPLES]) if files.get(SAMPLES) else None
     rows = measurements(output, run_id=run_id, step=step)
+    seconds = max((row.runtime_ns for row in rows), default=0) / NS_PER_S
     result = StepResult(
         step_index=step.index,
         step=step.name,
         role=step.role,
         round=step.round,
         started_at=started_at,
-        finished_at=finished_at,
+        finished_at=in_order(started_at, finished_at, seconds),
         fio_exit=fio_exit,
         fio_version=output.version,
         measurements=rows,
         warnings=step_warnings(step, rows, output, facts, samples),
-        seconds_in_fio=max((row.runtime_ns for row in rows), default=0) / NS_PER_S,
+        seconds_in_fio=seconds,
     )
     doubts = (
         saturation_warning(step, result),
         cache_warning(files.get(CACHE, b""), step),
         fill_warning(step),
+        clock_warning(files.get(END, b""), step, started_at, finished_at),
+        canary_warning(files, step),
+        _left_out(files, step),
     )
-    told = tuple(doubt for doubt in (*doubts, _left_out(files, step)) if doubt is not None)
-    return result.model_copy(update={"warnings": result.warnings + told}) if told else result
+    doubted = tuple(doubt for doubt in doubts if doubt is not None)
+    if not doubted:
+        return result
+    return result.model_copy(update={"warnings": result.warnings + doubted})
 
 
 def _left_out(files: Mapping[str, bytes], step: Step) -> Warning | None:
@@ -133,13 +150,3 @@ def _file(files: Mapping[str, bytes], name: str, step: Step) -> bytes:
             f"step {step.name!r} left no {name}",
             advice="was the host's state directory cleaned while the step ran?",
         ) from None
-
-
-def _tail(files: Mapping[str, bytes]) -> str:
-    """The last lines that fio wrote to stderr, or among its output, as part of a message."""
-    for name in (STDERR, FIO_JSON):
-        lines = files.get(name, b"").decode(errors="replace").strip().splitlines()
-        told = [line for line in lines if "fio:" in line] or (lines if name == STDERR else [])
-        if told:
-            return ":\n  " + "\n  ".join(told[-_TAIL_LINES:])
-    return ""

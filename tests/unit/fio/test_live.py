@@ -73,6 +73,13 @@ def test_the_first_tick_counts_from_the_start_of_the_job():
     assert tick(None, LiveTotals(100.0, 2.0, Totals(400, 0, 0, 0))).read_iops == 200.0
 
 
+@pytest.mark.parametrize("moved", [-7200.0, 7200.0])
+def test_a_clock_that_is_moved_changes_no_rate(moved):
+    before = LiveTotals(9000.0, 1.0, Totals(100, 1000, 1e6, 100))
+    now = LiveTotals(9001.0 + moved, 2.0, Totals(300, 5000, 3e6, 300))
+    assert tick(before, now).read_iops == 200.0
+
+
 @given(
     st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e15)), min_size=2, max_size=5),
     st.floats(0, 2e9),

@@ -1,10 +1,21 @@
 # Make a filesystem on the allowed device and mount it; twice is as once. Given before this text:
 # block.sh, guard.sh, device, device_number, device_identity, device_size, kind, uuid, mount. Prints
-# what was run, one command a line; "! WHY" ends it.
+# what was run, one command a line, and "." as a sign of life; "! WHY" ends it. A file `stop` beside the
+# mount point ends mkfs.
 set -u
 umask 022
 export LC_ALL=C
-fail() { echo "! $*"; exit 0; }
+
+stop=${mount%/*}/stop mkfs=
+rm -f "$stop"
+(while kill -0 $$ && sleep 1 >/dev/null; do
+    echo .
+    read -r mkfs <"$mount.mkfs" && [ -e "$stop" ] && kill -KILL "$mkfs"
+done) 2>/dev/null </dev/null 4>&- &
+beats=$!
+fail() { kill "$beats"; echo "! $*"; exit 0; }
+# Whoever was here before a connection broke may still be at work.
+exec 4>>"$mount.lock" && { ! command -v flock >/dev/null 2>&1 || flock 4; }
 
 why=$(guard_identity) || fail "$why"
 
@@ -18,9 +29,14 @@ echo "$*"
 echo "mount -t $kind $device $mount"
 
 at=$(mounted_on "$mount")
-[ "$at" = "$device_number" ] && exit 0
+if [ "$at" = "$device_number" ]; then kill "$beats"; exit 0; fi
 [ -z "$at" ] || fail "$mount is taken by" $at
 why=$(guard_use && guard_content "$uuid") || fail "$why"
-why=$("$@" 2>&1) || fail "$1: $why"
+why=$(sh -c 'echo $$ >"$0.mkfs"; exec "$@"' "$mount" "$@" 2>&1 4>&-) || {
+    [ ! -e "$stop" ] || fail stopped
+    fail "$1: $why"
+}
+[ ! -e "$stop" ] || fail stopped
 mkdir -p "$mount" || fail "cannot make $mount"
 why=$(mount -t "$kind" "$device" "$mount" 2>&1) || fail "$why"
+kill "$beats"

@@ -1,13 +1,13 @@
 # Start a unit unless it was started, then follow it. Given before this text: state (the trial's
 # directory, which must be there), dir, unit (its name), follow (0: only start it) and from (the first
 # line of live.tsv to print). Standard input is a tar of the unit's files.
-# Prints live.tsv as it grows, then one line: "= EXIT STOPPED STARTED ENDED REASON", "= lost" when the
-# unit died without a result, or "! WHY" when it could not be started.
+# Prints live.tsv as it grows, then one line: "= EXIT STOPPED STARTED ENDED KEY=VALUE... REASON",
+# "= lost KEY=VALUE..." when the unit died without a result, or "! WHY" when it could not be started.
 set -u
 umask 077
 export LC_ALL=C
 
-fail() { echo "! $*"; exit 0; }
+fail() { kill "$beats"; echo "! $*"; exit 0; }
 
 launch() { # what it starts is known by DISKBENCH_TRIAL: see cleanup.sh
     # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
@@ -22,6 +22,10 @@ launch() { # what it starts is known by DISKBENCH_TRIAL: see cleanup.sh
     fi
     DISKBENCH_TRIAL=$state setsid sh "$dir/step.sh" "$dir" "$ready" </dev/null >/dev/null 2>"$dir/unit.err" 8>&- &
 }
+
+# Whoever listens learns that the connection is alive, also where the disk lets everything wait.
+(while kill -0 $$ && sleep 1 >/dev/null; do echo .; done) 2>/dev/null </dev/null &
+beats=$!
 
 # Whoever took the trial away meanwhile did not want it to start again.
 [ -d "$state" ] || fail "$state is gone"
@@ -45,6 +49,7 @@ if ! [ -e "$dir/pid" ]; then
     rm -f "$ready"
 fi
 
+kill "$beats"
 [ "$follow" = 1 ] || exit 0
 
 # Opened both ways first, so that opening to read does not wait for a writer; the end of the FIFO then
@@ -61,8 +66,12 @@ watcher=$!
 exec 7<&-
 wait "$tail" 2>/dev/null # ends with the unit, or when nobody reads any more
 kill "$watcher" 2>/dev/null
+keys=
+read -r pid started boot 2>/dev/null <pid && [ "$boot" != "$(cat /proc/sys/kernel/random/boot_id)" ] && keys="boot=changed "
 if [ -e exit ]; then
-    echo "= $(cat exit)"
+    read -r status stopped started ended reason <exit
+    echo "= $status $stopped $started $ended $keys$reason"
 elif [ -e pid ]; then
-    echo "= lost"
+    read -r before 2>/dev/null <.oom && now=$(awk '$1 == "oom_kill" { print $2 }' /proc/vmstat) && keys="${keys}oom_kills=$((${now:-0} - ${before:-0}))"
+    echo "= lost $keys"
 fi

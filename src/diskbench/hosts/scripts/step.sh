@@ -1,7 +1,8 @@
 #!/bin/sh
 # One step on the measured host: drop caches, canary, fio, canary, checksums. Run detached, with the
 # step's directory and a FIFO on which the starter waits as arguments. Whoever links the file `pid`
-# first is the unit; a second start ends at once. The file `exit` is written last: "EXIT STOPPED STARTED ENDED REASON".
+# first is the unit; a second start ends at once. The file `exit` is written last: "EXIT STOPPED STARTED
+# ENDED KEY=VALUE... REASON", the times as Unix time.
 # While it lives it holds the FIFO `alive` open; its children do not, so that its death is seen.
 set -u
 umask 077
@@ -11,6 +12,7 @@ export LC_ALL=C
 . ./block.sh
 . ./guard.sh
 . ./place.sh
+. ./stages.sh
 . ./unit.env
 
 # Opened both ways: a starter that has gone away is not waited for.
@@ -20,7 +22,8 @@ exec 9<>alive
 read -r stat <"/proc/$$/stat"
 set -- ${stat##*) }
 shift 19 # to field 22 of proc(5): start time, which tells this process from a later one of its number
-echo "$$ $1 $(cat /proc/sys/kernel/random/boot_id)" >"pid.$$"
+boot=$(cat /proc/sys/kernel/random/boot_id)
+echo "$$ $1 $boot" >"pid.$$"
 if ! ln "pid.$$" pid 2>/dev/null; then
     rm -f "pid.$$"
     tell_ready
@@ -28,11 +31,10 @@ if ! ln "pid.$$" pid 2>/dev/null; then
 fi
 rm -f "pid.$$"
 tell_ready
-
-stopped=0
-trap 'stopped=1' TERM INT
-trap '' HUP
-started=0 ended=0
+enter check 600
+begin_beat
+started=0 ended=0 lasted=0 moved=0 oom_before=$(oom_kills)
+echo "$oom_before" >.oom
 
 # Unix time with a fraction; where date has none, by the uptime since a first look at the clock.
 case $(date +%s.%N) in
@@ -49,10 +51,17 @@ plain() { # of the names read: those of files, since FIFOs and devices are read 
 }
 
 finish() { # fio's exit, reason
+    oom_now=$(oom_kills)
+    told_of_end >end.txt 9>&-
+    stopped=0
+    [ -e stop ] && ! [ -e .signal ] && stopped=1
     sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS -e 'ready\..*' | plain)
     sha256sum $sums >SHA256SUMS 9>&-
-    echo "$1 $stopped $started $ended ${2:-}" >exit.new
+    keys="seconds=$lasted moved=$moved${limit:+ limit=$limit}"
+    [ ! -e .signal ] || keys="$keys signal=$(cat .signal)"
+    echo "$1 $stopped $started $ended $keys ${2:-}" >exit.new
     mv -f exit.new exit
+    kill "$beats" 2>/dev/null
     exit 0
 }
 
@@ -101,10 +110,11 @@ drop_by_file() {
     done
 }
 
+flush() { if [ -n "$work_dir" ]; then sync -f "$work_dir" 2>/dev/null || sync; else sync; fi; }
+
 drop_caches() { # what was done and what it left goes to cache.txt
     before= after=
     if [ -n "$work_dir" ]; then before=$(cached_bytes); else before=$(meminfo Buffers); fi
-    if [ -n "$work_dir" ]; then sync -f "$work_dir" 2>/dev/null || sync; else sync; fi
     if { echo 3 >/proc/sys/vm/drop_caches; } 2>/dev/null; then
         method=drop_caches
     elif [ -n "$work_dir" ]; then
@@ -120,36 +130,51 @@ drop_caches() { # what was done and what it left goes to cache.txt
     echo "after_bytes $after"
 }
 
+# A disk that is still written to, or a cache that is still warm, would be measured with the rest.
 if [ "$drop" = 1 ]; then
-    drop_caches >cache.txt 9>&-
+    stage sync "$sync_limit" flush && stage cache-drop "$sync_limit" drop_caches >cache.txt
 else
     echo "method kept" >cache.txt
 fi
+[ -z "$limit" ] || finish 125 "took too long: $limit"
 
 # --- Once a second: a sign of life for whoever follows, and the machine's own counters
 sample() { # file of signs of life, or nothing; one sample for each line read. In a subshell only.
     exec $awk -v unix="$unix" -v zero="$zero" -v number="$sampled" -v beat="$1" -f sample.awk
 }
-every_second() { while kill -0 $$ 2>/dev/null; do echo; sleep 1; done; }
+every_second() { while second; do echo; sleep 1; done; }
 
 canary() { # name of the file
     {
         begin=$(now)
+        read -r up_begin rest </proc/uptime
         head -c 33554432 /dev/zero | sha256sum >/dev/null
-        echo "cpu_s $(awk -v a="$begin" -v b="$(now)" 'BEGIN { printf "%.6f", b - a }')"
+        # The uptime counts hundredths only, so it stands in where the clock was moved.
+        read -r up_end rest </proc/uptime
+        echo "cpu_s $(awk -v a="$begin" -v b="$(now)" -v c="$up_begin" -v d="$up_end" 'BEGIN {
+            s = b - a; u = d - c
+            printf "%.6f", ((s - u) * (s - u) > 0.0025) ? u : s
+        }')"
         fio --name=null --thread --ioengine=null --rw=randread --bs=4k --size=1g --time_based \
             --runtime=50ms --clocksource=clock_gettime --output-format=json --eta=never 2>/dev/null
     } >"$1" 9>&-
 }
 
-[ "$canary_before" = 1 ] && canary canary-before.txt
+try_canary() { # name of the file; the step is measured without it where it takes too long
+    stage canary "$canary_limit" canary "$1"
+    [ "$limit" != canary ] || echo "limit $canary_limit s" >"$1"
+    limit=
+}
+[ "$canary_before" = 1 ] && try_canary canary-before.txt
 
 workers() { # of fio: the processes that it forked, which outlive it when it is killed
     cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$1" '
         { number = $1; sub(/^.*\) /, ""); if ($2 == parent) print number }'
 }
 
-if [ "$stopped" = 0 ]; then
+if permitted "$go_limit"; then
+    kill "$beats" # the samples are signs of life enough
+    enter fio "${fio_limit:-315360000}"
     unix=$(now)
     read -r zero rest </proc/uptime
     # Closed by exec: a shell keeps a copy of what a redirection of its own commands replaces.
@@ -165,35 +190,51 @@ if [ "$stopped" = 0 ]; then
         ) &
         dropper=$!
     fi
-    started=$(now)
+    began=$(reading)
+    started=${began#* }
     (
         exec 9>&- </dev/null
         # The shell becomes fio, so that its number is known before fio exists.
-        sh -c 'echo $$ >fio.pid; [ -e stop ] && exit 130; exec "$@"' sh \
+        # In a session of its own: fio signals its whole process group where a job does not start.
+        setsid sh -c 'echo $$ >fio.pid; [ -e stop ] && exit 130; exec "$@"' sh \
             fio --output-format=json+ --status-interval=1 --eta=never job.fio 2>stderr.txt
         echo $? >fio.exit
     ) | (exec 9>&- $awk -v LIVE=live.tsv -f interim.awk >fio.json) &
     filter=$!
     told=0
     while kill -0 "$filter" 2>/dev/null; do
-        if [ "$stopped" = 1 ] && [ "$told" = 0 ]; then
+        if ending && [ "$told" = 0 ]; then
             told=1
+            [ -e stop ] || [ -e .signal ] || limit=fio
             # SIGTERM is to fio what SIGINT is, and ends it also before it listens.
             read -r fio <fio.pid 2>/dev/null && kill -TERM "$fio" 2>/dev/null
             (exec 9>&- >/dev/null 2>&1; sleep "$stop_patience"; kill -KILL "$fio" $(workers "$fio")) &
             killer=$!
+            enter end $((stop_patience * 3))
         fi
+        # A fio that even SIGKILL does not end waits for its disk in the kernel: it is left behind.
+        if [ "$told" = 1 ] && past; then limit=${limit:-kill}; break; fi
         wait "$filter"
     done
-    ended=$(now)
+    finished=$(reading)
+    set -- $(between "$began" "$finished")
+    lasted=$1 moved=$2
+    ended=$(awk -v a="$started" -v s="$lasted" 'BEGIN { printf "%.6f", a + s }')
     # Once more, so that the last part of a second is counted, too; on a line of its own, whatever the
     # sampler was writing. Its shell is not waited for: it may still sleep for most of a second.
     kill "$sampler" 2>/dev/null
     { echo && echo | (sample ""); } >>samples.txt 9>&-
     [ "$told" = 1 ] && kill "$killer" 2>/dev/null
     [ -n "$dropper" ] && kill "$dropper" 2>/dev/null
-    [ "$stopped" = 0 ] && [ "$canary_after" = 1 ] && canary canary-after.txt
+    if ending && read -r fio <fio.pid; then # its filter may have been signalled with it
+        [ "$told" = 1 ] || enter end $((stop_patience * 3))
+        while kill -0 "$fio" 2>/dev/null && ! past; do sleep 0.1; done
+    fi
+    enter end 86400
+    begin_beat
+    [ "$canary_after" = 1 ] && [ -z "$limit" ] && try_canary canary-after.txt
 fi
+[ "$limit" != go ] || finish 125 "nobody came back to let fio start"
 fio_exit=
 read -r fio_exit 2>/dev/null <fio.exit || :
 finish "${fio_exit:-126}"

@@ -1,8 +1,13 @@
-# Ask a unit to stop; it ends fio, which keeps what it measured. Given before this text: dir.
-cd "$dir" 2>/dev/null || exit 0
-: >stop
-[ -e exit ] && exit 0
-read -r pid started boot 2>/dev/null <pid || exit 0
+# Ask a unit to stop; it ends fio, which keeps what it measured. Given before this text: state (the
+# trial's directory), dir. The word is written before anything else, also where the unit was not
+# started yet. Prints "ended", "running" or "new": whether a unit was there.
+umask 077
+[ -d "$state" ] || { echo gone; exit 0; }
+mkdir -p "$dir" && cd "$dir" && : >stop
+cd "$dir" || exit 1
+[ -e exit ] && { echo ended; exit 0; }
+read -r pid started boot 2>/dev/null <pid || { echo new; exit 0; }
+echo running
 [ "$boot" = "$(cat /proc/sys/kernel/random/boot_id)" ] || exit 0
 read -r stat 2>/dev/null <"/proc/$pid/stat" || exit 0
 set -- ${stat##*) }

@@ -1,0 +1,37 @@
+"""Words for what a host does before and after fio, where it takes long enough to be asked about."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+TOLD_AFTER_S = 3.0
+"""A stage that is over sooner is not worth a line; our choice."""
+_WORDS = {
+    "start": "the step is being started on the host",
+    "check": "the host looks at the disk once more",
+    "sync": "the host writes out older data (sync); fio starts after that",
+    "cache-drop": "the host drops its page cache; fio starts after that",
+    "canary": "the canary runs: a short checksum, and fio without a disk",
+    "end": "the host ends the step",
+}
+"""By the names in scripts/step.sh and scripts/stages.sh; others are not told."""
+
+
+class Stages:
+    """Tells, once for each, of the stages of a step that last."""
+
+    def __init__(
+        self, note: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._note, self._clock = note, clock
+        self._name, self._since = "", clock()
+
+    def at(self, name: str) -> None:
+        """A sign of life came from the host, in this stage."""
+        now = self._clock()
+        if name != self._name:
+            self._name, self._since = name, now
+        elif name in _WORDS and now - self._since >= TOLD_AFTER_S:
+            self._note(_WORDS[name])
+            self._since = float("inf")

@@ -1,0 +1,104 @@
+"""Why fio ended as it did: from its exit status, its stderr, and what the unit knows (end.txt)."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+STDERR = "stderr.txt"
+END = "end.txt"
+_OUTPUT = "fio.json"
+_TAIL_LINES = 5
+_SIGNALLED = 128
+"""fio itself ends with this after SIGINT or SIGTERM; a shell adds the number of another signal."""
+_NOT_STARTED = re.compile(r"job startup hung|\d+ jobs? failed to start")
+_JOB_KILLED = re.compile(r"got signal=(\d+)")
+
+
+@dataclass(frozen=True)
+class End:
+    """What a unit knew of its end; the defaults stand for units of an older diskbench."""
+
+    signal: int | None = None
+    clock_moved_s: float = 0.0
+    oom_kills: int = 0
+    is_shutdown: bool = False
+
+
+def parse_end(data: bytes) -> End:
+    """The contents of end.txt; never fails, whatever a host wrote there."""
+    told = dict(
+        line.split(" ", 1) for line in data.decode(errors="replace").splitlines() if " " in line
+    )
+    try:
+        moved = float(told.get("clock_moved_s", "0"))
+    except ValueError:
+        moved = 0.0
+    return End(
+        signal=_whole(told.get("signal")),
+        clock_moved_s=moved if abs(moved) < float("inf") else 0.0,
+        oom_kills=_whole(told.get("oom_kills")) or 0,
+        is_shutdown=told.get("system") == "stopping",
+    )
+
+
+def why_failed(fio_exit: int, files: Mapping[str, bytes]) -> tuple[str, str] | None:
+    """What went wrong in fio, as a sentence without its subject, and what to do next; None where it
+    ended well. Its last words on stderr are not part of it: see `last_words`."""
+    text = "".join(files.get(name, b"").decode(errors="replace") for name in (STDERR, _OUTPUT))
+    killed = _JOB_KILLED.search(text)
+    number = int(killed[1]) if killed else fio_exit - _SIGNALLED
+    oom = parse_end(files.get(END, b"")).oom_kills
+    if _NOT_STARTED.search(files.get(STDERR, b"").decode(errors="replace")):
+        return (
+            "fio gave up before it measured: a job of it did not start in time",
+            "the machine was short of CPU or memory; give it fewer jobs, or a larger machine",
+        )
+    if fio_exit == 0:
+        return None
+    if number == signal.SIGKILL and oom:
+        killed_by_oom = f"the kernel killed {oom} process{'es' if oom > 1 else ''} meanwhile"
+        return (
+            f"fio was killed (signal 9): out of memory, {killed_by_oom}",
+            "give it fewer jobs, a lower queue depth or smaller blocks, or a larger machine",
+        )
+    if killed or number in {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, 0}:
+        what = f"signal {number}" if number else "SIGTERM or SIGINT"
+        return (
+            f"fio was ended by {what} on the host; diskbench did not send it",
+            "look for who did: dmesg and journalctl of the host, or whoever is logged in there",
+        )
+    if 0 < number < signal.NSIG:
+        return (
+            f"fio crashed: {_name(number)}",
+            "what it left is in the evidence; another version of fio may not crash",
+        )
+    if fio_exit in {126, 127}:
+        return (f"fio could not be run (exit {fio_exit})", "install fio on the host")
+    return (
+        f"fio ended with status {fio_exit}",
+        "its job file and output are in the evidence: 'diskbench results show' names it",
+    )
+
+
+def last_words(files: Mapping[str, bytes]) -> str:
+    """The last lines that fio wrote to stderr, or among its output, as the end of a message."""
+    for name in (STDERR, _OUTPUT):
+        lines = files.get(name, b"").decode(errors="replace").strip().splitlines()
+        told = [line for line in lines if "fio:" in line] or (lines if name == STDERR else [])
+        if told:
+            return ":\n  " + "\n  ".join(told[-_TAIL_LINES:])
+    return ""
+
+
+def _name(number: int) -> str:
+    try:
+        return f"signal {number}, {signal.Signals(number).name}"
+    except ValueError:
+        return f"signal {number}"
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text and text.strip().isdecimal() else None

@@ -1,0 +1,135 @@
+# The stages of a unit: each is preceded by a look for a stop, gives a sign of life every second and
+# has a limit. Sourced by step.sh, which stands in the unit's directory.
+#
+# stop      somebody asked the unit to end: written by stop.sh before anything else is done
+# .signal   the number of a signal that came although nobody asked
+# .stage    "NAME END": what is done now, and the uptime (s) at which it has taken too long
+# .go       FIFO: permission to start fio, given anew by whoever follows the unit
+
+limit= # the stage that took too long
+stage_name='' stage_end=''
+# Whoever follows learns of a stage by live.tsv; what was started meanwhile ends with the unit.
+uptime_s() { read -r up up_rest </proc/uptime && up=${up%.*}; }
+boot_id() { cat /proc/sys/kernel/random/boot_id; }
+oom_kills() { awk '$1 == "oom_kill" { print $2 }' /proc/vmstat 2>/dev/null; }
+
+caught() { # number of a signal; one to a second starter is not one to the unit
+    [ -e stop ] || [ -e .signal ] || { read -r owner owner_rest 2>/dev/null <pid && [ "$owner" = $$ ]; } || return 0
+    [ -e stop ] || [ -e .signal ] || echo "$1" >.signal
+}
+trap 'caught 15' TERM
+trap 'caught 2' INT
+trap : ALRM # wakes what waits
+trap '' HUP
+
+past() { uptime_s && [ -n "$stage_end" ] && [ "$up" -ge "$stage_end" ]; }
+
+ending() { [ -e stop ] || [ -e .signal ] || past; }
+
+enter() { # name, limit (s): what is done now
+    uptime_s
+    stage_name=$1 stage_end=$((up + $2))
+    echo "$stage_name $stage_end" >.stage
+}
+
+# A signal may come between a look and the wait that it should end: so it is sent again each second.
+second() {
+    kill -0 $$ 2>/dev/null || return 1
+    read -r read_name read_end 2>/dev/null <.stage && stage_name=$read_name stage_end=$read_end
+    uptime_s
+    if ending; then
+        kill -ALRM $$ 2>/dev/null
+        [ "$stage_name" != go ] || echo end 1<>.go
+    fi
+    return 0
+}
+
+begin_beat() { # closed by exec: a shell keeps a copy of what a redirection of its own commands replaces
+    (exec 9>&- >/dev/null 2>&1 </dev/null; beat) &
+    beats=$!
+}
+
+beat() { # a sign of life every second, with what is done; "?" asks whether fio may start
+    while second; do
+        case $stage_name in
+            go) echo "? $up" ;;
+            *) echo "# $stage_name" ;;
+        esac >>live.tsv
+        sleep 1
+    done
+}
+
+descendants() { # of a process, itself first
+    cat /proc/[0-9]*/stat 2>/dev/null | awk -v root="$1" '
+        { number = $1; sub(/^.*\) /, ""); parent[number] = $2 }
+        END {
+            print root; known[root] = 1
+            do {
+                more = 0
+                for (p in parent) if (!(p in known) && (parent[p] in known)) { known[p] = 1; print p; more = 1 }
+            } while (more)
+        }'
+}
+
+stage() { # name, limit (s), command: fails when it was not begun or not ended
+    enter "$1" "$2"
+    shift 2
+    ending && return 1
+    (exec 9>&- </dev/null; trap - TERM INT ALRM; "$@") &
+    stage_pid=$!
+    while kill -0 "$stage_pid" 2>/dev/null; do
+        if ending; then
+            if ! [ -e stop ] && ! [ -e .signal ]; then limit=$stage_name; fi
+            # What hangs in the kernel takes no signal: it is left behind.
+            kill -KILL $(descendants "$stage_pid") 2>/dev/null
+            return 1
+        fi
+        wait "$stage_pid"
+    done
+    return 0
+}
+
+permitted() { # does whoever follows let fio start now; waits until somebody follows
+    [ -p .go ] || mkfifo .go || return 1
+    exec 6<>.go
+    enter go "$1"
+    echo "? $up" >>live.tsv
+    while ! ending; do
+        read -r word <&6 || continue
+        case $word in '' | *[!0-9]*) continue ;; esac
+        uptime_s
+        # A permission that was on its way for longer may be of somebody who has left since.
+        if [ "$((up - word))" -le 10 ]; then
+            exec 6>&-
+            return 0
+        fi
+    done
+    exec 6>&-
+    if ! [ -e stop ] && ! [ -e .signal ]; then limit=go; fi
+    return 1
+}
+
+# --- Clocks: what lasts is counted by the uptime, which no correction of the clock changes
+between() { # two readings "UPTIME UNIX" -> seconds by the uptime, and what the clock was moved by
+    awk -v a="$1" -v b="$2" 'BEGIN {
+        split(a, from, " "); split(b, to, " ")
+        lasted = to[1] - from[1]; moved = to[2] - from[2] - lasted
+        if (moved * moved < 0.25) moved = 0 # dates and uptimes are read one after the other
+        printf "%.2f %.3f\n", lasted, moved
+    }'
+}
+reading() { read -r up_exact up_rest </proc/uptime; echo "$up_exact $(now)"; }
+
+told_of_end() { # what the unit knows of its end, for the record: end.txt
+    echo "boot_id $boot"
+    echo "oom_kills $((${oom_now:-0} - ${oom_before:-0}))"
+    echo "seconds $lasted"
+    echo "clock_moved_s $moved"
+    [ -z "$limit" ] || echo "limit $limit"
+    [ ! -e .signal ] || echo "signal $(cat .signal)"
+    [ ! -e stop ] || echo "stop asked"
+    # A machine that shuts down says so; a bus that is gone by then may not answer.
+    if [ -e .signal ] && command -v systemctl >/dev/null 2>&1; then
+        echo "system $(timeout 3 systemctl is-system-running 2>/dev/null)"
+    fi
+}

@@ -1,0 +1,463 @@
+"""Every stop arrives, nothing else is taken for one, and no clock of a host is believed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.cloud.rented import until
+from tests.drills.book import drill
+from tests.rigs.ailing import Ailing, ailing_host, reached_by_ssh
+from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user, merged_rows
+
+HURRY_S = 100
+"""Far longer than any of it takes on an idle machine, far shorter than what is waited for."""
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Ailing:
+    return ailing_host(tmp_path / "ailing")
+
+
+@pytest.fixture
+def user(tmp_path: Path, host: Ailing) -> Cli:
+    user = a_user(tmp_path)
+    user.extra_env["PATH"] = host.path
+    return user
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    directory = tmp_path / "target"
+    directory.mkdir()
+    return directory
+
+
+@pytest.fixture
+def run(user: Cli, target: Path) -> Iterator[Any]:
+    """Start `diskbench run` on a job of two steps; what is left of it is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*more: str, seconds: int = 60) -> subprocess.Popen[str]:
+        profile = user.home / "mine.fio"
+        profile.write_text(WRITE_THEN_READ.format(seconds=seconds))
+        process = user.start("run", "--path", str(target), "--profile", str(profile), *more)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    user.run("gc", *(one["trial_id"] for one in runs(user)))
+
+
+@pytest.fixture
+def run_on_disk(user: Cli, tmp_path: Path) -> Iterator[Any]:
+    """Start `diskbench run` on an ext4 of a loop device of its own."""
+    image = tmp_path / "disk.img"
+    with image.open("wb") as file:
+        file.truncate(64 * 2**20)
+    attach = ["losetup", "-f", "--show", str(image)]
+    device = subprocess.run(attach, check=True, capture_output=True, text=True).stdout.strip()
+    started: list[subprocess.Popen[str]] = []
+
+    def start() -> subprocess.Popen[str]:
+        profile = user.home / "mine.fio"
+        profile.write_text(WRITE_THEN_READ.format(seconds=60))
+        words = ("--device", device, "--destroy-data", str(image), "--filesystem", "ext4")
+        started.append(user.start("run", *words, "--profile", str(profile)))
+        return started[-1]
+
+    yield start
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    subprocess.run(["losetup", "-d", device], check=True)
+
+
+def runs(user: Cli) -> list[Any]:
+    done = user.json("results", "show", "last") if user.run("results").stdout else {"runs": []}
+    return list(done["runs"])
+
+
+def the_run(user: Cli) -> Any:
+    return user.json("results", "show", "last")["runs"][0]
+
+
+def step_of(target: Path, step: str = "001-read") -> Path:
+    """The directory of a step's unit on the host, which need not be there yet."""
+    name = next((one.name for one in target.glob("diskbench-*")), "none")
+    return Path("/var/tmp", name, "run-0", f"step-{step}")
+
+
+def unit_of(target: Path) -> int:
+    """The process that is the second step's unit."""
+    return int((step_of(target) / "pid").read_text().split()[0])
+
+
+def fio_of(target: Path) -> int:
+    """The process that is the second step's fio."""
+    return int((step_of(target) / "fio.pid").read_text())
+
+
+def live_of(target: Path, step: str = "001-read") -> str:
+    """What whoever follows a step's unit is told."""
+    try:
+        return (step_of(target, step) / "live.tsv").read_text()
+    except FileNotFoundError:
+        return ""
+
+
+def is_measuring(target: Path) -> bool:
+    """Whether fio has said something in the second step."""
+    return "\t" in live_of(target)
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    _, said = process.communicate(timeout=HURRY_S)
+    return process.returncode, said
+
+
+def gone(user: Cli) -> bool:
+    return not list(Path("/var/tmp").glob(f"diskbench-{the_run(user)['trial_id']}"))
+
+
+# --- Stops
+
+
+@drill(
+    done="SIGINT, SIGTERM or 'diskbench cancel' while the first step's sync, or its canary, waits",
+    holds="the run ends as interrupted (130), no connection is said to be broken, fio never starts",
+)
+@pytest.mark.parametrize("stage", ["sync", "head"])
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "cancel"])
+def test_a_stop_before_the_first_line_of_fio_keeps_fio_from_starting(
+    host: Ailing, user: Cli, target: Path, run: Any, stage: str, how: str
+) -> None:
+    host.hold(stage)
+    process = run()
+    until(lambda: host.has_begun(stage))
+    if how == "cancel":
+        assert user.run("cancel", the_run(user)["run_id"]).returncode == 0
+    else:
+        process.send_signal(signal.Signals[how])
+    code, said = ended(process)
+    assert code == 130, said
+    assert "broke" not in said
+    host.release(stage)
+    assert host.fio_starts == 0
+    assert the_run(user)["state"] == "interrupted"
+    assert "stopped by the user" in said
+    assert gone(user)
+    assert list(target.iterdir()) == []
+
+
+@drill(
+    done="over SSH, sync waits for longer than the connection bears silence, then SIGINT",
+    holds="the connection is kept by signs of life, the wait is told, the stop arrives",
+    quick=False,
+)
+def test_a_slow_stage_is_told_and_not_taken_for_a_broken_connection(
+    host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
+) -> None:
+    host.hold("sync")
+    with reached_by_ssh(host, user, tmp_path / "sshd"):
+        process = run("--provider", "ssh", "--host", "box")
+        until(lambda: host.has_begun("sync"))
+        until(lambda: live_of(target, "000-write").count("# sync") > 25)
+        process.send_signal(signal.SIGINT)
+        code, said = ended(process)
+    assert code == 130, said
+    assert "writes out older data (sync)" in said
+    assert "broke" not in said
+    assert host.fio_starts == 0
+
+
+@drill(
+    done="the connection is refused while sync waits, SIGINT, and sync ends after the command left",
+    holds="the command says that the stop did not arrive; fio does not start; gc takes all away",
+)
+def test_fio_does_not_start_after_a_stop_that_could_not_be_delivered(
+    host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
+) -> None:
+    host.hold("sync")
+    with reached_by_ssh(host, user, tmp_path / "sshd") as proxy:
+        process = run("--provider", "ssh", "--host", "box")
+        until(lambda: host.has_begun("sync"))
+        proxy.refuse()
+        process.send_signal(signal.SIGINT)
+        code, said = ended(process)
+        assert code == 130, said
+        assert "could not be asked to stop" in said
+        assert "does not start if it does not run yet" in said
+        host.release("sync")
+        until(lambda: host.fio_starts > 0 or live_of(target, "000-write").count("? ") >= 3)
+        assert host.fio_starts == 0
+        proxy.heal()
+        done = user.run("gc", the_run(user)["trial_id"])
+    assert done.returncode == 0, done.stderr
+    assert gone(user)
+    assert list(target.iterdir()) == []
+
+
+@drill(
+    done="the connection is refused, SIGINT, and the connection is back while the command tries",
+    holds="the stop is delivered then: the unit ends, 130, nothing is left",
+)
+def test_a_stop_while_the_connection_is_down_is_delivered_when_it_is_back(
+    host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
+) -> None:
+    with reached_by_ssh(host, user, tmp_path / "sshd") as proxy:
+        process = run("--provider", "ssh", "--host", "box")
+        until(lambda: is_measuring(target))
+        proxy.refuse()
+        process.send_signal(signal.SIGINT)
+        proxy.heal()
+        code, said = ended(process)
+    assert code == 130, said
+    assert the_run(user)["state"] == "interrupted"
+    assert gone(user)
+
+
+@drill(
+    done="the command is killed (SIGKILL, or a second Ctrl-C at once) while sync waits; sync ends",
+    holds="fio does not start by itself; 'resume' ends the run in order, 'gc' takes all away",
+)
+@pytest.mark.parametrize("how", ["SIGKILL", "twice"])
+def test_fio_does_not_start_after_its_command_was_killed(
+    host: Ailing, user: Cli, target: Path, run: Any, how: str
+) -> None:
+    host.hold("sync")
+    process = run(seconds=1)
+    until(lambda: host.has_begun("sync"))
+    if how == "SIGKILL":
+        process.kill()
+    else:
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+    ended(process)
+    host.release("sync")
+    step = step_of(target, "000-write")
+    if step.exists():
+        over = step / "exit"
+        until(
+            lambda: (
+                host.fio_starts > 0
+                or over.exists()
+                or live_of(target, "000-write").count("? ") >= 3
+            )
+        )
+    assert host.fio_starts == 0
+    resumed = user.run("resume")
+    if how == "SIGKILL":
+        assert resumed.returncode == 0, resumed.stderr
+        assert [row["step"] for row in merged_rows(the_run(user))] == ["write", "read"]
+    else:
+        assert resumed.returncode in {0, 130}, resumed.stderr
+    assert gone(user)
+    assert list(target.iterdir()) == []
+
+
+@drill(
+    done="SIGINT while the host still unpacks the step's files, before there is a unit to signal",
+    holds="the stop stands on the host before the unit does; 130, fio never starts",
+)
+@pytest.mark.parametrize("command", ["tar", "mkfifo"])
+def test_a_stop_before_there_is_a_unit_is_delivered(host: Ailing, run: Any, command: str) -> None:
+    host.hold(command)
+    process = run()
+    until(lambda: host.has_begun(command))
+    process.send_signal(signal.SIGINT)
+    code, said = ended(process)
+    assert code == 130, said
+    assert "broke" not in said
+    host.release(command)
+    assert host.fio_starts == 0
+
+
+@drill(
+    done="a cell of a matrix passes max_cell_time while sync waits",
+    holds="the cell fails as TookTooLong, its run says so and blames no user, fio never starts",
+)
+def test_a_deadline_arrives_before_the_first_line_of_fio(
+    host: Ailing, user: Cli, target: Path
+) -> None:
+    host.hold("sync")
+    (user.home / "mine.fio").write_text(WRITE_THEN_READ.format(seconds=1))
+    (user.home / "matrix.yaml").write_text(
+        yaml.safe_dump(
+            {
+                "name": "m",
+                "limits": {"max_cell_time": "4s"},
+                "defaults": {"provider": "local", "path": str(target), "profile": "./mine.fio"},
+            }
+        )
+    )
+    done = user.run("matrix", "run", "matrix.yaml")
+    assert done.returncode == 1, done.stderr
+    assert "max_cell_time" in done.stderr + done.stdout
+    assert "by the user" not in str(the_run(user))
+    assert host.fio_starts == 0
+    host.release("sync")
+
+
+@drill(
+    done="SIGINT while mkfs is at work on the disk that was given to it",
+    holds="mkfs is ended, the run ends as interrupted (130), fio never starts, the disk is free",
+)
+def test_a_stop_while_the_filesystem_is_made_ends_mkfs(
+    host: Ailing, user: Cli, run_on_disk: Any
+) -> None:
+    host.hold("mkfs.ext4")
+    process = run_on_disk()
+    until(lambda: host.has_begun("mkfs.ext4"))
+    process.send_signal(signal.SIGINT)
+    code, said = ended(process)
+    assert code == 130, said
+    assert host.fio_starts == 0
+    assert gone(user)
+
+
+# --- What is no stop
+
+
+@drill(
+    done="SIGTERM to a step's unit on the host, or to all of its processes, as at a shutdown",
+    holds="the run has failed (1): ended by signal 15, with fio's words; not the user's interrupt",
+)
+@pytest.mark.parametrize("whom", ["unit", "all"])
+def test_a_signal_on_the_host_is_not_the_users(
+    user: Cli, target: Path, run: Any, whom: str
+) -> None:
+    process = run()
+    until(lambda: is_measuring(target))
+    unit = unit_of(target)
+    if whom == "all":
+        fio = fio_of(target)
+        os.killpg(unit, signal.SIGTERM)
+        os.kill(fio, signal.SIGTERM)
+    else:
+        os.kill(unit, signal.SIGTERM)
+    code, said = ended(process)
+    assert code == 1, said
+    assert "ended by signal 15 (SIGTERM)" in said
+    assert "the machine was not restarted" in said
+    if whom == "unit":
+        assert "terminating on signal 15" in said
+    assert the_run(user)["state"] == "failed"
+
+
+@drill(
+    done="the host restarts while fio runs: in order (SIGTERM), or all at once (SIGKILL)",
+    holds="the run has failed (1), and says that the boot id changed",
+)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_restart_of_the_host_is_told_as_one(
+    host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any, number: signal.Signals
+) -> None:
+    with reached_by_ssh(host, user, tmp_path / "sshd") as proxy:
+        process = run("--provider", "ssh", "--host", "box")
+        until(lambda: is_measuring(target))
+        unit = unit_of(target)
+        proxy.refuse()
+        os.kill(unit, number)
+        until(lambda: not Path(f"/proc/{unit}").exists())
+        host.restart()
+        proxy.heal()
+        code, said = ended(process)
+    assert code == 1, said
+    assert "boot id changed" in said
+    assert ("signal 15" in said) == (number == signal.SIGTERM)
+    assert the_run(user)["state"] == "failed"
+
+
+FIO_ENDS = {
+    "its job does not start": (
+        'echo "fio: job startup hung? exiting." >&2; kill -TERM 0; exit 1',
+        "did not start in time",
+    ),
+    "its job does not start, and it exits with 0": (
+        'echo "fio: 1 job failed to start" >&2; echo "{}"; exit 0',
+        "did not start in time",
+    ),
+    "somebody kills it": ("kill -KILL $$", "fio was ended by signal 9 on the host"),
+    "somebody ends it": ("kill -TERM $$", "fio was ended by signal 15 on the host"),
+    "it crashes": ("kill -SEGV $$", "fio crashed: signal 11, SIGSEGV"),
+    "a job of it is killed": (
+        'echo "fio: pid=7, got signal=9" >&2; exit 1',
+        "fio was ended by signal 9 on the host",
+    ),
+    "it fails": ('echo "fio: no such thing" >&2; exit 3', "fio ended with status 3"),
+}
+
+
+@drill(
+    done="fio gives up, is killed or ended by somebody, crashes, or fails, each with its own words",
+    holds="the run has failed (1) and says which of these it was, with fio's stderr",
+)
+@pytest.mark.parametrize("case", FIO_ENDS)
+def test_an_end_of_fio_is_told_for_what_it_is(host: Ailing, user: Cli, run: Any, case: str) -> None:
+    script, words = FIO_ENDS[case]
+    host.fio_does(script)
+    code, said = ended(run(seconds=1))
+    assert code == 1, said
+    assert words in said
+    if ">&2" in script:
+        assert script.partition('"')[2].partition('"')[0] in said
+    assert the_run(user)["state"] == "failed"
+
+
+@drill(
+    done="fio is killed by the kernel for its memory (the host's own count of it goes up)",
+    holds="the run has failed (1) and says out of memory",
+)
+def test_a_fio_that_the_kernel_killed_for_its_memory_is_told_as_that(
+    host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
+) -> None:
+    with reached_by_ssh(host, user, tmp_path / "sshd"):
+        process = run("--provider", "ssh", "--host", "box")
+        until(lambda: is_measuring(target))
+        host.run_out_of_memory()
+        os.kill(fio_of(target), signal.SIGKILL)
+        code, said = ended(process)
+    assert code == 1, said
+    assert "out of memory, the kernel killed 1 process" in said
+
+
+# --- Clocks
+
+
+@drill(
+    done="the clock of the host is moved by two hours, back or on, while fio runs",
+    holds="the step ends after it began; no duration changes; a warning says what was moved",
+)
+@pytest.mark.parametrize("moved", [-7200, 7200])
+def test_a_clock_that_is_moved_changes_no_duration(
+    host: Ailing, user: Cli, target: Path, run: Any, moved: int
+) -> None:
+    process = run("--timing", seconds=4)
+    until(lambda: is_measuring(target))
+    host.move_clock(moved)
+    code, said = ended(process)
+    assert code == 0, said
+    step = the_run(user)["steps"][1]
+    began, over = (datetime.fromisoformat(step[at]) for at in ("started_at", "finished_at"))
+    assert 4 <= (over - began).total_seconds() < HURRY_S
+    (warning,) = [one for one in step["warnings"] if one["code"] == "clock-moved"]
+    assert f"{moved:+d}" in warning["message"]
+    in_fio = [float(line.split()[0]) for line in said.splitlines() if "fio itself" in line]
+    assert 4 <= in_fio[0] < HURRY_S
+    told = user.run("results", "show", "last", "--timing").stdout
+    beyond = [float(line.split()[0]) for line in told.splitlines() if "beyond fio" in line]
+    assert 0 <= beyond[0] < HURRY_S

@@ -1,0 +1,133 @@
+"""A host whose commands wait, whose clock is moved, that restarts or lacks memory, when told to.
+
+Its own commands come first on the PATH. Over SSH it has a boot id and a /proc/vmstat of its own: in
+a mount namespace, other files lie over the kernel's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.rigs.cli import Cli
+from tests.rigs.flaky_proxy import FlakyProxy, flaky_proxy
+from tests.rigs.sshd import running_sshd
+
+_WAITS = """#!/bin/sh
+: >{place}/{name}.begun
+while [ -e {place}/{name}.held ]; do {sleep} 0.05; done
+exec {real} "$@"
+"""
+_FIO = """#!/bin/sh
+case "$*" in
+    *job.fio*)
+        echo "$$" >>{place}/fio.starts
+        [ ! -e {place}/fio.instead ] || . {place}/fio.instead
+        ;;
+esac
+exec {real} "$@"
+"""
+_DATE = """#!/bin/sh
+case $1 in +%s | +%s.%N) ;; *) exec {real} "$@" ;; esac
+now=$({real} +%s.%N)
+read -r moved <{place}/moved
+seconds=$((${{now%.*}} + moved))
+case $1 in +%s) echo "$seconds" ;; *) echo "$seconds.${{now#*.}}" ;; esac
+"""
+_OVERLAID = """
+for one in sys/kernel/random/boot_id vmstat; do
+    mount --bind "$0/${one##*/}" "/proc/$one" || exit 1
+done
+exec "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Ailing:
+    """The host: `place` holds its commands and what it is told to do."""
+
+    place: Path
+
+    @property
+    def path(self) -> str:
+        return f"{self.place}/bin:{os.environ['PATH']}"
+
+    def hold(self, name: str) -> None:
+        """Let a command wait until it is released."""
+        (self.place / f"{name}.held").touch()
+        self._command(name, _WAITS)
+
+    def release(self, name: str) -> None:
+        (self.place / f"{name}.held").unlink()
+
+    def has_begun(self, name: str) -> bool:
+        """Whether a command that waits was called."""
+        return (self.place / f"{name}.begun").exists()
+
+    def fio_does(self, script: str) -> None:
+        """Let fio do this first, once it is started on a job."""
+        (self.place / "fio.instead").write_text(script)
+
+    @property
+    def fio_starts(self) -> int:
+        """How often fio was started on a job."""
+        try:
+            return len((self.place / "fio.starts").read_text().splitlines())
+        except FileNotFoundError:
+            return 0
+
+    def move_clock(self, seconds: int) -> None:
+        """Move the time of day by so much, of what it was at first."""
+        new = self.place / "moved.new"
+        new.write_text(f"{seconds}\n")
+        new.rename(self.place / "moved")
+
+    def restart(self) -> None:
+        """Give it another boot id, as after a restart; over SSH only."""
+        (self.place / "boot_id").write_text(f"{uuid.uuid4()}\n")
+
+    def run_out_of_memory(self) -> None:
+        """Count one more process that the kernel killed for its memory; over SSH only."""
+        (self.place / "vmstat").write_text("nr_free_pages 1000\noom_kill 1\n")
+
+    def _command(self, name: str, text: str) -> None:
+        real = shutil.which(name)
+        assert real is not None
+        file = self.place / "bin" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(
+            text.format(place=self.place, name=name, real=real, sleep=shutil.which("sleep"))
+        )
+        file.chmod(0o755)
+
+
+def ailing_host(place: Path) -> Ailing:
+    """A host that is well as yet. Its commands are this machine's where they are on its PATH."""
+    place.mkdir()
+    host = Ailing(place)
+    host._command("fio", _FIO)
+    host._command("date", _DATE)
+    host.move_clock(0)
+    host.restart()
+    (place / "vmstat").write_text("nr_free_pages 1000\noom_kill 0\n")
+    return host
+
+
+@contextlib.contextmanager
+def reached_by_ssh(host: Ailing, user: Cli, directory: Path) -> Iterator[FlakyProxy]:
+    """Let `user` reach the host as `box` through a proxy that can break the connection."""
+    around = ("unshare", "--mount", "sh", "-c", _OVERLAID, str(host.place))
+    with (
+        running_sshd(directory, env={"PATH": host.path}, around=around) as server,
+        flaky_proxy(server.port) as proxy,
+    ):
+        config = user.home / "ssh_config"
+        config.write_text(server.config_block("box", port=proxy.port))
+        config.chmod(0o600)
+        user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
+        yield proxy

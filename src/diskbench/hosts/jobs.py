@@ -86,8 +86,8 @@ def start_and_watch(
     still ends well, with what was measured. Broken connections are made anew for as long as it
     takes, each with a note; only after `should_stop` does ConnectionLost come out, when the host
     stays away.
-    Raises MeasurementFailed when the unit died without a result, could not be started, or found
-    another disk than the one allowed.
+    Raises MeasurementFailed when the unit died without a result, could not be started, found
+    another disk than the one allowed, or another one than before when fio had ended.
     """
     follower = _Follower(on_tick)
     last = patiently(lambda: _follow(host, unit, follower, should_stop), should_stop, on_note)
@@ -140,6 +140,12 @@ def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
         raise MeasurementFailed(
             f"step {unit.name} died on {host.name} without a result",
             advice="was the machine restarted, or short of memory (dmesg)? what it left is kept",
+        )
+    if len(fields) > 5 and fields[5].startswith("changed: "):
+        raise MeasurementFailed(
+            f"step {unit.name} is not believed: its disk changed while fio ran on {host.name}: "
+            + fields[5].removeprefix("changed: "),
+            advice="its files are kept as evidence; find out who changed the disk, then run again",
         )
     if len(fields) > 5:
         raise MeasurementFailed(

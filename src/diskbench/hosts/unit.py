@@ -14,7 +14,7 @@ STOP_PATIENCE_S = 20
 
 
 class DeviceGuard(Frozen):
-    """The disk that was allowed, as it must still be found just before fio starts.
+    """The disk that was allowed, as it must be found before fio starts and when it has ended.
 
     `mount_point` is set where a filesystem was made on it; then it must be mounted there, and
     nowhere at all otherwise.
@@ -90,6 +90,7 @@ def payload(unit: Unit) -> bytes:
         "step.sh": script("step.sh"),
         "block.sh": script("block.sh"),
         "guard.sh": script("guard.sh"),
+        "hold.sh": script("hold.sh"),
         "place.sh": script("place.sh"),
         "interim.awk": script("interim.awk"),
         "sample.awk": script("sample.awk"),

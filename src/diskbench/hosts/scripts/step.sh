@@ -10,6 +10,7 @@ ready=$2
 export LC_ALL=C
 . ./block.sh
 . ./guard.sh
+. ./hold.sh
 . ./place.sh
 . ./unit.env
 
@@ -45,6 +46,7 @@ case $(date +%s.%N) in
 esac
 
 finish() { # fio's exit, reason
+    hold_end
     sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS -e 'ready\..*')
     sha256sum $sums >SHA256SUMS 9>&-
     echo "$1 $stopped $started $ended ${2:-}" >exit.new
@@ -52,7 +54,8 @@ finish() { # fio's exit, reason
     exit 0
 }
 
-# --- Once more, just before anything is written: is this still the disk that was allowed?
+# --- Once more, just before anything is written: is this still the disk that was allowed? It is held open
+# from here on, and asked again right before fio and right after it.
 check_device() {
     [ -n "$device" ] || return 0
     guard_identity || return 1
@@ -77,9 +80,7 @@ check_directory() {
     fi
 }
 
-if ! reason=$(check_device && check_directory); then
-    finish 125 "refused: $reason"
-fi
+hold_checked || finish 125 "refused: $reason"
 
 # --- The page cache
 files() { find "$work_dir" -xdev -type f 2>/dev/null; }
@@ -145,7 +146,10 @@ workers() { # of fio: the processes that it forked, which outlive it when it is 
         { number = $1; sub(/^.*\) /, ""); if ($2 == parent) print number }'
 }
 
+changed=
 if [ "$stopped" = 0 ]; then
+    hold_checked_again || finish 125 "refused: $reason"
+    jobfile=$(hold_jobfile)
     unix=$(now)
     read -r zero rest </proc/uptime
     # Closed by exec: a shell keeps a copy of what a redirection of its own commands replaces.
@@ -166,7 +170,7 @@ if [ "$stopped" = 0 ]; then
         exec 9>&- </dev/null
         # The shell becomes fio, so that its number is known before fio exists.
         sh -c 'echo $$ >fio.pid; [ -e stop ] && exit 130; exec "$@"' sh \
-            fio --output-format=json+ --status-interval=1 --eta=never job.fio 2>stderr.txt
+            fio --output-format=json+ --status-interval=1 --eta=never "$jobfile" 2>stderr.txt
         echo $? >fio.exit
     ) | (exec 9>&- $awk -v LIVE=live.tsv -f interim.awk >fio.json) &
     filter=$!
@@ -182,6 +186,7 @@ if [ "$stopped" = 0 ]; then
         wait "$filter"
     done
     ended=$(now)
+    hold_checked_after || changed="changed: $reason"
     # Once more, so that the last part of a second is counted, too; on a line of its own, whatever the
     # sampler was writing. Its shell is not waited for: it may still sleep for most of a second.
     kill "$sampler" 2>/dev/null
@@ -192,4 +197,4 @@ if [ "$stopped" = 0 ]; then
 fi
 fio_exit=
 read -r fio_exit 2>/dev/null <fio.exit || :
-finish "${fio_exit:-126}"
+finish "${fio_exit:-126}" "$changed"

@@ -56,7 +56,7 @@ class Stage:
                 "kind": "device", "path": self.disk.path, "device": self.disk.path,
                 "identity": proof.identity, "device_number": proof.number,
                 "device_size_bytes": proof.size_bytes, "filesystem": filesystem,
-                "work_dir": f"{state}/mnt/work" if filesystem != "none" else None,
+                "work_dir": f"{state}/mnt/{Path(state).name}" if filesystem != "none" else None,
                 "state_dir": state, "size_bytes": 4 * MIB,
             }
         )  # fmt: skip
@@ -100,7 +100,10 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     image, other = empty_image(tmp_path / "disk.img"), empty_image(tmp_path / "other.img")
     with attached(image) as disk:
         yield Stage(disk, other, tmp_path, monkeypatch)
-        subprocess.run(["umount", "-q", str(tmp_path / "at")], check=False, capture_output=True)
+        monkeypatch.undo()
+        for line in reversed(Path("/proc/self/mountinfo").read_text().splitlines()):
+            if (at := line.split()[4]).startswith(f"{tmp_path}/"):
+                subprocess.run(["umount", "-l", at], check=False)
     for one in tmp_path.glob("*.img"):
         detach_all(one)
 
@@ -144,7 +147,7 @@ def test_a_run_whose_disk_changed_while_fio_ran_is_failed(stage: Stage, user: Cl
     assert ended.returncode == 1
     assert stage.disk.path in ended.stderr
     assert "changed while fio ran" in ended.stderr
-    (run,) = user.json("results", "show", "--last")["runs"]
+    (run,) = user.json("results", "show", "last")["runs"]
     assert run["state"] == "failed"
     assert merged_rows(run) == []
 
@@ -190,8 +193,8 @@ def kill_holder(stage: Stage) -> str:
 
 
 CHANGES: dict[str, tuple[Callable[[Stage], str], str]] = {
-    "moved in its file": (lambda s: set_offset(s.disk, MIB), "backing"),
-    "grown": (lambda s: grow(s.disk, 64), "size"),
+    "moved in its file": (lambda s: set_offset(s.disk, MIB), "offset .* is now 1048576, it was 0"),
+    "grown": (lambda s: grow(s.disk, 64), "size .* is now 67108864, it was 33554432"),
     "written to": (clone, "holds ext4"),
     "another loop device on a hard link": (second_loop, "shares its backing file with"),
     "another node under its name": (other_node, "is now"),

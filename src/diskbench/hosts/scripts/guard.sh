@@ -31,8 +31,9 @@ guard_seen() { # what tells this disk from any other, as KEY VALUE lines, by the
     echo "number $number"
     # A loop device that is attached anew, or another disk under the number, has another (Linux 5.15).
     echo "sequence $(block_value "/sys/dev/block/$number/diskseq")"
-    echo "sectors $(block_value "/sys/dev/block/$number/size")"
-    echo "backing $(block_backing "$number")"
+    sectors=$(block_value "/sys/dev/block/$number/size")
+    echo "size $((${sectors:-0} * 512))"
+    block_backing "$number" | awk '{ print "backing " $1 " inode " $2; print "offset " $3 }'
     block_own_identities "$number" | sed 's/^/identity /'
 }
 
@@ -40,9 +41,9 @@ guard_same() { # what guard_seen said before -> whether it says so again; prints
     guard_now=$(guard_seen)
     [ "$guard_now" != "$1" ] || return 0
     found=
-    for key in number sequence sectors backing identity; do
-        was=$(echo "$1" | sed -n "s/^$key //p" | tr '\n' ' ') is=$(echo "$guard_now" | sed -n "s/^$key //p" | tr '\n' ' ')
-        [ "$was" = "$is" ] || found="${found:+$found; }the $key of $device is now ${is:-nothing}, it was ${was:-nothing}"
+    for key in number sequence size backing offset identity; do
+        was=$(echo "$1" | sed -n "s/^$key //p" | paste -s -d ,) is=$(echo "$guard_now" | sed -n "s/^$key //p" | paste -s -d ,)
+        [ "$was" = "$is" ] || found="${found:+$found; }the $key of $device is now ${is:-none}, it was ${was:-none}"
     done
     echo "$found"
     return 1

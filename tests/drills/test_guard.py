@@ -13,10 +13,25 @@ import ulid
 from tests.drills.book import drill
 from tests.rigs.cli import Cli, a_user, merged_rows
 from tests.rigs.loops import (
-    MIB, Loop, attached, detach_all, empty_image, grow, is_empty, point_at, set_offset,
+    MIB,
+    Loop,
+    attached,
+    detach_all,
+    empty_image,
+    grow,
+    is_empty,
+    point_at,
+    set_offset,
 )  # fmt: skip
 from tests.rigs.windows import (
-    BEFORE_FIO, CACHE_DROP, CANARY, FIO, Done, Window, first_on_path, in_window,
+    BEFORE_FIO,
+    CACHE_DROP,
+    CANARY,
+    FIO,
+    Done,
+    Window,
+    first_on_path,
+    in_window,
 )  # fmt: skip
 
 from diskbench.errors import MeasurementFailed, TargetRefused
@@ -28,7 +43,7 @@ from diskbench.hosts.workspace import make_workspace, mount_point
 from diskbench.model.spec import ResolvedTarget
 
 HERE = LocalHost()
-WINDOWS = {"cache drop": CACHE_DROP, "canary": CANARY, "before fio": BEFORE_FIO}
+WINDOWS = {"cache drop": CACHE_DROP, "before fio": BEFORE_FIO}
 
 
 @dataclass(frozen=True)
@@ -64,9 +79,6 @@ class Stage:
     def step(self, target: ResolvedTarget, **changes: object) -> UnitExit:
         """A step that writes 4 MiB to the target, in a workspace that was made."""
         place = f"directory={target.work_dir}" if target.work_dir else f"filename={target.device}"
-        assert target.device
-        assert target.device_number
-        assert target.identity
         unit = Unit(
             trial_id=target.state_dir.rpartition("-")[2],
             run_index=0,
@@ -76,9 +88,9 @@ class Stage:
             work_dir=target.work_dir,
             canary_before=True,
             guard=DeviceGuard(
-                path=target.device,
-                number=target.device_number,
-                identity=target.identity,
+                path=target.device or "",
+                number=target.device_number or "",
+                identity=target.identity or "",
                 size_bytes=target.device_size_bytes or 0,
                 mount_point=mount_point(target),
             ),
@@ -215,8 +227,8 @@ def mended(stage: Stage) -> Iterator[None]:
 
 
 @drill(
-    done="after the guard's first look the disk changes while caches are dropped: it is moved in its "
-    "file, grown, written to, shared, renamed, exchanged, or let go",
+    done="after the guard's first look the disk changes while caches are dropped: it is moved in "
+    "its file, grown, written to, shared, renamed, exchanged, or let go",
     holds="fio is not started, the reason is named, and not a byte is written to any disk",
 )
 @pytest.mark.usefixtures("mended")
@@ -236,6 +248,7 @@ def test_a_disk_that_changes_while_caches_are_dropped_is_not_written_to(
 @drill(
     done="the disk is moved in its file, grown or shared by a second loop device during the canary",
     holds="fio is not started, and not a byte is written",
+    quick=False,
 )
 @pytest.mark.parametrize(
     "change", ["moved in its file", "grown", "another loop device on a hard link"]
@@ -292,8 +305,8 @@ OTHERS: dict[str, Callable[[Stage], str]] = {
 
 
 @drill(
-    done="mkfs, mkswap, wipefs or losetup want the disk: while caches are dropped, during the "
-    "canary, and in the last moment before fio",
+    done="mkfs, mkswap, wipefs or losetup want the disk: while caches are dropped, and in the last "
+    "moment before fio",
     holds="the kernel refuses them, since the step holds the disk exclusively; the step is done",
 )
 @pytest.mark.parametrize("other", OTHERS)
@@ -307,14 +320,24 @@ def test_nobody_else_gets_a_disk_that_a_step_holds(stage: Stage, window: str, ot
 
 
 @drill(
-    done="a host has neither Python nor Perl, and its loop device is pointed elsewhere during the "
-    "cache drop",
+    done="a host has no Python, or neither Python nor Perl, and its loop device is pointed "
+    "elsewhere during the cache drop",
     holds="the disk is held open all the same, the other file is not written to, and the evidence "
-    "says that the hold was not exclusive",
+    "says by what it was held, and whether exclusively",
 )
-def test_a_host_without_python_and_perl_holds_its_disk_open(stage: Stage) -> None:
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        ((), "exclusively (O_EXCL), by python3"),
+        (("python3",), "exclusively (O_EXCL), by perl"),
+        (("python3", "perl"), "without O_EXCL"),
+    ],
+)
+def test_a_host_without_python_or_perl_holds_its_disk_open(
+    stage: Stage, missing: tuple[str, ...], words: str
+) -> None:
     done = stage.when(CACHE_DROP, point_at(stage.disk, stage.other))
-    for name in ("python3", "perl"):
+    for name in missing:
         absent = stage.directory / "shims" / name
         absent.write_text("#!/bin/sh\nexit 127\n")
         absent.chmod(0o755)
@@ -327,7 +350,7 @@ def test_a_host_without_python_and_perl_holds_its_disk_open(stage: Stage) -> Non
         cleanup(HERE, target)
     assert done.exit != 0
     assert is_empty(stage.other)
-    assert "held open" in told
+    assert told.startswith(f"held open {words}")
 
 
 @drill(
@@ -343,6 +366,49 @@ def test_a_disk_is_let_go_when_its_step_has_ended(stage: Stage) -> None:
     detach_all(stage.directory / "link.img")
     subprocess.run(["losetup", stage.disk.path, str(stage.disk.image)], check=False)
     assert check_device(HERE, stage.disk.path, stage.disk.identity)
+
+
+@drill(
+    done="the process of a step is killed with SIGKILL while caches are dropped",
+    holds="the disk is held by nobody any more, and is whole",
+)
+def test_a_step_that_is_killed_lets_its_disk_go(stage: Stage) -> None:
+    done = stage.when(CACHE_DROP, 'read -r pid rest <pid && kill -9 "$pid"')
+    with pytest.raises(MeasurementFailed, match="died"):
+        stage.raw_step()
+    assert done.exit == 0, done.said
+    assert check_device(HERE, stage.disk.path, stage.disk.identity)
+    assert is_empty(stage.disk.image)
+
+
+# --- Directories
+
+
+@drill(
+    done="the directory of test files is exchanged for another: while caches are dropped, and "
+    "while fio runs",
+    holds="fio is not started in the other one, or the step fails, naming the directory",
+)
+@pytest.mark.parametrize(("window", "words"), [(CACHE_DROP, "refused: "), (FIO, "fio ran.*: ")])
+def test_a_directory_that_is_exchanged_is_not_measured(
+    stage: Stage, window: Window, words: str
+) -> None:
+    trial = f"diskbench-{str(ulid.ULID()).lower()}"
+    (stage.directory / "measured").mkdir()
+    target = ResolvedTarget(
+        kind="directory",
+        path=f"{stage.directory}/measured",
+        work_dir=f"{stage.directory}/measured/{trial}",
+        state_dir=f"{stage.directory}/{trial}",
+        size_bytes=4 * MIB,
+    )
+    make_workspace(HERE, target)
+    work = shlex.quote(str(target.work_dir))
+    done = stage.when(window, f"mv {work} {work}.away && mkdir {work}")
+    with pytest.raises(MeasurementFailed, match=f"{words}.*is not the directory"):
+        stage.step(target, guard=None)
+    assert done.exit == 0, done.said
+    assert list(Path(str(target.work_dir)).iterdir()) == []
 
 
 # --- One file under two devices
@@ -451,7 +517,7 @@ def test_a_filesystem_unmounted_before_fio_is_not_written_beneath(stage: Stage, 
     done = stage.when(CACHE_DROP, f"umount {how} {at} && mkdir -p {work}")
     try:
         if how:
-            with pytest.raises(MeasurementFailed, match="refused: .*is not mounted on"):
+            with pytest.raises(MeasurementFailed, match=r"refused: .*is not mounted on"):
                 stage.step(target)
             assert done.exit == 0, done.said
             assert list(Path(str(work)).iterdir()) == []
@@ -471,7 +537,7 @@ def test_a_step_whose_filesystem_is_unmounted_while_fio_runs_is_failed(stage: St
     make_workspace(HERE, target)
     stage.when(FIO, f"umount -l {mount_point(target)}; mkdir -p {target.work_dir}")
     try:
-        with pytest.raises(MeasurementFailed, match="changed while fio ran.*is not mounted on"):
+        with pytest.raises(MeasurementFailed, match=r"changed while fio ran.*is not mounted on"):
             stage.step(target)
     finally:
         cleanup(HERE, target)

@@ -1,4 +1,4 @@
-"""Loop devices for tests, and what somebody else may do to one: commands, as they would type them."""
+"""Loop devices for tests, and what somebody else may do to one, as commands of a shell."""
 
 from __future__ import annotations
 

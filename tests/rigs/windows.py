@@ -1,4 +1,4 @@
-"""Something that happens at one moment of a step, every time: a program of the host's does it first."""
+"""Something that happens at one moment of a step: a program that the host runs then does it."""
 
 from __future__ import annotations
 

@@ -143,9 +143,9 @@ def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
         )
     if len(fields) > 5 and fields[5].startswith("changed: "):
         raise MeasurementFailed(
-            f"step {unit.name} is not believed: its disk changed while fio ran on {host.name}: "
+            f"step {unit.name} is not believed: its target changed while fio ran on {host.name}: "
             + fields[5].removeprefix("changed: "),
-            advice="its files are kept as evidence; find out who changed the disk, then run again",
+            advice="its files are kept as evidence; find out who changed it, then run again",
         )
     if len(fields) > 5:
         raise MeasurementFailed(

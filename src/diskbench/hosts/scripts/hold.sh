@@ -83,7 +83,7 @@ hold_checked() { # before anything else: hold the target, and look whether it ma
         seen=$(guard_seen)
         { echo "held open $hold_kind"; echo "$seen"; } >device.txt # evidence
     else # who is mounted says more than who is busy
-        reason=$(check_device) && reason=$hold_why
+        reason=$(check_device && check_directory) && reason=$hold_why
         return 1
     fi
 }

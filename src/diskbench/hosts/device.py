@@ -94,10 +94,20 @@ def _in_use(state: DeviceState) -> list[str]:
 
 
 def _backing(state: DeviceState, others: list[DeviceState]) -> list[str]:
-    """A loop device on this one: the kernel holds it, and neither holder nor process shows."""
+    """A loop device on this one: the kernel holds it, and neither holder nor process shows. Or one
+    beside it, on the same bytes of the same file, which may have several names."""
     own = {state.disk.path, *(f"/dev/{name}" for name in state.partitions)}
     upper = [o.disk.path for o in others if o.disk.backing_file in own]
-    return [f"is the backing device of {', '.join(upper)}"] if upper else []
+    found = [f"is the backing device of {', '.join(upper)}"] if upper else []
+    mine = state.backing
+    if mine is not None:
+        beside = [o for o in others if o.backing is not None and o.backing.overlaps(mine)]
+        found += [
+            f"shares its backing file with {o.disk.path}"
+            + (f" ({', '.join(o.mounts)})" if o.mounts else "")
+            for o in beside
+        ]
+    return found
 
 
 def _content(state: DeviceState) -> list[str]:

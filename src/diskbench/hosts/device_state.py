@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from diskbench.hosts.disk_facts import disk_facts
+from diskbench.hosts.disk_facts import disk_facts, whole
 from diskbench.hosts.mounts import parse_mountinfo
 from diskbench.model.base import Frozen
 from diskbench.model.facts import DiskFacts
+
+
+class Backing(Frozen):
+    """The file behind a loop device, by device and inode, and the bytes of it that the loop device
+    shows: from `begin` to before `end`."""
+
+    device: str
+    inode: str
+    begin: int
+    end: int
+
+    def overlaps(self, other: Backing) -> bool:
+        """Whether both show a byte of the same file, by whatever names."""
+        same = (self.device, self.inode) == (other.device, other.inode)
+        return same and self.begin < other.end and other.begin < self.end
 
 
 class DeviceState(Frozen):
@@ -14,6 +29,7 @@ class DeviceState(Frozen):
     """
 
     disk: DiskFacts
+    backing: Backing | None = None
     identities: tuple[str, ...] = ()
     read_only: bool = False
     removable: bool = False
@@ -88,6 +104,7 @@ def _state(
     readable = every("readable")
     return DeviceState(
         disk=disk,
+        backing=_backing(every("backing")),
         identities=every("identity"),
         read_only=every("ro") == ("1",),
         removable=every("removable") == ("1",),
@@ -105,3 +122,14 @@ def _state(
         busy=every("busy") == ("yes",),
         openers=every("opener"),
     )
+
+
+def _backing(values: tuple[str, ...]) -> Backing | None:
+    """`DEVICE INODE BEGIN END`, as block_backing of block.sh prints it; None for anything else."""
+    words = values[0].split() if values else []
+    if len(words) != 4:
+        return None
+    begin, end = whole(words[2]), whole(words[3])
+    if begin is None or end is None:
+        return None
+    return Backing(device=words[0], inode=words[1], begin=begin, end=end)

@@ -46,6 +46,9 @@ SILENCE_S = 20.0
 """A unit gives a sign of life every second; after this the connection is given up and
 made anew. Longer than a disk stalls now and then; our choice."""
 
+_CHANGED = "changed: "
+"""How a unit's reason begins where the target was another one when fio had ended (step.sh)."""
+
 
 class UnitExit(Frozen):
     """How a unit ended. `started_unix_s` is the host's clock when fio began, and `ended_unix_s` is
@@ -115,8 +118,8 @@ def start_and_watch(
     when `should_stop` says so: then the unit is asked to stop, before anything else, and still ends
     well, with what was measured. Broken connections are made anew for as long as it takes, each
     with a note; only after `should_stop` does ConnectionLost come out, when the host stays away.
-    Raises MeasurementFailed when the unit died without a result, could not be started, or found
-    another disk than the one allowed.
+    Raises MeasurementFailed when the unit died without a result, could not be started, found
+    another disk than the one allowed, or another one than before when fio had ended.
     """
     follower = _Follower(on_tick, on_stage)
     try:
@@ -179,6 +182,12 @@ def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
         raise MeasurementFailed(
             f"step {unit.name} died on {host.name} without a result{word.why_lost}",
             advice="what it left is kept; look at the machine's log (journalctl -b -1, dmesg)",
+        )
+    if word.reason.startswith(_CHANGED):
+        raise MeasurementFailed(
+            f"step {unit.name} is not believed: its target changed while fio ran on {host.name}: "
+            + word.reason.removeprefix(_CHANGED),
+            advice="its files are kept as evidence; find out who changed it, then run again",
         )
     if word.reason or word.limit in NOT_STARTED:
         raise MeasurementFailed(

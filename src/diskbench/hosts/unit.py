@@ -24,7 +24,7 @@ GO_LIMIT_S = 86_400
 
 
 class DeviceGuard(Frozen):
-    """The disk that was allowed, as it must still be found just before fio starts.
+    """The disk that was allowed, as it must be found before fio starts and when it has ended.
 
     `mount_point` is set where a filesystem was made on it; then it must be mounted there, and
     nowhere at all otherwise.
@@ -106,6 +106,7 @@ def payload(unit: Unit) -> bytes:
         "step.sh": script("step.sh"),
         "block.sh": script("block.sh"),
         "guard.sh": script("guard.sh"),
+        "hold.sh": script("hold.sh"),
         "place.sh": script("place.sh"),
         "stages.sh": script("stages.sh"),
         "interim.awk": script("interim.awk"),

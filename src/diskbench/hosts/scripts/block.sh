@@ -63,7 +63,43 @@ block_inode() { # number of a loop device -> inode of its backing file
     echo $inode
 }
 
+block_backing() { # number -> "DEVICE INODE BEGIN END" of a loop device: its file, and the bytes of it that it shows
+    [ -e "/sys/dev/block/$1/loop/backing_file" ] || return 0
+    # shellcheck disable=SC2046 # three words
+    set -- "$1" $(losetup -n -O BACK-MAJ:MIN,BACK-INO,OFFSET "/dev/$(basename "$(readlink -f "/sys/dev/block/$1")")" 2>/dev/null)
+    if [ $# != 4 ]; then # another losetup than that of util-linux: by the name, while it leads there
+        set -- "$1" $(stat -c '%d %i' "$(block_value "/sys/dev/block/$1/loop/backing_file")" 2>/dev/null) \
+            "$(block_value "/sys/dev/block/$1/loop/offset")"
+        [ $# = 4 ] || return 0
+    fi
+    sectors=$(block_value "/sys/dev/block/$1/size")
+    echo "$2 $3 $4 $(($4 + ${sectors:-0} * 512))"
+}
+
+block_backings() { # -> "PATH DEVICE INODE BEGIN END" of every loop device that has a file
+    for at in /sys/block/loop*/loop/backing_file; do
+        [ -e "$at" ] || continue
+        at=${at%/loop/backing_file}
+        echo "/dev/${at##*/} $(block_backing "$(block_value "$at/dev")")"
+    done
+}
+
+block_sharers() { # number -> paths of other loop devices that show bytes of the same file, by whatever name
+    own=$(block_backing "$1")
+    [ -n "$own" ] || return 0
+    block_backings | awk -v own="$own" -v self="/dev/$(basename "$(readlink -f "/sys/dev/block/$1")")" '
+        BEGIN { split(own, o, " ") }
+        $1 != self && $2 == o[1] && $3 == o[2] && $4 + 0 < o[4] + 0 && o[3] + 0 < $5 + 0 { print $1 }'
+}
+
 block_identities() { # number -> every identity the device answers to, one a line
+    block_own_identities "$1"
+    if [ ! -e "/sys/dev/block/$1/loop/backing_file" ] && [ -r "/run/udev/data/b$1" ]; then
+        sed -n 's/^E:ID_SERIAL=//p;s/^E:ID_SERIAL_SHORT=//p;s/^E:ID_WWN=//p;s/^E:ID_WWN_WITH_EXTENSION=//p;s/^E:ID_SCSI_SERIAL=//p' "/run/udev/data/b$1"
+    fi
+}
+
+block_own_identities() { # number -> those of them that the kernel has from the device itself
     s=/sys/dev/block/$1
     if [ -e "$s/loop/backing_file" ]; then
         file=$(block_value "$s/loop/backing_file")
@@ -79,9 +115,6 @@ block_identities() { # number -> every identity the device answers to, one a lin
         esac
         [ -z "$v" ] || echo "$v"
     done
-    if [ -r "/run/udev/data/b$1" ]; then
-        sed -n 's/^E:ID_SERIAL=//p;s/^E:ID_SERIAL_SHORT=//p;s/^E:ID_WWN=//p;s/^E:ID_WWN_WITH_EXTENSION=//p;s/^E:ID_SCSI_SERIAL=//p' "/run/udev/data/b$1"
-    fi
 }
 
 block_name() { # number -> KEY=VALUE lines: what it is called, what it answers to, what it stands on
@@ -91,6 +124,7 @@ block_name() { # number -> KEY=VALUE lines: what it is called, what it answers t
     if [ -e "/sys/dev/block/$1/loop/backing_file" ]; then
         echo "backing_file=$(block_value "/sys/dev/block/$1/loop/backing_file")"
         echo "backing_inode=$(block_inode "$1")"
+        echo "backing=$(block_backing "$1")"
     fi
     block_identities "$1" | sed 's/^/identity=/'
 }

@@ -1,11 +1,15 @@
 # What stands against writing to the device that was allowed, asked right before something is written:
 # it may have changed since the probe (devices.sh) found it free. Given before this text: block.sh, and
-# device, device_number, device_identity, device_size. Each function prints a reason and fails; what
-# cannot be known is a reason.
+# device, device_number, device_identity, device_size; also held, the path of a descriptor that holds the
+# device open, where one does: then it is that descriptor which is looked at. Each function prints a
+# reason and fails; what cannot be known is a reason.
+held= hold_kind=
 
-guard_identity() { # is it still that disk
-    number=$(block_number "$device")
-    if [ "$number" != "$device_number" ]; then echo "$device is now ${number:-gone}, not $device_number"; return 1; fi
+guard_identity() { # is it still that disk, by its name and by the descriptor
+    for path in "$device" ${held:+"$held"}; do
+        number=$(block_number "$path")
+        if [ "$number" != "$device_number" ]; then echo "$device is now ${number:-gone}, not $device_number"; return 1; fi
+    done
     sectors=$(block_value "/sys/dev/block/$number/size")
     if [ "$((${sectors:-0} * 512))" != "$device_size" ]; then echo "$device has another size"; return 1; fi
     if ! block_identities "$number" | grep -q -x -F -e "$device_identity"; then
@@ -22,7 +26,38 @@ guard_mounts() { # words: numbers and paths of one device -> where any of them i
         ($3 in ours) || (source in ours) { print $5 }' | sort -u
 }
 
+guard_seen() { # what tells this disk from any other, as KEY VALUE lines, by the descriptor where there is one
+    number=$(block_number "${held:-$device}")
+    echo "number $number"
+    # A loop device that is attached anew, or another disk under the number, has another (Linux 5.15).
+    echo "sequence $(block_value "/sys/dev/block/$number/diskseq")"
+    sectors=$(block_value "/sys/dev/block/$number/size")
+    echo "size $((${sectors:-0} * 512))"
+    block_backing "$number" | awk '{ print "backing " $1 " inode " $2; print "offset " $3 }'
+    block_own_identities "$number" | sed 's/^/identity /'
+}
+
+guard_same() { # what guard_seen said before -> whether it says so again; prints what is different
+    guard_now=$(guard_seen)
+    [ "$guard_now" != "$1" ] || return 0
+    found=
+    for key in number sequence size backing offset identity; do
+        was=$(echo "$1" | sed -n "s/^$key //p" | paste -s -d ,) is=$(echo "$guard_now" | sed -n "s/^$key //p" | paste -s -d ,)
+        [ "$was" = "$is" ] || found="${found:+$found; }the $key of $device is now ${is:-none}, it was ${was:-none}"
+    done
+    echo "$found"
+    return 1
+}
+
 guard_use() { # is nobody using it, or a partition of it
+    guard_taken || return 1
+    if [ -n "$partitions" ]; then echo "$device has partitions:" $(echo "$partitions" | cut -d ' ' -f 2); return 1; fi
+    # Who holds it exclusively need not ask.
+    case $hold_kind in exclusively*) return 0 ;; esac
+    if block_stays_busy "$device" 4; then echo "$device is in exclusive use"; return 1; fi
+}
+
+guard_taken() { # is it mounted, swap, or a part of something, or a partition of it
     partitions=$(block_partitions "$device_number")
     family=$(echo "$device_number $(basename "$(readlink -f "/sys/dev/block/$device_number")" | tr '!' '/')" &&
         echo "$partitions")
@@ -43,12 +78,12 @@ guard_use() { # is nobody using it, or a partition of it
                 ;;
         esac
     done
-    if [ -n "$partitions" ]; then echo "$device has partitions:" $(echo "$partitions" | cut -d ' ' -f 2); return 1; fi
-    if block_stays_busy "$device" 4; then echo "$device is in exclusive use"; return 1; fi
+    found=$(block_sharers "$device_number")
+    if [ -n "$found" ]; then echo "$device shares its backing file with" $found; return 1; fi
 }
 
 guard_content() { # [UUID] does it hold nothing, or with a UUID: nothing but that filesystem
-    found=$(blkid -p -o export "$device" 2>&1)
+    found=$(blkid -p -o export "${held:-$device}" 2>&1)
     case $? in
         0)
             what=$(echo "$found" | sed -n 's/^PTTYPE=\(.*\)/a partition table (\1)/p')
@@ -63,7 +98,7 @@ guard_content() { # [UUID] does it hold nothing, or with a UUID: nothing but tha
         *) echo "$device cannot be examined: $found"; return 1 ;;
     esac
     # blkid says 2 also of what it cannot open, and stops at the first of several signatures.
-    if ! found=$(wipefs -n -p "$device" 2>&1); then echo "$device cannot be examined: $found"; return 1; fi
+    if ! found=$(wipefs -n -p "${held:-$device}" 2>&1); then echo "$device cannot be examined: $found"; return 1; fi
     # OFFSET,UUID,LABEL,TYPE
     found=$(echo "$found" | sed '/^#/d;/./!d' | awk -F , -v ours="$1" 'ours == "" || $2 != ours { print $NF }')
     if [ -n "$found" ]; then echo "$device holds" $found", which diskbench did not make"; return 1; fi

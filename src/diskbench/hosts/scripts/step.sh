@@ -11,6 +11,7 @@ ready=$2
 export LC_ALL=C
 . ./block.sh
 . ./guard.sh
+. ./hold.sh
 . ./place.sh
 . ./stages.sh
 . ./unit.env
@@ -51,6 +52,7 @@ plain() { # of the names read: those of files, since FIFOs and devices are read 
 }
 
 finish() { # fio's exit, reason
+    hold_end
     oom_now=$(oom_kills)
     told_of_end >end.txt 9>&-
     stopped=0
@@ -65,7 +67,8 @@ finish() { # fio's exit, reason
     exit 0
 }
 
-# --- Once more, just before anything is written: is this still the disk that was allowed?
+# --- Once more, just before anything is written: is this still the disk that was allowed? It is held open
+# from here on, and asked again right before fio and right after it.
 check_device() {
     [ -n "$device" ] || return 0
     guard_identity || return 1
@@ -90,9 +93,7 @@ check_directory() {
     fi
 }
 
-if ! reason=$(check_device && check_directory); then
-    finish 125 "refused: $reason"
-fi
+hold_checked || finish 125 "refused: $reason"
 
 # --- The page cache
 files() { find "$work_dir" -xdev -type f 2>/dev/null; }
@@ -172,7 +173,10 @@ workers() { # of fio: the processes that it forked, which outlive it when it is 
         { number = $1; sub(/^.*\) /, ""); if ($2 == parent) print number }'
 }
 
+changed=
 if permitted "$go_limit"; then
+    hold_checked_again || finish 125 "refused: $reason"
+    jobfile=$(hold_jobfile)
     kill "$beats" # the samples are signs of life enough
     enter fio "${fio_limit:-315360000}"
     unix=$(now)
@@ -197,7 +201,7 @@ if permitted "$go_limit"; then
         # The shell becomes fio, so that its number is known before fio exists.
         # In a session of its own: fio signals its whole process group where a job does not start.
         setsid sh -c 'echo $$ >fio.pid; [ -e stop ] && exit 130; exec "$@"' sh \
-            fio --output-format=json+ --status-interval=1 --eta=never job.fio 2>stderr.txt
+            fio --output-format=json+ --status-interval=1 --eta=never "$jobfile" 2>stderr.txt
         echo $? >fio.exit
     ) | (exec 9>&- $awk -v LIVE=live.tsv -f interim.awk >fio.json) &
     filter=$!
@@ -217,6 +221,7 @@ if permitted "$go_limit"; then
         wait "$filter"
     done
     finished=$(reading)
+    hold_checked_after || changed="changed: $reason"
     set -- $(between "$began" "$finished")
     lasted=$1 moved=$2
     ended=$(awk -v a="$started" -v s="$lasted" 'BEGIN { printf "%.6f", a + s }')
@@ -237,4 +242,4 @@ fi
 [ "$limit" != go ] || finish 125 "nobody came back to let fio start"
 fio_exit=
 read -r fio_exit 2>/dev/null <fio.exit || :
-finish "${fio_exit:-126}"
+finish "${fio_exit:-126}" "$changed"

@@ -10,6 +10,8 @@ if ! command -v mdadm >/dev/null 2>&1; then
     fail "mdadm is not installed"
 fi
 tab=$(printf '\t')
+holders=
+trap '[ -z "$holders" ] || kill $holders 2>/dev/null' EXIT
 
 each() { # command: run it for every member, with the variables that guard.sh reads
     while IFS=$tab read -r device device_number device_identity device_size; do
@@ -34,12 +36,24 @@ array() { # -> kernel name of the array, when it runs
 # Without the number of a proof the device is only as good as its identity and size.
 known() {
     [ "$device_number" != - ] || device_number=$(block_number "$device")
+    held=
     why=$(guard_identity) || return 1
 }
-ours() { blkid -p -o export "$device" 2>/dev/null | grep -q -x -F -e "UUID=$uuid"; }
+hold() { # a member that will be written to: from here on it is looked at, and written to, by a descriptor
+    exec 5<"$device"
+    sleep 150 >/dev/null 2>&1 & # a process each: a shell has few descriptors. Longer than mdadm may take
+    held=/proc/$!/fd/5 holders="$holders $!"
+    exec 5>&-
+    why=$(guard_identity)
+}
+ours() { blkid -p -o export "${held:-$device}" 2>/dev/null | grep -q -x -F -e "UUID=$uuid"; }
 
 check_known() { known || fail "$why"; }
-check_free() { check_known && { why=$(guard_use && guard_content "") || fail "$why"; }; }
+check_free() {
+    check_known
+    hold && why=$(guard_use && guard_content "") || fail "$why"
+    descriptors="$descriptors $held"
+}
 check_held() {
     check_known
     block_holders "$device_number" | grep -q -x -F -e "$md" || fail "$device is no part of /dev/$md"
@@ -49,9 +63,9 @@ count() {
     if ! known; then gone=$why; elif ours; then marked=$((marked + 1)); fi
 }
 collect() { # a member by our mark, and what stands on it: the array, or what udev could make of a part
-    known && ours || return 0
+    known && hold && ours || return 0
     why=$(guard_content "$uuid") || fail "$why"
-    marks="$marks $device"
+    marks="$marks $held"
     for md in $(block_holders "$device_number"); do
         case $md in
             md*) case " $arrays " in *" $md "*) ;; *) arrays="$arrays $md" ;; esac ;;
@@ -104,10 +118,11 @@ case $action in
         fi
         ;;
     create)
+        descriptors=
         each check_free
         why=$(mdadm --create "/dev/md/$name" --quiet --level=0 --raid-devices="$total" \
             --chunk="$chunk_kib" --metadata=1.2 --homehost=any --name="$name" --uuid="$uuid" \
-            $paths 2>&1 </dev/null) || fail "$why"
+            $descriptors 2>&1 </dev/null) || fail "$why"
         settle
         found || fail "the array did not start"
         ;;

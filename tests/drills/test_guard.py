@@ -1,0 +1,543 @@
+"""Drills of the device guard: the disk is changed between the look at it and the end of fio."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import ulid
+from tests.drills.book import drill
+from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.loops import (
+    MIB,
+    Loop,
+    attached,
+    detach_all,
+    empty_image,
+    grow,
+    is_empty,
+    point_at,
+    set_offset,
+)  # fmt: skip
+from tests.rigs.windows import (
+    BEFORE_FIO,
+    CACHE_DROP,
+    CANARY,
+    FIO,
+    Done,
+    Window,
+    first_on_path,
+    in_window,
+)  # fmt: skip
+
+from diskbench.errors import MeasurementFailed, TargetRefused
+from diskbench.hosts.cleanup import cleanup
+from diskbench.hosts.device import check_device
+from diskbench.hosts.jobs import DeviceGuard, Unit, UnitExit, start_and_watch
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.workspace import make_workspace, mount_point
+from diskbench.model.spec import ResolvedTarget
+
+HERE = LocalHost()
+WINDOWS = {"cache drop": CACHE_DROP, "before fio": BEFORE_FIO}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A disk that was allowed, a file that is somebody else's, and a place for the test's own."""
+
+    disk: Loop
+    other: Path
+    directory: Path
+    monkeypatch: pytest.MonkeyPatch
+
+    def when(self, window: Window, action: str) -> Done:
+        """Have `action` done in this window of the next step."""
+        shims = self.directory / "shims"
+        done = in_window(shims, window, action)
+        self.monkeypatch.setenv("PATH", first_on_path(shims))
+        return done
+
+    def target(self, filesystem: str = "none") -> ResolvedTarget:
+        """The disk as the target of a trial."""
+        proof = check_device(HERE, self.disk.path, self.disk.identity)
+        state = f"{self.directory}/diskbench-{str(ulid.ULID()).lower()}"
+        return ResolvedTarget.model_validate(
+            {
+                "kind": "device", "path": self.disk.path, "device": self.disk.path,
+                "identity": proof.identity, "device_number": proof.number,
+                "device_size_bytes": proof.size_bytes, "filesystem": filesystem,
+                "work_dir": f"{state}/mnt/{Path(state).name}" if filesystem != "none" else None,
+                "state_dir": state, "size_bytes": 4 * MIB,
+            }
+        )  # fmt: skip
+
+    def step(self, target: ResolvedTarget, **changes: object) -> UnitExit:
+        """A step that writes 4 MiB to the target, in a workspace that was made."""
+        place = f"directory={target.work_dir}" if target.work_dir else f"filename={target.device}"
+        unit = Unit(
+            trial_id=target.state_dir.rpartition("-")[2],
+            run_index=0,
+            name="000-write",
+            state_dir=target.state_dir,
+            job=f"[global]\n{place}\n[x]\nrw=write\nbs=1m\nsize=4m\nioengine=psync\n",
+            work_dir=target.work_dir,
+            canary_before=True,
+            guard=DeviceGuard(
+                path=target.device or "",
+                number=target.device_number or "",
+                identity=target.identity or "",
+                size_bytes=target.device_size_bytes or 0,
+                mount_point=mount_point(target),
+            ),
+        ).model_copy(update=changes)
+        return start_and_watch(HERE, unit, lambda _: None, lambda: False)
+
+    def raw_step(self, **changes: object) -> UnitExit:
+        """A step on the raw disk."""
+        target = self.target()
+        make_workspace(HERE, target)
+        try:
+            return self.step(target, **changes)
+        finally:
+            cleanup(HERE, target)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    image, other = empty_image(tmp_path / "disk.img"), empty_image(tmp_path / "other.img")
+    with attached(image) as disk:
+        yield Stage(disk, other, tmp_path, monkeypatch)
+        monkeypatch.undo()
+        for line in reversed(Path("/proc/self/mountinfo").read_text().splitlines()):
+            if (at := line.split()[4]).startswith(f"{tmp_path}/"):
+                subprocess.run(["umount", "-l", at], check=False)
+    for one in tmp_path.glob("*.img"):
+        detach_all(one)
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Cli:
+    return a_user(tmp_path)
+
+
+def run_args(stage: Stage) -> list[str]:
+    profile = stage.directory / "mine.fio"
+    profile.write_text("[write]\nsize=4m\nrw=write\nbs=64k\nioengine=psync\ndirect=1\n")
+    named = ["--device", stage.disk.path, "--destroy-data", stage.disk.identity]
+    return ["run", *named, "--profile", str(profile)]
+
+
+# --- The issue's own
+
+
+@drill(
+    done="a loop device is pointed at another file while caches are dropped, then fio starts",
+    holds="the other file is not written to",
+)
+def test_a_loop_device_pointed_elsewhere_before_fio_overwrites_nothing(
+    stage: Stage, user: Cli
+) -> None:
+    done = stage.when(CACHE_DROP, point_at(stage.disk, stage.other))
+    user.run(*run_args(stage))
+    assert done.exit != 0, "the device was pointed elsewhere although it was held"
+    assert is_empty(stage.other)
+
+
+@drill(
+    done="where the loop device begins in its file is moved while fio runs, under diskbench run",
+    holds="the run fails with exit 1, names the disk and the change, and keeps no result",
+)
+def test_a_run_whose_disk_changed_while_fio_ran_is_failed(stage: Stage, user: Cli) -> None:
+    done = stage.when(FIO, set_offset(stage.disk, MIB))
+    ended = user.run(*run_args(stage))
+    assert done.exit == 0, done.said
+    assert ended.returncode == 1
+    assert stage.disk.path in ended.stderr
+    assert "changed while fio ran" in ended.stderr
+    (run,) = user.json("results", "show", "last")["runs"]
+    assert run["state"] == "failed"
+    assert merged_rows(run) == []
+
+
+# --- A change between the first look and fio's first write
+
+
+def clone(stage: Stage) -> str:
+    """Somebody writes a filesystem to the disk with dd: nothing exclusive stands in its way."""
+    made = stage.directory / "clone"
+    empty_image(made, 8)
+    subprocess.run(["mkfs.ext4", "-q", str(made)], check=True)
+    return f"dd if={shlex.quote(str(made))} of={stage.disk.path} bs=1M conv=notrunc,fsync"
+
+
+def second_loop(stage: Stage) -> str:
+    link = shlex.quote(str(stage.directory / "link.img"))
+    return f"ln {shlex.quote(str(stage.disk.image))} {link} && losetup -f {link}"
+
+
+def other_node(stage: Stage) -> str:
+    """Another disk takes the name: the node in /dev is exchanged, and put back at the end."""
+    path = stage.disk.path
+    return (
+        f"other=$(losetup -f --show {shlex.quote(str(stage.other))}) && mv {path} {path}.away && "
+        f"cp -a $other {path}"
+    )
+
+
+def other_sequence(stage: Stage) -> str:
+    """What the kernel shows when another disk came to the same number, as of a hot swap."""
+    shown = f"/sys/class/block/{stage.disk.name}/diskseq"
+    fake = shlex.quote(str(stage.directory / "diskseq"))
+    return f"echo 999999 >{fake} && mount --bind {fake} {shown}"
+
+
+def kill_holder(stage: Stage) -> str:
+    return (
+        f"for fd in /proc/[0-9]*/fd/*; do "
+        f'[ "$(readlink $fd)" = {stage.disk.path} ] || continue; '
+        'pid=${fd#/proc/}; kill -9 ${pid%%/*} && found=1; done; [ -n "$found" ]'
+    )
+
+
+CHANGES: dict[str, tuple[Callable[[Stage], str], str]] = {
+    "moved in its file": (lambda s: set_offset(s.disk, MIB), "offset .* is now 1048576, it was 0"),
+    "grown": (lambda s: grow(s.disk, 64), "size .* is now 67108864, it was 33554432"),
+    "written to": (clone, "holds ext4"),
+    "another loop device on a hard link": (second_loop, "shares its backing file with"),
+    "another node under its name": (other_node, "is now"),
+    "another disk under its number": (other_sequence, "sequence"),
+    "no longer held": (kill_holder, "no longer held"),
+}
+
+
+@pytest.fixture
+def mended(stage: Stage) -> Iterator[None]:
+    """What a change did to this machine's own /dev and /sys is undone."""
+    yield
+    away = Path(f"{stage.disk.path}.away")
+    if away.exists():
+        away.rename(stage.disk.path)
+    shown = f"/sys/class/block/{stage.disk.name}/diskseq"
+    subprocess.run(["umount", "-q", shown], check=False, capture_output=True)
+
+
+@drill(
+    done="after the guard's first look the disk changes while caches are dropped: it is moved in "
+    "its file, grown, written to, shared, renamed, exchanged, or let go",
+    holds="fio is not started, the reason is named, and not a byte is written to any disk",
+)
+@pytest.mark.usefixtures("mended")
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_disk_that_changes_while_caches_are_dropped_is_not_written_to(
+    stage: Stage, change: str
+) -> None:
+    do, words = CHANGES[change]
+    done = stage.when(CACHE_DROP, do(stage))
+    with pytest.raises(MeasurementFailed, match=f"refused: .*{words}"):
+        stage.raw_step()
+    assert done.exit == 0, done.said
+    assert is_empty(stage.other)
+    assert change == "written to" or is_empty(stage.disk.image)
+
+
+@drill(
+    done="the disk is moved in its file, grown or shared by a second loop device during the canary",
+    holds="fio is not started, and not a byte is written",
+    quick=False,
+)
+@pytest.mark.parametrize(
+    "change", ["moved in its file", "grown", "another loop device on a hard link"]
+)
+def test_a_disk_that_changes_during_the_canary_is_not_written_to(stage: Stage, change: str) -> None:
+    do, words = CHANGES[change]
+    done = stage.when(CANARY, do(stage))
+    with pytest.raises(MeasurementFailed, match=f"refused: .*{words}"):
+        stage.raw_step()
+    assert done.exit == 0, done.said
+    assert is_empty(stage.disk.image)
+
+
+# --- A change while fio runs
+
+
+@drill(
+    done="the disk is moved, grown, shared, renamed, exchanged or let go while fio runs",
+    holds="the step fails, and the reason is named: what changed, and that it was while fio ran",
+)
+@pytest.mark.usefixtures("mended")
+@pytest.mark.parametrize("change", [one for one in CHANGES if one != "written to"])
+def test_a_step_whose_disk_changes_while_fio_runs_is_failed(stage: Stage, change: str) -> None:
+    do, words = CHANGES[change]
+    done = stage.when(FIO, do(stage))
+    with pytest.raises(MeasurementFailed, match=f"changed while fio ran.*{words}"):
+        stage.raw_step()
+    assert done.exit == 0, done.said
+    assert is_empty(stage.other)
+
+
+@drill(
+    done="another disk takes the device's name in /dev in the last moment before fio opens it",
+    holds="fio writes to the disk that it was given by descriptor; the step fails all the same",
+)
+@pytest.mark.usefixtures("mended")
+def test_a_name_that_is_exchanged_in_the_last_moment_leads_fio_nowhere_else(stage: Stage) -> None:
+    done = stage.when(BEFORE_FIO, other_node(stage))
+    with pytest.raises(MeasurementFailed, match="changed while fio ran"):
+        stage.raw_step()
+    assert done.exit == 0, done.said
+    assert is_empty(stage.other)
+    assert not is_empty(stage.disk.image)
+
+
+# --- What nobody can do meanwhile
+
+OTHERS: dict[str, Callable[[Stage], str]] = {
+    "mkfs": lambda s: f"mkfs.ext4 -q -F {s.disk.path}",
+    "mkswap": lambda s: f"mkswap {s.disk.path}",
+    "wipefs": lambda s: f"wipefs -a {s.disk.path}",
+    "losetup": lambda s: point_at(s.disk, s.other),
+}
+
+
+@drill(
+    done="mkfs, mkswap, wipefs or losetup want the disk: while caches are dropped, and in the last "
+    "moment before fio",
+    holds="the kernel refuses them, since the step holds the disk exclusively; the step is done",
+)
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("window", WINDOWS)
+def test_nobody_else_gets_a_disk_that_a_step_holds(stage: Stage, window: str, other: str) -> None:
+    done = stage.when(WINDOWS[window], OTHERS[other](stage))
+    assert stage.raw_step().fio_exit == 0
+    assert done.exit != 0
+    assert "busy" in done.said or "in use" in done.said
+    assert is_empty(stage.other)
+
+
+@drill(
+    done="a host has no Python, or neither Python nor Perl, and its loop device is pointed "
+    "elsewhere during the cache drop",
+    holds="the disk is held open all the same, the other file is not written to, and the evidence "
+    "says by what it was held, and whether exclusively",
+)
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        ((), "exclusively (O_EXCL), by python3"),
+        (("python3",), "exclusively (O_EXCL), by perl"),
+        (("python3", "perl"), "without O_EXCL"),
+    ],
+)
+def test_a_host_without_python_or_perl_holds_its_disk_open(
+    stage: Stage, missing: tuple[str, ...], words: str
+) -> None:
+    done = stage.when(CACHE_DROP, point_at(stage.disk, stage.other))
+    for name in missing:
+        absent = stage.directory / "shims" / name
+        absent.write_text("#!/bin/sh\nexit 127\n")
+        absent.chmod(0o755)
+    target = stage.target()
+    make_workspace(HERE, target)
+    try:
+        assert stage.step(target).fio_exit == 0
+        told = Path(target.state_dir, "run-0/step-000-write/device.txt").read_text()
+    finally:
+        cleanup(HERE, target)
+    assert done.exit != 0
+    assert is_empty(stage.other)
+    assert told.startswith(f"held open {words}")
+
+
+@drill(
+    done="a step ends, well or refused, and the next one of the same disk begins at once",
+    holds="the disk is held by nobody any more",
+)
+def test_a_disk_is_let_go_when_its_step_has_ended(stage: Stage) -> None:
+    for _ in range(3):
+        assert stage.raw_step().fio_exit == 0
+    stage.when(CACHE_DROP, second_loop(stage))
+    with pytest.raises(MeasurementFailed, match="shares its backing file"):
+        stage.raw_step()
+    detach_all(stage.directory / "link.img")
+    subprocess.run(["losetup", stage.disk.path, str(stage.disk.image)], check=False)
+    assert check_device(HERE, stage.disk.path, stage.disk.identity)
+
+
+@drill(
+    done="the process of a step is killed with SIGKILL while caches are dropped",
+    holds="the disk is held by nobody any more, and is whole",
+)
+def test_a_step_that_is_killed_lets_its_disk_go(stage: Stage) -> None:
+    done = stage.when(CACHE_DROP, 'read -r pid rest <pid && kill -9 "$pid"')
+    with pytest.raises(MeasurementFailed, match="died"):
+        stage.raw_step()
+    assert done.exit == 0, done.said
+    assert check_device(HERE, stage.disk.path, stage.disk.identity)
+    assert is_empty(stage.disk.image)
+
+
+# --- Directories
+
+
+@drill(
+    done="the directory of test files is exchanged for another: while caches are dropped, and "
+    "while fio runs",
+    holds="fio is not started in the other one, or the step fails, naming the directory",
+)
+@pytest.mark.parametrize(("window", "words"), [(CACHE_DROP, "refused: "), (FIO, "fio ran.*: ")])
+def test_a_directory_that_is_exchanged_is_not_measured(
+    stage: Stage, window: Window, words: str
+) -> None:
+    trial = f"diskbench-{str(ulid.ULID()).lower()}"
+    (stage.directory / "measured").mkdir()
+    target = ResolvedTarget(
+        kind="directory",
+        path=f"{stage.directory}/measured",
+        work_dir=f"{stage.directory}/measured/{trial}",
+        state_dir=f"{stage.directory}/{trial}",
+        size_bytes=4 * MIB,
+    )
+    make_workspace(HERE, target)
+    work = shlex.quote(str(target.work_dir))
+    done = stage.when(window, f"mv {work} {work}.away && mkdir {work}")
+    with pytest.raises(MeasurementFailed, match=f"{words}.*is not the directory"):
+        stage.step(target, guard=None)
+    assert done.exit == 0, done.said
+    assert list(Path(str(target.work_dir)).iterdir()) == []
+
+
+# --- One file under two devices
+
+
+@drill(
+    done="the file behind the device is also behind another loop device, under a hard link: whole, "
+    "overlapping by a part, or with that one mounted",
+    holds="the device is refused before anything is written, naming the other one",
+)
+@pytest.mark.parametrize("how", ["whole", "in part", "mounted"])
+def test_a_file_that_another_loop_device_shows_is_refused(stage: Stage, how: str) -> None:
+    link = stage.directory / "link.img"
+    link.hardlink_to(stage.disk.image)
+    flags = ["--offset", str(31 * MIB)] if how == "in part" else []
+    with attached(link, *flags) as other:
+        if how == "mounted":
+            at = stage.directory / "at"
+            at.mkdir()
+            subprocess.run(["mkfs.ext4", "-q", "-F", other.path], check=True)
+            subprocess.run(["mount", other.path, str(at)], check=True)
+            subprocess.run(["umount", "-l", str(at)], check=True)
+            subprocess.run(["mount", other.path, str(at)], check=True)
+        with pytest.raises(TargetRefused, match=f"shares its backing file with {other.path}"):
+            check_device(HERE, stage.disk.path, stage.disk.identity)
+
+
+@drill(
+    done="two loop devices show parts of one file that do not overlap",
+    holds="they are two disks: neither is refused for the other",
+)
+def test_parts_of_a_file_that_do_not_overlap_are_disks_of_their_own(stage: Stage) -> None:
+    first, second = empty_image(stage.directory / "first.img", 64), stage.directory / "second.img"
+    second.hardlink_to(first)
+    with (
+        attached(first, "--sizelimit", str(32 * MIB)) as low,
+        attached(second, "--offset", str(32 * MIB)),
+    ):
+        assert check_device(HERE, low.path, low.identity).path == low.path
+
+
+# --- Filesystems that diskbench makes, and takes away
+
+
+@drill(
+    done="the loop device is pointed at another file just before mkfs, or just before mount",
+    holds="no filesystem is made on the other file",
+)
+@pytest.mark.parametrize("program", ["mkfs.ext4", "mount"])
+def test_a_device_pointed_elsewhere_before_mkfs_leaves_the_other_file_alone(
+    stage: Stage, program: str
+) -> None:
+    target = stage.target("ext4")
+    done = stage.when(Window(program), point_at(stage.disk, stage.other))
+    try:
+        make_workspace(HERE, target)
+    except MeasurementFailed:
+        pass
+    finally:
+        cleanup(HERE, target)
+    assert done.exit != 0
+    assert is_empty(stage.other)
+
+
+@drill(
+    done="another disk takes the device's name in /dev just before mkfs",
+    holds="the other disk is not written to, and the run fails naming it",
+)
+@pytest.mark.usefixtures("mended")
+def test_a_name_that_is_exchanged_before_mkfs_leads_it_nowhere_else(stage: Stage) -> None:
+    target = stage.target("ext4")
+    done = stage.when(Window("mkfs.ext4"), other_node(stage))
+    with pytest.raises(MeasurementFailed, match="is now"):
+        make_workspace(HERE, target)
+    assert done.exit == 0, done.said
+    cleanup(HERE, target)
+    assert is_empty(stage.other)
+
+
+@drill(
+    done="at the end of a trial another disk takes the device's name just before it is wiped",
+    holds="the other disk's own filesystem is still there",
+)
+@pytest.mark.usefixtures("mended")
+def test_a_name_that_is_exchanged_before_the_wipe_leads_it_nowhere_else(stage: Stage) -> None:
+    target = stage.target("ext4")
+    make_workspace(HERE, target)
+    subprocess.run(["mkfs.ext4", "-q", str(stage.other)], check=True)
+    before = stage.other.read_bytes()
+    wipes = 'case "$*" in *-q*-a*) true ;; *) false ;; esac'
+    done = stage.when(Window("wipefs", wipes), other_node(stage))
+    cleanup(HERE, target)
+    assert done.exit == 0, done.said
+    assert stage.other.read_bytes() == before
+
+
+@drill(
+    done="the filesystem that diskbench made is unmounted, also lazily, while caches are dropped",
+    holds="unmounting is refused, or fio is not started: nothing is written beneath the mount",
+)
+@pytest.mark.parametrize("how", ["", "-l"])
+def test_a_filesystem_unmounted_before_fio_is_not_written_beneath(stage: Stage, how: str) -> None:
+    target = stage.target("ext4")
+    make_workspace(HERE, target)
+    at, work = mount_point(target), target.work_dir
+    done = stage.when(CACHE_DROP, f"umount {how} {at} && mkdir -p {work}")
+    try:
+        if how:
+            with pytest.raises(MeasurementFailed, match=r"refused: .*is not mounted on"):
+                stage.step(target)
+            assert done.exit == 0, done.said
+            assert list(Path(str(work)).iterdir()) == []
+        else:
+            assert stage.step(target).fio_exit == 0
+            assert done.exit != 0
+    finally:
+        cleanup(HERE, target)
+
+
+@drill(
+    done="the filesystem that diskbench made is unmounted lazily while fio runs",
+    holds="the step fails, naming the mount",
+)
+def test_a_step_whose_filesystem_is_unmounted_while_fio_runs_is_failed(stage: Stage) -> None:
+    target = stage.target("ext4")
+    make_workspace(HERE, target)
+    stage.when(FIO, f"umount -l {mount_point(target)}; mkdir -p {target.work_dir}")
+    try:
+        with pytest.raises(MeasurementFailed, match=r"changed while fio ran.*is not mounted on"):
+            stage.step(target)
+    finally:
+        cleanup(HERE, target)

@@ -1,0 +1,96 @@
+"""Loop devices for tests, and what somebody else may do to one, as commands of a shell."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+MIB = 2**20
+
+_SET_OFFSET = """\
+import fcntl, os, struct, sys
+GET_STATUS64, SET_STATUS64 = 0x4C05, 0x4C04  # linux/loop.h
+device = os.open(sys.argv[1], os.O_RDWR)
+info = bytearray(232)
+fcntl.ioctl(device, GET_STATUS64, info)
+struct.pack_into("<Q", info, 24, int(sys.argv[2]))  # lo_offset
+fcntl.ioctl(device, SET_STATUS64, bytes(info))
+"""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop device and the file behind it."""
+
+    path: str
+    image: Path
+
+    @property
+    def identity(self) -> str:
+        """What `--destroy-data` takes for it."""
+        return f"{self.image}:{self.image.stat().st_ino}"
+
+    @property
+    def name(self) -> str:
+        """The kernel's name of it."""
+        return Path(self.path).name
+
+
+def empty_image(path: Path, mib: int = 32) -> Path:
+    """A sparse file of `mib` MiB of zeros."""
+    with path.open("wb") as file:
+        file.truncate(mib * MIB)
+    return path
+
+
+def attach(image: Path, *flags: str) -> Loop:
+    """A loop device on `image`."""
+    done = subprocess.run(
+        ["losetup", "-f", "--show", *flags, str(image)], check=True, capture_output=True, text=True
+    )
+    return Loop(done.stdout.strip(), image)
+
+
+@contextmanager
+def attached(image: Path, *flags: str) -> Iterator[Loop]:
+    """A loop device on `image` for as long as this lasts, whatever is done to it meanwhile."""
+    loop = attach(image, *flags)
+    try:
+        yield loop
+    finally:
+        detach_all(image)
+
+
+def detach_all(image: Path) -> None:
+    """Detach every loop device on `image`, and no other: numbers may be somebody else's by now."""
+    done = subprocess.run(
+        ["losetup", "-n", "-O", "NAME", "-j", str(image)],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    for path in done.stdout.split():
+        subprocess.run(["losetup", "-d", path], check=False, capture_output=True)
+
+
+def is_empty(image: Path) -> bool:
+    """Whether nothing was ever written to a sparse image."""
+    return image.read_bytes().count(0) == image.stat().st_size
+
+
+def set_offset(loop: Loop, offset: int) -> str:
+    """A command that moves where in its file the device begins, while it is in use."""
+    return shlex.join([sys.executable, "-c", _SET_OFFSET, loop.path, str(offset)])
+
+
+def grow(loop: Loop, mib: int) -> str:
+    """A command that gives the device another size, while it is in use."""
+    return f"truncate -s {mib}M {shlex.quote(str(loop.image))} && losetup -c {loop.path}"
+
+
+def point_at(loop: Loop, other: Path) -> str:
+    """A command that detaches the device and attaches it to another file."""
+    return f"losetup -d {loop.path}; losetup {loop.path} {shlex.quote(str(other))}"

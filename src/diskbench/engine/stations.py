@@ -144,7 +144,9 @@ class LiveStations:
                     unit,
                     on_tick=lambda tick: self.watcher.tick(plan.trial_id, tick),
                     should_stop=lambda: asked.is_set() or hung.passed() or absence.is_final,
-                    on_note=absence.noted,
+                    on_note=lambda text: self.watcher.note(plan.trial_id, text),
+                    on_wait=hung.restart,
+                    on_lost=absence.noted,
                 )
         except ConnectionLost:
             absence.raise_if_final()
@@ -225,7 +227,11 @@ class _Deadline:
 
     def __init__(self, limit_s: float | None) -> None:
         self.limit_s = limit_s or 0.0
-        self._end = time.monotonic() + limit_s if limit_s else None
+        self.restart()
+
+    def restart(self) -> None:
+        """Count from now on: what came before was waiting for the disk."""
+        self._end = time.monotonic() + self.limit_s if self.limit_s else None
 
     def passed(self) -> bool:
         return self._end is not None and time.monotonic() > self._end

@@ -36,6 +36,7 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
         drop_every_s=step.drop_caches_every_s,
         canary_before=step.index == 0,
         canary_after=_may_be_last(plan, step),
+        if_busy=plan.cell.if_busy,
         root=_needs_root(plan),
     )
 

@@ -56,9 +56,14 @@ class UnitExit(Frozen):
 class _Follower:
     """What is known of a running unit over all connections to it."""
 
-    def __init__(self, on_tick: Callable[[Tick], None]) -> None:
+    def __init__(
+        self,
+        on_tick: Callable[[Tick], None],
+        on_note: Callable[[str], None],
+        on_wait: Callable[[], None],
+    ) -> None:
         self.lines = 0
-        self._on_tick = on_tick
+        self._on_tick, self._on_note, self._on_wait = on_tick, on_note, on_wait
         self._before: LiveTotals | None = None
 
     def line(self, line: bytes) -> str | None:
@@ -66,6 +71,11 @@ class _Follower:
         if line.startswith((b"= ", b"! ")):
             return line.decode(errors="replace")
         self.lines += 1
+        if line.startswith(b"~"):  # lock.sh: another trial measures the same disk
+            self._on_wait()
+            if words := line[1:].decode(errors="replace").strip():
+                self._on_note(words)
+            return None
         totals = parse_live(line)
         if totals is not None:
             self._on_tick(tick(self._before, totals))
@@ -79,18 +89,23 @@ def start_and_watch(
     on_tick: Callable[[Tick], None],
     should_stop: Callable[[], bool],
     on_note: Callable[[str], None] = lambda _: None,
+    on_wait: Callable[[], None] = lambda: None,
+    on_lost: Callable[[str], None] | None = None,
 ) -> UnitExit:
     """Start `unit` unless it was started, follow it to its end, and say how it ended.
 
     `on_tick` is called about once a second. When `should_stop` says so, fio is stopped and the unit
     still ends well, with what was measured. Broken connections are made anew for as long as it
     takes, each with a note; only after `should_stop` does ConnectionLost come out, when the host
-    stays away.
+    stays away. While another trial measures the same disk `on_wait` is called about once a second,
+    and a note says who it is; `on_lost` is told of broken connections in place of `on_note`.
     Raises MeasurementFailed when the unit died without a result, could not be started, or found
     another disk than the one allowed.
     """
-    follower = _Follower(on_tick)
-    last = patiently(lambda: _follow(host, unit, follower, should_stop), should_stop, on_note)
+    follower = _Follower(on_tick, on_note, on_wait)
+    last = patiently(
+        lambda: _follow(host, unit, follower, should_stop), should_stop, on_lost or on_note
+    )
     return _ended(last, unit, host)
 
 
@@ -140,6 +155,11 @@ def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
         raise MeasurementFailed(
             f"step {unit.name} died on {host.name} without a result",
             advice="was the machine restarted, or short of memory (dmesg)? what it left is kept",
+        )
+    if len(fields) > 5 and fields[5].startswith("busy: "):
+        raise MeasurementFailed(
+            f"step {unit.name} was not started on {host.name}: {fields[5].removeprefix('busy: ')}",
+            advice="nothing was written; start it again when that has ended, or with --if-busy wait",
         )
     if len(fields) > 5:
         raise MeasurementFailed(

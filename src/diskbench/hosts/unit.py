@@ -31,7 +31,8 @@ class Unit(Frozen):
     """One fio process on a host. `name` is unique within its run, such as `003-randread-r2`.
 
     `work_dir` holds the test files (None for a raw device); `sampled` is the number MAJOR:MINOR of
-    the disk whose counters are read once a second.
+    the disk whose counters are read once a second. `if_busy` is what to do while another trial
+    measures the same disk: `wait`, `fail`, or the seconds to wait at most.
     """
 
     trial_id: str
@@ -46,6 +47,7 @@ class Unit(Frozen):
     drop_every_s: float | None = None
     canary_before: bool = False
     canary_after: bool = False
+    if_busy: str = "wait"
     root: bool = False
 
     @property
@@ -64,6 +66,8 @@ def environment(unit: Unit) -> str:
     """unit.env: shell assignments that step.sh reads."""
     guard = unit.guard
     values: dict[str, object] = {
+        "trial": unit.trial_id,
+        "if_busy": unit.if_busy,
         "state_dir": unit.state_dir,
         "work_dir": unit.work_dir or "",
         "device": guard.path if guard else "",
@@ -91,6 +95,7 @@ def payload(unit: Unit) -> bytes:
         "block.sh": script("block.sh"),
         "guard.sh": script("guard.sh"),
         "place.sh": script("place.sh"),
+        "lock.sh": script("lock.sh"),
         "interim.awk": script("interim.awk"),
         "sample.awk": script("sample.awk"),
     }

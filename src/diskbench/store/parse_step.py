@@ -24,7 +24,7 @@ FIO_EXIT = "fio.exit"
 STDERR = "stderr.txt"
 SAMPLES = "samples.txt"
 CACHE = "cache.txt"
-PARSED_FILES = (FIO_JSON, FIO_EXIT, STDERR, SAMPLES)
+PARSED_FILES = (FIO_JSON, FIO_EXIT, STDERR, SAMPLES, CACHE)
 """All that `step_result` reads; logs are read when somebody asks for a series."""
 _TAIL_LINES = 5
 

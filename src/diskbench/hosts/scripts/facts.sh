@@ -25,7 +25,7 @@ for f in sys_vendor product_name product_version chassis_asset_tag bios_vendor b
 done
 section cloudinit; quietly cat /run/cloud-init/instance-data.json
 section systemd; [ -d /run/systemd/system ] && echo yes
-section fio; quietly fio --version
+section fio; quietly fio --version </dev/null | grep -m 1 '^fio-' # a wrapper may say other things first
 section engines; quietly fio --enghelp
 section tools
 for t in fio awk tar sha256sum setsid mkfifo gzip fincore blkid wipefs lsblk losetup mkfs.ext4 mkfs.xfs systemd-run sudo; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One step on the measured host: drop caches, canary, fio, canary, checksums. Run detached, with the
+# One step on the measured host: its turn on the disk, drop caches, canary, fio, canary, checksums. Run detached, with the
 # step's directory and a FIFO on which the starter waits as arguments. Whoever links the file `pid`
 # first is the unit; a second start ends at once. The file `exit` is written last: "EXIT STOPPED STARTED ENDED REASON".
 # While it lives it holds the FIFO `alive` open; its children do not, so that its death is seen.
@@ -11,6 +11,7 @@ export LC_ALL=C
 . ./block.sh
 . ./guard.sh
 . ./place.sh
+. ./lock.sh
 . ./unit.env
 
 # Opened both ways: a starter that has gone away is not waited for.
@@ -45,12 +46,19 @@ case $(date +%s.%N) in
 esac
 
 finish() { # fio's exit, reason
-    sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS -e 'ready\..*')
+    { disk_report; [ ! -e new.beside ] || sort -u new.beside; } >lock.txt
+    rm -f new.beside
+    disk_leave
+    sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS -e 'ready\..*' -e 'pipe\..*')
     sha256sum $sums >SHA256SUMS 9>&-
     echo "$1 $stopped $started $ended ${2:-}" >exit.new
     mv -f exit.new exit
     exit 0
 }
+
+# --- Nobody else's measurement on the same disk
+if ! disk_take "${device:-$work_dir}"; then finish 125 "$reason"; fi
+[ "$stopped" = 0 ] || finish 126
 
 # --- Once more, just before anything is written: is this still the disk that was allowed?
 check_device() {
@@ -140,6 +148,21 @@ canary() { # name of the file
 
 [ "$canary_before" = 1 ] && canary canary-before.txt
 
+first_mib() { # FIFO, file: all that is written there is read, and 1 MiB of it kept. In a subshell only.
+    exec <"$1" >"$2" 6>&- 7>&- 8>&- 9>&-
+    head -c 1048576
+    exec cat >/dev/null
+}
+
+settled() { # two processes -> whether both end within two seconds
+    looks=40
+    while kill -0 "$1" 2>/dev/null || kill -0 "$2" 2>/dev/null; do
+        looks=$((looks - 1))
+        [ "$looks" -gt 0 ] || return 1
+        sleep 0.05 9>&-
+    done
+}
+
 workers() { # of fio: the processes that it forked, which outlive it when it is killed
     cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$1" '
         { number = $1; sub(/^.*\) /, ""); if ($2 == parent) print number }'
@@ -161,15 +184,26 @@ if [ "$stopped" = 0 ]; then
         ) &
         dropper=$!
     fi
+    disk_beside >new.beside 9>&-
     started=$(now)
+    # fio's document has a way of its own: whatever else prints while fio runs cannot reach it. Held
+    # open here until both ends are, so that neither waits for the other in vain.
+    mkfifo pipe.fio pipe.stdout pipe.stderr
+    exec 6<>pipe.fio 7<>pipe.stdout 8<>pipe.stderr
     (
-        exec 9>&- </dev/null
+        exec 9>&- </dev/null >pipe.stdout 2>pipe.stderr
         # The shell becomes fio, so that its number is known before fio exists.
         sh -c 'echo $$ >fio.pid; [ -e stop ] && exit 130; exec "$@"' sh \
-            fio --output-format=json+ --status-interval=1 --eta=never job.fio 2>stderr.txt
+            fio --output=pipe.fio --output-format=json+ --status-interval=1 --eta=never job.fio 6>&- 7>&- 8>&-
         echo $? >fio.exit
-    ) | (exec 9>&- $awk -v LIVE=live.tsv -f interim.awk >fio.json) &
+    ) &
+    first_mib pipe.stdout stdout.txt &
+    readers=$!
+    first_mib pipe.stderr stderr.txt &
+    readers="$readers $!"
+    (exec <pipe.fio 6>&- 7>&- 8>&- 9>&- && $awk -v LIVE=live.tsv -f interim.awk >fio.json) &
     filter=$!
+    exec 6>&- 7>&- 8>&-
     told=0
     while kill -0 "$filter" 2>/dev/null; do
         if [ "$stopped" = 1 ] && [ "$told" = 0 ]; then
@@ -182,6 +216,11 @@ if [ "$stopped" = 0 ]; then
         wait "$filter"
     done
     ended=$(now)
+    disk_beside >>new.beside 9>&-
+    settled $readers || for kept in stdout.txt stderr.txt; do
+        cp "$kept" "new.$kept" && mv -f "new.$kept" "$kept" # of whoever still prints, no more than this
+    done 9>&-
+    rm -f pipe.*
     # Once more, so that the last part of a second is counted, too; on a line of its own, whatever the
     # sampler was writing. Its shell is not waited for: it may still sleep for most of a second.
     kill "$sampler" 2>/dev/null

@@ -100,9 +100,9 @@ WRAPPERS = {
         'cat "$forged"; cat "$forged" >&2\n"$real" "$@"; status=$?\n'
         'cat "$forged"; cat "$forged" >&2; exit $status\n'
     ),
-    "on one line": f"\"$real\" \"$@\"; status=$?; echo '{SHORT}'; exit $status\n",
+    "on one line": f'"$real" "$@"; status=$?; echo \'{SHORT}\'; exit $status\n',
     "half a document": '"$real" "$@"; status=$?; head -n 12 "$forged"; exit $status\n',
-    "braces": "\"$real\" \"$@\"; status=$?; printf '{\\n}\\n{\\n'; exit $status\n",
+    "braces": '"$real" "$@"; status=$?; printf \'{\\n}\\n{\\n\'; exit $status\n',
 }
 
 

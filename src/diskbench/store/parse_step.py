@@ -24,7 +24,9 @@ FIO_EXIT = "fio.exit"
 STDERR = "stderr.txt"
 SAMPLES = "samples.txt"
 CACHE = "cache.txt"
-PARSED_FILES = (FIO_JSON, FIO_EXIT, STDERR, SAMPLES, CACHE)
+LIVE = "live.tsv"
+LOCK = "lock.txt"
+PARSED_FILES = (FIO_JSON, FIO_EXIT, STDERR, SAMPLES, CACHE, LIVE, LOCK)
 """All that `step_result` reads; logs are read when somebody asks for a series."""
 _TAIL_LINES = 5
 
@@ -43,6 +45,7 @@ def step_result(
     Raises FioFailed when fio ended with an error, FioOutputUnreadable when its output holds no
     result, EvidenceDamaged when a file is not there.
     """
+    from diskbench.fio.company import company_warnings
     from diskbench.fio.offered import saturation_warning
     from diskbench.fio.output import parse_output
     from diskbench.fio.page_cache import cache_warning
@@ -80,6 +83,7 @@ def step_result(
         fill_warning(step),
     )
     told = tuple(doubt for doubt in doubts if doubt is not None)
+    told += company_warnings(step, output, facts, files)
     return result.model_copy(update={"warnings": result.warnings + told}) if told else result
 
 

@@ -35,7 +35,8 @@ _NAMED = frozenset({
 })  # fmt: skip
 """Fields that have a place of their own in a key."""
 _UNNAMED = frozenset({
-    "zones", "labels", "promise", "route", "if_busy", "destroy_data", "subnet", "security_group", "ssh_cidr",
+    "zones", "labels", "promise", "route", "if_busy", "destroy_data", "subnet", "security_group",
+    "ssh_cidr",
     "endpoint_url", "profile_name", "subscription", "project", "template", "network", "datacenter",
     "cluster", "folder", "resource_pool", "ca_file", "insecure", "stripe", "lab_user",
 })  # fmt: skip

@@ -73,7 +73,7 @@ disk_read() { # file of a claim -> its values in $c_…; those of a file that is
         case $value in *[!A-Za-z0-9:._/@\ ?-]*) continue ;; esac # somebody else's text
         case $key in
             ticket | pid | born | since | until | runs)
-                case $value in '' | *[!0-9]*) ;; *) eval "c_$key=\$value" ;; esac ;;
+                case $value in '' | *[!0-9]* | ???????????????*) ;; *) eval "c_$key=\$value" ;; esac ;;
             trial | user | disks | state) eval "c_$key=\$value" ;;
         esac
     done 2>/dev/null <"$1"
@@ -126,7 +126,8 @@ disk_claim() { # ticket runs until -> the claim is written anew; without a ticke
 
 disk_open() { # -> whether the claim is ours, locked on descriptor 5; else why not in $lock_why
     claim=$place/diskbench-$trial.claim
-    (umask 022; set -C; : >"$claim") 2>/dev/null # where one stands already, it is an earlier step's
+    # Where one stands already it is an earlier step's, or a trap: a FIFO would be waited at.
+    [ -e "$claim" ] || [ -L "$claim" ] || (umask 022; set -C; : >"$claim") 2>/dev/null
     if [ -L "$claim" ] || ! [ -f "$claim" ] || ! [ -O "$claim" ]; then
         lock_why="$claim cannot be made, or belongs to somebody else"
         return 1

@@ -18,6 +18,7 @@ indirect segments (drivers/block/xen-blkfront.c), most others far more. All limi
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -165,7 +166,7 @@ def _at(
     course: Sequence[tuple[float, tuple[int, int, int, int]]], time_s: float
 ) -> tuple[float, ...] | None:
     """The counters at a time, between the samples around it; None outside of them."""
-    for (t0, low), (t1, high) in zip(course, course[1:], strict=False):
+    for (t0, low), (t1, high) in itertools.pairwise(course):
         if t0 <= time_s <= t1 and t1 > t0:
             share = (time_s - t0) / (t1 - t0)
             return tuple(a + share * (b - a) for a, b in zip(low, high, strict=True))

@@ -159,7 +159,7 @@ def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
     if len(fields) > 5 and fields[5].startswith("busy: "):
         raise MeasurementFailed(
             f"step {unit.name} was not started on {host.name}: {fields[5].removeprefix('busy: ')}",
-            advice="nothing was written; start it again when that has ended, or with --if-busy wait",
+            advice="nothing was written; repeat it when that has ended, or with --if-busy wait",
         )
     if len(fields) > 5:
         raise MeasurementFailed(

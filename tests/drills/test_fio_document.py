@@ -11,6 +11,10 @@ import pytest
 from tests.drills.book import drill
 from tests.rigs.cli import Cli, a_user, merged_rows
 
+from diskbench.fio.canary import parse_canary
+from diskbench.store.archive import read_file, read_step, run_prefix, step_folders
+from diskbench.store.evidence import open_evidence
+
 FORGED_IOPS = 123456789
 SHORT = """{"fio version" : "fio-9.99", "jobs" : [{"jobname" : "forged", "read" : {}}]}"""
 PROFILE = """[global]
@@ -57,7 +61,7 @@ def target(tmp_path: Path) -> Path:
     return directory
 
 
-def wrap_fio(user: Cli, body: str) -> None:
+def wrap_fio(user: Cli, body: str, *, also: str = "job.fio") -> None:
     """Put a script named fio first on the PATH; `body` finds the real one in $real, and a forged
     document in the file $forged."""
     folder = user.home / "bin"
@@ -65,7 +69,7 @@ def wrap_fio(user: Cli, body: str) -> None:
     (folder / "forged.json").write_text(forged() + "\n")
     real = shutil.which("fio")
     head = f"#!/bin/sh\nreal={real} forged={folder}/forged.json\n"
-    plain = 'case " $* " in *" job.fio "*) ;; *) exec "$real" "$@" ;; esac\n'
+    plain = f'case " $* " in *" job.fio "* | *" {also} "*) ;; *) exec "$real" "$@" ;; esac\n'
     (folder / "fio").write_text(head + plain + body)
     (folder / "fio").chmod(0o755)
     user.extra_env["PATH"] = f"{folder}:{user.env['PATH']}"
@@ -163,3 +167,21 @@ def test_progress_still_comes_second_by_second(user: Cli, target: Path) -> None:
     counts = [int(line[2]) for line in lines]
     assert counts == sorted(counts)
     assert counts[-1] == merged_rows(run)[0]["ios"]
+
+
+@drill(
+    done="a script named fio prints a forged result around the canary, too",
+    holds="the canary's figure is that of the real fio",
+)
+def test_json_around_the_canary_replaces_nothing(user: Cli, target: Path) -> None:
+    wrap_fio(user, WRAPPERS["everywhere"], also="--name=null")
+    run = measure(user, target)
+    assert_honest(run)
+    evidence = open_evidence((user.home / ".local/share/diskbench/evidence").as_uri())
+    (folder,) = step_folders(evidence, run["run_id"])
+    record = read_step(evidence, run["run_id"], folder)
+    assert record
+    place, name = f"{run_prefix(run['run_id'])}/{folder}", "canary-before.txt"
+    found = parse_canary(read_file(evidence, place, name, record.files[name]))
+    assert found.null_iops
+    assert found.null_iops != FORGED_IOPS

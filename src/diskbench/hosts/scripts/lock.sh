@@ -178,7 +178,7 @@ disk_take() { # path -> 0: it is our turn; 1: it is not, and why in $reason. A s
         [ "$seen" = "$lock_behind" ] || echo "~ waits for the disk under $1 ($disks), which is measured by $lock_behind" >>live.tsv
         seen=$lock_behind
         echo "~" >>live.tsv
-        if [ "$stopped" = 1 ] || [ -e stop ]; then stopped=1; break; fi
+        if [ "${stopped:-0}" = 1 ] || [ -e stop ]; then stopped=1; break; fi
         sleep 1
     done
     disk_claim "$ticket" 1 0

@@ -142,7 +142,10 @@ canary() { # name of the file
         head -c 33554432 /dev/zero | sha256sum >/dev/null
         echo "cpu_s $(awk -v a="$begin" -v b="$(now)" 'BEGIN { printf "%.6f", b - a }')"
         fio --name=null --thread --ioengine=null --rw=randread --bs=4k --size=1g --time_based \
-            --runtime=50ms --clocksource=clock_gettime --output-format=json --eta=never 2>/dev/null
+            --runtime=50ms --clocksource=clock_gettime --output-format=json --eta=never \
+            --output=new.null >/dev/null 2>&1
+        cat new.null 2>/dev/null
+        rm -f new.null
     } >"$1" 9>&-
 }
 

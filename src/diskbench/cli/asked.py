@@ -43,6 +43,7 @@ def asked_for(typed: Mapping[str, Any]) -> Asked:
         runs=typed["runs"],
         replicates=typed["replicates"],
         promise=typed["promise"],
+        if_busy=typed["if_busy"],
     )
     return Asked(request, limit)
 

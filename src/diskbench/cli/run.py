@@ -83,6 +83,13 @@ def run(
             help="What you expect of the disk, where no catalogue knows it (vsphere, ssh, local).",
         ),
     ] = None,
+    if_busy: Annotated[
+        str,
+        typer.Option(
+            metavar="wait|fail|TIME",
+            help="While another trial measures the same disk: wait, fail, or wait so long (30m).",
+        ),
+    ] = "wait",
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No plan, no progress.")] = False,
     detach: Annotated[

@@ -13,6 +13,7 @@ from diskbench.engine.held import Patience
 from diskbench.engine.lease import release
 from diskbench.engine.machine import keeps, placed
 from diskbench.engine.rent import Onlooker, give_up, rent
+from diskbench.engine.same_machine import queued_behind
 from diskbench.engine.stop import BY_USER
 from diskbench.errors import DiskbenchError, Interrupted, StoreUnavailable
 from diskbench.model.campaign import LIVE
@@ -180,6 +181,11 @@ class LiveCells:
         renter = renter_named(row.cell.provider)
         if renter is None:
             plan, host = look_at(row.cell, profile, names, install_fio=False)
+            try:
+                plan = queued_behind(plan, self._measured_now(row))
+            except DiskbenchError:
+                host.close()
+                raise
             self.session.adopt(plan.trial_id, host)
         else:
             check_rentable(renter, row.cell, profile)
@@ -193,6 +199,20 @@ class LiveCells:
             plan = placed(self.session, row, draft_in, zone) if shares else draft_in(zone)
         save(self.session, plan, owner=self.session.executor_id)
         return plan
+
+    def _measured_now(self, row: CellRow) -> list[Plan]:
+        """The plans of the matrix's other cells that are being measured."""
+        from diskbench.store.cells import load_cells
+        from diskbench.store.rows import find_plan
+
+        database = self.session.database
+        trials = [
+            one.trial_id
+            for one in load_cells(database, row.campaign_id)
+            if one.state in LIVE and one.trial_id not in (None, row.trial_id)
+        ]
+        found = [find_plan(database, trial_id) for trial_id in trials if trial_id is not None]
+        return [plan for plan in found if plan is not None]
 
     def _given_back(self, plan: Plan, row: CellRow, *, handed_on: bool) -> str | None:
         """Release, or hand a machine that is shared on to the next cell; why that could not be,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from diskbench import __version__
 from diskbench.engine.probe import Probed, check_parses, check_profile_suits, probe
+from diskbench.engine.same_machine import queued_behind
 from diskbench.engine.session import host_at, new_id
 from diskbench.errors import DiskbenchError
 from diskbench.plan.expectation import expectation_of
@@ -58,6 +59,12 @@ class Preparation:
             try:
                 plan, host = future.result()
             except DiskbenchError as error:
+                prepared.refused.append((cell, error))
+                continue
+            try:
+                plan = queued_behind(plan, prepared.plans)
+            except DiskbenchError as error:
+                host.close()
                 prepared.refused.append((cell, error))
             else:
                 prepared.plans.append(plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
 
 if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
@@ -44,11 +44,23 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
         facts = gather(host, spec.path, device=is_device)
     _check_fio(facts, host.name)
     _check_tools(facts, host.name)
+    _check_free(cell, facts)
     if is_device:
         check_device(host, spec.path, spec.destroy_data or "", spec.size_bytes)
     else:
         check_directory(host, spec.path, spec.size_bytes)
     return Probed(cell=cell, facts=facts)
+
+
+def _check_free(cell: Cell, facts: HostFacts) -> None:
+    """Refuse a disk that another trial measures now, where that is not to be waited for."""
+    busy = facts.extra.get("busy")
+    if cell.if_busy == "fail" and busy:
+        raise TargetRefused(
+            f"the disk under {cell.target.path} ({' '.join(facts.extra.get('disks', ()))}) is "
+            f"measured by {busy[0]}",
+            advice="start it again when that has ended, or with --if-busy wait",
+        )
 
 
 def check_parses(host: Host, plan: Plan) -> None:

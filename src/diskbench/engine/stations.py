@@ -159,7 +159,8 @@ class LiveStations:
                     unit,
                     on_tick=lambda tick: self.watcher.tick(plan.trial_id, tick),
                     should_stop=lambda: asked.is_set() or absence.is_final,
-                    on_note=absence.noted,
+                    on_note=lambda text: self.watcher.note(plan.trial_id, text),
+                    on_lost=absence.noted,
                     on_stage=on_stage,
                 )
         except ConnectionLost:

@@ -69,6 +69,19 @@ def parse_samples(data: bytes) -> SampleSummary | None:
     )
 
 
+def disk_course(data: bytes) -> list[tuple[float, tuple[int, int, int, int]]]:
+    """The disk's counters, sample by sample: Unix time (s), then read I/Os, bytes read, write I/Os
+    and bytes written since the machine started. Nothing of a disk that was not sampled."""
+    return [
+        (
+            one.at_s,
+            (one.disk[0], one.disk[2] * _SECTOR_BYTES, one.disk[4], one.disk[6] * _SECTOR_BYTES),
+        )
+        for one in _samples(data.decode(errors="replace"))
+        if one.disk is not None
+    ]
+
+
 def _samples(text: str) -> list[_Sample]:
     found: list[_Sample] = []
     for line in text.splitlines():

@@ -19,6 +19,9 @@ fio-error            fio reported an error of a job
 short-ios            some I/Os moved fewer bytes than asked
 degraded-output      fio's output needed repair, or an earlier document of it
 saturated            an offered load was not served (MR-11; fio/offered.py)
+disk-shared          another measurement used the disk meanwhile (fio/company.py)
+other-io             the disk did more than fio may have caused, by > 10 % (fio/company.py)
+disk-unlocked        nothing, or too little, kept other runs from the disk (fio/company.py)
 cache-kept           the page cache was to be dropped and was still there (fio/page_cache.py)
 clock-moved          the host's clock was moved by ≥ 0.5 s during a step (fio/clock.py)
 no-canary            a canary took too long and was ended (fio/canary.py)

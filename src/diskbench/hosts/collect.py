@@ -56,7 +56,7 @@ export LC_ALL=C
 # A unit that died has written no checksums: what it left is evidence all the same.
 [ -e SHA256SUMS ] ||
     sha256sum $(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e 'ready\..*' \
-        -e 'pid\..*' -e 'new\..*' | while IFS= read -r name; do
+        -e 'pid\..*' -e 'new\..*' -e 'pipe\..*' | while IFS= read -r name; do
         [ -f "$name" ] && [ ! -L "$name" ] && echo "$name"
     done) >SHA256SUMS
 if command -v gzip >/dev/null 2>&1; then pack='gzip -1'; else pack=cat; fi

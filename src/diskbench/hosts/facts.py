@@ -38,7 +38,7 @@ def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
     host.connect()
     sent = time.time()
     given = f"path={shlex.quote(path or '')} is_device={int(device)}\n"
-    done = host.run(given + script("block.sh") + script("facts.sh"))
+    done = host.run(given + script("block.sh") + script("lock.sh") + script("facts.sh"))
     received = time.time()
     if done.exit or b"== end\n" not in done.stdout:
         words = done.stderr.decode(errors="replace").strip().splitlines()
@@ -183,6 +183,10 @@ def _extra(told: dict[str, list[str]], tools: tuple[str, ...]) -> dict[str, obje
         "directory": _first(told, "directory"),
         "through": told.get("through", []),
         "cgroup": told.get("cgroup", []),
+        "boot_id": _first(told, "boot"),
+        "machine_id": _first(told, "machine"),
+        "disks": _first(told, "disks").split(),
+        "busy": [line for line in told.get("busy", []) if line.strip()],
         "disk_identities": list(dict.fromkeys(_all_values(told.get("disk", []), "identity"))),
         "disk_discard_max_bytes": disk.get("queue_discard_max_bytes", ""),
         "disk_firmware": disk.get("firmware", ""),

@@ -46,6 +46,8 @@ SILENCE_S = 20.0
 """A unit gives a sign of life every second; after this the connection is given up and
 made anew. Longer than a disk stalls now and then; our choice."""
 
+_BUSY = "busy: "
+"""How a unit's reason begins where another trial has its disk (lock.sh)."""
 _CHANGED = "changed: "
 """How a unit's reason begins where the target was another one when fio had ended (step.sh)."""
 
@@ -76,11 +78,16 @@ _NEVER_BEGAN = UnitExit(fio_exit=126, stopped=True, began=False)
 class _Follower:
     """What is known of a running unit over all connections to it."""
 
-    def __init__(self, on_tick: Callable[[Tick], None], on_stage: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        on_tick: Callable[[Tick], None],
+        on_note: Callable[[str], None],
+        on_stage: Callable[[str], None],
+    ) -> None:
         self.lines = 0
         self.asked: int | None = None
         """The uptime at which the unit asked for its permission, until it is answered."""
-        self._on_tick, self._on_stage = on_tick, on_stage
+        self._on_tick, self._on_note, self._on_stage = on_tick, on_note, on_stage
         self._before: LiveTotals | None = None
 
     def line(self, line: bytes) -> str | None:
@@ -91,6 +98,10 @@ class _Follower:
             self._on_stage("start")
             return None
         self.lines += 1
+        if line.startswith(b"~"):  # lock.sh: another trial measures the same disk
+            if words := line[1:].decode(errors="replace").strip():
+                self._on_note(words)
+            return None
         totals = parse_live(line)
         if totals is not None:
             self._on_tick(tick(self._before, totals))
@@ -109,6 +120,7 @@ def start_and_watch(
     on_tick: Callable[[Tick], None],
     should_stop: Callable[[], bool],
     on_note: Callable[[str], None] = lambda _: None,
+    on_lost: Callable[[str], None] | None = None,
     on_stage: Callable[[str], None] = lambda _: None,
 ) -> UnitExit:
     """Start `unit` unless it was started, follow it to its end, and say how it ended.
@@ -118,12 +130,16 @@ def start_and_watch(
     when `should_stop` says so: then the unit is asked to stop, before anything else, and still ends
     well, with what was measured. Broken connections are made anew for as long as it takes, each
     with a note; only after `should_stop` does ConnectionLost come out, when the host stays away.
+    While another trial measures the same disk, a note says who it is; `on_lost` hears of broken
+    connections in place of `on_note`.
     Raises MeasurementFailed when the unit died without a result, could not be started, found
     another disk than the one allowed, or another one than before when fio had ended.
     """
-    follower = _Follower(on_tick, on_stage)
+    follower = _Follower(on_tick, on_note, on_stage)
     try:
-        last = patiently(lambda: _follow(host, unit, follower, should_stop), should_stop, on_note)
+        last = patiently(
+            lambda: _follow(host, unit, follower, should_stop), should_stop, on_lost or on_note
+        )
     except ConnectionLost as error:
         raise undelivered(error) from error
     return _NEVER_BEGAN if last is None else _ended(last, unit, host)
@@ -182,6 +198,11 @@ def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
         raise MeasurementFailed(
             f"step {unit.name} died on {host.name} without a result{word.why_lost}",
             advice="what it left is kept; look at the machine's log (journalctl -b -1, dmesg)",
+        )
+    if word.reason.startswith(_BUSY):
+        raise MeasurementFailed(
+            f"step {unit.name} was not started on {host.name}: {word.reason.removeprefix(_BUSY)}",
+            advice="nothing was written; repeat it when that has ended, or with --if-busy wait",
         )
     if word.reason.startswith(_CHANGED):
         raise MeasurementFailed(

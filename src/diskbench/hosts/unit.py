@@ -42,7 +42,8 @@ class Unit(Frozen):
 
     `work_dir` holds the test files (None for a raw device); `sampled` is the number MAJOR:MINOR of
     the disk whose counters are read once a second. `fio_limit_s` is after how many
-    seconds fio counts as hung and is ended; None: never.
+    seconds fio counts as hung and is ended; None: never. `if_busy` is what to do while another
+    trial measures the same disk: `wait`, `fail`, or the seconds to wait at most.
     """
 
     trial_id: str
@@ -58,6 +59,7 @@ class Unit(Frozen):
     canary_before: bool = False
     canary_after: bool = False
     fio_limit_s: float | None = None
+    if_busy: str = "wait"
     root: bool = False
 
     @property
@@ -76,6 +78,8 @@ def environment(unit: Unit) -> str:
     """unit.env: shell assignments that step.sh reads."""
     guard = unit.guard
     values: dict[str, object] = {
+        "trial": unit.trial_id,
+        "if_busy": unit.if_busy,
         "state_dir": unit.state_dir,
         "work_dir": unit.work_dir or "",
         "device": guard.path if guard else "",
@@ -109,6 +113,7 @@ def payload(unit: Unit) -> bytes:
         "hold.sh": script("hold.sh"),
         "place.sh": script("place.sh"),
         "stages.sh": script("stages.sh"),
+        "lock.sh": script("lock.sh"),
         "interim.awk": script("interim.awk"),
         "sample.awk": script("sample.awk"),
     }

@@ -110,6 +110,9 @@ class CellFields(Frozen):
     promise: Promise | None = Field(
         None, description="What you expect of a disk that no catalogue knows (vsphere, ssh, local)."
     )
+    if_busy: str | None = Field(
+        None, description="While another trial measures the same disk: wait, fail, or a time (30m)."
+    )
     route: str | None = Field(
         None, description="Only workers that listen to PROVIDER/ROUTE measure it, as of a site."
     )

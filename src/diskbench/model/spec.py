@@ -53,6 +53,8 @@ class Cell(Frozen):
     labels: tuple[tuple[str, str], ...] = ()
     promise: Promise | None = None
     """What the disk's owner expects of it, where no catalogue promises anything."""
+    if_busy: str = "wait"
+    """While another trial measures the same disk: `wait`, `fail`, or at most so many seconds."""
 
 
 class Filled(Frozen):

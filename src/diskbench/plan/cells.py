@@ -5,12 +5,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from diskbench.errors import InvalidValue
+from diskbench.errors import InvalidValue, UserError
 from diskbench.limits import CELLS, REPLICATES, RUNS
 from diskbench.model.promise import Promise
 from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, Filesystem, TargetSpec
-from diskbench.units import GIB
+from diskbench.units import GIB, parse_duration_s
 
 ROOT = "root"
 """The disk that a machine boots from: measured through a file only."""
@@ -22,6 +22,8 @@ eighths, which leaves room for a filesystem; our choice."""
 FILESYSTEMS: tuple[Filesystem, ...] = ("none", "ext4", "xfs")
 PROMISED_BY_OWNER = frozenset({"local", "ssh", "vsphere"})
 """Providers whose disks no catalogue knows; `--promise` is for them."""
+_LONGEST_WAIT_S = 30 * 86400
+"""Longest time that --if-busy takes; longer ones mean `wait`. Our choice."""
 _LABEL_KEY = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
 
 
@@ -43,6 +45,7 @@ class Request:
     runs: int = 1
     replicates: int = 1
     promise: str | None = None
+    if_busy: str = "wait"
 
 
 def cells(request: Request) -> tuple[Cell, ...]:
@@ -73,6 +76,7 @@ def cells(request: Request) -> tuple[Cell, ...]:
     parameters = key_values("--set", request.parameters)
     labels = key_values("--label", request.labels)
     promised = promise(request)
+    busy = if_busy(request.if_busy)
     for key, _ in labels:
         if not _LABEL_KEY.match(key):
             raise InvalidValue(
@@ -90,10 +94,27 @@ def cells(request: Request) -> tuple[Cell, ...]:
             replicate=replicate,
             labels=labels,
             promise=promised,
+            if_busy=busy,
         )
         for replicate in range(request.replicates)
         for host in (request.hosts or (None,))
     )
+
+
+def if_busy(text: str) -> str:
+    """What `--if-busy` says, as a cell has it: wait, fail, or whole seconds."""
+    if text in ("wait", "fail"):
+        return text
+    try:
+        seconds = parse_duration_s(text)
+    except UserError:
+        seconds = -1.0
+    if not 1 <= seconds <= _LONGEST_WAIT_S:
+        raise InvalidValue(
+            f"--if-busy {text!r} is neither wait nor fail nor a time",
+            advice="wait until the disk is free, fail at once, or wait at most so long: 30m",
+        )
+    return f"{seconds:.0f}"
 
 
 def rented_target(request: Request) -> TargetSpec:

@@ -29,7 +29,9 @@ MAX_COMBINATIONS = 10_000
 """More than anybody pays for, and few enough to be planned at once; our choice."""
 
 
-HOW_TO_MEASURE = frozenset({"profile", "parameters", "runs", "replicates", "labels", "filesystem"})
+HOW_TO_MEASURE = frozenset(
+    {"profile", "parameters", "runs", "replicates", "labels", "filesystem", "if_busy"}
+)
 """Fields that mean the same to every provider."""
 
 

@@ -34,7 +34,8 @@ _NAMED = frozenset({
 })  # fmt: skip
 """Fields that have a place of their own in a key."""
 _UNNAMED = frozenset({
-    "zones", "labels", "promise", "route", "destroy_data", "subnet", "security_group", "ssh_cidr",
+    "zones", "labels", "promise", "route", "if_busy", "destroy_data", "subnet", "security_group",
+    "ssh_cidr",
     "endpoint_url", "profile_name", "subscription", "project", "template", "network", "datacenter",
     "cluster", "folder", "resource_pool", "ca_file", "insecure", "stripe", "lab_user",
 })  # fmt: skip
@@ -182,6 +183,7 @@ def _request(
         runs=fields.get("runs") or 1,
         replicates=fields.get("replicates") or 1,
         promise=",".join(_pairs(promise.model_dump(exclude_none=True))) if promise else None,
+        if_busy=fields.get("if_busy") or "wait",
     )
 
 

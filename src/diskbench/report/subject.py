@@ -216,6 +216,7 @@ def _trial_flags(plan: Plan) -> str:
     pairs = [("--set", pair) for pair in plan.cell.parameters]
     pairs += [("--label", pair) for pair in plan.cell.labels]
     words = [word for flag, (key, value) in pairs for word in (flag, f"{key}={value}")]
+    words += ["--if-busy", plan.cell.if_busy] if plan.cell.if_busy != "wait" else []
     return shlex.join(words)
 
 

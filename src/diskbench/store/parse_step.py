@@ -28,18 +28,22 @@ STDERR = "stderr.txt"
 SAMPLES = "samples.txt"
 CACHE = "cache.txt"
 CANARIES = ("canary-before.txt", "canary-after.txt")
+LIVE = "live.tsv"
+LOCK = "lock.txt"
 PARSED_FILES = (
     FIO_JSON,
     FIO_EXIT,
     STDERR,
     SAMPLES,
     CACHE,
+    LIVE,
+    LOCK,
     "end.txt",
     *CANARIES,
     LEFT_OUT,
 )
 """All that `step_result` reads; logs are read when somebody asks for a series."""
-PARSED_IN_PART = (STDERR, SAMPLES)
+PARSED_IN_PART = (STDERR, SAMPLES, LIVE)
 """Those of which the beginning and the end tell all: a day's samples of a machine with 192 cores
 are 1 GB."""
 END_BYTES = 4 * 2**20
@@ -64,6 +68,7 @@ def step_result(
     """
     from diskbench.fio.canary import canary_warning
     from diskbench.fio.clock import clock_warning, in_order
+    from diskbench.fio.company import company_warnings
     from diskbench.fio.ending import END, last_words, why_failed
     from diskbench.fio.offered import saturation_warning
     from diskbench.fio.output import parse_output
@@ -102,6 +107,7 @@ def step_result(
         clock_warning(files.get(END, b""), step, started_at, finished_at),
         canary_warning(files, step),
         _left_out(files, step),
+        *company_warnings(step, output, facts, files),
     )
     doubted = tuple(doubt for doubt in doubts if doubt is not None)
     if not doubted:

@@ -118,6 +118,7 @@ def test_odd_output_loses_nothing_and_does_not_fail(text, tmp_path):
 
 def test_latencies_without_a_count_use_the_number_of_ios(tmp_path):
     document = """{
+  "fio version" : "fio-3.16",
   "timestamp" : 1700000000,
   "jobs" : [
     {

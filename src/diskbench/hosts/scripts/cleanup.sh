@@ -40,6 +40,10 @@ if [ -n "$work" ] && { [ -e "$work" ] || [ -L "$work" ]; }; then
         exit 1
     fi
 fi
+for claim in /run/lock /dev/shm /tmp; do # of the disk: see lock.sh
+    claim=$claim/${state##*/}.claim
+    if [ -f "$claim" ] && [ ! -L "$claim" ]; then rm -f "$claim" 2>/dev/null || $as rm -f "$claim"; fi
+done
 here=--one-file-system
 rm -f $here 2>/dev/null || here= # busybox knows no such option
 for path in "$work" "$state"; do

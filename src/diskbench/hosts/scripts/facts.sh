@@ -1,4 +1,4 @@
-# Everything diskbench wants to know of a machine, in one go. Given before this text: block.sh, path
+# Everything diskbench wants to know of a machine, in one go. Given before this text: block.sh, lock.sh, path
 # (a directory, a device, or nothing), is_device (0 or 1). Prints "== SECTION" lines, each followed by
 # raw text: read by facts.py, interpreted there. Must run under dash, bash and busybox.
 export LC_ALL=C
@@ -25,7 +25,7 @@ for f in sys_vendor product_name product_version chassis_asset_tag bios_vendor b
 done
 section cloudinit; quietly cat /run/cloud-init/instance-data.json
 section systemd; [ -d /run/systemd/system ] && echo yes
-section fio; quietly fio --version
+section fio; quietly fio --version </dev/null | grep -m 1 '^fio-' # a wrapper may say other things first
 section engines; quietly fio --enghelp
 section tools
 for t in fio awk tar sha256sum setsid mkfifo gzip fincore blkid wipefs lsblk losetup mkfs.ext4 mkfs.xfs systemd-run sudo; do
@@ -33,7 +33,11 @@ for t in fio awk tar sha256sum setsid mkfifo gzip fincore blkid wipefs lsblk los
 done
 section cgroup; quietly cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/cpu.max
 
-number=
+section boot; quietly cat /proc/sys/kernel/random/boot_id
+# Hashed, as machine-id(5) asks of whoever shows it to others.
+section machine; [ -s /etc/machine-id ] && { echo diskbench; cat /etc/machine-id; } | sha256sum | cut -c 1-32
+
+number= at=$path
 if [ "$is_device" = 1 ]; then
     number=$(block_number "$path")
 elif [ -n "$path" ]; then
@@ -62,5 +66,13 @@ if [ -n "$number" ] && [ -e "/sys/dev/block/$number" ]; then
         disk=$(block_disk "$(cat "$1/dev")")
     done
     section disk; block_describe "$disk"
+fi
+if [ -n "$path" ]; then
+    disks=$(disk_words "$at")
+    section disks; echo "$disks"
+    section busy # which trials measure them
+    if [ -n "$disks" ] && place=$(disk_place); then
+        disk_rivals | while read -r line; do case $line in choosing) ;; *) disk_told "$line" ;; esac done
+    fi
 fi
 section end; date +%s.%N

@@ -1,19 +1,20 @@
 # Reads what fio prints while and after it runs; for any awk (mawk, gawk, busybox, bwk).
 #
-# stdout    the newest complete JSON document and all text that stands outside documents
+# stdout    the newest complete document of fio and all text that stands outside of such documents
 # LIVE      one line for each interim document, tab-separated: Unix time (s), runtime (s), then for
 #           read, write and trim: ios, bytes, sum of latency (ns), number of latencies
 #
-# A document goes from a line that is "{" to one that is "}": fio indents everything between.
-
-function flush_text(   i) {
-    for (i = 0; i < texts; i++) print text[i]
-    texts = 0
-}
+# A document goes from a line that is "{" to one that is "}": fio indents everything between. It is
+# fio's own when it begins with fio's version and holds a whole list of jobs.
 
 function begin(   i, d) {
-    inside = 1; lines = 0; stamp = 0; runtime = 0; in_jobs = 0; way = ""; block = ""
+    inside = 1; lines = 0; whole = 0; stamp = 0; runtime = 0; in_jobs = 0; way = ""; block = ""
     for (i = 1; i <= 3; i++) { d = name[i]; ios[d] = 0; moved[d] = 0; lat[d] = 0; n[d] = 0 }
+}
+
+function give_up(   i) { # what was held for a document is text
+    for (i = 0; i < lines; i++) print doc[i]
+    inside = 0
 }
 
 function value(   v) {
@@ -40,16 +41,19 @@ function emit(   i, d) {
     fflush(LIVE)
 }
 
-BEGIN { name[1] = "read"; name[2] = "write"; name[3] = "trim"; inside = 0; texts = 0; kept = 0 }
+BEGIN { name[1] = "read"; name[2] = "write"; name[3] = "trim"; inside = 0; kept = 0 }
 
-!inside {
-    if ($0 == "{") { begin() } else { print; next }
-}
+$0 == "{" { if (inside) give_up(); begin() }
+
+!inside { print; next }
 
 { doc[lines++] = $0 }
 
+lines == 2 && $0 !~ /^  "fio version" : "fio-/ { give_up(); next }
+
 $0 == "}" {
     finish_way()
+    if (!whole) { give_up(); next }
     inside = 0
     for (i = 0; i < lines; i++) newest[i] = doc[i]
     kept = lines
@@ -63,7 +67,7 @@ $0 == "}" {
 /^  "timestamp_ms" :/ { stamp = value() / 1000; next }
 /^  "timestamp" :/    { if (stamp == 0) stamp = value(); next }
 /^  "jobs" :/         { in_jobs = 1; next }
-/^  \]/               { in_jobs = 0; next }
+/^  \]/               { if (in_jobs) whole = 1; in_jobs = 0; next }
 !in_jobs              { next }
 
 /^      "(read|write|trim|mixed)" : \{/ {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# One step on the measured host: drop caches, canary, fio, canary, checksums. Run detached, with the
-# step's directory and a FIFO on which the starter waits as arguments. Whoever links the file `pid`
+# One step on the measured host: its turn on the disk, drop caches, canary, fio, canary, checksums. Run
+# detached, with the step's directory and a FIFO on which the starter waits as arguments. Whoever links the file `pid`
 # first is the unit; a second start ends at once. The file `exit` is written last: "EXIT STOPPED STARTED
 # ENDED KEY=VALUE... REASON", the times as Unix time.
 # While it lives it holds the FIFO `alive` open; its children do not, so that its death is seen.
@@ -14,6 +14,7 @@ export LC_ALL=C
 . ./hold.sh
 . ./place.sh
 . ./stages.sh
+. ./lock.sh
 . ./unit.env
 
 # Opened both ways: a starter that has gone away is not waited for.
@@ -52,6 +53,9 @@ plain() { # of the names read: those of files, since FIFOs and devices are read 
 }
 
 finish() { # fio's exit, reason
+    { disk_report; [ ! -e new.beside ] || sort -u new.beside; } >lock.txt
+    rm -f new.beside
+    disk_leave
     hold_end
     oom_now=$(oom_kills)
     told_of_end >end.txt 9>&-
@@ -66,6 +70,12 @@ finish() { # fio's exit, reason
     kill "$beats" 2>/dev/null
     exit 0
 }
+
+# --- Nobody else's measurement on the same disk: its turn may take as long as theirs do
+enter turn 315360000
+if ! disk_take "${device:-$work_dir}"; then finish 125 "$reason"; fi
+ending && finish 126
+enter check 600
 
 # --- Once more, just before anything is written: is this still the disk that was allowed? It is held open
 # from here on, and asked again right before fio and right after it.
@@ -157,7 +167,10 @@ canary() { # name of the file
             printf "%.6f", ((s - u) * (s - u) > 0.0025) ? u : s
         }')"
         fio --name=null --thread --ioengine=null --rw=randread --bs=4k --size=1g --time_based \
-            --runtime=50ms --clocksource=clock_gettime --output-format=json --eta=never 2>/dev/null
+            --runtime=50ms --clocksource=clock_gettime --output-format=json --eta=never \
+            --output=new.null >/dev/null 2>&1
+        cat new.null 2>/dev/null
+        rm -f new.null
     } >"$1" 9>&-
 }
 
@@ -167,6 +180,21 @@ try_canary() { # name of the file; the step is measured without it where it take
     limit=
 }
 [ "$canary_before" = 1 ] && try_canary canary-before.txt
+
+first_mib() { # FIFO, file: all that is written there is read, and 1 MiB of it kept. In a subshell only.
+    exec <"$1" >"$2" 6>&- 7>&- 8>&- 9>&-
+    head -c 1048576
+    exec cat >/dev/null
+}
+
+settled() { # two processes -> whether both end within two seconds
+    looks=40
+    while kill -0 "$1" 2>/dev/null || kill -0 "$2" 2>/dev/null; do
+        looks=$((looks - 1))
+        [ "$looks" -gt 0 ] || return 1
+        sleep 0.05 9>&-
+    done
+}
 
 workers() { # of fio: the processes that it forked, which outlive it when it is killed
     cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$1" '
@@ -194,17 +222,28 @@ if permitted "$go_limit"; then
         ) &
         dropper=$!
     fi
+    disk_beside >new.beside 9>&-
+    # fio's document has a way of its own: whatever else prints while fio runs cannot reach it. Held
+    # open here until both ends are, so that neither waits for the other in vain.
+    mkfifo pipe.fio pipe.stdout pipe.stderr
+    exec 6<>pipe.fio 7<>pipe.stdout 8<>pipe.stderr
     began=$(reading)
     started=${began#* }
     (
-        exec 9>&- </dev/null
+        exec 9>&- </dev/null >pipe.stdout 2>pipe.stderr
         # The shell becomes fio, so that its number is known before fio exists.
         # In a session of its own: fio signals its whole process group where a job does not start.
         setsid sh -c 'echo $$ >fio.pid; [ -e stop ] && exit 130; exec "$@"' sh \
-            fio --output-format=json+ --status-interval=1 --eta=never "$jobfile" 2>stderr.txt
+            fio --output=pipe.fio --output-format=json+ --status-interval=1 --eta=never "$jobfile" 6>&- 7>&- 8>&-
         echo $? >fio.exit
-    ) | (exec 9>&- $awk -v LIVE=live.tsv -f interim.awk >fio.json) &
+    ) &
+    first_mib pipe.stdout stdout.txt &
+    readers=$!
+    first_mib pipe.stderr stderr.txt &
+    readers="$readers $!"
+    (exec <pipe.fio 6>&- 7>&- 8>&- 9>&- && $awk -v LIVE=live.tsv -f interim.awk >fio.json) &
     filter=$!
+    exec 6>&- 7>&- 8>&-
     told=0
     while kill -0 "$filter" 2>/dev/null; do
         if ending && [ "$told" = 0 ]; then
@@ -225,6 +264,11 @@ if permitted "$go_limit"; then
     set -- $(between "$began" "$finished")
     lasted=$1 moved=$2
     ended=$(awk -v a="$started" -v s="$lasted" 'BEGIN { printf "%.6f", a + s }')
+    disk_beside >>new.beside 9>&-
+    settled $readers || for kept in stdout.txt stderr.txt; do
+        cp "$kept" "new.$kept" && mv -f "new.$kept" "$kept" # of whoever still prints, no more than this
+    done 9>&-
+    rm -f pipe.*
     # Once more, so that the last part of a second is counted, too; on a line of its own, whatever the
     # sampler was writing. Its shell is not waited for: it may still sleep for most of a second.
     kill "$sampler" 2>/dev/null

@@ -1,0 +1,245 @@
+"""Whether fio was alone on its disk: what the disk itself moved beside fio, and who was seen there.
+
+Between fio's first and last interim document (live.tsv) its own counts are set beside those of the
+disk (samples.txt), taken at the same times by linear interpolation. What fio may have caused is
+reckoned generously, and what cannot be told apart is not judged:
+
+    direct reads     as many bytes as fio's; I/Os: one for every 32 KiB of a block begun
+    direct writes    the same on a raw device; 1.5 times as many bytes and twice the I/Os in files,
+                     and for each sync 32 KiB and 4 I/Os more: inodes, extents and the journal
+    through dm, MD   writes twice that: copies on write, integrity
+    not judged       buffered I/O (readahead, writeback) in its own direction, and all that it may
+                     cause; writes on filesystems that write elsewhere (btrfs, zfs …); engines that
+                     move no blocks; steps of less than 2 s between two documents
+
+A block of 1 MiB reaches a disk as many requests: xen-blkfront takes 44 KiB at a time without
+indirect segments (drivers/block/xen-blkfront.c), most others far more. All limits are our choice.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from diskbench.fio.declared import Options, block_bytes, declared, is_set, options_of
+from diskbench.fio.live import LiveTotals, parse_live
+from diskbench.fio.reported import FioOutput
+from diskbench.fio.samples import disk_course
+from diskbench.model.facts import HostFacts
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.model.spec import Step
+from diskbench.units import format_mb_per_s
+
+MORE = 0.10
+"""Of what fio itself may have caused: what the disk moved beyond that is somebody else's, and fio
+may have been slower by as much."""
+LEAST_BYTES_PER_S, LEAST_BYTES = 256 * 1024, 4 * 2**20
+LEAST_IOPS, LEAST_IOS = 10.0, 100
+"""What a quiet machine does by itself (logs, timers) is no company."""
+SHORTEST_S = 2.0
+_SEGMENT = 32 * 1024
+_FILE_BYTES, _FILE_IOS = 1.5, 2.0
+_SYNC_BYTES, _SYNC_IOS = 32 * 1024, 4.0
+_STACKED = 2.0
+_BLOCK_ENGINES = frozenset(
+    {"psync", "sync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio"}
+)
+_WRITES_ELSEWHERE = frozenset({"btrfs", "zfs", "bcachefs", "f2fs", "nilfs2", "overlay"})
+_SYNCS = ("fsync", "fdatasync", "sync", "sync_file_range", "end_fsync", "fsync_on_close")
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """Bytes and I/Os; what fio may have caused, or what the disk counted."""
+
+    bytes: float
+    ios: float
+
+
+def company_warnings(
+    step: Step, output: FioOutput, facts: HostFacts, files: Mapping[str, bytes]
+) -> tuple[Warning, ...]:
+    """The doubts in a step whose disk somebody else used: `files` are those of its evidence."""
+    found = [*_seen(files.get("lock.txt", b"")), *_counted(step, output, facts, files)]
+    return tuple(one.model_copy(update={"step": step.name}) for one in found)
+
+
+def _seen(data: bytes) -> Iterator[Warning]:
+    """What lock.sh says of others, and of how the disk was had."""
+    told: dict[str, list[str]] = {}
+    for line in data.decode(errors="replace").splitlines():
+        key, _, value = line.partition(" ")
+        told.setdefault(key, []).append(value.strip())
+    if beside := told.get("beside"):
+        yield Warning(
+            code="disk-shared",
+            message=f"measured beside {'; '.join(beside[:3])} on the same disk",
+            advice="measure again when that has ended; --if-busy wait keeps runs of diskbench that "
+            "see each other apart",
+        )
+    method, why = (next(iter(told.get(key, [])), "") for key in ("method", "why"))
+    if method == "none":
+        yield Warning(
+            code="disk-unlocked",
+            message=f"nothing kept other runs of diskbench from the disk: {why}",
+            advice="look at what else runs on that machine",
+        )
+    elif method == "pid":
+        yield Warning(
+            code="disk-unlocked",
+            message="the machine has no flock(1): other runs of diskbench are kept from the disk "
+            "only while the process of this one lives",
+            advice="install util-linux there",
+        )
+
+
+def _counted(
+    step: Step, output: FioOutput, facts: HostFacts, files: Mapping[str, bytes]
+) -> Iterator[Warning]:
+    sections = declared(step.job)
+    options = [options_of(job, output, sections) for job in output.jobs]
+    if step.role not in ("measure", "offered") or facts.network_filesystem or not options:
+        return
+    if any(one.get("ioengine", "psync") not in _BLOCK_ENGINES for one in options):
+        return
+    if any("mixed" in job.directions for job in output.jobs):
+        return
+    span = _span(files.get("live.tsv", b""))
+    if span is None:
+        return
+    first, last = span
+    seconds = last.unix_s - first.unix_s
+    disk = _disk(files.get("samples.txt", b""), first.unix_s, last.unix_s)
+    if disk is None:
+        return
+    ours = _caused(output, options, facts, first, last)
+    judged = [way for way in ("read", "write") if ours[way] is not None]
+    caused = _sum([one for one in ours.values() if one is not None])
+    extra = _sum([_beyond(disk[way], ours[way]) for way in judged])
+    more_bytes = extra.bytes > max(MORE * caused.bytes, LEAST_BYTES_PER_S * seconds, LEAST_BYTES)
+    more_ios = extra.ios > max(MORE * caused.ios, LEAST_IOPS * seconds, LEAST_IOS)
+    if more_bytes or more_ios:
+        moved = _sum([disk[way] for way in judged])
+        yield Warning(
+            code="other-io",
+            message=f"the disk did {moved.ios / seconds:,.0f} I/Os and "
+            f"{format_mb_per_s(moved.bytes / seconds)} MB a second, of which fio caused at most "
+            f"{caused.ios / seconds:,.0f} and {format_mb_per_s(caused.bytes / seconds)}: somebody "
+            "else used it",
+            advice="find out who (iostat -x 1, iotop), and measure again when the disk is idle",
+        )
+
+
+def _span(data: bytes) -> tuple[LiveTotals, LiveTotals] | None:
+    """The first and last interim document of the measured time: counts begin again after a ramp."""
+    found: list[LiveTotals] = []
+    for line in data.splitlines():
+        totals = parse_live(line)
+        if totals is None:
+            continue
+        if found and _ios(totals) < _ios(found[-1]):
+            found = []
+        found.append(totals)
+    if len(found) < 2 or found[-1].unix_s - found[0].unix_s < SHORTEST_S:
+        return None
+    return found[0], found[-1]
+
+
+def _ios(totals: LiveTotals) -> float:
+    return totals.read.ios + totals.write.ios + totals.trim.ios
+
+
+def _disk(data: bytes, begin_s: float, end_s: float) -> dict[str, _Moved] | None:
+    """What the disk moved between two times of its host's clock; None where it was not sampled."""
+    course = disk_course(data)
+    before, after = _at(course, begin_s), _at(course, end_s)
+    if before is None or after is None:
+        return None
+    moved = [b - a for a, b in zip(before, after, strict=True)]
+    read_ios, read_bytes, write_ios, write_bytes = moved
+    return {"read": _Moved(read_bytes, read_ios), "write": _Moved(write_bytes, write_ios)}
+
+
+def _at(
+    course: Sequence[tuple[float, tuple[int, int, int, int]]], time_s: float
+) -> tuple[float, ...] | None:
+    """The counters at a time, between the samples around it; None outside of them."""
+    for (t0, low), (t1, high) in itertools.pairwise(course):
+        if t0 <= time_s <= t1 and t1 > t0:
+            share = (time_s - t0) / (t1 - t0)
+            return tuple(a + share * (b - a) for a, b in zip(low, high, strict=True))
+    return None
+
+
+def _caused(
+    output: FioOutput,
+    options: Sequence[Options],
+    facts: HostFacts,
+    first: LiveTotals,
+    last: LiveTotals,
+) -> dict[str, _Moved | None]:
+    """The most that fio can have caused in each direction; None where that cannot be told."""
+    buffered = any(not is_set(one, "direct") for one in options)
+    files = any(not one.get("filename", "").startswith("/dev/") for one in options)
+    reads = _Moved(last.read.bytes - first.read.bytes, last.read.ios - first.read.ios)
+    writes = _Moved(last.write.bytes - first.write.bytes, last.write.ios - first.write.ios)
+    trims = last.trim.ios > first.trim.ios
+    found: dict[str, _Moved | None] = {
+        "read": _Moved(reads.bytes, reads.ios * _requests(options, reads)),
+        "write": _Moved(writes.bytes, writes.ios * _requests(options, writes)),
+    }
+    if buffered and writes.ios:
+        return {"read": None, "write": None}
+    if buffered:
+        found["read"] = None
+    if writes.ios and files:
+        found["write"] = _in_files(output, options, facts, found["write"], writes, last)
+    if trims and files:
+        found["write"] = None
+    if found["write"] is not None and facts.extra.get("through"):
+        stacked = found["write"]
+        found["write"] = _Moved(stacked.bytes * _STACKED, stacked.ios * _STACKED)
+    return found
+
+
+def _in_files(
+    output: FioOutput,
+    options: Sequence[Options],
+    facts: HostFacts,
+    plain: _Moved | None,
+    writes: _Moved,
+    last: LiveTotals,
+) -> _Moved | None:
+    """Writes into files, with what the filesystem writes because of them."""
+    kind = facts.mount.fstype if facts.mount else ""
+    if plain is None or kind in _WRITES_ELSEWHERE:
+        return None
+    syncs = 0.0
+    if any(is_set(one, name) for one in options for name in _SYNCS):
+        counted = sum(job.directions["sync"].ios for job in output.jobs if "sync" in job.directions)
+        share = writes.ios / last.write.ios if last.write.ios else 0.0
+        each = any(is_set(one, "sync") for one in options)
+        syncs = writes.ios if each else counted * share + len(options)
+    return _Moved(
+        plain.bytes * _FILE_BYTES + syncs * _SYNC_BYTES, plain.ios * _FILE_IOS + syncs * _SYNC_IOS
+    )
+
+
+def _requests(options: Sequence[Options], moved: _Moved) -> float:
+    """The most requests that a disk gets for one I/O of fio's."""
+    sizes = [block_bytes(one, way) for one in options for way in ("read", "write")]
+    known = [size for size in sizes if size is not None]
+    mean = moved.bytes / moved.ios if moved.ios else 0.0
+    return max(1, math.ceil(max([*known, mean]) / _SEGMENT))
+
+
+def _beyond(disk: _Moved, ours: _Moved | None) -> _Moved:
+    if ours is None:
+        return _Moved(0.0, 0.0)
+    return _Moved(max(0.0, disk.bytes - ours.bytes), max(0.0, disk.ios - ours.ios))
+
+
+def _sum(found: Sequence[_Moved]) -> _Moved:
+    return _Moved(sum(one.bytes for one in found), sum(one.ios for one in found))

@@ -1,0 +1,224 @@
+# One measurement at a time on a disk, whoever starts it. Given before this text: block.sh
+# and stages.sh.
+#
+# Each trial has a claim, a small file in a directory that all users share. Its unit holds a flock on
+# it, so that a claim ends with whoever made it, however that ends; where there is no flock(1), a
+# claim lives as long as its process. Claims on the same physical disk take turns by their tickets
+# (Lamport's bakery: a claim without a ticket is just being made and is waited for). Between two steps
+# of a trial its claim is kept for a while, so that nobody else's step comes between them.
+
+DISK_KEPT_S=60 # how long a trial keeps its turn between two of its steps; our choice
+
+disk_place() { # the directory of claims: the first that is everybody's, and the same for everybody
+    for at in /run/lock /dev/shm /tmp; do
+        if [ "$(stat -L -c %a "$at" 2>/dev/null)" = 1777 ]; then echo "$at"; return 0; fi
+    done
+    return 1
+}
+
+disk_below() { # number -> the physical disks that it stands on: through partitions, dm, MD and loops
+    set -- "$1" "/sys/dev/block/$1/slaves"/*
+    if [ -e "/sys/dev/block/$1/partition" ]; then
+        disk_below "$(block_disk "$1")"
+    elif [ -e "$2/dev" ]; then
+        shift
+        for slave in "$@"; do disk_below "$(cat "$slave/dev")"; done
+    elif [ -e "/sys/dev/block/$1/loop/backing_file" ]; then
+        disk_keys "$(block_value "/sys/dev/block/$1/loop/backing_file")" || echo "$1"
+    else
+        echo "$1"
+    fi
+}
+
+disk_keys() { # path -> what is claimed for it, a word a line: numbers of disks, or where a share is from
+    if [ -b "$1" ]; then disk_below "$(block_number "$1")"; return 0; fi
+    raw=$(stat -L -c %d "$1" 2>/dev/null) || return 1
+    number=$(((raw >> 8) & 0xfff)):$(((raw & 0xff) | ((raw >> 12) & 0xfff00)))
+    if [ -e "/sys/dev/block/$number" ]; then disk_below "$number"; return 0; fi
+    # btrfs, ZFS, overlay, NFS …: by what is mounted there.
+    mount=$({ sed -n 's/^mnt_id:[ \t]*//p' /proc/self/fdinfo/4; } 4<"$1" 2>/dev/null)
+    set -- "$number" $(awk -v id="$mount" '$1 == id { sub(/^.* - /, ""); print $1, $2 }' /proc/self/mountinfo)
+    case ${3:-} in
+        /dev/*) if [ -b "$3" ]; then disk_pool "$2" "$(block_number "$3")"; return 0; fi ;;
+        *:* | //*) echo "${3%/}"; return 0 ;;
+    esac
+    case ${2:-} in zfs) echo "zfs:${3%%/*}" ;; *) echo "$1" ;; esac
+}
+
+disk_pool() { # type, number of one device of a filesystem -> the disks of all of them
+    if [ "$1" = btrfs ]; then
+        for member in /sys/fs/btrfs/*/devices/*; do
+            [ "$(cat "$member/dev" 2>/dev/null)" = "$2" ] || continue
+            for member in "${member%/*}"/*; do disk_below "$(cat "$member/dev")"; done
+            return 0
+        done
+    fi
+    disk_below "$2"
+}
+
+disk_words() { # path -> its keys in one line, sorted
+    echo $(disk_keys "$1" | tr -c 'A-Za-z0-9:._/\n-' '?' | sort -u)
+}
+
+disk_uptime() { read -r up rest </proc/uptime && echo "${up%.*}"; }
+
+disk_is_ours() { # words -> whether any of them is among $disks
+    for word in $1; do case " $disks " in *" $word "*) return 0 ;; esac; done
+    return 1
+}
+
+disk_read() { # file of a claim -> its values in $c_…; those of a file that is none stay empty
+    c_ticket= c_trial= c_user= c_pid= c_born= c_since= c_until= c_disks= c_state= c_runs=
+    [ -f "$1" ] && [ ! -L "$1" ] || return 1
+    while read -r key value; do
+        case $value in *[!A-Za-z0-9:._/@\ ?-]*) continue ;; esac # somebody else's text
+        case $key in
+            ticket | pid | born | since | until | runs)
+                case $value in '' | *[!0-9]* | ???????????????*) ;; *) eval "c_$key=\$value" ;; esac ;;
+            trial | user | disks | state) eval "c_$key=\$value" ;;
+        esac
+    done 2>/dev/null <"$1"
+}
+
+disk_held() { # file, its values read -> whether whoever made the claim is there, or will be back
+    if command -v flock >/dev/null 2>&1; then
+        if ! flock -n -s 4; then return 0; fi 4<"$1" 2>/dev/null
+    elif [ -n "$c_pid" ]; then
+        [ "$(disk_born "$c_pid")" != "$c_born" ] || return 0
+    fi
+    [ "${c_until:-0}" -gt "$(($(disk_uptime) - 2))" ] && [ -d "$c_state" ]
+}
+
+disk_born() { # process -> when it started, which tells it from a later one of its number
+    read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
+    set -- ${stat##*) }
+    shift 19
+    echo "$1"
+}
+
+disk_rivals() { # [ticket [own claim]] -> a line for each living claim on $disks, with a ticket: before ours
+    for file in "$place"/diskbench-*.claim; do
+        [ "$file" != "${2:-}" ] || continue
+        disk_read "$file" && { [ -z "$c_disks" ] || disk_is_ours "$c_disks"; } || continue
+        disk_held "$file" || continue
+        if [ -z "$c_ticket" ]; then
+            [ -z "${1:-}" ] || echo "choosing"
+        elif [ -z "${1:-}" ] || [ "$c_ticket" -lt "$1" ] ||
+            { [ "$c_ticket" = "$1" ] && expr "$file" \< "$2" >/dev/null; }; then
+            echo "${c_runs:-0} $c_ticket $c_trial $c_user $c_pid $c_since"
+        fi
+    done
+}
+
+disk_claim() { # ticket runs until -> the claim is written anew; without a ticket it is being made
+    {
+        echo "disks $disks"
+        echo "trial $trial"
+        echo "user $(id -un 2>/dev/null || id -u)"
+        echo "pid $$"
+        echo "born $(disk_born $$)"
+        echo "since $(date +%s)"
+        echo "state $state_dir"
+        echo "runs $2"
+        echo "until $3"
+        [ -z "$1" ] || echo "ticket $1"
+    } >"$claim"
+}
+
+disk_open() { # -> whether the claim is ours, locked on descriptor 5; else why not in $lock_why
+    claim=$place/diskbench-$trial.claim
+    # Where one stands already it is an earlier step's, or a trap: a FIFO would be waited at.
+    [ -e "$claim" ] || [ -L "$claim" ] || (umask 022; set -C; : >"$claim") 2>/dev/null
+    if [ -L "$claim" ] || ! [ -f "$claim" ] || ! [ -O "$claim" ]; then
+        lock_why="$claim cannot be made, or belongs to somebody else"
+        return 1
+    fi
+    command -v flock >/dev/null 2>&1 || { lock_method=pid; return 0; }
+    exec 5<>"$claim"
+    looks=100
+    until flock -n 5; do
+        looks=$((looks - 1))
+        if [ "$looks" = 0 ]; then lock_why="$claim is locked by what an earlier step left"; return 1; fi
+        sleep 0.1
+    done
+    lock_method=flock
+}
+
+disk_ticket() { # -> a number behind those of all others that are there; an earlier step's while it is kept
+    disk_read "$claim"
+    if [ -n "$c_ticket" ] && [ "${c_until:-0}" -gt "$(disk_uptime)" ]; then echo "$c_ticket"; return 0; fi
+    disk_claim "" 0 0
+    { disk_uptime; disk_rivals | awk '{ print $2 + 1 }'; } | sort -n | tail -n 1
+}
+
+disk_told() { # line of disk_rivals -> in words
+    set -- $1
+    echo "trial $3 (user $4, process $5 there, since $(date -u -d "@$6" '+%F %T UTC' 2>/dev/null || echo "$6"))"
+}
+
+disk_take() { # path -> 0: it is our turn; 1: it is not, and why in $reason. A stop ends the waiting.
+    lock_method=none lock_why= lock_behind= waited=0 disks= claim=
+    if ! place=$(disk_place); then lock_why="no directory is shared by all users"; return 0; fi
+    disks=$(disk_words "$1")
+    if [ -z "$disks" ]; then lock_why="what $1 lies on cannot be told"; return 0; fi
+    disk_open || { lock_method=none; return 0; }
+    ticket=$(disk_ticket)
+    disk_claim "$ticket" 0 0
+    begun=$(disk_uptime) seen=
+    while rivals=$(disk_rivals "$ticket" "$claim"); [ -n "$rivals" ]; do
+        first=$(echo "$rivals" | grep -v choosing | sort -k 2n | head -n 1)
+        if [ -z "$first" ]; then sleep 0.1; continue; fi
+        lock_behind=$(disk_told "$first")
+        waited=$(($(disk_uptime) - begun))
+        reason="busy: the disk under $1 ($disks) is measured by $lock_behind"
+        case $if_busy in
+            fail) disk_drop; return 1 ;;
+            wait) ;;
+            *) if [ "$waited" -ge "$if_busy" ]; then reason="$reason, and still after $waited s"; disk_drop; return 1; fi ;;
+        esac
+        [ "$seen" = "$lock_behind" ] || echo "~ waits for the disk under $1 ($disks), which is measured by $lock_behind" >>live.tsv
+        seen=$lock_behind
+        echo "~" >>live.tsv
+        if ending; then break; fi
+        sleep 1
+    done
+    disk_claim "$ticket" 1 0
+}
+
+disk_drop() { # the claim is given up
+    if [ -n "$claim" ]; then rm -f "$claim"; fi
+}
+
+disk_leave() { # the disk is free for this trial's next step, for a while, then for others
+    [ "$lock_method" != none ] && [ -e "$claim" ] || return 0
+    disk_claim "${ticket:-0}" 0 "$(($(disk_uptime) + DISK_KEPT_S))"
+    [ "$lock_method" != flock ] || flock -u 5
+}
+
+disk_fios() { # -> a line for each other process named fio that has something on $disks open, if we may see
+    for comm in $(grep -l -x fio /proc/[0-9]*/comm 2>/dev/null); do
+        other=${comm%/comm}
+        tr '\000' '\n' <"$other/environ" 2>/dev/null | grep -q -x -F -e "DISKBENCH_TRIAL=$state_dir" && continue
+        for fd in "$other"/fd/*; do
+            case $fd in */[012]) continue ;; esac
+            { [ -f "$fd" ] || [ -b "$fd" ]; } && disk_is_ours "$(disk_words "$fd")" || continue
+            echo "a process of fio (number ${other#/proc/}, user $(stat -c %U "$other" 2>/dev/null))"
+            break
+        done
+    done 2>/dev/null
+}
+
+disk_beside() { # -> "beside WHO" for each measurement that runs on $disks beside ours
+    [ -n "$disks" ] || return 0
+    { disk_rivals "" "$claim" | while read -r line; do
+        case $line in 1*) disk_told "$line" ;; esac
+    done; disk_fios; } | sed 's/^/beside /'
+}
+
+disk_report() { # -> lock.txt: how the disk was had
+    echo "method $lock_method"
+    echo "why $lock_why"
+    echo "disks $disks"
+    echo "waited_s $waited"
+    echo "behind $lock_behind"
+}

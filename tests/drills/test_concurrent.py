@@ -1,0 +1,464 @@
+"""Measurements of one disk take turns, whoever starts them and by whatever path."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import secrets
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from tests.drills.book import drill
+from tests.rigs.cli import Cli
+from tests.rigs.sshd import running_sshd
+
+from diskbench.hosts.scripts import script
+
+PROFILE = """[global]
+size=8m
+ioengine=psync
+direct=1
+[write]
+rw=write
+bs=64k
+end_fsync=1
+[read]
+stonewall
+rw=randread
+bs=4k
+time_based
+runtime={seconds}
+"""
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Makes a loop device with ext4 on it and mounts it; the files of each are a disk of theirs."""
+    mounted: list[Path] = []
+    devices: list[str] = []
+
+    def make(name: str) -> Path:
+        image, at = tmp_path / f"{name}.img", tmp_path / name
+        with image.open("wb") as file:
+            file.truncate(4 * 2**30)  # sparse; a part is left alone
+        subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
+        done = subprocess.run(
+            ["losetup", "-f", "--show", str(image)], check=True, capture_output=True, text=True
+        )
+        devices.append(done.stdout.strip())
+        at.mkdir()
+        subprocess.run(["mount", devices[-1], str(at)], check=True)
+        mounted.append(at)
+        return at
+
+    yield make
+    for at in mounted:
+        subprocess.run(["umount", str(at)], check=True)
+    for device in devices:
+        subprocess.run(["losetup", "-d", device], check=True)
+
+
+def users(tmp_path: Path, count: int) -> list[Cli]:
+    """Users who know nothing of each other: homes, databases and evidence of their own."""
+    made = []
+    for number in range(count):
+        home = tmp_path / f"home{number}"
+        home.mkdir()
+        made.append(Cli(home))
+    return made
+
+
+def command(user: Cli, target: Path, *more: str, seconds: int = 2) -> list[str]:
+    profile = user.home / "mine.fio"
+    profile.write_text(PROFILE.format(seconds=seconds))
+    return ["run", "--path", str(target), "--profile", str(profile), "--output", "json", *more]
+
+
+def at_once(
+    tmp_path: Path, targets: list[Path], *more: str
+) -> list[subprocess.CompletedProcess[str]]:
+    """As many users as targets measure at the same time; what each of them saw."""
+    begun = [
+        user.start(*command(user, target, *more))
+        for user, target in zip(users(tmp_path, len(targets)), targets, strict=True)
+    ]
+    ended = []
+    for process in begun:
+        out, err = process.communicate(timeout=240)
+        ended.append(subprocess.CompletedProcess(process.args, process.returncode, out, err))
+    return ended
+
+
+def spans(done: subprocess.CompletedProcess[str]) -> list[tuple[datetime, datetime]]:
+    """When each step of a run began and ended."""
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["state"] == "done", done.stderr
+    return [
+        (datetime.fromisoformat(s["started_at"]), datetime.fromisoformat(s["finished_at"]))
+        for s in run["steps"]
+    ]
+
+
+def warnings(done: subprocess.CompletedProcess[str]) -> set[str]:
+    (run,) = json.loads(done.stdout)["runs"]
+    return {one["code"] for step in run["steps"] for one in step["warnings"]}
+
+
+@drill(
+    done="four users measure one directory at the same time",
+    holds="each trial runs alone from its first step to its last, and says whom it waits for",
+)
+def test_four_at_once_on_one_path_take_turns(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    ended = at_once(tmp_path, [target] * 4)
+    assert_apart(*ended)
+    assert sum("waits for the disk" in one.stderr for one in ended) >= 3
+    assert not any("measured beside trial" in one.stdout for one in ended)
+
+
+@drill(
+    done="four users measure one directory at the same time with --if-busy fail",
+    holds="those that meet another are refused in words that name it, and none shares the disk",
+)
+def test_four_at_once_are_refused_by_choice(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    ended = at_once(tmp_path, [target] * 4, "--if-busy", "fail")
+    done = [one for one in ended if one.returncode == 0]
+    refused = [one for one in ended if one.returncode != 0]
+    assert done
+    assert refused
+    assert_apart(*done)
+    for one in refused:
+        assert one.returncode in (1, 2)
+        assert "is measured by trial" in one.stderr
+        assert "Traceback" not in one.stderr
+    assert list(target.iterdir()) == []
+
+
+@drill(
+    done="two users measure one directory by its path and by a symbolic link to it",
+    holds="they take turns: the disk counts, not the path",
+)
+def test_another_path_of_the_same_disk_is_the_same_disk(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.mkdir()
+    link.symlink_to(target)
+    first, second = at_once(tmp_path, [target, link])
+    assert_apart(first, second)
+
+
+@drill(
+    done="one user measures a loop device's filesystem, another the disk that its file lies on",
+    holds="they take turns: both are the same disk below",
+)
+def test_a_loop_and_the_disk_below_it_are_one_disk(
+    tmp_path: Path, loop: Callable[[str], Path]
+) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    first, second = at_once(tmp_path, [target, loop("upper")])
+    assert_apart(first, second)
+
+
+@drill(
+    done="the process group of a measurement is killed with SIGKILL while another one waits for it",
+    holds="the other one goes on as soon as the fio of the first has ended",
+)
+def test_a_killed_measurement_leaves_no_lock(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    killed, waiting = users(tmp_path, 2)
+    first = killed.start(*command(killed, target, seconds=300))
+    said = _until(first, "step 2 of 2")
+    second = waiting.start(*command(waiting, target))
+    said += _until(second, "waits for the disk")
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate()
+    (state,) = _state_of(target)
+    for pid in _processes_in(state):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    out, err = second.communicate(timeout=180)
+    assert second.returncode == 0, err
+    assert json.loads(out)["runs"][0]["state"] == "done"
+    assert killed.run("gc", "--yes", timeout_s=180).returncode in (0, 2), said
+
+
+@drill(
+    done="SIGINT is sent to a run that waits for its turn on the disk",
+    holds="it ends at once with 130, the one it waited for goes on, and fio never starts for it",
+)
+def test_a_stop_ends_the_waiting(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    measuring, waiting = users(tmp_path, 2)
+    first = measuring.start(*command(measuring, target, seconds=20))
+    _until(first, "step 2 of 2")
+    second = waiting.start(*command(waiting, target))
+    _until(second, "waits for the disk")
+    second.send_signal(signal.SIGINT)
+    _, err = second.communicate(timeout=60)
+    assert second.returncode == 130, err
+    assert first.poll() is None
+    out, err = first.communicate(timeout=120)
+    assert first.returncode == 0, err
+    assert json.loads(out)["runs"][0]["state"] == "done"
+
+
+@drill(
+    done="a run may wait one second for a disk that is measured for longer",
+    holds="it fails after that with the words who measures there, and fio never starts for it",
+)
+def test_a_wait_has_the_bound_that_was_asked_for(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    measuring, waiting = users(tmp_path, 2)
+    first = measuring.start(*command(measuring, target, seconds=20))
+    _until(first, "step 2 of 2")
+    second = waiting.run(*command(waiting, target, "--if-busy", "1s"))
+    assert second.returncode == 1
+    assert "is measured by trial" in second.stderr
+    assert first.poll() is None
+    first.communicate(timeout=120)
+
+
+@drill(
+    done="--if-busy is given words and times that mean nothing",
+    holds="each is refused with exit code 2 and the value",
+)
+@pytest.mark.parametrize("text", ["", "maybe", "-1s", "0", "99999d", "1e400", "wait; rm"])
+def test_a_choice_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    (user,) = users(tmp_path, 1)
+    done = user.run("run", "--path", str(tmp_path), "--if-busy", text)
+    assert done.returncode == 2
+    assert repr(text) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@drill(
+    done="a link, a FIFO, a directory or somebody else's file lies where the claim is made",
+    holds="nothing is written through it, the step does not hang, and it says that nothing locked",
+)
+@pytest.mark.parametrize("trap", ["link", "fifo", "directory", "foreign"])
+def test_a_trap_where_the_claim_is_made_harms_nothing(tmp_path: Path, trap: str) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("keep me")
+    name = f"01{secrets.token_hex(12)}"
+    claim = Path("/run/lock") / f"diskbench-{name}.claim"
+    if trap == "link":
+        claim.symlink_to(precious)
+    elif trap == "fifo":
+        os.mkfifo(claim)
+    elif trap == "directory":
+        claim.mkdir()
+    else:
+        claim.write_text("")
+        os.chown(claim, 65534, 65534)
+    try:
+        done = shell(tmp_path, name, "disk_take . && disk_report")
+    finally:
+        if claim.is_dir() and not claim.is_symlink():
+            claim.rmdir()
+        else:
+            claim.unlink()
+    assert "method none" in done.stdout
+    assert "belongs to somebody else" in done.stdout
+    assert precious.read_text() == "keep me"
+
+
+@drill(
+    done="claims of other users hold control characters, shell code, huge numbers and no end",
+    holds="they are read as data: nothing runs, nothing is printed raw, and the disk is taken",
+)
+@pytest.mark.parametrize(
+    "text",
+    ["ticket 1\ntrial $(touch pwned)\n", "ticket 1;touch pwned\n", "user \x1b[31mred\n" * 2000,
+     "ticket 99999999999999999999\ndisks x\n", "\x00\xff" * 5000, "disks\n\nticket\n"],
+)  # fmt: skip
+def test_hostile_claims_are_data(tmp_path: Path, text: str) -> None:
+    name = f"01{secrets.token_hex(12)}"
+    theirs = Path("/run/lock") / f"diskbench-00{secrets.token_hex(12)}.claim"
+    theirs.write_text(text, errors="surrogateescape")
+    try:
+        done = shell(tmp_path, name, "disk_take . && disk_report && disk_drop")
+    finally:
+        theirs.unlink()
+    assert done.returncode == 0, done.stderr
+    assert "method flock" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert not (tmp_path / "pwned").exists()
+
+
+@drill(
+    done="a host has no flock(1), and two units want its disk",
+    holds="the second sees the first by its process, and the evidence says so",
+)
+def test_without_flock_processes_are_told_apart(tmp_path: Path) -> None:
+    names = sorted(f"01{secrets.token_hex(12)}" for _ in range(2))
+    begin = "command() { case $2 in flock) return 1 ;; esac; }\n"
+    hold = begin + "disk_take . && echo taken && read -r go; disk_drop"
+    with subprocess.Popen(
+        ["sh", "-c", _script(tmp_path, names[0], hold)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path,
+    ) as holder:  # fmt: skip
+        assert holder.stdin
+        assert holder.stdout
+        assert holder.stdout.readline() == "taken\n"
+        busy = shell(tmp_path, names[1], begin + 'disk_take . || echo "$reason"', if_busy="fail")
+        holder.stdin.close()
+    assert f"trial {names[0]}" in busy.stdout
+    free = shell(tmp_path, names[1], begin + "disk_take . && disk_report; disk_drop")
+    assert "method pid" in free.stdout
+
+
+@drill(
+    done="twelve units of twelve trials want one disk at the same moment, over and over",
+    holds="never do two of them have it at the same time",
+)
+def test_a_crowd_never_shares_the_disk(tmp_path: Path) -> None:
+    body = (
+        "for turn in 1 2; do\n"
+        "  disk_take . || exit 1\n"
+        "  mkdir alone || { echo shared; exit 1; }\n"
+        "  sleep 0.05; rmdir alone; disk_drop; exec 5<&-\n"
+        "done; echo fine\n"
+    )
+    crowd = [
+        subprocess.Popen(
+            ["sh", "-c", _script(tmp_path, f"01{secrets.token_hex(12)}", body)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        )
+        for _ in range(12)
+    ]  # fmt: skip
+    told = [one.communicate(timeout=200) for one in crowd]
+    assert [out for out, _ in told] == ["fine\n"] * 12, told
+
+
+@drill(
+    done="two addresses of one machine are given to --host",
+    holds="both addresses are named, and they are measured one after the other",
+)
+def test_two_addresses_of_one_machine_take_turns(tmp_path: Path) -> None:
+    done = two_addresses(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "one and other reach the same machine" in " ".join(done.stderr.split())
+    runs = json.loads(done.stdout)["runs"]
+    assert [run["state"] for run in runs] == ["done", "done"]
+    first, second = sorted(
+        (run["steps"][0]["started_at"], run["steps"][-1]["finished_at"]) for run in runs
+    )
+    assert first[1] <= second[0]
+
+
+@drill(
+    done="two addresses of one machine are given to --host with --if-busy fail",
+    holds="the second is refused before anything runs, with both addresses named",
+)
+def test_two_addresses_of_one_machine_are_refused_by_choice(tmp_path: Path) -> None:
+    done = two_addresses(tmp_path, "--if-busy", "fail")
+    assert done.returncode == 2
+    assert "one and other reach the same machine" in done.stderr
+    assert len(json.loads(done.stdout)["runs"]) == 1
+
+
+@drill(
+    done="a stranger's dd reads and writes the disk while fio measures a file on it",
+    holds="the figure is doubted: the disk did more than fio",
+)
+def test_a_stranger_on_the_disk_is_seen(tmp_path: Path, loop: Callable[[str], Path]) -> None:
+    target = loop("busy")
+    other = target / "other"
+    other.write_bytes(os.urandom(16 * 2**20))
+    script = f"while :; do dd if={other} of=/dev/null bs=4k iflag=direct status=none; done"
+    (user,) = users(tmp_path, 1)
+    with subprocess.Popen(["sh", "-c", script], start_new_session=True) as stranger:
+        try:
+            done = user.run(*command(user, target, seconds=4))
+        finally:
+            os.killpg(stranger.pid, signal.SIGKILL)
+    assert done.returncode == 0, done.stderr
+    assert "other-io" in warnings(done)
+
+
+@drill(
+    done="nobody else uses a disk while fio measures a file on it",
+    holds="nobody is suspected",
+)
+def test_a_disk_of_ones_own_is_not_doubted(tmp_path: Path, loop: Callable[[str], Path]) -> None:
+    (user,) = users(tmp_path, 1)
+    done = user.run(*command(user, loop("own"), seconds=4))
+    assert done.returncode == 0, done.stderr
+    assert not {"other-io", "disk-unlocked"} & warnings(done)
+
+
+def assert_apart(*ended: subprocess.CompletedProcess[str]) -> None:
+    """All are done, and none began before the one before it had ended."""
+    assert {one.returncode for one in ended} == {0}, [one.stderr for one in ended]
+    whole = sorted((spans(one)[0][0], spans(one)[-1][1]) for one in ended)
+    for (_, end), (begin, _) in itertools.pairwise(whole):
+        assert end <= begin
+
+
+def two_addresses(tmp_path: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """A run with two names of this machine's sshd."""
+    (user,) = users(tmp_path, 1)
+    target = tmp_path / "target"
+    target.mkdir()
+    with running_sshd(tmp_path / "sshd") as server:
+        config = user.home / "ssh_config"
+        config.write_text(server.config_block("one") + server.config_block("other"))
+        config.chmod(0o600)
+        user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
+        hosts = ("--provider", "ssh", "--host", "one", "--host", "other")
+        return user.run(*command(user, target, *hosts, *more), timeout_s=240)
+
+
+def shell(directory: Path, name: str, body: str, **values: str) -> subprocess.CompletedProcess[str]:
+    """What `body` does with lock.sh as trial `name` in `directory`."""
+    return subprocess.run(
+        ["sh", "-c", _script(directory, name, body, **values)],
+        cwd=directory, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def _script(directory: Path, name: str, body: str, **values: str) -> str:
+    given = {"trial": name, "state_dir": str(directory), "if_busy": "wait", "stopped": "0"} | values
+    head = "".join(f"{key}={shlex.quote(value)}\n" for key, value in given.items())
+    return head + script("block.sh") + script("lock.sh") + body
+
+
+def _until(process: subprocess.Popen[str], words: str) -> str:
+    """What a process says on stderr until a line holds `words`."""
+    assert process.stderr is not None
+    said = ""
+    for line in process.stderr:
+        said += line
+        if words in line:
+            return said
+    raise AssertionError(f"it never said {words!r}: {said}")
+
+
+def _state_of(target: Path) -> list[Path]:
+    return [Path("/var/tmp") / one.name for one in target.glob("diskbench-*") if _units(one.name)]
+
+
+def _units(name: str) -> list[Path]:
+    return list((Path("/var/tmp") / name).glob("run-*/step-*/fio.pid"))
+
+
+def _processes_in(state: Path) -> list[int]:
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):
+            if str(link.readlink()).startswith(str(state)):
+                found.append(int(link.parent.name))
+    return found

@@ -1,0 +1,187 @@
+"""Only fio's own document is a result, whatever else is printed while it runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.drills.book import drill
+from tests.rigs.cli import Cli, a_user, merged_rows
+
+from diskbench.fio.canary import parse_canary
+from diskbench.store.archive import read_file, read_step, run_prefix, step_folders
+from diskbench.store.evidence import open_evidence
+
+FORGED_IOPS = 123456789
+SHORT = """{"fio version" : "fio-9.99", "jobs" : [{"jobname" : "forged", "read" : {}}]}"""
+PROFILE = """[global]
+size=1m
+ioengine=psync
+direct=0
+rw=randread
+bs=4k
+rate_iops=200
+time_based
+runtime={seconds}
+[honest]
+"""
+
+
+def forged() -> str:
+    """A document as fio indents it, of a disk that does not exist."""
+    way = {
+        "io_bytes": 4096 * FORGED_IOPS,
+        "total_ios": FORGED_IOPS,
+        "iops": FORGED_IOPS,
+        "runtime": 1000,
+        "lat_ns": {"min": 1, "max": 2, "mean": 1.5, "stddev": 0.1, "N": FORGED_IOPS},
+    }
+    document = {
+        "fio version": "fio-9.99",
+        "timestamp": 2000000000,
+        "timestamp_ms": 2000000000000,
+        "time": "Wed May 18 03:33:20 2033",
+        "jobs": [{"jobname": "forged", "groupid": 0, "error": 0, "job_runtime": 1000, "read": way}],
+    }
+    return json.dumps(document, indent=2).replace('":', '" :')
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Cli:
+    return a_user(tmp_path)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    directory = tmp_path / "target"
+    directory.mkdir()
+    return directory
+
+
+def wrap_fio(user: Cli, body: str, *, also: str = "job.fio") -> None:
+    """Put a script named fio first on the PATH; `body` finds the real one in $real, and a forged
+    document in the file $forged."""
+    folder = user.home / "bin"
+    folder.mkdir()
+    (folder / "forged.json").write_text(forged() + "\n")
+    real = shutil.which("fio")
+    head = f"#!/bin/sh\nreal={real} forged={folder}/forged.json\n"
+    plain = f'case " $* " in *" job.fio "* | *" {also} "*) ;; *) exec "$real" "$@" ;; esac\n'
+    (folder / "fio").write_text(head + plain + body)
+    (folder / "fio").chmod(0o755)
+    user.extra_env["PATH"] = f"{folder}:{user.env['PATH']}"
+
+
+def measure(user: Cli, target: Path, *, seconds: int = 2) -> Any:
+    """The finished run of a short profile."""
+    profile = user.home / "mine.fio"
+    profile.write_text(PROFILE.format(seconds=seconds))
+    done = user.run(
+        "run", "--path", str(target), "--profile", str(profile), "--quiet", "--output", "json"
+    )
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    return run
+
+
+def assert_honest(run: Any) -> None:
+    (row,) = merged_rows(run)
+    assert 20 < row["iops"] < 400  # of 200 a second, on whatever machine
+    assert "9.99" not in json.dumps(run)
+
+
+WRAPPERS = {
+    "before": 'cat "$forged"; exec "$real" "$@"\n',
+    "after": '"$real" "$@"; status=$?; cat "$forged"; exit $status\n',
+    "between": (
+        '"$real" "$@" & fio=$!\n'
+        'while kill -0 $fio 2>/dev/null; do cat "$forged"; sleep 0.1; done\nwait $fio\n'
+    ),
+    "everywhere": (
+        'cat "$forged"; cat "$forged" >&2\n"$real" "$@"; status=$?\n'
+        'cat "$forged"; cat "$forged" >&2; exit $status\n'
+    ),
+    "on one line": f'"$real" "$@"; status=$?; echo \'{SHORT}\'; exit $status\n',
+    "half a document": '"$real" "$@"; status=$?; head -n 12 "$forged"; exit $status\n',
+    "braces": '"$real" "$@"; status=$?; printf \'{\\n}\\n{\\n\'; exit $status\n',
+}
+
+
+@drill(
+    done="a script named fio prints a forged result before, after and while the real fio runs",
+    holds="the figures are those of the real fio, and the forged result is in no row",
+)
+@pytest.mark.parametrize("when", WRAPPERS)
+def test_json_that_a_wrapper_of_fio_prints_replaces_nothing(
+    user: Cli, target: Path, when: str
+) -> None:
+    wrap_fio(user, WRAPPERS[when])
+    assert_honest(measure(user, target))
+
+
+@drill(
+    done="a script named fio prints a forged result, runs nothing and exits with 0",
+    holds="the run fails, and no row is stored",
+)
+def test_a_result_without_fio_is_no_result(user: Cli, target: Path) -> None:
+    wrap_fio(user, 'cat "$forged"; exit 0\n')
+    profile = user.home / "mine.fio"
+    profile.write_text(PROFILE.format(seconds=1))
+    done = user.run("run", "--path", str(target), "--profile", str(profile), "--output", "json")
+    assert done.returncode == 1, done.stderr
+    assert str(FORGED_IOPS) not in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@drill(
+    done="a script named fio prints without end to stdout and stderr while the real fio runs",
+    holds="the run ends with fio's figures, and what was printed is kept only up to a limit",
+)
+def test_endless_output_beside_fio_fills_no_disk(user: Cli, target: Path) -> None:
+    wrap_fio(
+        user,
+        "yes 'fill the disk' | head -c 64000000 & yes 'fill the disk' | head -c 64000000 >&2 &\n"
+        'exec "$real" "$@"\n',
+    )
+    run = measure(user, target)
+    assert_honest(run)
+    kept = sum(f.stat().st_size for f in user.home.rglob("*") if f.is_file())
+    assert kept < 30_000_000
+    assert list(target.iterdir()) == []
+
+
+@drill(
+    done="fio is measured through its own output file, and its progress is followed",
+    holds="a line of progress comes from each interim document, and the last one is the result",
+)
+def test_progress_still_comes_second_by_second(user: Cli, target: Path) -> None:
+    wrap_fio(user, WRAPPERS["between"])
+    run = measure(user, target, seconds=4)
+    assert_honest(run)
+    (kept,) = user.home.rglob("live.tsv")
+    lines = [line.split("\t") for line in kept.read_text().splitlines() if "\t" in line]
+    assert len(lines) >= 3
+    counts = [int(line[2]) for line in lines]
+    assert counts == sorted(counts)
+    assert counts[-1] == merged_rows(run)[0]["ios"]
+
+
+@drill(
+    done="a script named fio prints a forged result around the canary, too",
+    holds="the canary's figure is that of the real fio",
+)
+def test_json_around_the_canary_replaces_nothing(user: Cli, target: Path) -> None:
+    wrap_fio(user, WRAPPERS["everywhere"], also="--name=null")
+    run = measure(user, target)
+    assert_honest(run)
+    evidence = open_evidence((user.home / ".local/share/diskbench/evidence").as_uri())
+    (folder,) = step_folders(evidence, run["run_id"])
+    record = read_step(evidence, run["run_id"], folder)
+    assert record
+    place, name = f"{run_prefix(run['run_id'])}/{folder}", "canary-before.txt"
+    found = parse_canary(read_file(evidence, place, name, record.files[name]))
+    assert found.null_iops
+    assert found.null_iops != FORGED_IOPS

@@ -91,7 +91,7 @@ def test_a_last_word_that_no_unit_says_ends_the_step(word: str) -> None:
 
 
 @drill(
-    done="a host leaves a file of 64 MiB that does not compress, and a log of 300 MiB that does",
+    done="a host leaves a file of 48 MiB that does not compress, and a log of 300 MiB that does",
     holds="both are streamed to disk and into the evidence store within 200 MiB of memory",
     quick=False,
 )
@@ -99,13 +99,16 @@ def test_a_large_file_is_never_held_in_memory(tmp_path: Path) -> None:
     directory = tmp_path / "unit"
     directory.mkdir()
     with (directory / "noise.bin").open("wb") as file:
-        for _ in range(64):
+        for _ in range(48):
             file.write(os.urandom(2**20))
     row = b"1000, 0, 0, 4096" + b", 0" * 1856 + b"\n"
-    (directory / "fio_clat_hist.1.log").write_bytes(row * (300 * 2**20 // len(row)))
+    with (directory / "fio_clat_hist.1.log").open("wb") as file:
+        for _ in range(300 * 2**20 // len(row)):
+            file.write(row)
     for name, text in (("fio.exit", "0\n"), ("fio.json", "{}")):
         (directory / name).write_text(text)
-    done = run_python(f"""
+    done = run_python(
+        f"""
 from pathlib import Path
 from diskbench.hosts.collect import collect
 from diskbench.hosts.local import LocalHost
@@ -123,9 +126,11 @@ step = Step(index=0, name="x", job="", expected_s=1)
 kept = write_step_evidence(
     store, "{RUN_IDS[0]}", step, {{p.name: p for p in paths}}, started_at="a", finished_at="b")
 print(kept.record.files["noise.bin"].bytes, kept.record.files["fio_clat_hist.1.log"].bytes)
-""", seconds=500)
+""",
+        seconds=500,
+    )
     assert done.exit == 0, done.err
-    assert [int(word) > 63 * 2**20 for word in done.out.split()] == [True, True]
+    assert [int(word) > 47 * 2**20 for word in done.out.split()] == [True, True]
     assert done.peak_mib < 200
 
 

@@ -10,7 +10,8 @@ _MIB = 2**20
 _REPORT = """
 import sys as _s
 with open("/proc/self/status") as _f:
-    print("\\npeak", next(line.split()[1] for line in _f if line.startswith("VmHWM")), file=_s.stderr)
+    _peak = next(_line.split()[1] for _line in _f if _line.startswith("VmHWM"))
+print("\\npeak", _peak, file=_s.stderr)
 """
 """Not ru_maxrss, which counts what the process that started it held."""
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, TargetRefused
+from diskbench.hosts.told_number import whole
+from diskbench.limits import COUNTER
 from diskbench.plan.trial import RESERVE
 from diskbench.units import MIB, format_bytes
 
@@ -83,8 +85,10 @@ def check_directory(host: Host, path: str, size_bytes: int | None) -> int:
                 f"{host.name} has no {rest}, which diskbench needs there", advice=f"install {rest}"
             )
         case "free":
-            block, available = (int(n) for n in rest.split())
-            return _room(block * available, size_bytes, where)
+            numbers = [whole(number) for number in rest.split()]
+            if len(numbers) == 2 and None not in numbers:
+                free = (numbers[0] or 0) * (numbers[1] or 0)
+                return _room(min(free, COUNTER), size_bytes, where)
     raise HostUnavailable(
         f"{where} could not be looked at: {done.stderr.decode(errors='replace').strip()}"
     )
@@ -122,7 +126,13 @@ def _check_trusted(lines: list[str], where: str) -> None:
     for word in told:
         if word[0] != "above" or len(word) < 7:
             continue
-        at = _Above(int(word[1]), int(word[2]), int(word[3], 8), *word[4:7])
+        uid, gid, mode = whole(word[1]), whole(word[2]), whole(word[3])
+        if uid is None or gid is None or mode is None or set(word[3]) & {"8", "9"}:
+            raise HostUnavailable(
+                f"{where} could not be looked at: the host says {' '.join(word)[:80]!r}",
+                advice="is stat there another program than it should be?",
+            )
+        at = _Above(uid, gid, int(word[3], 8), *word[4:7])
         for who, is_known in _replacers(at, sudo_uid, sudo_user):
             if not is_known:
                 raise TargetRefused(

@@ -14,6 +14,7 @@ from diskbench.hosts.cloud import cloud_facts
 from diskbench.hosts.disk_facts import disk_facts, key_values
 from diskbench.hosts.mounts import is_network, mount_facts
 from diskbench.hosts.scripts import script
+from diskbench.hosts.told_number import whole
 from diskbench.model.facts import CpuFacts, HostFacts
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ _ARM_PARTS = {  # MIDR part numbers of the clouds' Arm processors: arch/arm64/in
     "0xd4f": "Neoverse-V2",
     "0xac3": "Ampere-1",
 }
+
+
+_MOST_KIB, _MOST_CPUS = 2**50, 2**20
+"""What is more is no memory and no number of processors, and counts as not known."""
 
 
 def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
@@ -115,8 +120,8 @@ def _memory(told: dict[str, list[str]], name: str) -> int:
     for line in told.get("meminfo", []):
         key, _, rest = line.partition(":")
         fields = rest.split()
-        if key == name and fields and fields[0].isdecimal():
-            return int(fields[0]) * 1024
+        if key == name and fields and (kib := whole(fields[0], _MOST_KIB)) is not None:
+            return kib * 1024
     return 0
 
 
@@ -136,7 +141,7 @@ def _cpu_model(cpuinfo: list[str]) -> str:
 def _cpu_count(told: dict[str, list[str]], cpuinfo: list[str]) -> int:
     online = _first(told, "online")
     listed = len(_colon_values(cpuinfo, "processor"))
-    return max(1, int(online) if online.isdecimal() else listed)
+    return max(1, whole(online, _MOST_CPUS) or listed)
 
 
 def _virtualisation(told: dict[str, list[str]], cpuinfo: list[str]) -> str | None:

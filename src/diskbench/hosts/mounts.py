@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from diskbench.hosts.told_number import whole
+from diskbench.limits import COUNTER
 from diskbench.model.facts import MountFacts
 
 _NETWORK = frozenset(
@@ -115,7 +117,10 @@ def _holds(mount_point: str, directory: str) -> bool:
 def _sizes(lines: list[str]) -> tuple[int | None, int | None]:
     """Total and available bytes from `stat -f -c '%S %b %a'`."""
     fields = lines[0].split() if lines else []
-    if len(fields) != 3 or not all(f.isascii() and f.isdecimal() for f in fields):
+    numbers = [whole(field) for field in fields]
+    if len(numbers) != 3 or None in numbers:
         return None, None
-    block, total, available = (int(f) for f in fields)
+    block, total, available = (number or 0 for number in numbers)
+    if block * max(total, available) > COUNTER:
+        return None, None
     return block * total, block * available

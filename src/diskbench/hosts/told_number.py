@@ -1,0 +1,12 @@
+"""Whole numbers as a host tells them: bounded, because a host may tell anything."""
+
+from diskbench.limits import COUNTER
+
+_DIGITS = 19
+
+
+def whole(text: str, most: int = COUNTER) -> int | None:
+    """A number from 0 to `most`; None for anything else."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
+        return None
+    return value if (value := int(text)) <= most else None

@@ -64,7 +64,7 @@ def why_failed(fio_exit: int, files: Mapping[str, bytes]) -> tuple[str, str] | N
             f"fio was killed (signal 9): out of memory, {killed_by_oom}",
             "give it fewer jobs, a lower queue depth or smaller blocks, or a larger machine",
         )
-    if killed or number in {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, 0}:
+    if number in {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, 0}:
         what = f"signal {number}" if number else "SIGTERM or SIGINT"
         return (
             f"fio was ended by {what} on the host; diskbench did not send it",

@@ -10,13 +10,16 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.chaos.conftest import Chaos
 from tests.cloud.rented import until
+from tests.drills.book import drill
 from tests.rigs import dying
+from tests.rigs.chaos import Chaos
 
-pytestmark = pytest.mark.slow
 
-
+@drill(
+    done="the database answers nothing at one of 7 writes",
+    holds="the write is repeated; every row once, nothing rented",
+)
 @pytest.mark.parametrize(
     "moment",
     [
@@ -36,7 +39,11 @@ def test_a_database_that_is_away_for_a_moment_is_waited_for(chaos: Chaos, moment
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
 
 
-def test_a_database_that_goes_away_between_winning_a_cell_and_going_on_stops_nothing(
+@drill(
+    done="the database goes away between taking a dead process's cell over and going on with it",
+    holds="the cell is gone on with, every row once",
+)
+def test_a_database_that_goes_away_during_a_takeover_stops_nothing(
     chaos: Chaos,
 ) -> None:
     chaos.killed_at(
@@ -49,6 +56,10 @@ def test_a_database_that_goes_away_between_winning_a_cell_and_going_on_stops_not
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
 
 
+@drill(
+    done="another program holds SQLite's write lock for 8 seconds while two cells are measured",
+    holds="the matrix waits, and ends with every row once",
+)
 def test_a_database_that_stays_locked_is_waited_for_and_nothing_is_lost(chaos: Chaos) -> None:
     chaos.user.extra_env[dying.BUSY_S] = "1"
     chaos.user.program = (dying.__file__,)
@@ -78,7 +89,11 @@ def small_store(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(directory)], check=True)
 
 
-def test_a_full_evidence_store_is_told_and_waited_for(chaos: Chaos, small_store: Path) -> None:
+@drill(
+    done="the evidence store is full while a step is measured, and has room again later",
+    holds="the cell says so and waits; nothing is lost or measured twice",
+)
+def test_a_full_evidence_store_is_reported_and_waited_for(chaos: Chaos, small_store: Path) -> None:
     chaos.user.extra_env["DISKBENCH_EVIDENCE_URL"] = small_store.as_uri()
     process = chaos.user.start("matrix", "run", chaos.matrix(seconds=8))
     until(lambda: chaos.steps() == ["read"])

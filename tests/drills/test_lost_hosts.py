@@ -7,17 +7,20 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.chaos.conftest import Chaos
 from tests.cloud.rented import until
+from tests.drills.book import drill
+from tests.rigs.chaos import Chaos
 from tests.rigs.flaky_proxy import flaky_proxy
 from tests.rigs.sshd import running_sshd
 
 from diskbench.providers.lab.groups import find_groups, init_of
 from diskbench.providers.lab.places import VARIABLE
 
-pytestmark = pytest.mark.slow
 
-
+@drill(
+    done="SSH is cut, then hangs, then refuses connections while fio runs",
+    holds="the run ends with every row once, and the host is as it was",
+)
 def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
     chaos: Chaos, tmp_path: Path
 ) -> None:
@@ -43,7 +46,11 @@ def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
     assert list(target.iterdir()) == []
 
 
-def test_a_host_that_dies_fails_its_cell_with_the_reason_and_no_other(
+@drill(
+    done="the host dies while fio runs",
+    holds="its cell fails with a reason, the other cell is measured, nothing stays rented",
+)
+def test_a_host_that_dies_fails_only_its_own_cell(
     chaos: Chaos, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, chaos.user.extra_env[VARIABLE])

@@ -15,6 +15,7 @@ from diskbench.fio.profiles import find_profile
 from diskbench.plan.matrix_check import mistakes_in
 from diskbench.plan.matrix_form import read_form
 from diskbench.providers.registry import provider, provider_names
+from diskbench.text_file import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +54,7 @@ def load_matrix(name_or_path: str) -> MatrixFile:
     """
     path = _find(name_or_path)
     try:
-        text = path.read_text("utf-8")
+        text = read_text(path)
     except (OSError, ValueError) as error:
         raise InvalidValue(
             f"the matrix {name_or_path!r} cannot be read: {error}",

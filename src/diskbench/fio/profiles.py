@@ -15,8 +15,12 @@ from pydantic import Field, ValidationError, model_validator
 from diskbench.errors import ProfileError, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.spec import Filesystem, PageCache, Role, TargetKind
+from diskbench.text_file import read_text
+from diskbench.yaml_lines import read_yaml
 
 SUFFIX: Final = ".fio.j2"
+_MOST = 10
+"""Mistakes of a front matter that are listed."""
 ParameterKind = Literal["int", "float", "bool", "str", "size", "duration"]
 Value = str | int | float | bool
 
@@ -133,7 +137,7 @@ def find_profile(name_or_path: str) -> Profile:
     if "/" not in name_or_path and "." not in name_or_path and not path.is_file():
         return shipped_profile(name_or_path)
     try:
-        text = path.read_text("utf-8")
+        text = read_text(path)
     except (OSError, ValueError) as error:
         raise ProfileError(
             f"profile {name_or_path!r} cannot be read: {error}",
@@ -177,17 +181,16 @@ def _split(text: str, name: str) -> tuple[str | None, str, int]:
 
 
 def _front_matter(matter: str, name: str) -> FrontMatter:
-    import yaml
-
-    try:
-        data = yaml.safe_load(matter)
-    except yaml.YAMLError as error:
+    found = read_yaml(matter)
+    if found.mistakes and matter.strip():
+        # The front matter begins in the second line of the file.
+        wrong = "; ".join(f"line {one.line + 1}: {one.message}" for one in found.mistakes[:_MOST])
         raise ProfileError(
-            f"profile {name!r}: the front matter is no YAML: {error}",
+            f"profile {name!r}: the front matter cannot be read: {wrong}",
             advice="see `diskbench profiles show quick` for an example",
-        ) from error
+        )
     try:
-        return FrontMatter.model_validate(data if data is not None else {})
+        return FrontMatter.model_validate(found.data if found.data is not None else {})
     except ValidationError as error:
         wrong = "; ".join(
             f"{'.'.join(str(part) for part in e['loc']) or 'front matter'}: {e['msg']}"

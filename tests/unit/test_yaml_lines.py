@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diskbench.plan.yaml_lines import MAX_NODES, read_yaml
+from diskbench.yaml_lines import MAX_NODES, read_yaml
 
 
 def told(text: str) -> list[str]:

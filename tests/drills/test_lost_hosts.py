@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ from tests.cloud.rented import until
 from tests.drills.book import drill
 from tests.rigs.chaos import Chaos
 from tests.rigs.flaky_proxy import flaky_proxy
-from tests.rigs.sshd import running_sshd
+from tests.rigs.sshd import SSHD, running_sshd
 
 from diskbench.providers.lab.groups import find_groups, init_of
 from diskbench.providers.lab.places import VARIABLE
@@ -67,3 +70,91 @@ def test_a_host_that_dies_fails_only_its_own_cell(
     assert first["error"]
     books = chaos.books()
     assert (books.done, books.failed, books.wrong) == (1, 1, ())
+
+
+@drill(
+    done="sshd and all of its sessions are killed while fio runs, and sshd starts again on the "
+    "same port",
+    holds="fio goes on meanwhile; the run ends with every row once, and the host is as it was",
+)
+def test_an_sshd_that_is_killed_and_comes_back_costs_a_run_nothing(
+    chaos: Chaos, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    with running_sshd(tmp_path / "sshd") as server:
+        config = chaos.user.home / "ssh_config"
+        config.write_text(server.config_block("box"))
+        config.chmod(0o600)
+        chaos.user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
+        file = chaos.matrix("ssh", host="box", path=str(target), seconds=15)
+        process = chaos.user.start("matrix", "run", file)
+        until(lambda: chaos.steps() == ["read"], within_s=120)
+        for number in (*children(server.pid), server.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        until(lambda: not answers(server.port))
+        again = subprocess.Popen([SSHD, "-D", "-f", str(server.directory / "sshd_config")])
+        try:
+            _, said = process.communicate(timeout=200)
+        finally:
+            again.terminate()
+            again.wait()
+    assert process.returncode == 0, said
+    books = chaos.books()
+    assert (books.cells, books.done, books.rows, books.wrong) == (1, 1, 4, ())
+    assert list(target.iterdir()) == []
+
+
+def children(number: int) -> list[int]:
+    """The processes that descend from one."""
+    listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True)
+    parents = dict(map(int, line.split()) for line in listed.stdout.splitlines())
+    found = [child for child, parent in parents.items() if parent == number]
+    # What runs in a session was started by it; fio is detached and has another parent.
+    return [one for child in found for one in (*children(child), child)]
+
+
+def answers(port: int) -> bool:
+    """Whether somebody listens there."""
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) == 0
+
+
+@drill(
+    done="the filesystem that is measured has no room left while fio writes: somebody else filled "
+    "it",
+    holds="the run fails with fio's reason, its evidence is kept, and only its own files are gone",
+)
+def test_a_disk_that_somebody_fills_fails_the_run_and_keeps_their_file(
+    chaos: Chaos, tmp_path: Path
+) -> None:
+    image, target = tmp_path / "disk.img", tmp_path / "disk"
+    with image.open("wb") as file:
+        file.truncate(64 * 2**20)
+    target.mkdir()
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
+    subprocess.run(["mount", "-o", "loop", str(image), str(target)], check=True)
+    try:
+        profile = chaos.user.home / "slow.fio"
+        profile.write_text(
+            "[write]\nrw=write\nbs=64k\nsize=32m\nrate=2m\nioengine=psync\nfallocate=none\n"
+        )
+        process = chaos.user.start("run", "--path", str(target), "--profile", str(profile))
+        until(lambda: bool(list(target.glob("diskbench-*/*"))), within_s=120)
+        theirs = target / "theirs"
+        subprocess.run(
+            ["dd", "if=/dev/zero", f"of={theirs}", "bs=64k"], capture_output=True, check=False
+        )
+        size = theirs.stat().st_size
+        _, said = process.communicate(timeout=200)
+        assert process.returncode == 1, said
+        assert "No space left" in said
+        assert {one.name for one in target.iterdir()} == {"theirs", "lost+found"}
+        assert theirs.stat().st_size == size
+        (run,) = chaos.user.json("results", "list")["runs"]
+        assert run["state"] == "failed"
+        kept = chaos.user.home / ".local/share/diskbench/evidence/runs" / run["run_id"]
+        assert list(kept.glob("steps/*/step.json"))
+    finally:
+        subprocess.run(["umount", str(target)], check=True)

@@ -90,11 +90,11 @@ class Chaos:
         except sqlite3.OperationalError:  # it is not made yet
             return []
 
-    def books(self, *, evidence: Path | None = None) -> Books:
+    def books(self, *, evidence: Path | None = None, database_url: str = "") -> Books:
         """What became of the matrix; its runs have the rows of WRITE_THEN_READ."""
         share = self.user.home / ".local/share/diskbench"
         return audit(
-            f"sqlite:///{share}/diskbench.db",
+            database_url or f"sqlite:///{share}/diskbench.db",
             evidence or share / "evidence",
             expected=ROWS,
             left=in_directories(self.place / "fake", self.place / "lab"),

@@ -179,7 +179,13 @@ def read_manifest(store: EvidenceStore, run_id: str) -> Manifest | None:
         data = store.get(f"{run_prefix(run_id)}/manifest.json")
     except KeyError:
         return None
-    return _parse(Manifest, data, f"manifest.json of run {run_id}")
+    manifest = _parse(Manifest, data, f"manifest.json of run {run_id}")
+    if manifest.run_id != run_id:  # a run lies where its id says, and is read from nowhere else
+        raise EvidenceDamaged(
+            f"evidence: manifest.json of run {run_id} says that it is of run {manifest.run_id!r}",
+            advice="restore it from a copy of the store; the other runs are not affected",
+        )
+    return manifest
 
 
 def list_runs(store: EvidenceStore) -> Sequence[str]:

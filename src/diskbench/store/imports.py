@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import InvalidValue
+from diskbench.errors import EvidenceDamaged, InvalidValue
 from diskbench.store import archive
 from diskbench.store.clock import iso, now
 from diskbench.store.manifest import FileRecord, ImportRecord, Manifest
@@ -103,8 +103,15 @@ def imported_rows(
     record = manifest.imported
     assert record is not None
     prefix = archive.run_prefix(manifest.run_id)
+    if record.name not in record.files:
+        raise EvidenceDamaged(f"the manifest of run {manifest.run_id} has no file {record.name!r}")
     data = archive.read_file(evidence, prefix, record.name, record.files[record.name])
     found = read_imported(data, name=record.name, run_id_of=lambda _: manifest.run_id)
+    if not 0 <= record.index < len(found.runs):
+        raise EvidenceDamaged(
+            f"the manifest of run {manifest.run_id} is of run {record.index} of {record.name}, "
+            f"which holds {len(found.runs)}"
+        )
     run = found.runs[record.index]
     campaign = {"campaign_id": manifest.campaign_id, "created_at": record.created_at}
     trial = {

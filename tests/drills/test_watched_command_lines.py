@@ -17,8 +17,9 @@ from tests.rigs.cli import Cli
 from tests.rigs.postgres import running_postgres
 
 JOB = "[a]\nrw=write\nsize=256k\nbs=64k\ndirect=1\nioengine=psync\n"
-SECRET = "c2VjcmV0LW9mLXRoZS13b3JrZXJzLXdoaWNoLWlzLWxvbmctZW5vdWdo"
-PASSWORD = "Passw0rdOfTheDatabase"
+# What stands for each secret; none of it opens anything.
+SECRET = "c2VjcmV0LW9mLXRoZS13b3JrZXJzLXdoaWNoLWlzLWxvbmctZW5vdWdo"  # noqa: S105
+PASSWORD = "Passw0rdOfTheDatabase"  # noqa: S105
 KEY, TOKEN = "wJalrSecretAccessKeyOfSomebody", "FwoGSessionTokenOfSomebody"
 SECRETS = (SECRET, PASSWORD, KEY, TOKEN, "PRIVATE KEY", "#cloud-config", "I2Nsb3VkLWNvbmZpZ")
 """The last is how `#cloud-config` begins in base64: the user data of a machine holds its key."""

@@ -94,6 +94,7 @@ def test_an_import_that_was_killed_leaves_no_half_run(
     "database",
     holds="each run has all of its rows or those of before; rebuilding again gives the rows of "
     "before",
+    quick=False,
 )
 @pytest.mark.parametrize("empty", [False, True], ids=["over rows", "empty database"])
 @pytest.mark.parametrize(

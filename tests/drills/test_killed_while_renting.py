@@ -155,6 +155,7 @@ def test_gc_gives_back_what_was_half_rented(
 @drill(
     done="a whole rental in an emulated AWS is recorded",
     holds="every call that changes something is among the moments of these drills",
+    quick=False,
 )
 def test_every_changing_call_of_a_rental_is_drilled(
     aws: Aws, renter: Cli, words: tuple[str, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -90,7 +91,7 @@ def test_an_sshd_that_is_killed_and_comes_back_costs_a_run_nothing(
         file = chaos.matrix("ssh", host="box", path=str(target), seconds=15)
         process = chaos.user.start("matrix", "run", file)
         until(lambda: chaos.steps() == ["read"], within_s=120)
-        for number in (*children(server.pid), server.pid):
+        for number in (*sessions(server.pid), server.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
         until(lambda: not answers(server.port))
@@ -106,13 +107,13 @@ def test_an_sshd_that_is_killed_and_comes_back_costs_a_run_nothing(
     assert list(target.iterdir()) == []
 
 
-def children(number: int) -> list[int]:
-    """The processes that descend from one."""
-    listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True)
-    parents = dict(map(int, line.split()) for line in listed.stdout.splitlines())
-    found = [child for child, parent in parents.items() if parent == number]
-    # What runs in a session was started by it; fio is detached and has another parent.
-    return [one for child in found for one in (*children(child), child)]
+def sessions(number: int) -> list[int]:
+    """The processes of an sshd for its connections; not what was started in them."""
+    argv = ["ps", "-e", "-o", "pid=,ppid=,comm="]
+    listed = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()
+    rows = [line.split(maxsplit=2) for line in listed]
+    found = [int(pid) for pid, parent, name in rows if int(parent) == number and "sshd" in name]
+    return [one for child in found for one in (*sessions(child), child)]
 
 
 def answers(port: int) -> bool:
@@ -131,7 +132,7 @@ def test_a_disk_that_somebody_fills_fails_the_run_and_keeps_their_file(
 ) -> None:
     image, target = tmp_path / "disk.img", tmp_path / "disk"
     with image.open("wb") as file:
-        file.truncate(64 * 2**20)
+        file.truncate(256 * 2**20)
     target.mkdir()
     subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
     subprocess.run(["mount", "-o", "loop", str(image), str(target)], check=True)
@@ -143,8 +144,12 @@ def test_a_disk_that_somebody_fills_fails_the_run_and_keeps_their_file(
         process = chaos.user.start("run", "--path", str(target), "--profile", str(profile))
         until(lambda: bool(list(target.glob("diskbench-*/*"))), within_s=120)
         theirs = target / "theirs"
+        free = shutil.disk_usage(target).free - 4 * 2**20
+        subprocess.run(["fallocate", "-l", str(free), str(theirs)], check=True)
         subprocess.run(
-            ["dd", "if=/dev/zero", f"of={theirs}", "bs=64k"], capture_output=True, check=False
+            ["dd", "if=/dev/zero", f"of={theirs}", "bs=64k", "oflag=append", "conv=notrunc"],
+            capture_output=True,
+            check=False,
         )
         size = theirs.stat().st_size
         _, said = process.communicate(timeout=200)

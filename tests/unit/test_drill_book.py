@@ -81,3 +81,8 @@ def test_no_two_drills_have_one_name():
 def test_the_safety_page_shows_the_book_as_it_is():
     text = book.PAGE.read_text()
     assert text == book.page(text, list(book.drills())), "run python -m tests.drills.book"
+
+
+@pytest.mark.slow
+def test_there_are_a_hundred_drills():
+    assert len(list(book.drills())) >= 100

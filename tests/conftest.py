@@ -53,6 +53,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+DRILLS = "tests/drills/"
+"""Where the drills are (tests/drills/book.py)."""
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     _count_drills(terminalreporter)
     if _skipped:
@@ -62,16 +66,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _count_drills(terminal: pytest.TerminalReporter) -> None:
-    """How many drills passed and failed, whatever else was run."""
+    """How many drills passed and failed, whatever else was run. A drill with several cases fails
+    when one of them does."""
     outcome = {
-        name: {one.nodeid for one in terminal.stats.get(name, ()) if "tests/drills/" in one.nodeid}
+        name: {one.nodeid for one in terminal.stats.get(name, ()) if DRILLS in one.nodeid}
         for name in ("passed", "failed", "error")
     }
     failed = outcome["failed"] | outcome["error"]
-    passed = outcome["passed"] - failed
-    if passed or failed:
+    cases = outcome["passed"] | failed
+    drills, fell = ({one.partition("[")[0] for one in names} for names in (cases, failed))
+    if drills:
         terminal.line(
-            f"drills: {len(passed | failed)} run, {len(passed)} passed, {len(failed)} failed"
+            f"drills: {len(drills)} run, {len(drills - fell)} passed, {len(fell)} failed "
+            f"(cases: {len(cases)} run, {len(cases - failed)} passed, {len(failed)} failed)"
         )
 
 

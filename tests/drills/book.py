@@ -7,9 +7,10 @@ its name in the table of docs/safety.md, which `python -m tests.drills.book` wri
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import pytest
@@ -18,6 +19,8 @@ HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "safety.md"
 BEGIN, END = "<!-- drills -->", "<!-- end of drills -->"
 MARK = "drill"
+_NOT_IN_A_CELL = ("|", "\n")
+"""What would end a cell of the table."""
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 
@@ -36,7 +39,10 @@ class Drill:
 
 def drill(*, done: str, holds: str, quick: bool = True) -> Callable[[Test], Test]:
     """Enter a test into the book: what is done, what must hold, and whether `script/test` runs it
-    (`quick`) or only `script/test --all`."""
+    (`quick`) or only `script/test --all`. Raises ValueError for words that break the table."""
+    for words in (done, holds):
+        if not words.strip() or any(one in words for one in _NOT_IN_A_CELL):
+            raise ValueError(f"a drill is described in one line without '|', not by {words!r}")
 
     def entered(test: Test) -> Test:
         marked = pytest.mark.drill(done=done, holds=holds, quick=quick)(test)
@@ -46,34 +52,40 @@ def drill(*, done: str, holds: str, quick: bool = True) -> Callable[[Test], Test
     return entered
 
 
+def modules() -> Iterator[tuple[str, ModuleType]]:
+    """Every module of drills with its area, by name."""
+    for path in sorted(HERE.glob("test_*.py")):
+        area = path.stem.removeprefix("test_").replace("_", " ")
+        yield area, importlib.import_module(f"tests.drills.{path.stem}")
+
+
+def tests_of(module: ModuleType) -> list[Callable[..., Any]]:
+    """The tests that a module defines, in order; classes of tests are not used for drills."""
+    own = [one for name, one in vars(module).items() if name.startswith("test_") and callable(one)]
+    return [one for one in own if one.__module__ == module.__name__]
+
+
+def entry_of(test: Callable[..., Any]) -> pytest.Mark | None:
+    """What the decorator entered; None for a test without it."""
+    return next((mark for mark in _marks(test) if mark.name == MARK), None)
+
+
 def drills() -> Iterator[Drill]:
     """Every drill of the book, by area, in the order of the files."""
-    for path in sorted(HERE.glob("test_*.py")):
-        module = importlib.import_module(f"tests.drills.{path.stem}")
-        for name, test in vars(module).items():
-            marks = getattr(test, "pytestmark", [])
-            entry = next((mark for mark in marks if mark.name == MARK), None)
-            if entry is None or not name.startswith("test_"):
-                continue
-            cases = 1
-            for mark in marks:
-                if mark.name == "parametrize":
-                    cases *= len(mark.args[1])
-            yield Drill(
-                area=path.stem.removeprefix("test_").replace("_", " "),
-                name=name.removeprefix("test_").replace("_", " "),
-                done=entry.kwargs["done"],
-                holds=entry.kwargs["holds"],
-                cases=cases,
-                quick=entry.kwargs["quick"],
-            )
+    for area, module in modules():
+        for test in tests_of(module):
+            if entry := entry_of(test):
+                yield _drill(area, test, entry)
 
 
-def table() -> str:
-    """The book as Markdown: a table for each area."""
-    lines: list[str] = []
-    area = ""
-    for one in drills():
+def table(rows: Sequence[Drill]) -> str:
+    """The book as Markdown: how many drills there are, and a table for each area."""
+    cases = sum(one.cases for one in rows)
+    quick = sum(one.quick for one in rows)
+    runs = f"`script/test` runs {quick} of them, `script/test --all` also those marked `--all`"
+    lines = [f"{len(rows)} drills with {cases} cases; {runs}."]
+    area = None
+    for one in rows:
         if one.area != area:
             area = one.area
             lines += [
@@ -85,15 +97,38 @@ def table() -> str:
             ]
         name = one.name if one.quick else f"{one.name} (`--all`)"
         lines.append(f"| {name} | {one.done} | {one.holds} | {one.cases} |")
-    return "\n".join(lines).strip() + "\n"
+    return "\n".join(lines) + "\n"
 
 
-def page(text: str) -> str:
-    """The page with its tables as the book has them now."""
-    head, _, rest = text.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n{table()}{END}{tail}"
+def page(text: str, rows: Sequence[Drill]) -> str:
+    """A page with its tables as the book has them now. Raises ValueError where it has no place for
+    them."""
+    head, begun, rest = text.partition(BEGIN)
+    _, ended, tail = rest.partition(END)
+    if not begun or not ended:
+        raise ValueError(f"the page needs the lines {BEGIN} and {END}, in this order")
+    return f"{head}{BEGIN}\n{table(rows)}{END}{tail}"
+
+
+def _drill(area: str, test: Callable[..., Any], entry: pytest.Mark) -> Drill:
+    cases = 1
+    for mark in _marks(test):
+        if mark.name == "parametrize":
+            cases *= len(mark.args[1])
+    return Drill(
+        area=area,
+        name=test.__name__.removeprefix("test_").replace("_", " "),
+        done=entry.kwargs["done"],
+        holds=entry.kwargs["holds"],
+        cases=cases,
+        quick=entry.kwargs["quick"],
+    )
+
+
+def _marks(test: Callable[..., Any]) -> Sequence[pytest.Mark]:
+    found: Sequence[pytest.Mark] = getattr(test, "pytestmark", [])
+    return found
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text()))
+    PAGE.write_text(page(PAGE.read_text(), list(drills())))

@@ -1,8 +1,8 @@
 """diskbench as ever, but that it ends at a moment that was named, as a machine that loses power.
 `DISKBENCH_TEST_MOMENT="kill before diskbench.engine.cell:LiveCells.rent 2" dying.py matrix run …`
 
-The words: what happens (`kill`, `fail` for a database that is away, `break` for a fault, `vanish`
-for a thread that ends without a word), when
+The words: what happens (`kill`, `fail` for a database that is away, `break` for a fault,
+`interrupt` for Ctrl-C, `vanish` for a thread that ends without a word), when
 (`before` or `after` the call), what is called (where its caller looks it up), at which call of it.
 """
 
@@ -24,6 +24,9 @@ def _happen(deed: str) -> None:
     if deed == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
         signal.pause()  # until the signal comes
+    if deed == "interrupt":
+        os.kill(os.getpid(), signal.SIGINT)
+        return
     if deed == "vanish":
         raise SystemExit  # no Exception: the workflow engine does not write it down
     if deed == "break":

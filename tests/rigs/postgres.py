@@ -28,6 +28,10 @@ class Server:
         """Throw everybody out and stay away, as in the middle of an upgrade or a failover."""
         self.pg_ctl("-m", "fast", "stop")
 
+    def crash(self) -> None:
+        """End without a word to anybody, as when its machine loses power."""
+        self.pg_ctl("-m", "immediate", "stop")
+
     def start(self) -> None:
         """Come back."""
         self.pg_ctl("-o", self.options, "start")

@@ -266,9 +266,10 @@ def _print_runs(runs: Sequence[dict[str, Any]]) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     from diskbench.errors import InvalidValue
+    from diskbench.whole_file import write_whole
 
     try:
-        path.write_bytes(data)
+        write_whole(path, data)
     except OSError as error:
         raise InvalidValue(f"cannot write {path}: {error.strerror}") from error
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 from diskbench.engine.machine import check_shared
 from diskbench.errors import HostUnavailable, InvalidValue, MatrixError, UnknownName, UserError
 from diskbench.fio.profiles import find_profile
-from diskbench.fio.typed_file import read_typed
 from diskbench.limits import YAML_BYTES
 from diskbench.plan.matrix_check import mistakes_in
 from diskbench.plan.matrix_form import read_form
 from diskbench.providers.registry import provider, provider_names
+from diskbench.text_file import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def load_matrix(name_or_path: str) -> MatrixFile:
     """
     path = _find(name_or_path)
     try:
-        text = read_typed(path, YAML_BYTES)
+        text = read_text(path, YAML_BYTES)
     except (OSError, ValueError) as error:
         raise InvalidValue(
             f"the matrix {name_or_path!r} cannot be read: {error}",

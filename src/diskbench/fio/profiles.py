@@ -13,14 +13,17 @@ from typing import Final, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from diskbench.errors import ProfileError, UnknownName
-from diskbench.fio.typed_file import load_yaml, read_typed
 from diskbench.limits import ROUNDS, TEXT_BYTES, YAML_BYTES
 from diskbench.model.base import Frozen
 from diskbench.model.spec import Filesystem, PageCache, Role, TargetKind
 from diskbench.model.threshold import Threshold
+from diskbench.text_file import read_text
 from diskbench.units import format_bytes
+from diskbench.yaml_lines import read_yaml
 
 SUFFIX: Final = ".fio.j2"
+_MOST = 10
+"""Mistakes of a front matter that are listed."""
 ParameterKind = Literal["int", "float", "bool", "str", "size", "duration"]
 Value = str | int | float | bool
 
@@ -162,7 +165,7 @@ def find_profile(name_or_path: str) -> Profile:
     if "/" not in name_or_path and "." not in name_or_path and not path.is_file():
         return shipped_profile(name_or_path)
     try:
-        text = read_typed(path, TEXT_BYTES)
+        text = read_text(path, TEXT_BYTES)
     except (OSError, ValueError) as error:
         raise ProfileError(
             f"profile {name_or_path!r} cannot be read: {error}",
@@ -207,19 +210,21 @@ def _split(text: str, name: str) -> tuple[str | None, str, int]:
 
 
 def _front_matter(matter: str, name: str) -> FrontMatter:
-    import yaml
-
-    try:
-        if len(matter.encode()) > YAML_BYTES:
-            raise ValueError(f"it has more than {format_bytes(YAML_BYTES)}")
-        data = load_yaml(matter)
-    except (yaml.YAMLError, ValueError) as error:
+    if len(matter.encode()) > YAML_BYTES:
         raise ProfileError(
-            f"profile {name!r}: the front matter is no YAML: {error}",
+            f"profile {name!r}: the front matter has more than {format_bytes(YAML_BYTES)}",
             advice="see `diskbench profiles show quick` for an example",
-        ) from error
+        )
+    found = read_yaml(matter)
+    if found.mistakes and matter.strip():
+        # The front matter begins in the second line of the file.
+        wrong = "; ".join(f"line {one.line + 1}: {one.message}" for one in found.mistakes[:_MOST])
+        raise ProfileError(
+            f"profile {name!r}: the front matter cannot be read: {wrong}",
+            advice="see `diskbench profiles show quick` for an example",
+        )
     try:
-        return FrontMatter.model_validate(data if data is not None else {})
+        return FrontMatter.model_validate(found.data if found.data is not None else {})
     except ValidationError as error:
         wrong = "; ".join(
             f"{'.'.join(str(part) for part in e['loc']) or 'front matter'}: {e['msg']}"

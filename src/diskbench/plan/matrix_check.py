@@ -17,7 +17,7 @@ from diskbench.plan.combinations import combinations, idle_excludes, overlaps, p
 from diskbench.plan.matrix import DEFAULT_PROFILE, Block, block, check_cells, duplicates
 from diskbench.plan.matrix_form import near, nearest, shown_place
 from diskbench.plan.until import until_mistake_of, until_mistakes
-from diskbench.plan.yaml_lines import Mistake
+from diskbench.yaml_lines import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

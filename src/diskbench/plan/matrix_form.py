@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from diskbench.model.matrix import CellFields, Limits, Matrix
 from diskbench.model.promise import Promise
-from diskbench.plan.yaml_lines import Document, Mistake, read_yaml
+from diskbench.yaml_lines import Document, Mistake, quoted, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,6 +38,8 @@ _KINDS = {
     "model": "a mapping",
 }
 _NAME = "unnamed"
+_NAME_LENGTH = 100
+"""As much of a name as is compared with known ones: the time that takes grows with its length."""
 _LEADING_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -81,13 +83,13 @@ def read_form(text: str) -> Form:
 
 def near(value: str, known: Iterable[str]) -> str:
     """`did you mean 'region'?`, or "" where nothing is near."""
-    found = difflib.get_close_matches(value, list(known), n=2)
+    found = difflib.get_close_matches(value[:_NAME_LENGTH], list(known), n=2)
     return f"did you mean {' or '.join(repr(one) for one in found)}?" if found else ""
 
 
 def nearest(value: str, known: Iterable[str]) -> str | None:
     """The name that was probably meant; None where nothing is near."""
-    return next(iter(difflib.get_close_matches(value, list(known), n=1)), None)
+    return next(iter(difflib.get_close_matches(value[:_NAME_LENGTH], list(known), n=1)), None)
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,7 @@ def _shown(value: object) -> str:
         return "a list"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return repr(value)
+    return quoted(value) if isinstance(value, str) else repr(value)
 
 
 def shown_place(place: Place) -> str:

@@ -11,6 +11,7 @@ from diskbench.errors import InvalidValue
 from diskbench.report.charts.figure import Figure, picture
 from diskbench.report.charts.measure import bare, title, with_unit
 from diskbench.report.charts.point import Point
+from diskbench.whole_file import write_whole
 
 if TYPE_CHECKING:
     from diskbench.report.write_report import Format
@@ -60,7 +61,7 @@ def write_chart(
             figure, points, kind, log=log, made=made, drawing=path.with_suffix(".svg").name
         )
         try:
-            file.write_bytes(data)
+            write_whole(file, data)
         except OSError as error:
             raise InvalidValue(f"cannot write {file}: {error.strerror}") from error
     return tuple(file for file, _ in wanted_files)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 from diskbench.errors import InvalidValue
+from diskbench.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ def write_report(path: Path, report: Report, wanted: Format) -> None:
     draw."""
     data = rendered(report, wanted)
     try:
-        path.write_bytes(data)
+        write_whole(path, data)
     except OSError as error:
         raise InvalidValue(f"cannot write {path}: {error.strerror}") from error
 

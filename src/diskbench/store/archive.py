@@ -207,9 +207,9 @@ def read_manifest(store: EvidenceStore, run_id: str) -> Manifest | None:
     except KeyError:
         return None
     manifest = parse_record(Manifest, data, f"manifest.json of run {run_id}")
-    if manifest.run_id != run_id:
+    if manifest.run_id != run_id:  # a run lies where its id says, and is read from nowhere else
         raise EvidenceDamaged(
-            f"evidence: manifest.json of run {run_id} is that of run {manifest.run_id}",
+            f"evidence: manifest.json of run {run_id} says that it is of run {manifest.run_id!r}",
             advice="restore it from a copy of the store; the other runs are not affected",
         )
     return manifest

@@ -74,7 +74,8 @@ def _unpack(packed: bytes, evidence: Path) -> None:
 
 
 def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, below: Path) -> None:
-    name, data = PurePosixPath(member.name), tar.extractfile(member)
+    name = PurePosixPath(member.name)
+    data = tar.extractfile(member) if member.isreg() else None  # links are followed otherwise
     if data is None or name.is_absolute() or ".." in name.parts:
         raise StoreUnavailable(f"the example data has a member {member.name!r}")
     path = below / name

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import InvalidValue
+from diskbench.errors import EvidenceDamaged, InvalidValue
 from diskbench.fio.logs import log_name
 from diskbench.limits import IMPORT_BYTES, PARSED_BYTES
 from diskbench.store import archive
@@ -107,8 +107,15 @@ def imported_rows(
     record = manifest.imported
     assert record is not None
     prefix = archive.run_prefix(manifest.run_id)
+    if record.name not in record.files:
+        raise EvidenceDamaged(f"the manifest of run {manifest.run_id} has no file {record.name!r}")
     data = read_file(evidence, prefix, record.name, record.files[record.name], limit=IMPORT_BYTES)
     found = read_imported(data, name=record.name, run_id_of=lambda _: manifest.run_id)
+    if not 0 <= record.index < len(found.runs):
+        raise EvidenceDamaged(
+            f"the manifest of run {manifest.run_id} is of run {record.index} of {record.name}, "
+            f"which holds {len(found.runs)}"
+        )
     run = found.runs[record.index]
     campaign = {"campaign_id": manifest.campaign_id, "created_at": record.created_at}
     trial = {

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tests.cloud.emulator.aws.call import Refusal
 
@@ -59,6 +59,7 @@ class Faults:
     _stuck: bool = False
     _never_ready: bool = False
     _late_looks: int = 0
+    _moments: dict[tuple[str, str], Callable[[], None]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def reset(self) -> None:
@@ -70,6 +71,23 @@ class Faults:
             self._expires_after = float("inf")
             self._stuck = self._never_ready = False
             self._late_looks = 0
+            self._moments.clear()
+
+    def at(self, when: Literal["lost", "done"], action: str, happen: Callable[[], None]) -> None:
+        """Let something happen at the next call of `action`: `lost` before the cloud knows of it,
+        which then never does, or `done` after it did what was asked and before it answers."""
+        with self._lock:
+            self._moments[when, action] = happen
+
+    def meet(self, when: Literal["lost", "done"], action: str) -> None:
+        """Let happen what was planned for this moment. Raises Refusal when the call is lost."""
+        with self._lock:
+            happen = self._moments.pop((when, action), None)
+        if happen is None:
+            return
+        happen()
+        if when == "lost":
+            raise Refusal("ServiceUnavailable", "The request was lost.", status=503)
 
     def refuse(
         self,
@@ -186,7 +204,10 @@ def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     cloud.faults.check_credentials(call)
     if call.service == "ec2":
         cloud.faults.check_refusals(call)
-    return proceed()
+    cloud.faults.meet("lost", call.action)
+    answer = proceed()
+    cloud.faults.meet("done", call.action)
+    return answer
 
 
 def _holds(call: Call, where: dict[str, Any]) -> bool:

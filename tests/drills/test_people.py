@@ -7,9 +7,8 @@ import subprocess
 from collections import Counter
 
 import pytest
-from tests.chaos.conftest import Chaos
-
-pytestmark = pytest.mark.slow
+from tests.drills.book import drill
+from tests.rigs.chaos import Chaos
 
 MEASURE = "before diskbench.engine.stations:LiveStations.measure 1"
 
@@ -18,7 +17,11 @@ def states(chaos: Chaos) -> Counter[str]:
     return Counter(cell["state"] for cell in chaos.cells())
 
 
-def test_of_two_that_resume_at_once_one_does_and_the_other_says_so(chaos: Chaos) -> None:
+@drill(
+    done="two processes resume the same matrix at the same moment",
+    holds="one does, the other is refused and says who has it; every row once",
+)
+def test_of_two_processes_that_resume_at_once_one_is_refused(chaos: Chaos) -> None:
     chaos.killed_at(MEASURE, "run", chaos.matrix(seconds=3))
     both = [chaos.user.start("matrix", "resume") for _ in range(2)]
     said = [process.communicate(timeout=120)[1] for process in both]
@@ -29,6 +32,11 @@ def test_of_two_that_resume_at_once_one_does_and_the_other_says_so(chaos: Chaos)
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
 
 
+@drill(
+    done="Ctrl-C twice while cells are measured, then cancel and resume",
+    holds="it leaves at once and says how to go on; the cells end as cancelled and nothing is "
+    "rented",
+)
 def test_ctrl_c_twice_leaves_at_once_and_resume_goes_on(chaos: Chaos) -> None:
     process = chaos.user.start("matrix", "run", chaos.matrix(seconds=20, max_parallel=2))
     read_until(process, "measuring")
@@ -46,6 +54,10 @@ def test_ctrl_c_twice_leaves_at_once_and_resume_goes_on(chaos: Chaos) -> None:
     assert chaos.books().wrong == ()
 
 
+@drill(
+    done="Ctrl-C once while a cell is measured, then resume",
+    holds="what was rented is given back at once; resume measures the rest, every row once",
+)
 def test_ctrl_c_once_gives_back_and_resume_measures_the_rest(chaos: Chaos) -> None:
     process = chaos.user.start("matrix", "run", chaos.matrix(seconds=4, max_parallel=1))
     read_until(process, "measuring")
@@ -58,6 +70,10 @@ def test_ctrl_c_once_gives_back_and_resume_measures_the_rest(chaos: Chaos) -> No
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
 
 
+@drill(
+    done="a matrix whose process was killed is cancelled at 3 moments",
+    holds="every cell ends as cancelled and nothing is rented",
+)
 @pytest.mark.parametrize(
     "moment",
     [

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     import yaml
     from yaml.nodes import MappingNode, Node, ScalarNode
 
-    from diskbench.plan.combinations import Place
-
+Place = tuple[str | int, ...]
+"""The keys and positions that lead to a value."""
+_SHOWN = 60
+"""Characters of a value that a message shows."""
 _MERGE = "tag:yaml.org,2002:merge"
 _PLAIN = {"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 
@@ -153,7 +155,9 @@ class _Reader:
             if key is None:
                 continue
             if key in first:
-                self._complain(key_node, f"{key!r} is given twice, first in line {first[key]}")
+                self._complain(
+                    key_node, f"{quoted(key)} is given twice, first in line {first[key]}"
+                )
                 continue
             first[key] = line
             self._found.lines[*place, key] = line
@@ -194,7 +198,7 @@ class _Reader:
         value = self._scalar(node) if isinstance(node, ScalarNode) else None
         if not isinstance(value, str):
             shown = node.value if isinstance(node, ScalarNode) else "a list or mapping"
-            self._complain(node, f"the key {shown!r} is no text", "put it in quotes")
+            self._complain(node, f"the key {quoted(shown)} is no text", "put it in quotes")
             return None
         return value
 
@@ -205,15 +209,15 @@ class _Reader:
             value = self._loader.construct_object(node)
         except yaml.YAMLError as error:
             problem = getattr(error, "problem", None) or str(error)
-            self._complain(node, f"{node.value!r}: {problem}")
+            self._complain(node, f"{quoted(node.value)}: {problem}")
             return None
         except ValueError as error:
-            self._complain(node, f"{node.value!r}: {error}", "put it in quotes")
+            self._complain(node, f"{quoted(node.value)}: {error}", "put it in quotes")
             return None
         if value is None or isinstance(value, str | int | float):
             return value
         self._complain(
-            node, f"{node.value!r} reads as a {type(value).__name__}", "put it in quotes"
+            node, f"{quoted(node.value)} reads as a {type(value).__name__}", "put it in quotes"
         )
         return None
 
@@ -225,3 +229,8 @@ class _Reader:
 
     def _complain(self, node: Node, message: str, advice: str = "") -> None:
         self._found.mistakes.append(Mistake(node.start_mark.line + 1, message, advice))
+
+
+def quoted(value: str) -> str:
+    """A value as a message shows it: its beginning, when it is long."""
+    return repr(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…")

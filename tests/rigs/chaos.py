@@ -5,12 +5,11 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from tests.rigs import dying
 from tests.rigs.books import Books, audit, in_directories
@@ -91,23 +90,24 @@ class Chaos:
         except sqlite3.OperationalError:  # it is not made yet
             return []
 
-    def books(self, *, evidence: Path | None = None) -> Books:
+    def books(self, *, evidence: Path | None = None, database_url: str = "") -> Books:
         """What became of the matrix; its runs have the rows of WRITE_THEN_READ."""
         share = self.user.home / ".local/share/diskbench"
         return audit(
-            f"sqlite:///{share}/diskbench.db",
+            database_url or f"sqlite:///{share}/diskbench.db",
             evidence or share / "evidence",
             expected=ROWS,
             left=in_directories(self.place / "fake", self.place / "lab"),
         )
 
 
-@pytest.fixture
-def chaos(tmp_path: Path) -> Iterator[Chaos]:
-    user = a_user(tmp_path)
-    # On a disk, for direct I/O; where /tmp is a tmpfs, tmp_path would be none.
-    with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:
-        place = Path(directory)
+@contextmanager
+def a_chaos(directory: Path) -> Iterator[Chaos]:
+    """A user in a home below `directory`; at the end of the block nothing may be rented."""
+    user = a_user(directory)
+    # On a disk, for direct I/O; where /tmp is a tmpfs, the home may be none.
+    with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as made_place:
+        place = Path(made_place)
         user.extra_env |= {LAB_DIR: f"{place}/lab", FAKE_DIR: f"{place}/fake"}
         made = Chaos(user, place)
         yield made

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.chaos.conftest import Chaos
-
-pytestmark = pytest.mark.slow
+from tests.drills.book import drill
+from tests.rigs.chaos import Chaos
 
 
+@drill(
+    done="diskbench itself raises an unexpected error in the middle of a cell",
+    holds="that cell is failed with its reason, the next one is measured, and retry measures "
+    "the failed one",
+)
 def test_a_cell_whose_workflow_broke_fails_with_its_reason_and_the_next_goes_on(
     chaos: Chaos,
 ) -> None:
@@ -23,7 +26,11 @@ def test_a_cell_whose_workflow_broke_fails_with_its_reason_and_the_next_goes_on(
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
 
 
-def test_a_provider_that_breaks_while_it_gives_back_is_asked_again(chaos: Chaos) -> None:
+@drill(
+    done="the provider breaks while it gives a machine back",
+    holds="it is asked again until nothing is rented",
+)
+def test_a_provider_that_breaks_while_giving_back_is_asked_again(chaos: Chaos) -> None:
     moment = "break before diskbench.providers.fake:FakeProvider.release 1"
     done = chaos.at(moment).run("matrix", "run", chaos.matrix())
     assert done.returncode == 0, done.stderr
@@ -31,6 +38,10 @@ def test_a_provider_that_breaks_while_it_gives_back_is_asked_again(chaos: Chaos)
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
 
 
+@drill(
+    done="the manifest that closes a run cannot be written",
+    holds="the cell is failed, never done",
+)
 def test_a_run_whose_end_cannot_be_written_down_is_not_called_done(chaos: Chaos) -> None:
     moment = "break before diskbench.store.archive:write_manifest 1"
     done = chaos.at(moment).run("matrix", "run", chaos.matrix())
@@ -40,7 +51,11 @@ def test_a_run_whose_end_cannot_be_written_down_is_not_called_done(chaos: Chaos)
     assert chaos.books().wrong == ()
 
 
-def test_a_cell_whose_thread_ends_without_a_word_is_taken_up_again(chaos: Chaos) -> None:
+@drill(
+    done="the thread of a cell ends without an error",
+    holds="the cell is taken up again and done once",
+)
+def test_a_cell_whose_thread_ends_silently_is_started_again(chaos: Chaos) -> None:
     moment = "vanish before diskbench.engine.trial:next_step 2"
     done = chaos.at(moment).run("matrix", "run", chaos.matrix())
     assert done.returncode == 0, done.stderr

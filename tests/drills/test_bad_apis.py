@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.chaos.conftest import Chaos
 from tests.cloud import eager
 from tests.cloud.emulator.aws import cloud as aws_cloud
 from tests.cloud.emulator.aws import server as aws_server
@@ -23,10 +22,10 @@ from tests.cloud.emulator.azure import server as azure_server
 from tests.cloud.emulator.gcp import cloud as gcp_cloud
 from tests.cloud.emulator.gcp import server as gcp_server
 from tests.cloud.emulator.vsphere import cloud as vsphere_cloud
+from tests.drills.book import drill
 from tests.rigs import bad_api as bad
 from tests.rigs.bad_api import DEEDS, bad_api
-
-pytestmark = pytest.mark.slow
+from tests.rigs.chaos import Chaos
 
 CALL_S = 5
 """How long a call may take, so that the test need not wait for the user's minute."""
@@ -92,8 +91,15 @@ def state() -> Iterator[Path]:
         yield Path(directory)
 
 
+@drill(
+    done="calls of a cloud's API fail, hang, lose their answer, arrive twice or late, "
+    "or are throttled, 60 % of those that change something",
+    holds="the matrix ends with every cell done once, and nothing is left rented",
+)
 @pytest.mark.parametrize("name", CLOUDS)
-def test_an_api_that_does_all_of_it_is_lived_with(chaos: Chaos, state: Path, name: str) -> None:
+def test_a_matrix_survives_a_cloud_api_that_fails_in_every_way(
+    chaos: Chaos, state: Path, name: str
+) -> None:
     serve, manner = CLOUDS[name]
     (state / "proxy").mkdir()
     with serve(state) as world, bad_api(world.endpoint, manner, state / "proxy", seed=5) as api:

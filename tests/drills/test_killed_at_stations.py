@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.chaos.conftest import Chaos
-
-pytestmark = pytest.mark.slow
+from tests.drills.book import drill
+from tests.rigs.chaos import Chaos
 
 CELLS = "diskbench.engine.cell:LiveCells."
 STATIONS = "diskbench.engine.stations:LiveStations."
@@ -21,10 +20,13 @@ IN_ORDER = (
 """The stations of a cell: each process comes to the one at which the last one ended."""
 
 
+@drill(
+    done="SIGKILL before each station of a cell, one after another, in the fake "
+    "cloud and in the lab",
+    holds="every row once, nothing rented at the end",
+)
 @pytest.mark.parametrize("provider", ["fake", "lab"])
-def test_killed_before_every_station_and_resumed_it_loses_doubles_and_leaves_nothing(
-    chaos: Chaos, provider: str
-) -> None:
+def test_kills_before_every_station_leak_and_double_nothing(chaos: Chaos, provider: str) -> None:
     first, *rest = (f"before {station}" for station in IN_ORDER)
     chaos.killed_at(first, "run", chaos.matrix(provider))
     for moment in rest:
@@ -34,10 +36,12 @@ def test_killed_before_every_station_and_resumed_it_loses_doubles_and_leaves_not
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
 
 
+@drill(
+    done="SIGKILL after each station of a cell and before its checkpoint is written",
+    holds="the station is done again without doubling anything; nothing rented at the end",
+)
 @pytest.mark.parametrize("provider", ["fake", "lab"])
-def test_killed_after_every_station_and_before_its_checkpoint_it_does_so_neither(
-    chaos: Chaos, provider: str
-) -> None:
+def test_kills_before_every_checkpoint_leak_and_double_nothing(chaos: Chaos, provider: str) -> None:
     first, *rest = (f"after {station}" for station in dict.fromkeys(IN_ORDER))
     chaos.killed_at(first, "run", chaos.matrix(provider))
     for moment in rest:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diskbench.limits import YAML_VALUES
-from diskbench.plan.yaml_lines import read_yaml
+from diskbench.yaml_lines import read_yaml
 
 
 def told(text: str) -> list[str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.chaos.conftest import Chaos
-
-pytestmark = pytest.mark.slow
+from tests.drills.book import drill
+from tests.rigs.chaos import Chaos
 
 FROM_FILE_TO_WORKFLOW = (
     "before diskbench.engine.campaign:claim_foreground 1",
@@ -33,12 +32,17 @@ FROM_ROWS_TO_THE_END = (
 )
 
 
+@drill(
+    done="SIGKILL between two writes that belong together, 18 moments from the file to the "
+    "released lease, each resume killed at the next",
+    holds="the last resume ends with every row once, no lease open, nothing rented",
+)
 @pytest.mark.parametrize(
     "moments",
     [FROM_FILE_TO_WORKFLOW, FROM_MACHINE_TO_ROWS, FROM_ROWS_TO_THE_END],
     ids=["begin", "rent-and-measure", "end"],
 )
-def test_killed_between_two_writes_it_loses_doubles_and_leaves_nothing(
+def test_kills_between_two_writes_leak_and_double_nothing(
     chaos: Chaos, moments: tuple[str, ...]
 ) -> None:
     first, *rest = moments
@@ -50,7 +54,11 @@ def test_killed_between_two_writes_it_loses_doubles_and_leaves_nothing(
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
 
 
-def test_a_cell_that_was_settled_by_a_process_that_died_keeps_no_place(chaos: Chaos) -> None:
+@drill(
+    done="SIGKILL right after a cell is settled",
+    holds="the next cell gets its place, and all are done",
+)
+def test_a_cell_settled_by_a_killed_process_does_not_block_the_next(chaos: Chaos) -> None:
     chaos.killed_at("after diskbench.engine.cell:LiveCells.settle 1", "run", chaos.matrix())
     chaos.resumed()
     books = chaos.books()
@@ -70,7 +78,11 @@ ON_A_SHARED_MACHINE = (
 )
 
 
-def test_killed_while_cells_share_a_machine_it_loses_doubles_and_leaves_nothing(
+@drill(
+    done="SIGKILL at 9 moments while cells share one machine and disks are swapped",
+    holds="every row once, one machine, nothing rented at the end",
+)
+def test_kills_while_cells_share_a_machine_leak_and_double_nothing(
     chaos: Chaos,
 ) -> None:
     first, *rest = ON_A_SHARED_MACHINE

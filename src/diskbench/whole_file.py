@@ -1,0 +1,33 @@
+"""Files that are written whole or not at all, so that a kill or a full disk leaves the former."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put `data` in the place of `path`, which keeps its permissions. What is no plain file, such
+    as /dev/stdout or a FIFO, is written to as it is. Raises OSError.
+
+    A process that is killed may leave `.NAME.XXXXXXXX.part` beside it.
+    """
+    place = path.resolve()
+    if place.exists() and not place.is_file():
+        place.write_bytes(data)
+        return
+    part = place.with_name(f".{place.name[:200]}.{secrets.token_hex(4)}.part")
+    try:
+        part.write_bytes(data)
+        if place.exists():
+            shutil.copymode(place, part)
+        part.replace(place)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise

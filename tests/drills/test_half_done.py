@@ -1,0 +1,247 @@
+"""Commands that write much, killed in the middle or out of room: no half of it is believed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.drills.book import drill
+from tests.rigs import dying
+from tests.rigs.cli import Cli
+
+from diskbench.store.site_folder import MANIFEST
+
+CASES = Path(__file__).parents[1] / "cases/fio_output"
+FILES = tuple(
+    str(CASES / f"{name}.out") for name in ("v3.33-two-jobs", "v3.28-two-jobs", "v3.25-two-jobs")
+)
+
+
+def killed(user: Cli, moment: str, *words: str) -> None:
+    """Run diskbench until it is killed there."""
+    env = user.extra_env | {dying.MOMENT: f"kill {moment}"}
+    done = Cli(user.home, env, (dying.__file__,)).run(*words)
+    assert done.returncode == -signal.SIGKILL, f"it never came to {moment!r}:\n{done.stderr}"
+
+
+def ended(user: Cli, *words: str) -> str:
+    """What diskbench prints; it must end with 0."""
+    done = user.run(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def rows(user: Cli) -> str:
+    """All rows as they are exported, whose order follows from the files alone."""
+    return "".join(sorted(ended(user, "results", "export").splitlines(keepends=True)))
+
+
+def evidence(user: Cli) -> dict[str, str]:
+    """What the evidence store holds, but for what is only computed from it."""
+    found = tree(user.home / ".local/share/diskbench/evidence")
+    return {name: digest for name, digest in found.items() if "/derived/" not in name}
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """Name → digest of every file, but for what a killed process was just writing."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(
+            # Drawings are numbered by how many a process drew before.
+            re.sub(rb"-clip\d+", b"-clip", path.read_bytes())
+        ).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".part" not in path.name and "#" not in path.name
+    }
+
+
+@drill(
+    done="SIGKILL while files are imported: after evidence, before and after the manifest, before "
+    "the rows",
+    holds="what is listed is whole, and importing again gives the same evidence and rows as if "
+    "nothing had happened",
+)
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "after diskbench.store.archive:_put_file 1",
+        "before diskbench.store.archive:write_manifest 2",
+        "after diskbench.store.archive:write_manifest 2",
+        "before diskbench.store.rebuild:write_step 3",
+    ],
+)
+def test_an_import_that_was_killed_leaves_no_half_run(
+    user: Cli, tmp_path: Path, moment: str
+) -> None:
+    killed(user, moment, "results", "import", *FILES)
+    for run in user.json("results", "list")["runs"]:
+        shown = user.json("results", "show", run["run_id"])["runs"][0]
+        assert shown["state"] == "done"
+        assert all(step["measurements"] for step in shown["steps"])
+    ended(user, "results", "import", *FILES)
+    undisturbed = Cli(tmp_path / "undisturbed")
+    undisturbed.home.mkdir()
+    ended(undisturbed, "results", "import", *FILES)
+    assert evidence(user) == evidence(undisturbed)
+    mine, theirs = (rows(one).replace(str(one.home), "~") for one in (user, undisturbed))
+    assert mine == theirs
+
+
+@drill(
+    done="SIGKILL while every row is made again, over the rows that are there and into an empty "
+    "database",
+    holds="each run has all of its rows or those of before; rebuilding again gives the rows of "
+    "before",
+    quick=False,
+)
+@pytest.mark.parametrize("empty", [False, True], ids=["over rows", "empty database"])
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "before diskbench.store.rebuild:write_run 1",
+        "after diskbench.store.rebuild:write_step 2",
+        "after diskbench.store.rebuild:write_run 2",
+    ],
+)
+def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: bool) -> None:
+    ended(user, "results", "import", *FILES)
+    before = rows(user)
+    if empty:
+        for file in (user.home / ".local/share/diskbench").glob("diskbench.db*"):
+            file.unlink()
+    killed(user, moment, "results", "rebuild")
+    meanwhile = set(rows(user).splitlines())
+    assert meanwhile <= set(before.splitlines())
+    if not empty:
+        assert meanwhile == set(before.splitlines())
+    ended(user, "results", "rebuild")
+    assert rows(user) == before
+
+
+@drill(
+    done="SIGKILL while runs are deleted: after the evidence of the first, and before the rows",
+    holds="deleting again ends it; rebuilding brings nothing back and fails at nothing",
+)
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "after diskbench.store.evidence:ObjectEvidence.delete 1",
+        "before diskbench.store.rows:delete_runs 1",
+    ],
+)
+def test_a_deletion_that_was_killed_can_be_ended(user: Cli, moment: str) -> None:
+    ended(user, "results", "import", *FILES)
+    ids = [run["run_id"] for run in user.json("results", "list")["runs"]]
+    killed(user, moment, "results", "delete", "--yes", *ids)
+    ended(user, "results", "delete", "--yes", *ids)
+    ended(user, "results", "rebuild")
+    assert user.json("results", "list")["runs"] == []
+    assert evidence(user) == {}
+
+
+@drill(
+    done="SIGKILL while a site is published: between two pages, and before its manifest",
+    holds="no page is half written, and publishing again gives the site as if nothing had happened",
+    quick=False,
+)
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "after diskbench.store.site_folder:_replaced 2",
+        "before diskbench.store.site_folder:SiteFolder.save 1",
+        "before diskbench.store.site_folder:SiteFolder.keep_only 1",
+    ],
+)
+def test_a_site_whose_publishing_was_killed_is_whole_the_next_time(user: Cli, moment: str) -> None:
+    ended(user, "results", "import", *FILES)
+    ended(user, "publish", str(user.home / "undisturbed"))
+    wanted = tree(user.home / "undisturbed")
+    killed(user, moment, "publish", str(user.home / "site"))
+    for name, digest in tree(user.home / "site").items():
+        if name == MANIFEST:  # it tells of the pages that are there so far
+            json.loads((user.home / "site" / name).read_text())
+        else:
+            assert wanted[name] == digest, f"{name} is half written"
+    ended(user, "publish", str(user.home / "site"))
+    assert tree(user.home / "site") == wanted
+
+
+@drill(
+    done="SIGKILL while an export or a report takes the place of an earlier one",
+    holds="the earlier file is as it was",
+)
+@pytest.mark.parametrize(
+    ("moment", "words"),
+    [
+        ("before pathlib:Path.replace 1", ("results", "export", "--to")),
+        ("before pathlib:Path.replace 1", ("report", "last", "--to")),
+    ],
+    ids=["export", "report"],
+)
+def test_an_export_that_was_killed_leaves_the_earlier_file(
+    user: Cli, moment: str, words: tuple[str, ...]
+) -> None:
+    ended(user, "results", "import", *FILES)
+    file = user.home / "kept.html"
+    file.write_text("the earlier one")
+    killed(user, moment, *words, str(file))
+    assert file.read_text() == "the earlier one"
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Path]:
+    """A filesystem without room for another file, on a loop device; it holds `kept.csv`."""
+    image, directory = tmp_path / "full.img", tmp_path / "full"
+    with image.open("wb") as file:
+        file.truncate(4 * 2**20)
+    directory.mkdir()
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
+    subprocess.run(["mount", "-o", "loop", str(image), str(directory)], check=True)
+    try:
+        (directory / "kept.csv").write_text("the earlier one")
+        filler = os.open(directory / "filler", os.O_WRONLY | os.O_CREAT)
+        try:
+            while os.write(filler, bytes(512)):
+                pass
+        except OSError:
+            pass
+        finally:
+            os.close(filler)
+        yield directory
+    finally:
+        subprocess.run(["umount", str(directory)], check=True)
+
+
+@drill(
+    done="an export takes the place of an earlier one on a filesystem without room",
+    holds="exit 2 with the reason, the earlier file is as it was, and nothing lies beside it",
+)
+def test_an_export_without_room_leaves_the_earlier_file(user: Cli, full: Path) -> None:
+    ended(user, "results", "import", *FILES)
+    done = user.run("results", "export", "--to", str(full / "kept.csv"))
+    assert done.returncode == 2, done.stderr
+    assert "No space left" in done.stderr
+    assert (full / "kept.csv").read_text() == "the earlier one"
+    assert {one.name for one in full.iterdir()} <= {"kept.csv", "filler", "lost+found"}
+
+
+@drill(
+    done="files are imported into an evidence store without room, on a full loop filesystem",
+    holds="exit 2 with the reason and no row of a run that is not kept; with room again the "
+    "import ends well",
+)
+def test_an_import_without_room_keeps_no_half_run(user: Cli, full: Path) -> None:
+    user.extra_env["DISKBENCH_EVIDENCE_URL"] = full.as_uri()
+    done = user.run("results", "import", *FILES)
+    assert done.returncode == 2, done.stderr
+    assert "No space left" in done.stderr
+    assert user.json("results", "list")["runs"] == []
+    (full / "filler").unlink()
+    ended(user, "results", "import", *FILES)
+    assert len(user.json("results", "list")["runs"]) == len(FILES)

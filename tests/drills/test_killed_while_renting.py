@@ -1,0 +1,172 @@
+"""SIGKILL at the calls that ask an emulated AWS for machines and disks, and give them back.
+
+The emulator sends the signal: while it holds the request, or when it has done what was asked and
+nobody hears the answer any more.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+from tests.cloud.conftest import aws as aws
+from tests.cloud.conftest import aws_server as aws_server
+from tests.cloud.eager import __file__ as eager
+from tests.cloud.rented import REGION, Aws, until
+from tests.drills.book import drill
+from tests.rigs.cli import Cli, merged_rows
+
+WRITE_THEN_READ = """[global]
+filename=data
+size=4m
+direct=1
+ioengine=libaio
+[write]
+rw=write
+bs=256k
+[read]
+stonewall
+rw=randread
+bs=4k
+size=256k
+"""
+RENTING = (
+    "CreateSecurityGroup", "AuthorizeSecurityGroupIngress", "ImportKeyPair", "RunInstances",
+    "CreateVolume", "AttachVolume", "ModifyInstanceAttribute",
+)  # fmt: skip
+GIVING_BACK = (
+    "TerminateInstances", "DeleteVolume", "DeleteSecurityGroup", "DeleteKeyPair",
+)  # fmt: skip
+MOMENTS = [
+    f"{when} {action}"
+    for action in (*RENTING, *GIVING_BACK)
+    for when in ("lost", "done")
+    if (when, action) != ("done", "DeleteVolume")  # the volume went with its machine
+]
+
+
+@pytest.fixture
+def renter(aws: Aws, user: Cli) -> Cli:
+    """A user of the emulated AWS."""
+    user.extra_env = {**aws.env, "AWS_ENDPOINT_URL": aws.endpoint}
+    user.program = (eager,)
+    return user
+
+
+@pytest.fixture
+def words(aws: Aws, tmp_path: Path) -> tuple[str, ...]:
+    """The command that rents a machine with a disk and measures it."""
+    profile = tmp_path / "mine.fio"
+    profile.write_text(WRITE_THEN_READ)
+    where = ("--provider", "aws", "--region", REGION, "--endpoint-url", aws.endpoint)
+    return ("run", *where, "--disk", "gp3", "--size", "4", "--profile", str(profile))
+
+
+def killed_at(aws: Aws, user: Cli, moment: str, *words: str) -> None:
+    """Run diskbench until it is killed at that call."""
+    begun: list[int] = []
+    ready = threading.Event()
+
+    def kill() -> None:
+        ready.wait(60)
+        os.kill(begun[0], signal.SIGKILL)
+
+    when, action = moment.split()
+    aws.faults.at("lost" if when == "lost" else "done", action, kill)
+    process = user.start(*words)
+    begun.append(process.pid)
+    ready.set()
+    _, said = process.communicate(timeout=240)
+    assert process.returncode == -signal.SIGKILL, f"it never came to {moment!r}:\n{said}"
+
+
+def rented_once_and_given_back(aws: Aws, user: Cli, *, lost: str = "") -> None:
+    """One machine and one disk were ever made, the run has every row once, and nothing is left.
+    The first call of the action `lost` made nothing."""
+    for action in ("RunInstances", "CreateVolume"):
+        heard = aws.faults.calls(action)[action == lost :]
+        tokens = {one.params.get("ClientToken") for one in heard}
+        assert len(tokens) == 1, f"{action} asked for {len(tokens)} things"
+    until(lambda: aws.left() == [])
+    (row,) = user.json("results", "list")["runs"]
+    (run,) = user.json("results", "show", row["run_id"])["runs"]
+    assert run["state"] == "done"
+    assert [(one["step"], one["direction"]) for one in merged_rows(run)] == [
+        ("write", "write"),
+        ("read", "read"),
+    ]
+
+
+@drill(
+    done="SIGKILL at each call that makes, attaches, detaches or deletes something in an emulated "
+    "AWS: before the cloud knows of it, and before its answer arrives",
+    holds="resume ends with one machine, one disk, every row once, and nothing left",
+    quick=False,
+)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_kill_at_any_call_to_the_cloud_leaks_and_doubles_nothing(
+    aws: Aws, renter: Cli, words: tuple[str, ...], moment: str
+) -> None:
+    killed_at(aws, renter, moment, *words)
+    done = renter.run("resume")
+    assert done.returncode == 0, done.stderr
+    when, action = moment.split()
+    rented_once_and_given_back(aws, renter, lost=action if when == "lost" else "")
+
+
+@drill(
+    done="one run is killed at four calls to the cloud, from the machine to the disk's end, each "
+    "resume at the next",
+    holds="the last resume ends with one machine, one disk, every row once, and nothing left",
+)
+def test_a_run_killed_four_times_leaks_and_doubles_nothing(
+    aws: Aws, renter: Cli, words: tuple[str, ...]
+) -> None:
+    killed_at(aws, renter, "done RunInstances", *words)
+    for moment in ("lost CreateVolume", "done AttachVolume", "done TerminateInstances"):
+        killed_at(aws, renter, moment, "resume")
+    done = renter.run("resume")
+    assert done.returncode == 0, done.stderr
+    rented_once_and_given_back(aws, renter, lost="CreateVolume")
+
+
+@drill(
+    done="SIGKILL at each call that makes or attaches something, and nobody resumes: gc is given "
+    "the lease's id",
+    holds="gc ends with 0, the run is cancelled, and nothing is left in the cloud",
+    quick=False,
+)
+@pytest.mark.parametrize("action", RENTING)
+def test_gc_gives_back_what_was_half_rented(
+    aws: Aws, renter: Cli, words: tuple[str, ...], action: str
+) -> None:
+    killed_at(aws, renter, f"done {action}", *words)
+    (row,) = renter.json("results", "list")["runs"]
+    done = renter.run("gc", row["trial_id"])
+    assert done.returncode == 0, done.stderr
+    until(lambda: aws.left() == [])
+    (row,) = renter.json("results", "list")["runs"]
+    assert row["state"] == "cancelled"
+
+
+@drill(
+    done="a whole rental in an emulated AWS is recorded",
+    holds="every call that changes something is among the moments of these drills",
+    quick=False,
+)
+def test_every_changing_call_of_a_rental_is_drilled(
+    aws: Aws, renter: Cli, words: tuple[str, ...]
+) -> None:
+    done = renter.run(*words)
+    assert done.returncode == 0, done.stderr
+    changing = {
+        one.action
+        for one in aws.faults.asked
+        if one.service == "ec2" and not one.action.startswith(("Describe", "Get", "Search"))
+        if not one.params.get("DryRun")
+    }
+    assert changing == {*RENTING, *GIVING_BACK}
+    rented_once_and_given_back(aws, renter)

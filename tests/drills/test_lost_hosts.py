@@ -1,0 +1,165 @@
+"""The way to a host is cut, and a host dies, while its disk is measured."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.cloud.rented import until
+from tests.drills.book import drill
+from tests.rigs.chaos import Chaos
+from tests.rigs.flaky_proxy import flaky_proxy
+from tests.rigs.sshd import SSHD, running_sshd
+
+from diskbench.providers.lab.groups import find_groups, init_of
+from diskbench.providers.lab.places import VARIABLE
+
+
+@drill(
+    done="SSH is cut, then hangs, then refuses connections while fio runs",
+    holds="the run ends with every row once, and the host is as it was",
+)
+def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
+    chaos: Chaos, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    with running_sshd(tmp_path / "sshd") as server, flaky_proxy(server.port) as proxy:
+        config = chaos.user.home / "ssh_config"
+        config.write_text(server.config_block("box", port=proxy.port))
+        config.chmod(0o600)
+        chaos.user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
+        file = chaos.matrix("ssh", host="box", path=str(target), seconds=12)
+        process = chaos.user.start("matrix", "run", file)
+        until(lambda: chaos.steps() == ["read"])
+        for broken in (proxy.drop, proxy.hang, proxy.refuse):
+            known = proxy.accepted
+            broken()
+            proxy.heal()
+            until(lambda known=known: proxy.accepted > known)
+        _, said = process.communicate(timeout=100)
+    assert process.returncode == 0, said
+    books = chaos.books()
+    assert (books.cells, books.done, books.rows, books.wrong) == (1, 1, 4, ())
+    assert list(target.iterdir()) == []
+
+
+@drill(
+    done="the host dies while fio runs",
+    holds="its cell fails with a reason, the other cell is measured, nothing stays rented",
+)
+def test_a_host_that_dies_fails_only_its_own_cell(
+    chaos: Chaos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, chaos.user.extra_env[VARIABLE])
+    process = chaos.user.start("matrix", "run", chaos.matrix("lab", seconds=15))
+    until(lambda: chaos.steps() == ["read"])
+    (host,) = [path.name for path in (chaos.place / "lab").iterdir() if path.name[0] != "."]
+    init = init_of(find_groups().of(host))
+    assert init is not None
+    os.kill(init, signal.SIGKILL)
+    _, said = process.communicate(timeout=150)
+    assert process.returncode == 1, said
+    first, second = chaos.cells()
+    assert (first["state"], second["state"]) == ("failed", "done")
+    assert first["error"]
+    books = chaos.books()
+    assert (books.done, books.failed, books.wrong) == (1, 1, ())
+
+
+@drill(
+    done="sshd and all of its sessions are killed while fio runs, and sshd starts again on the "
+    "same port",
+    holds="fio goes on meanwhile; the run ends with every row once, and the host is as it was",
+)
+def test_an_sshd_that_is_killed_and_comes_back_costs_a_run_nothing(
+    chaos: Chaos, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    with running_sshd(tmp_path / "sshd") as server:
+        config = chaos.user.home / "ssh_config"
+        config.write_text(server.config_block("box"))
+        config.chmod(0o600)
+        chaos.user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
+        file = chaos.matrix("ssh", host="box", path=str(target), seconds=15)
+        process = chaos.user.start("matrix", "run", file)
+        until(lambda: chaos.steps() == ["read"], within_s=120)
+        for number in (*sessions(server.pid), server.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        until(lambda: not answers(server.port))
+        again = subprocess.Popen([SSHD, "-D", "-f", str(server.directory / "sshd_config")])
+        try:
+            _, said = process.communicate(timeout=200)
+        finally:
+            again.terminate()
+            again.wait()
+    assert process.returncode == 0, said
+    books = chaos.books()
+    assert (books.cells, books.done, books.rows, books.wrong) == (1, 1, 4, ())
+    assert list(target.iterdir()) == []
+
+
+def sessions(number: int) -> list[int]:
+    """The processes of an sshd for its connections; not what was started in them."""
+    argv = ["ps", "-e", "-o", "pid=,ppid=,comm="]
+    listed = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()
+    rows = [line.split(maxsplit=2) for line in listed]
+    found = [int(pid) for pid, parent, name in rows if int(parent) == number and "sshd" in name]
+    return [one for child in found for one in (*sessions(child), child)]
+
+
+def answers(port: int) -> bool:
+    """Whether somebody listens there."""
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) == 0
+
+
+@drill(
+    done="the filesystem that is measured has no room left while fio writes: somebody else filled "
+    "it",
+    holds="the run fails with fio's reason, its evidence is kept, and only its own files are gone",
+)
+def test_a_disk_that_somebody_fills_fails_the_run_and_keeps_their_file(
+    chaos: Chaos, tmp_path: Path
+) -> None:
+    image, target = tmp_path / "disk.img", tmp_path / "disk"
+    with image.open("wb") as file:
+        file.truncate(256 * 2**20)
+    target.mkdir()
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
+    subprocess.run(["mount", "-o", "loop", str(image), str(target)], check=True)
+    try:
+        profile = chaos.user.home / "slow.fio"
+        profile.write_text(
+            "[write]\nrw=write\nbs=64k\nsize=32m\nrate=2m\nioengine=psync\nfallocate=none\n"
+        )
+        process = chaos.user.start("run", "--path", str(target), "--profile", str(profile))
+        until(lambda: bool(list(target.glob("diskbench-*/*"))), within_s=120)
+        theirs = target / "theirs"
+        free = shutil.disk_usage(target).free - 4 * 2**20
+        subprocess.run(["fallocate", "-l", str(free), str(theirs)], check=True)
+        subprocess.run(
+            ["dd", "if=/dev/zero", f"of={theirs}", "bs=64k", "oflag=append", "conv=notrunc"],
+            capture_output=True,
+            check=False,
+        )
+        size = theirs.stat().st_size
+        _, said = process.communicate(timeout=200)
+        assert process.returncode == 1, said
+        assert "No space left" in said
+        assert {one.name for one in target.iterdir()} == {"theirs", "lost+found"}
+        assert theirs.stat().st_size == size
+        (run,) = chaos.user.json("results", "list")["runs"]
+        assert run["state"] == "failed"
+        kept = chaos.user.home / ".local/share/diskbench/evidence/runs" / run["run_id"]
+        assert list(kept.glob("steps/*/step.json"))
+    finally:
+        subprocess.run(["umount", str(target)], check=True)

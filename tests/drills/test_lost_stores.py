@@ -1,0 +1,210 @@
+"""The database and the evidence store go away under a matrix, and come back."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from tests.cloud.rented import until
+from tests.drills.book import drill
+from tests.rigs import dying
+from tests.rigs.chaos import Chaos
+from tests.rigs.postgres import postgres_server
+
+
+@drill(
+    done="the database answers nothing at one of 7 writes",
+    holds="the write is repeated; every row once, nothing rented",
+)
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "before diskbench.store.rows:save_plan 1",
+        "after diskbench.store.rows:save_plan 1",
+        "before diskbench.store.rows:replace_draft 1",
+        "before diskbench.store.rows:save_step 2",
+        "before diskbench.store.rows:end_run 1",
+        "before diskbench.store.leases:release_lease 1",
+        "before diskbench.engine.durable.cells:enqueue 1",
+    ],
+)
+def test_a_database_that_is_away_for_a_moment_is_waited_for(chaos: Chaos, moment: str) -> None:
+    done = chaos.at(f"fail {moment}").run("matrix", "run", chaos.matrix(max_parallel=2))
+    assert done.returncode == 0, done.stderr
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+@drill(
+    done="the database goes away between taking a dead process's cell over and going on with it",
+    holds="the cell is gone on with, every row once",
+)
+def test_a_database_that_goes_away_during_a_takeover_stops_nothing(
+    chaos: Chaos,
+) -> None:
+    chaos.killed_at(
+        "before diskbench.engine.stations:LiveStations.measure 1", "run", chaos.matrix()
+    )
+    moment = "fail before diskbench.engine.durable.process:move_here 1"
+    done = chaos.at(moment).run("matrix", "resume")
+    assert done.returncode == 0, done.stderr
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+@drill(
+    done="another program holds SQLite's write lock for 8 seconds while two cells are measured",
+    holds="the matrix waits, and ends with every row once",
+)
+def test_a_database_that_stays_locked_is_waited_for_and_nothing_is_lost(chaos: Chaos) -> None:
+    chaos.user.extra_env[dying.BUSY_S] = "1"
+    chaos.user.program = (dying.__file__,)
+    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=10, max_parallel=2))
+    until(lambda: len(chaos.steps()) == 2)
+    path = chaos.user.home / ".local/share/diskbench/diskbench.db"
+    with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.communicate(timeout=8)
+        other.execute("ROLLBACK")
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == 0, said
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+@pytest.fixture
+def small_store(tmp_path: Path) -> Iterator[Path]:
+    """A filesystem of one MiB."""
+    directory = tmp_path / "small"
+    directory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "small", str(directory)], check=True)
+    try:
+        yield directory
+    finally:
+        subprocess.run(["umount", str(directory)], check=True)
+
+
+@drill(
+    done="the evidence store is full while a step is measured, and has room again later",
+    holds="the cell says so and waits; nothing is lost or measured twice",
+)
+def test_a_full_evidence_store_is_reported_and_waited_for(chaos: Chaos, small_store: Path) -> None:
+    chaos.user.extra_env["DISKBENCH_EVIDENCE_URL"] = small_store.as_uri()
+    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=8))
+    until(lambda: chaos.steps() == ["read"])
+    filler = small_store / "filler"
+    with filler.open("wb", buffering=0) as file:
+        while filled(file):
+            pass
+    until(lambda: "No space left" in (chaos.cells()[0]["note"] or ""))
+    filler.unlink()
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == 0, said
+    books = chaos.books(evidence=small_store)
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+def filled(file: io.FileIO) -> bool:
+    """Whether there was room for another page."""
+    try:
+        return file.write(b"x" * 4096) > 0
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("fall", ["crash", "stop"])
+@drill(
+    done="PostgreSQL crashes, or is stopped, while two cells are measured, and comes back",
+    holds="the matrix waits, and ends with every row once and nothing rented",
+)
+def test_a_postgresql_that_goes_and_comes_back_costs_a_matrix_nothing(
+    chaos: Chaos, fall: str
+) -> None:
+    with postgres_server() as server:
+        chaos.user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
+        process = chaos.user.start("matrix", "run", chaos.matrix(seconds=12, max_parallel=2))
+        until(lambda: measured(server.url) == 2, within_s=120)
+        server.crash() if fall == "crash" else server.stop()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.communicate(timeout=5)
+        server.start()
+        _, said = process.communicate(timeout=200)
+        assert process.returncode == 0, said
+        books = chaos.books(database_url=server.url)
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+def measured(url: str) -> int:
+    """How many steps are measured right now."""
+    engine = sa.create_engine(
+        url.replace("postgresql://", "postgresql+psycopg://"), poolclass=sa.NullPool
+    )
+    query = sa.text("SELECT COUNT(*) FROM diskbench_progress WHERE tick IS NOT NULL")
+    try:
+        with engine.connect() as connection:
+            return int(connection.execute(query).scalar_one())
+    except sa.exc.ProgrammingError:  # the table is not made yet
+        return 0
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Path]:
+    """An evidence store on a filesystem of its own, on a loop device."""
+    image, directory = tmp_path / "store.img", tmp_path / "store"
+    with image.open("wb") as file:
+        file.truncate(16 * 2**20)
+    directory.mkdir()
+    subprocess.run(["mkfs.ext4", "-q", str(image)], check=True)
+    subprocess.run(["mount", "-o", "loop", str(image), str(directory)], check=True)
+    try:
+        yield directory
+    finally:
+        subprocess.run(["umount", str(directory)], check=True)
+
+
+@drill(
+    done="the filesystem of the evidence store becomes read-only while a step is measured, as "
+    "after an I/O error, and is mended",
+    holds="the cell says so and waits; every row once, nothing rented",
+)
+def test_an_evidence_store_that_turns_read_only_is_waited_for(chaos: Chaos, store: Path) -> None:
+    evidence = store / "evidence"
+    chaos.user.extra_env["DISKBENCH_EVIDENCE_URL"] = evidence.as_uri()
+    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=8))
+    until(lambda: chaos.steps() == ["read"], within_s=120)
+    subprocess.run(["mount", "-o", "remount,ro", str(store)], check=True)
+    until(lambda: "Read-only" in (chaos.cells()[0]["note"] or ""), within_s=120)
+    subprocess.run(["mount", "-o", "remount,rw", str(store)], check=True)
+    _, said = process.communicate(timeout=200)
+    assert process.returncode == 0, said
+    books = chaos.books(evidence=evidence)
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+@drill(
+    done="the evidence store or the directory of the database is read-only from the beginning",
+    holds="exit 2 with the reason before anything is rented",
+)
+@pytest.mark.parametrize("which", ["evidence", "database"])
+def test_a_store_that_cannot_be_written_stops_a_run_before_it_rents(
+    chaos: Chaos, store: Path, which: str
+) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(store)], check=True)
+    urls = {
+        "evidence": ("DISKBENCH_EVIDENCE_URL", store.as_uri()),
+        "database": ("DISKBENCH_DATABASE_URL", f"sqlite:///{store}/rows.db"),
+    }
+    name, url = urls[which]
+    chaos.user.extra_env[name] = url
+    done = chaos.user.run("matrix", "run", chaos.matrix())
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert str(store) in done.stderr
+    assert not list(chaos.place.glob("fake/resources/*"))

@@ -1,0 +1,309 @@
+"""Devices that belong to somebody: real loop devices, asked for by `diskbench run --device`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.drills.book import drill
+from tests.rigs import signatures
+from tests.rigs.cli import Cli
+
+PROFILE = "[write]\nrw=write\nbs=64k\nsize=1m\n"
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A loop device and the file behind it."""
+
+    path: str
+    image: Path
+
+    @property
+    def digest(self) -> str:
+        """What is on it."""
+        with self.image.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def attached(image: Path, *flags: str) -> Iterator[Disk]:
+    """The image as a loop device."""
+    found = subprocess.run(
+        ["losetup", "--find", "--show", *flags, str(image)],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    path = found.stdout.strip()
+    try:
+        yield Disk(path, image)
+    finally:
+        subprocess.run(["losetup", "-d", path], check=True)
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    made = tmp_path / "disk.img"
+    with made.open("wb") as file:
+        file.truncate(320 * MIB)
+    return made
+
+
+@pytest.fixture
+def measure(user: Cli) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a profile that writes on a device, under the identity that is typed."""
+
+    def run(device: str, typed: str, *more: str) -> subprocess.CompletedProcess[str]:
+        profile = user.home / "write.fio"
+        profile.write_text(PROFILE)
+        named = ("--device", device, "--destroy-data", typed)
+        return user.run("run", *named, "--profile", str(profile), *more)
+
+    return run
+
+
+def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    """It was said why, as something that the user can mend."""
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in said
+    assert all(word in said for word in words), said
+
+
+OWNERS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a DOS partition table": (signatures.write_mbr, "has a partition table (dos)"),
+    "a GUID partition table": (signatures.write_gpt, "has a partition table (gpt)"),
+    "an LVM volume": (signatures.write_lvm, "belongs to LVM"),
+    "a member of a software RAID": (signatures.write_md, "belongs to a software RAID"),
+    "a ZFS pool": (signatures.write_zfs, "belongs to a ZFS pool"),
+    "a bcache device": (signatures.write_bcache, "belongs to bcache"),
+    "a LUKS volume": (signatures.write_luks, "is encrypted (LUKS)"),
+    "a pool, a table and a volume at once": (
+        lambda image: [write(image) for write in (signatures.write_zfs, signatures.write_mbr)][-1],
+        "has a partition table",
+    ),
+}
+
+
+@drill(
+    done="a device with the signature of another owner is to be measured, its identity typed "
+    "correctly",
+    holds="exit 2 with the owner's name, and not a byte of the device changed",
+)
+@pytest.mark.parametrize("owner", OWNERS)
+def test_a_device_that_belongs_to_another_owner_is_refused(
+    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path, owner: str
+) -> None:
+    write, words = OWNERS[owner]
+    write(image)
+    with attached(image) as disk:
+        before = disk.digest
+        refused(measure(disk.path, str(image)), words)
+    assert disk.digest == before
+
+
+@drill(
+    done="a device with a filesystem or swap space is to be measured",
+    holds="exit 2 with the signature, and not a byte changed, also when --filesystem asks for mkfs",
+)
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (("mkfs.ext4", "-q"), "ext4"),
+        (("mkfs.xfs", "-q"), "xfs"),
+        (("mkfs.ext4", "-q", "-b", "1024", "-O", "^has_journal"), "ext"),
+        (("mkswap",), "swap"),
+    ],
+    ids=["ext4", "xfs", "ext2", "swap"],
+)
+def test_a_device_with_a_filesystem_is_refused(
+    measure: Callable[..., subprocess.CompletedProcess[str]],
+    image: Path,
+    make: tuple[str, ...],
+    words: str,
+) -> None:
+    with attached(image) as disk:
+        subprocess.run([*make, disk.path], check=True, capture_output=True)
+        subprocess.run(["blockdev", "--flushbufs", disk.path], check=True)
+        before = disk.digest
+        refused(measure(disk.path, str(image)), words)
+        refused(measure(disk.path, str(image), "--filesystem", "ext4"), words)
+    assert disk.digest == before
+
+
+@drill(
+    done="a device that is mounted is to be measured",
+    holds="exit 2 with the mount point; the filesystem stays mounted and its files are as they "
+    "were",
+)
+def test_a_mounted_device_is_refused(
+    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path, tmp_path: Path
+) -> None:
+    at = tmp_path / "mounted here"
+    at.mkdir()
+    with attached(image) as disk:
+        subprocess.run(["mkfs.ext4", "-q", disk.path], check=True)
+        subprocess.run(["mount", disk.path, str(at)], check=True)
+        try:
+            (at / "kept").write_text("kept")
+            refused(measure(disk.path, str(image)), f"is mounted on {at}")
+            assert (at / "kept").read_text() == "kept"
+            assert str(at).replace(" ", "\\040") in Path("/proc/self/mounts").read_text()
+        finally:
+            subprocess.run(["umount", str(at)], check=True)
+
+
+@drill(
+    done="a device in use as swap is to be measured",
+    holds="exit 2, and it is still swap",
+)
+def test_a_device_in_use_as_swap_is_refused(
+    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path
+) -> None:
+    with attached(image) as disk:
+        subprocess.run(["mkswap", disk.path], check=True, capture_output=True)
+        subprocess.run(["swapon", disk.path], check=True)
+        try:
+            refused(measure(disk.path, str(image)), "is in use as swap")
+            assert disk.path in Path("/proc/swaps").read_text()
+        finally:
+            subprocess.run(["swapoff", disk.path], check=True)
+
+
+@drill(
+    done="a device that another process holds open, exclusively or only for reading, is to be "
+    "measured",
+    holds="exit 2 with the number of the process, and not a byte changed",
+)
+@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_RDONLY | os.O_EXCL, os.O_RDWR | os.O_EXCL])
+def test_a_device_that_is_open_elsewhere_is_refused(
+    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path, flags: int
+) -> None:
+    with attached(image) as disk:
+        held = os.open(disk.path, flags)
+        try:
+            refused(measure(disk.path, str(image)), f"is held open by process {os.getpid()} ")
+        finally:
+            os.close(held)
+    assert image.stat().st_blocks == 0
+
+
+@drill(
+    done="a device on which another loop device lies is to be measured",
+    holds="exit 2 with the name of the upper one, and not a byte changed",
+)
+def test_a_device_under_another_is_refused(
+    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path
+) -> None:
+    with attached(image) as disk, attached(Path(disk.path)) as upper:
+        refused(measure(disk.path, str(image)), "is the backing device of", upper.path)
+    assert image.stat().st_blocks == 0
+
+
+@drill(
+    done="the identity that is typed is empty, the path of the device, a part of the identity, or "
+    "that of another device",
+    holds="exit 2 with the identity that the device has, and not a byte changed",
+)
+@pytest.mark.parametrize("typed", ["", " ", "{path}", "{name}", "{half}", "{other}", "yes", "*"])
+def test_an_identity_that_is_not_the_devices_own_is_refused(
+    measure: Callable[..., subprocess.CompletedProcess[str]],
+    image: Path,
+    tmp_path: Path,
+    typed: str,
+) -> None:
+    second = tmp_path / "other.img"
+    second.write_bytes(bytes(32 * MIB))
+    with attached(image) as disk, attached(second) as other:
+        words = {"path": disk.path, "name": image.name, "half": str(image)[:-2], "other": second}
+        done = measure(disk.path, typed.format(**words))
+        assert done.returncode == 2, done.stderr
+        assert "Traceback" not in done.stderr
+        assert image.stat().st_blocks == 0
+        assert other.digest == hashlib.sha256(bytes(32 * MIB)).hexdigest()
+
+
+@drill(
+    done="a device that is read-only, of size 0, smaller than --size, no block device, or the "
+    "disk this system runs from is to be measured",
+    holds="exit 2 with the reason, and nothing changed",
+)
+@pytest.mark.parametrize(
+    "kind", ["read-only", "size 0", "too small", "a character device", "a file", "the root disk"]
+)
+def test_a_device_unfit_to_measure_is_refused(
+    measure: Callable[..., subprocess.CompletedProcess[str]],
+    image: Path,
+    tmp_path: Path,
+    kind: str,
+) -> None:
+    if kind == "read-only":
+        with attached(image, "-r") as disk:
+            refused(measure(disk.path, str(image)), "is read-only")
+    elif kind == "size 0":
+        empty = tmp_path / "empty.img"
+        empty.touch()
+        with attached(empty) as disk:
+            refused(measure(disk.path, str(empty)), "has size 0")
+    elif kind == "too small":
+        with attached(image) as disk:
+            refused(measure(disk.path, str(image), "--size", "1"), "less than the 1 GiB asked")
+    elif kind == "the root disk":
+        refused(measure(root_disk(), "x"), "is the disk this system runs from")
+    else:
+        path = "/dev/null" if kind == "a character device" else str(image)
+        refused(measure(path, str(image)), "is no block device")
+    assert image.stat().st_blocks == 0
+
+
+@drill(
+    done="the path of a device is a symbolic link that leads to somebody's mounted disk",
+    holds="exit 2: what the link leads to is judged, not its name",
+)
+def test_a_link_to_a_device_is_judged_by_where_it_leads(
+    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "by-id"
+    signatures.write_lvm(image)
+    with attached(image) as disk:
+        link.symlink_to(disk.path)
+        before = disk.digest
+        refused(measure(str(link), str(image)), "belongs to LVM")
+        assert disk.digest == before
+
+
+@drill(
+    done="blkid and wipefs are missing on the machine, so that signatures cannot be read",
+    holds="exit 2: what cannot be known refuses the device",
+)
+def test_a_device_that_cannot_be_examined_is_refused(
+    user: Cli,
+    measure: Callable[..., subprocess.CompletedProcess[str]],
+    image: Path,
+    tmp_path: Path,
+) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin"):
+        for tool in Path(folder).iterdir():
+            if tool.name not in {"blkid", "wipefs"} and not (tools / tool.name).exists():
+                (tools / tool.name).symlink_to(tool)
+    user.extra_env["PATH"] = str(tools)
+    with attached(image) as disk:
+        refused(measure(disk.path, str(image)), "could not be examined")
+    assert image.stat().st_blocks == 0
+
+
+def root_disk() -> str:
+    """The block device that holds the root filesystem."""
+    from diskbench.hosts.device import inspect
+    from diskbench.hosts.local import LocalHost
+
+    states = inspect(LocalHost(), None).devices
+    return next(one.disk.path for one in states if one.system and one.partition_of is None)

@@ -1,0 +1,114 @@
+"""Secrets in command lines, which every user of a machine can read: each execve is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.cloud.conftest import aws as aws
+from tests.cloud.conftest import aws_server as aws_server
+from tests.cloud.eager import __file__ as eager
+from tests.cloud.rented import REGION, Aws
+from tests.drills.book import drill
+from tests.rigs.chaos import Chaos
+from tests.rigs.cli import Cli
+from tests.rigs.postgres import running_postgres
+
+JOB = "[a]\nrw=write\nsize=256k\nbs=64k\ndirect=1\nioengine=psync\n"
+# What stands for each secret; none of it opens anything.
+SECRET = "c2VjcmV0LW9mLXRoZS13b3JrZXJzLXdoaWNoLWlzLWxvbmctZW5vdWdo"  # noqa: S105
+PASSWORD = "Passw0rdOfTheDatabase"  # noqa: S105
+KEY, TOKEN = "wJalrSecretAccessKeyOfSomebody", "FwoGSessionTokenOfSomebody"
+SECRETS = (SECRET, PASSWORD, KEY, TOKEN, "PRIVATE KEY", "#cloud-config", "I2Nsb3VkLWNvbmZpZ")
+"""The last is how `#cloud-config` begins in base64: the user data of a machine holds its key."""
+
+
+@dataclass
+class Watched(Cli):
+    """A user whose diskbench, and everything it starts, is watched by strace."""
+
+    @property
+    def seen(self) -> Path:
+        """Every execve with its arguments."""
+        return self.home.parent / "execve.txt"
+
+    @property
+    def command(self) -> list[str]:
+        flags = ["-f", "-q", "-s", "100000", "-e", "trace=execve", "-e", "signal=none"]
+        return ["strace", *flags, "-o", str(self.seen), *super().command]
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with running_postgres() as made:
+        yield made.replace("bench@", f"bench:{PASSWORD}@")
+
+
+def nothing_told(user: Watched, said: str, at_least: int) -> None:
+    """No secret stands in a command line, in what was printed, or in what was kept."""
+    lines = user.seen.read_text(errors="replace").splitlines()
+    assert sum("execve(" in line for line in lines) >= at_least
+    for secret in SECRETS:
+        assert [line[:300] for line in lines if secret in line] == []
+        assert secret not in said
+        kept = [path for path in user.home.rglob("*") if path.is_file()]
+        assert [path for path in kept if secret.encode() in path.read_bytes()] == []
+
+
+@drill(
+    done="a rental in the lab with a database password, a shared secret and cloud tokens; strace "
+    "records every command of controller and host",
+    holds="no secret stands in any command line, nor in output, logs and evidence",
+)
+def test_no_command_of_controller_or_host_holds_a_secret(chaos: Chaos, url: str) -> None:
+    profile = chaos.user.home / "mine.fio"
+    profile.write_text(JOB)
+    secrets = {
+        "DISKBENCH_DATABASE_URL": url, "DISKBENCH_SECRET": SECRET,
+        "AWS_SECRET_ACCESS_KEY": KEY, "AWS_SESSION_TOKEN": TOKEN,
+    }  # fmt: skip
+    user = Watched(chaos.user.home, chaos.user.extra_env | secrets)
+    words = ("run", "--provider", "lab", "--disk", "gp2", "--size", "1")
+    done = user.run("-v", *words, "--profile", str(profile), timeout_s=280)
+    assert done.returncode == 0, done.stderr
+    nothing_told(user, done.stdout + done.stderr, at_least=100)
+
+
+@drill(
+    done="a rental in an emulated AWS with a shared secret and session tokens; strace records "
+    "every command of the controller",
+    holds="no secret, key or user data stands in any command line, nor in output, logs and "
+    "evidence",
+)
+def test_no_command_of_a_controller_that_rents_holds_a_secret(
+    aws: Aws, user: Cli, tmp_path: Path
+) -> None:
+    profile = tmp_path / "mine.fio"
+    profile.write_text(JOB)
+    secrets = {
+        "DISKBENCH_SECRET": SECRET, "AWS_SECRET_ACCESS_KEY": KEY, "AWS_SESSION_TOKEN": TOKEN,
+    }  # fmt: skip
+    watched = Watched(user.home, aws.env | secrets, (eager,))
+    where = ("--provider", "aws", "--region", REGION, "--endpoint-url", aws.endpoint)
+    words = ("run", *where, "--disk", "gp3", "--size", "4", "--profile", str(profile))
+    done = watched.run("-v", *words, timeout_s=280)
+    assert done.returncode == 0, done.stderr
+    nothing_told(watched, done.stdout + done.stderr, at_least=2)
+
+
+@drill(
+    done="config, doctor, status and a failing command are run with a database password and a "
+    "shared secret, verbose and as JSON",
+    holds="neither is printed, nor kept in a log",
+)
+@pytest.mark.parametrize(
+    "words",
+    [("config",), ("status",), ("results", "list"), ("--debug", "results", "show", "nothing")],
+)
+def test_no_command_prints_a_secret(user: Cli, words: tuple[str, ...], url: str) -> None:
+    watched = Watched(user.home, {"DISKBENCH_DATABASE_URL": url, "DISKBENCH_SECRET": SECRET})
+    done = watched.run(*words)
+    assert done.returncode in {0, 2}, done.stderr
+    nothing_told(watched, done.stdout + done.stderr, at_least=1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from diskbench.errors import UnknownName
+from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.store import schema
 from diskbench.store.clock import now
 from diskbench.store.database import transaction
@@ -75,13 +75,29 @@ def load_plan(database: Engine, trial_id: str) -> Plan:
 
 
 def find_plan(database: Engine, trial_id: str) -> Plan | None:
-    """The plan of a trial; None for one that is not there, or was imported and has none."""
+    """The plan of a trial; None for one that is not there, or was imported and has none.
+
+    Raises StoreUnavailable, naming the version, for a plan that another version of diskbench wrote
+    and this one cannot read.
+    """
+    from pydantic import ValidationError
+
     from diskbench.model.spec import Plan
 
     query = sa.select(schema.trial.c.plan).where(schema.trial.c.trial_id == trial_id)
     with transaction(database) as connection:
         found = connection.execute(query).scalar_one_or_none()
-    return Plan.model_validate(found) if found is not None else None
+    try:
+        return Plan.model_validate(found) if found is not None else None
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        writer = found.get("diskbench_version") if isinstance(found, dict) else None
+        raise StoreUnavailable(
+            f"the plan of trial {trial_id} cannot be read: {field}: {first['msg']}",
+            advice=f"diskbench {writer or 'of another version'} wrote it: use that version, or a "
+            "newer one",
+        ) from error
 
 
 def begin_run(database: Engine, run_id: str) -> None:

@@ -2,20 +2,24 @@
 was made. Run by hand, once a version: `python -m tests.cases.stores.make NAME COMMIT`.
 
 The commit's own code, in a worktree beside the checkout, measures one run to its end and begins a
-second one, which is killed in its second step. Only this file runs today's code.
+second one, which is killed in its second step; fio goes on to the end of that step. Only this file
+runs today's code.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from pathlib import Path
 
 import zstandard
@@ -81,7 +85,11 @@ def _make(case: Path, place: Path, source: Path) -> None:
     case.mkdir(parents=True, exist_ok=True)
     text = _dump(place / "store.db")
     (case / "database.sql.zst").write_bytes(_small(text.replace(str(place), PLACE).encode()))
-    (case / "evidence.tar.zst").write_bytes(_small(_tar(place, "evidence")))
+    (case / "evidence.tar.zst").write_bytes(_small(_tar(place / "evidence", "evidence")))
+    _wait_for(_unit(place) / "exit")
+    state = _state_of_killed(place / "store.db")
+    (case / "host.tar.zst").write_bytes(_small(_tar(state, "state")))
+    shutil.rmtree(state)
     commit = _git("log", "-1", "--format=%h of %ad: %s", "--date=short", cwd=source)
     (case / "HOW.md").write_text(
         f"Made by `python -m tests.cases.stores.make {case.name} {commit.split()[0]}`\n\n"
@@ -102,6 +110,7 @@ def _run(place: Path, env: dict[str, str], name: str, job: str, *, kill: bool) -
     assert process.stderr is not None
     for line in process.stderr:
         if kill and "step 2 of 3" in line:
+            _wait_for(_unit(place) / "pid")
             process.send_signal(signal.SIGKILL)
             process.wait()
             return
@@ -120,13 +129,34 @@ def _schema(database: Path) -> str:
     return str(version[0])
 
 
-def _tar(place: Path, *folders: str) -> bytes:
+def _state_of_killed(database: Path) -> Path:
+    """Where the killed run's scripts and figures are on the host: its directory under /var/tmp."""
+    with sqlite3.connect(database) as connection:
+        (plan,) = connection.execute(
+            "SELECT plan FROM diskbench_trial JOIN diskbench_claim USING (trial_id)"
+        ).fetchone()
+    return Path(json.loads(plan)["target"]["state_dir"])
+
+
+def _unit(place: Path) -> Path:
+    """The directory of the killed run's second step on the host."""
+    return _state_of_killed(place / "store.db") / "run-0" / "step-001-read"
+
+
+def _wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"{path} did not appear in 20 s")
+        time.sleep(0.1)
+
+
+def _tar(folder: Path, name: str) -> bytes:
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w") as tar:
-        for folder in folders:
-            for path in sorted((place / folder).rglob("*")):
-                if path.is_file():
-                    tar.add(path, str(path.relative_to(place)), filter=_plain)
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                tar.add(path, f"{name}/{path.relative_to(folder)}", filter=_plain)
     return held.getvalue()
 
 

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 
 from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.store import schema
-from diskbench.store.clock import now
+from diskbench.store.clock import now, present
 from diskbench.store.database import transaction
-from diskbench.store.leases import lease_row
+from diskbench.store.leases import insert_lease
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.upsert import insert_missing, upsert
 
@@ -47,15 +47,16 @@ def save_plan(
     nobody's looks abandoned. The lease comes with it, all or nothing: one without a claim looks
     like one that outlived its trial, and whoever sweeps would give it back.
     """
-    claim = {"trial_id": plan.trial_id, "cancel": False, "owner": owner, "claimed_at": now()}
+    claim = {"trial_id": plan.trial_id, "cancel": False, "owner": owner}
     with transaction(database) as connection:
         if lease is not None:
-            insert_missing(connection, schema.lease, [lease_row(lease)])
+            insert_lease(connection, lease)
         insert_missing(connection, schema.campaign, [campaign_row(plan.campaign_id)])
         insert_missing(connection, schema.trial, [trial_row(plan)])
         rows = [run_row(plan, index, evidence_url) for index in range(len(plan.run_ids))]
         insert_missing(connection, schema.run, rows)
-        insert_missing(connection, schema.claim, [claim])
+        moment = connection.execute(sa.select(present())).scalar_one()
+        insert_missing(connection, schema.claim, [claim | {"claimed_at": moment}])
 
 
 def replace_draft(database: Engine, plan: Plan, evidence_url: str) -> None:

@@ -5,6 +5,7 @@ from tests.rigs.measured import TIMES
 from tests.rigs.plans import RUN_IDS, make_plan, make_step
 
 from diskbench.errors import EvidenceDamaged
+from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.store import archive
 from diskbench.store.evidence import KeyTaken
@@ -28,7 +29,10 @@ def test_a_plan_lies_beside_each_of_its_runs(evidence):
 
 
 RENTAL = Rental(
-    scope=Scope(provider="lab"), spec=RentSpec(instance_type="t", disk="gp2", size_gib=8)
+    scope=Scope(provider="lab"),
+    spec=RentSpec(disk="gp2", size_gib=8),
+    offer="t3.micro",
+    disk=DiskSpec(type="gp2", size_gib=8),
 )
 
 

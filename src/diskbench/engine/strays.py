@@ -38,8 +38,9 @@ def sweep_provider(
     not; told are those that stay, too, and the regions that could not be listed.
 
     What outlived its lease: its expiry is over by the cloud's own clock, or our database says that
-    it was given back. What a live process of ours works with stays. One failure stops none. Raises UserError when the
-    provider cannot be asked at all, UnknownName for a lease that it does not list.
+    it was given back. What a live process of ours works with stays. One failure stops none. Raises
+    UserError when the provider cannot be asked at all, UnknownName for a lease that it does not
+    list.
     """
     from diskbench.engine.draft import renter_named
 

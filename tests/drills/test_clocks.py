@@ -7,7 +7,6 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -51,10 +50,12 @@ def server() -> Iterator[str]:
 def url(server: str) -> str:
     """A database of the drill's own, on the server that all share."""
     name = f"drill_{time.monotonic_ns()}"
-    with sa.create_engine(
+    admin = sa.create_engine(
         server.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
-    ).connect() as connection:
+    )
+    with admin.connect() as connection:
         connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    admin.dispose()
     return server.replace("/postgres?", f"/{name}?")
 
 
@@ -252,6 +253,14 @@ def test_a_lease_ends_by_the_clock_of_the_database(
     assert timedelta(minutes=30) < left < timedelta(minutes=90)
 
 
+@pytest.fixture
+def renter(aws: Aws, tmp_path: Path) -> Cli:  # noqa: F811
+    """A user of the emulated AWS, with a database of their own."""
+    made = a_user(tmp_path)
+    made.extra_env = aws.env | {"DISKBENCH_DATABASE_URL": f"sqlite:///{tmp_path}/rows.db"}
+    return made
+
+
 OLD, YOUNG = "01koldoldoldoldoldoldoldol", "01kyoungyoungyoungyoungyou"
 
 
@@ -260,11 +269,11 @@ OLD, YOUNG = "01koldoldoldoldoldoldoldol", "01kyoungyoungyoungyoungyou"
     done="gc lists a cloud from an empty database, on a machine six hours ahead or behind.",
     holds="The cloud's own clock decides: what expired goes, a lease that runs on stays.",
 )
-def test_the_cloud_says_what_has_expired(hours: int, aws: Aws, aws_user: Cli) -> None:  # noqa: F811
+def test_the_cloud_says_what_has_expired(hours: int, aws: Aws, renter: Cli) -> None:  # noqa: F811
     leave(aws, "us-east-1", OLD, time.time() - 3600)
     leave(aws, "us-east-1", YOUNG, time.time() + 3600)
     words = ("gc", "--provider", "aws", "--region", "us-east-1", "--output", "json")
-    done = shifted(aws_user, hours * 3600).run(*words, "--endpoint-url", aws.endpoint)
+    done = shifted(renter, hours * 3600).run(*words, "--endpoint-url", aws.endpoint)
     leases = {one["lease_id"]: one["outcome"] for one in json.loads(done.stdout)["leases"]}
     assert leases == {OLD: "gave-back", YOUNG: "kept"}, done.stderr
     assert all(OLD not in left for left in aws.left())
@@ -276,11 +285,8 @@ def test_the_cloud_says_what_has_expired(hours: int, aws: Aws, aws_user: Cli) ->
 )
 def test_a_lease_that_expired_by_the_database_alone_is_kept(
     aws: Aws,  # noqa: F811
-    aws_user: Cli,
-    tmp_path: Path,
+    renter: Cli,
 ) -> None:
-    url = f"sqlite:///{tmp_path}/rows.db"
-    machine = replace(aws_user, extra_env=aws_user.extra_env | {"DISKBENCH_DATABASE_URL": url})
     plan = make_plan()
     leave(aws, "us-east-1", plan.trial_id, time.time() + 3600)
     before = aws.left()
@@ -292,10 +298,10 @@ def test_a_lease_that_expired_by_the_database_alone_is_kept(
         run_ids=plan.run_ids,
         expires_at=iso(datetime.now(UTC) + timedelta(hours=1)),
     )
-    rows = open_database(url)
+    rows = open_database(renter.extra_env["DISKBENCH_DATABASE_URL"])
     save_plan(rows, plan, "file:///e", owner="dead", lease=lease)
     rows.dispose()
-    done = shifted(machine, 6 * 3600).run("gc", "--output", "json")
+    done = shifted(renter, 6 * 3600).run("gc", "--output", "json")
     (one,) = json.loads(done.stdout)["leases"]
     assert one["outcome"] == "kept", done.stderr
     assert re.search(r"aws's clock says .* UTC, and the database's is ahead of it", one["reason"])

@@ -133,7 +133,8 @@ class Worker:
         from diskbench.store.campaigns import list_campaigns
 
         began, database = time.monotonic(), self.session.database
-        if began - self._ticked_at > BEAT_S or self._clock.looked() > BEAT_S:
+        jumped_s = self._clock.looked()
+        if max(jumped_s, began - self._ticked_at) > BEAT_S:
             self._back_at = began
         open_ones = [
             feed(database, campaign, admits=self.admits, reaches=self._reaches(campaign))

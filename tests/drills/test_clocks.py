@@ -205,6 +205,7 @@ def test_a_worker_whose_clock_is_off_takes_no_cell_of_a_living_one(
 @drill(
     done="A worker five minutes off starts beside one of another machine that is really dead.",
     holds="It says that it takes nothing over, and does not; one with the right clock does.",
+    quick=False,
 )
 def test_a_worker_whose_clock_is_off_takes_nothing_over(
     seconds: int, user: Cli, database: sa.Engine, tmp_path: Path, work: Callable[[Cli], Path]

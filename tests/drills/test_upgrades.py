@@ -45,6 +45,7 @@ def test_the_store_of_an_earlier_version_is_read(name: str, tmp_path: Path) -> N
 @drill(
     done="The rows of a store that an earlier version made are rebuilt in an empty database.",
     holds="The finished run has the figures that the earlier version wrote.",
+    quick=False,
 )
 def test_the_evidence_of_an_earlier_version_is_rebuilt(name: str, tmp_path: Path) -> None:
     old = unpacked(name, tmp_path)
@@ -89,6 +90,7 @@ def test_the_killed_run_of_an_earlier_version_is_resumed(name: str, tmp_path: Pa
 @drill(
     done="What a killed run of an earlier version left is given back with gc.",
     holds="The run ends as cancelled, its finished step is kept, and nothing of it stays.",
+    quick=False,
 )
 def test_the_killed_run_of_an_earlier_version_is_given_back(name: str, tmp_path: Path) -> None:
     old = unpacked(name, tmp_path)

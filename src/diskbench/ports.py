@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -329,6 +330,15 @@ class Provisions(Protocol):
 
     def provisioned(self) -> Sequence[str]:
         """The disk types whose `--iops` or `--throughput` are chosen."""
+        ...
+
+
+@runtime_checkable
+class TellsTime(Protocol):
+    """A renter whose cloud says what time it is."""
+
+    def present(self, scope: Scope) -> datetime:
+        """The cloud's own present, UTC, by a call that changes nothing. Raises UserError."""
         ...
 
 

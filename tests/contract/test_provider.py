@@ -2,6 +2,7 @@
 
 import tempfile
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from tests.contract.rented import (
 from tests.contract.vsphere_cloud import VsphereCloud
 
 from diskbench.errors import DiskbenchError, Interrupted, ReleaseFailed, RentalFailed, UserError
-from diskbench.ports import Examinable, Foresees, Metered, Renter, SwapsDisks
+from diskbench.ports import Examinable, Foresees, Metered, Renter, SwapsDisks, TellsTime
 
 pytestmark = pytest.mark.slow
 
@@ -110,6 +111,15 @@ def test_acquired_twice_with_the_same_lease_is_acquired_once(cloud):
     before = cloud.count("one")
     assert acquire(cloud, "one") == first
     assert cloud.count("one") == before
+
+
+def test_a_cloud_tells_its_own_time(cloud):
+    """What has expired there is judged by it."""
+    one = cloud.provider
+    assert isinstance(one, TellsTime) or one.name in {"fake", "lab"}, "these are this machine's"
+    if isinstance(one, TellsTime):
+        off = one.present(scope_of(cloud)) - datetime.now(UTC)
+        assert abs(off.total_seconds()) < 60
 
 
 def test_examining_tells_how_it_is_and_changes_nothing(cloud):

@@ -51,5 +51,7 @@ def abilities(provider: Provider) -> Iterator[str]:
         yield f"answers diskbench doctor: {', '.join(asked)}"
     if isinstance(one, ports.SwapsDisks):
         yield "gives a machine other disks: reuse_host of a matrix"
+    if isinstance(one, ports.TellsTime):
+        yield "tells its time, by which gc judges what has expired"
     if isinstance(one, ports.HoldsCredit):
         yield "holds burst credit while disks are filled"

@@ -105,6 +105,8 @@ def _tell_note(trial_id: str, text: str) -> None:
 
 def _tell_swept(swept: list[Swept]) -> None:
     for one in swept:
+        if one.outcome == "kept":  # looked at again in half a minute
+            continue
         level = logging.WARNING if one.problem else logging.INFO
         text = one.problem.message if one.problem else f"{one.outcome.replace('-', ' ')}"
         log.log(level, "%s: %s", text, one.reason, extra={"lease": one.lease_id})

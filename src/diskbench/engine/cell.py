@@ -73,7 +73,7 @@ class LiveCells:
     def _open(self, trial_id: str) -> Outcome:
         from diskbench.store.archive import write_plan
         from diskbench.store.cells import cell_of_trial, claim_cell, update_cell
-        from diskbench.store.clock import now
+        from diskbench.store.clock import database_time, iso
         from diskbench.store.rows import find_plan
 
         database, me = self.session.database, self.session.executor_id
@@ -97,7 +97,7 @@ class LiveCells:
             trial_id,
             states={"queued", "renting"},
             state="renting" if plan.is_draft else "measuring",
-            started_at=row.started_at or now(),
+            started_at=row.started_at or iso(database_time(database)),
             expected_s=plan.expected_s + renting_s(plan),
             hourly_usd=plan.rental.hourly_usd if plan.rental else None,
         )
@@ -133,7 +133,7 @@ class LiveCells:
         from diskbench.engine.spend import spent_on
         from diskbench.store.campaigns import find_campaign
         from diskbench.store.cells import cell_of_trial, update_cell
-        from diskbench.store.clock import now
+        from diskbench.store.clock import database_time, iso
         from diskbench.store.rows import find_plan
 
         database = self.session.database
@@ -150,7 +150,7 @@ class LiveCells:
                 end, problem = None, _NOT_KEPT
         cancelling = campaign.state == "cancelling" or bool(row.cancel)
         problem = self.too_long.pop(trial_id, problem)
-        moment = now()
+        moment = iso(database_time(database))
         values = after(row, campaign.limits, end, problem, cancelling=cancelling, now=moment)
         over = values["state"] != "waiting"
         spent = spent_on(database, trial_id) if rented else 0.0

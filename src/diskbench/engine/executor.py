@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,19 +49,16 @@ def retire(database: sa.Engine, executor_id: str) -> None:
     remove_executor(database, executor_id)
 
 
-def is_alive(
-    executor: Executor, *, hostname: str, now: datetime, silence: float = DEAD_AFTER_S
-) -> bool:
+def is_alive(executor: Executor, *, hostname: str, silence: float = DEAD_AFTER_S) -> bool:
     """Whether the process of an executor's row still exists, as far as can be known from here: one
-    of another machine is dead after `silence` seconds without a beat.
+    of another machine is dead after `silence` seconds without a beat, by the database's clock.
 
     A name alone makes no machine the same: clones share theirs, and so do containers on a host's
     network. What runs under the same boot and among the same pids is known by its pid at once.
     """
     if executor.hostname == hostname and _among(executor.process_started) == _among(_own_start()):
         return process_started(executor.pid) == executor.process_started
-    silent = now - datetime.fromisoformat(executor.beat_at)
-    return silent.total_seconds() < silence
+    return executor.silent_s() < silence
 
 
 def abandoned(claims: Sequence[Claim], executors: Sequence[Executor]) -> list[Claim]:
@@ -72,17 +69,16 @@ def abandoned(claims: Sequence[Claim], executors: Sequence[Executor]) -> list[Cl
 
 def living(executors: Sequence[Executor], *, silence: float = DEAD_AFTER_S) -> set[str]:
     """The ids of the processes that are alive, as far as can be known from here."""
-    hostname, now = socket.gethostname(), datetime.now(UTC)
-    return {
-        e.executor_id for e in executors if is_alive(e, hostname=hostname, now=now, silence=silence)
-    }
+    hostname = socket.gethostname()
+    return {e.executor_id for e in executors if is_alive(e, hostname=hostname, silence=silence)}
 
 
 def silent_s(database: sa.Engine, cell: CellRow) -> float:
     """Seconds since the last sign that the process of a cell lived: a beat, or progress."""
     from diskbench.store.claims import list_executors, progress_of_trials
+    from diskbench.store.clock import database_time
 
-    now = datetime.now(UTC)
+    now = database_time(database)
     signs = [cell.started_at or cell.queued_at or now.isoformat()]
     signs += [one.beat_at for one in list_executors(database) if one.executor_id == cell.owner]
     signs += [

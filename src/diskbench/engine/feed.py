@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.engine.session import new_id
@@ -80,12 +80,12 @@ def _decide(
 ) -> None:
     """Begin and refuse cells, looking at as many that wait as there are places for: a matrix may
     have thousands, and this is done each time that one ends."""
-    limits, moment = held.campaign.limits, datetime.now(UTC)
+    limits, moment = held.campaign.limits, held.now()
     lately = (moment - timedelta(minutes=1)).isoformat(timespec="microseconds")
     around = held.under_way(since=lately, machines=standing)
     now = Moment(
         now=moment.isoformat(timespec="microseconds"),
-        elapsed_s=_since(held.campaign.created_at),
+        elapsed_s=(moment - datetime.fromisoformat(held.campaign.created_at)).total_seconds(),
         spent_usd=spent_usd,
         cancelling=held.campaign.state == "cancelling",
         machines=tuple(cell for cell in around if cell.machine in standing),
@@ -161,10 +161,11 @@ def _in_turn(page: Iterable[CellRow], rooms: _Rooms | None) -> Iterator[CellRow]
 
 
 def _spare(held: Locked, position: int, why: str) -> None:
-    from diskbench.store.clock import now
+    from diskbench.store.clock import iso
 
+    over = iso(held.now())
     held.set_cell(
-        position, state="spared", error_kind="Spared", error=why, advice=None, finished_at=now()
+        position, state="spared", error_kind="Spared", error=why, advice=None, finished_at=over
     )
 
 
@@ -173,7 +174,7 @@ def _live(cells: list[CellRow]) -> int:
 
 
 def _begin(held: Locked, cell: CellRow) -> CellRow:
-    from diskbench.store.clock import now
+    from diskbench.store.clock import iso
 
     values = {
         "state": "queued",
@@ -182,14 +183,14 @@ def _begin(held: Locked, cell: CellRow) -> CellRow:
         "owner": None,
         "not_before": None,
         "note": None,
-        "queued_at": now(),
+        "queued_at": iso(held.now()),
     }
     held.set_cell(cell.position, **values)
     return cell.model_copy(update=values)
 
 
 def _refuse(held: Locked, position: int, problem: Problem) -> None:
-    from diskbench.store.clock import now
+    from diskbench.store.clock import iso
 
     held.set_cell(
         position,
@@ -197,7 +198,7 @@ def _refuse(held: Locked, position: int, problem: Problem) -> None:
         error_kind=problem.kind,
         error=problem.message,
         advice=problem.advice or None,
-        finished_at=now(),
+        finished_at=iso(held.now()),
     )
 
 
@@ -207,7 +208,3 @@ def _at_least(cell: CellRow, live: dict[str, float]) -> CellRow:
     if cell.state in LIVE and so_far > (cell.cost_usd or 0.0):
         return cell.model_copy(update={"cost_usd": so_far})
     return cell
-
-
-def _since(created_at: str) -> float:
-    return (datetime.now(UTC) - datetime.fromisoformat(created_at)).total_seconds()

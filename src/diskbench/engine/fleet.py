@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench.engine.executor import living
@@ -28,11 +28,11 @@ def fleet(database: sa.Engine) -> FleetDocument:
     from diskbench.store.campaigns import list_campaigns
     from diskbench.store.cells import unfinished_cells
     from diskbench.store.claims import list_claims, list_executors, progress_of_trials
-    from diskbench.store.clock import iso
+    from diskbench.store.clock import database_time, iso
     from diskbench.store.leases import list_leases
     from diskbench.store.machines import list_machines
 
-    now = datetime.now(UTC)
+    now = database_time(database)
     executors = {one.executor_id: one for one in list_executors(database)}
     alive = living(list(executors.values()))
     names = {one: _name(executors[one]) for one in alive}

@@ -7,7 +7,7 @@ run's own end, a resume, and `diskbench gc` all come here.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.engine.machine import let_go_after
@@ -15,6 +15,8 @@ from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, Re
 from diskbench.plan.duration import longest_s
 
 if TYPE_CHECKING:
+    import sqlalchemy as sa
+
     from diskbench.engine.session import Session
     from diskbench.model.spec import Plan
 
@@ -26,11 +28,13 @@ GRACE = timedelta(hours=1)
 """A lease outlives the longest its runs may take by as long again and this; our choice."""
 
 
-def expiry(plan: Plan) -> str:
-    """When a lease that begins, or goes on, now runs out: UTC, ISO 8601. A rented machine that
-    switched itself off before a loop's last round would take the result along."""
-    end = datetime.now(UTC) + timedelta(seconds=2 * longest_s(plan)) + GRACE
-    return end.isoformat(timespec="microseconds")
+def expiry(database: sa.Engine, plan: Plan) -> str:
+    """When a lease that begins, or goes on, now runs out by the database's clock: UTC, ISO 8601. A
+    rented machine that switched itself off before a loop's last round would take the result along.
+    """
+    from diskbench.store.clock import database_time, iso
+
+    return iso(database_time(database) + timedelta(seconds=2 * longest_s(plan)) + GRACE)
 
 
 def release(session: Session, plan: Plan) -> None:

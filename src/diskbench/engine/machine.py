@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.engine.several import all_of
@@ -231,6 +231,7 @@ def _given(
 
 def _suits(database: sa.Engine, machine: Machine, plan: Plan) -> bool:
     """Whether the machine is what would be rented now, and stands until the trial has ended."""
+    from diskbench.store.clock import database_time
     from diskbench.store.leases import load_lease
 
     lease, rental = load_lease(database, machine.lease_id), plan.rental
@@ -240,7 +241,7 @@ def _suits(database: sa.Engine, machine: Machine, plan: Plan) -> bool:
         getattr(rental, name) == getattr(machine.rental, name)
         for name in ("scope", "instance_type", "image")
     )
-    ends = datetime.now(UTC) + timedelta(seconds=longest_s(plan)) + BETWEEN
+    ends = database_time(database) + timedelta(seconds=longest_s(plan)) + BETWEEN
     return alike and ends < datetime.fromisoformat(lease.expires_at)
 
 
@@ -291,10 +292,10 @@ def _expiry(database: sa.Engine, row: CellRow, plan: Plan) -> str:
     long as expected. It cannot be told of another time later, so this is never extended; a cell for
     which too little is left gets a new machine."""
     from diskbench.store.cells import load_cells
+    from diskbench.store.clock import database_time, iso
 
     cells = load_cells(database, row.campaign_id)
     left = [one for one in cells if one.machine == row.machine and one.finished_at is None]
     seconds = math.fsum(2 * (one.expected_s or plan.expected_s) for one in left)
     seconds = max(seconds, 2 * longest_s(plan)) + len(left) * BETWEEN.total_seconds()
-    end = datetime.now(UTC) + timedelta(seconds=seconds) + GRACE
-    return end.isoformat(timespec="microseconds")
+    return iso(database_time(database) + timedelta(seconds=seconds) + GRACE)

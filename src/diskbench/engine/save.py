@@ -26,7 +26,7 @@ def save(session: Session, plan: Plan, *, owner: str | None) -> None:
         address=plan.cell.address,
         target=plan.target.model_dump(mode="json"),
         run_ids=plan.run_ids,
-        expires_at=expiry(plan),
+        expires_at=expiry(session.database, plan),
         hourly_usd=plan.rental.hourly_usd if plan.rental else None,
     )
     with session.timing.span("save plan", plan.trial_id):

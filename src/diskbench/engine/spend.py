@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.cost import cost_of_lease, spent_usd
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def spent_on(database: sa.Engine, trial_id: str) -> float:
     """What one trial has cost, transactions included, in US dollars: what is known of it."""
+    from diskbench.store.clock import database_time
     from diskbench.store.leases import load_lease
     from diskbench.store.rows import find_plan, load_results
 
@@ -25,7 +26,7 @@ def spent_on(database: sa.Engine, trial_id: str) -> float:
         return 0.0
     done = load_results(database, *plan.run_ids)
     rows = [row for run in done.values() for step in run for row in step.measurements]
-    return cost_of_lease(lease, rows, plan.rental, now=datetime.now(UTC)).known_usd
+    return cost_of_lease(lease, rows, plan.rental, now=database_time(database)).known_usd
 
 
 def spent_by(
@@ -33,10 +34,11 @@ def spent_by(
 ) -> tuple[float, dict[str, float]]:
     """What a matrix has cost beside the attempts that are still under way, and what each of those,
     by trial, has cost so far. An hour without a known price costs what is `assumed`."""
+    from diskbench.store.clock import database_time
     from diskbench.store.leases import leases_of_campaign
 
     newest = {cell.trial_id: cell for cell in cells if cell.trial_id is not None}
-    now, over, live = datetime.now(UTC), 0.0, {}
+    now, over, live = database_time(database), 0.0, {}
     for lease in leases_of_campaign(database, campaign_id):
         usd = spent_usd([lease], now, assume_price_usd_per_hour=assumed)
         cell = newest.get(lease.lease_id)

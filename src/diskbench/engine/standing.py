@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from diskbench.engine.campaign import runs_now
@@ -48,7 +48,7 @@ def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
         counts=dict(Counter(cell.state for cell in cells)),
         spent_usd=over + sum(live.values()),
         unpriced=sum(cell.hourly_usd is None and cell.started_at is not None for cell in cells),
-        expected_end=_expected_end(campaign, cells),
+        expected_end=_expected_end(database, campaign, cells),
         cells=tuple(
             CellStanding(
                 row=cell,
@@ -76,9 +76,11 @@ def _is_worked_on(database: sa.Engine, campaign: CampaignRow, cells: Sequence[Ce
     return any(serves(served, route) for served in patterns for route in left)
 
 
-def _expected_end(campaign: CampaignRow, cells: list[CellRow]) -> str | None:
+def _expected_end(database: sa.Engine, campaign: CampaignRow, cells: list[CellRow]) -> str | None:
     """When the last cell should end, if each takes what is expected from where it stands."""
-    now = datetime.now(UTC)
+    from diskbench.store.clock import database_time
+
+    now = database_time(database)
     left = []
     for cell in cells:
         if cell.finished_at is not None:

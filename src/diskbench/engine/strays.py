@@ -3,10 +3,10 @@ database knows of it: the third net of DESIGN.md section 3."""
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from diskbench.engine.expired import time_at
 from diskbench.engine.several import all_of
 from diskbench.engine.sweep import (
     cost_of_lease,
@@ -37,9 +37,10 @@ def sweep_provider(
     """Release what a provider lists that outlived its lease, or only the leases named, expired or
     not; told are those that stay, too, and the regions that could not be listed.
 
-    What outlived its lease: its expiry is over, or our database says that it was given back. What
-    a live process of ours works with stays. One failure stops none. Raises UserError when the
-    provider cannot be asked at all, UnknownName for a lease that it does not list.
+    What outlived its lease: its expiry is over by the cloud's own clock, or our database says that
+    it was given back. What a live process of ours works with stays. One failure stops none. Raises
+    UserError when the provider cannot be asked at all, UnknownName for a lease that it does not
+    list.
     """
     from diskbench.engine.draft import renter_named
 
@@ -52,12 +53,14 @@ def sweep_provider(
     listed, unlisted = _listed(renter, scope)
     known = _named(listed, ids, whole=not unlisted) if ids else listed
     busy = leases_at_work(session.database)
+    # What is named goes whatever the time is.
+    now = time_at(session.database, None if ids else renter, scope)
     if ids and (held := next((one for one in known if one.lease_id in busy), None)):
         raise in_use(held.lease_id)
     return (
         all_of(
             lambda found: _swept(
-                session, renter, found, busy=busy, named=bool(ids), dry_run=dry_run
+                session, renter, found, now, busy=busy, named=bool(ids), dry_run=dry_run
             ),
             known,
         ),
@@ -114,6 +117,7 @@ def _swept(
     session: Session,
     renter: Renter,
     found: Found,
+    now: datetime,
     *,
     busy: set[str],
     named: bool,
@@ -124,7 +128,7 @@ def _swept(
 
     lease = load_lease(session.database, found.lease_id)
     plan = find_plan(session.database, found.lease_id) if lease else None
-    goes, reason = _verdict(found, lease, busy=found.lease_id in busy, named=named)
+    goes, reason = _verdict(found, lease, now, busy=found.lease_id in busy, named=named)
     problem = None
     if goes and not dry_run:
         try:
@@ -140,7 +144,7 @@ def _swept(
         expires_at=found.expires_at,
         reason=reason,
         outcome=outcome(dry_run=dry_run, failed=problem is not None) if goes else "kept",
-        cost=cost_of_lease(lease, datetime.now(UTC), plan) if lease else None,
+        cost=cost_of_lease(lease, now, plan) if lease else None,
         problem=problem,
     )
 
@@ -154,12 +158,14 @@ def _give_back(session: Session, renter: Renter, found: Found, plan: Plan | None
     release_lease(session.database, found.lease_id)
 
 
-def _verdict(found: Found, lease: Lease | None, *, busy: bool, named: bool) -> tuple[bool, str]:
+def _verdict(
+    found: Found, lease: Lease | None, now: datetime, *, busy: bool, named: bool
+) -> tuple[bool, str]:
     """Whether it goes, and why or why not."""
     if busy:
         return False, "a live process works with it"
     until = _expiry(found, lease)
-    if until is not None and until < time.time():
+    if until is not None and until < now.timestamp():
         return True, "it expired"
     if lease is not None and lease.state == "released":
         return True, f"it was given back at {lease.released_at}, and is there again"

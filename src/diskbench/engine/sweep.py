@@ -5,12 +5,12 @@ What a provider lists whatever the database knows is in strays.py.
 
 from __future__ import annotations
 
-import time
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench.catalog import cost
 from diskbench.engine.executor import living
+from diskbench.engine.expired import kept_by_cloud
 from diskbench.engine.lease import left_behind, release, where
 from diskbench.engine.machine import let_go, machine_is_reached, why_over
 from diskbench.engine.several import all_of
@@ -43,12 +43,14 @@ def sweep(
 ) -> list[Swept]:
     """Release every open lease that has outlived its use, or those named; one failure stops none.
 
-    A lease has outlived its use when it expired, or when its trial is finished; that of a machine
-    that cells of a matrix share, when none of them is left. A named lease is
+    A lease has outlived its use when it expired, by the database's clock and by its cloud's, or
+    when its trial is finished; that of a machine that cells of a matrix share, when none of them is
+    left. A named lease is
     released whatever its age, but never while a live process works under it (InvalidValue). Others
     than those that this process `reaches` are left to others.
     """
     from diskbench.store.claims import list_claims
+    from diskbench.store.clock import database_time
     from diskbench.store.leases import list_leases
     from diskbench.store.machines import list_machines
 
@@ -57,7 +59,7 @@ def sweep(
     busy = leases_at_work(session.database)
     unfinished = {c.trial_id for c in list_claims(session.database)}
     machines = {one.lease_id: one for one in list_machines(session.database)}
-    due = []
+    now, due = database_time(session.database), []
     for lease in _chosen(leases, ids):
         if lease.lease_id in busy:
             if ids:
@@ -68,10 +70,10 @@ def sweep(
             over = why_over(session.database, machine)
         else:
             over = None if lease.lease_id in unfinished else "its trial is finished"
-        reason = _reason(lease, over, named=bool(ids))
+        reason = _reason(lease, over, now, named=bool(ids))
         if reason and reaches(lease):
-            due.append((lease, reason))
-    return all_of(lambda one: _swept(session, *one, dry_run=dry_run), due)
+            due.append((lease, reason, over is None and not ids))
+    return all_of(lambda one: _swept(session, *one, now, dry_run=dry_run), due)
 
 
 def is_reached(database: Engine, lease: Lease, patterns: Collection[str]) -> bool:
@@ -161,23 +163,27 @@ def _is_named(lease: Lease, name: str) -> bool:
     return any(i.startswith(name.lower()) for i in (lease.lease_id, *lease.run_ids))
 
 
-def _reason(lease: Lease, over: str | None, *, named: bool) -> str | None:
+def _reason(lease: Lease, over: str | None, now: datetime, *, named: bool) -> str | None:
     if over is not None:
         return over
     until = expires_at(lease)
-    if until is not None and until < time.time():
+    if until is not None and until < now.timestamp():
         return f"it expired at {lease.expires_at}"
     return "it was named" if named else None
 
 
-def _swept(session: Session, lease: Lease, reason: str, *, dry_run: bool) -> Swept:
+def _swept(
+    session: Session, lease: Lease, reason: str, by_expiry: bool, now: datetime, *, dry_run: bool
+) -> Swept:
     from diskbench.store.rows import find_plan
 
     plan = find_plan(session.database, lease.lease_id)
-    problem = None
-    if not dry_run:
+    problem = kept = None
+    if by_expiry or not dry_run:
         try:
-            _give_back(session, lease, plan)
+            kept = kept_by_cloud(session.database, lease) if by_expiry else None
+            if kept is None and not dry_run:
+                _give_back(session, lease, plan)
         except DiskbenchError as error:
             from diskbench.store.leases import note_lease_error
 
@@ -190,9 +196,9 @@ def _swept(session: Session, lease: Lease, reason: str, *, dry_run: bool) -> Swe
         region=lease.region,
         resources=left_behind(plan) if plan else (f"diskbench-{lease.lease_id}",),
         expires_at=expires_at(lease),
-        reason=reason,
-        outcome=outcome(dry_run=dry_run, failed=problem is not None),
-        cost=cost_of_lease(lease, datetime.now(UTC), plan),
+        reason=kept or reason,
+        outcome="kept" if kept else outcome(dry_run=dry_run, failed=problem is not None),
+        cost=cost_of_lease(lease, now, plan),
         problem=problem,
     )
 

@@ -69,7 +69,7 @@ def claim(session: Session, plan: Plan) -> bool:
         return False
     won = claim_trial(session.database, trial_id, owner=session.executor_id, previous=previous)
     if won:
-        extend_lease(session.database, trial_id, expiry(plan))
+        extend_lease(session.database, trial_id, expiry(session.database, plan))
     return won
 
 

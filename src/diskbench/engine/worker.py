@@ -1,5 +1,6 @@
 """A process that measures cells: it gives cells their turn, takes those that it can reach into its
-own queue, takes over those of the dead, and gives back what outlived its lease.
+own queue, takes over those of the dead, and gives back what outlived its lease. One whose clock is
+over a minute from the database's takes over none.
 
 A worker takes a cell by writing its name into the cell's row (compare and swap), and only while it
 has room: so `--concurrency` is each process's own, and a route that nobody knew when it started is
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.engine.cell import LiveCells
+from diskbench.engine.database_clock import DatabaseClock
 from diskbench.engine.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
 from diskbench.engine.feed import feed
 from diskbench.engine.held import Patience, PatientStations, hold
@@ -74,6 +76,7 @@ class Worker:
         self._ticked_at = self._back_at = time.monotonic()
         self._away: str | None = None
         self._vanished = Vanished()
+        self._clock = DatabaseClock(self.session.database)
 
     def launch(self, queues: Collection[str] = (), *, schedules: bool = False) -> None:
         """Start the workflow engine, listening to this process's own queue and to `queues`;
@@ -130,7 +133,8 @@ class Worker:
         from diskbench.store.campaigns import list_campaigns
 
         began, database = time.monotonic(), self.session.database
-        if began - self._ticked_at > BEAT_S:
+        jumped_s = self._clock.looked()
+        if max(jumped_s, began - self._ticked_at) > BEAT_S:
             self._back_at = began
         open_ones = [
             feed(database, campaign, admits=self.admits, reaches=self._reaches(campaign))
@@ -201,13 +205,15 @@ class Worker:
         alive = living(list_executors(database), silence=self._silence)
         self._free_places(campaigns.values(), {cell.trial_id for cell in mine}, alive)
         taken = sum(cell.owner == me for cell in mine)
-        takes = self.admits or self.own is not None  # its own matrix is nobody else's to end
+        # Its own matrix is nobody else's to end.
+        takes = self.own is not None or (self.admits and not self._clock.is_skewed)
         for cell in sorted(mine, key=_turn):
             assert cell.trial_id is not None
             campaign = campaigns[cell.campaign_id]
             standing = standings.get(cell.trial_id)
             if standing is None:
                 may_take = self.admits and (self.room is None or taken < self.room)
+                may_take &= cell.owner in (None, me) or not self._clock.is_skewed
                 taken += pick_up(self.session, campaign, cell, alive, may_take=may_take)
             elif cell.owner == me and not standing.is_over:
                 self._look_at_own(campaign, cell)
@@ -240,6 +246,8 @@ class Worker:
         matrix's queue for ever: it ends here, where nothing is left for it to do."""
         from diskbench.engine.durable import cells, process
 
+        if self._clock.is_skewed:
+            return
         for queue in (one.queue for one in campaigns if one.queue is not None):
             for trial_id, executor in cells.running_in(queue):
                 if trial_id not in live and executor not in alive:
@@ -258,7 +266,7 @@ class Worker:
         assert trial_id is not None
         if campaign.state == "cancelling" or cell.cancel:
             self.stop.ask(trial_id)
-        elif longest is not None and _age_s(cell) > longest:
+        elif longest is not None and self._clock.age_s(cell.started_at) > longest:
             too_long = Problem(
                 kind="TookTooLong",
                 message=f"it took longer than max_cell_time, {longest:g} s, and was stopped",
@@ -270,11 +278,3 @@ class Worker:
 
 def _turn(cell: CellRow) -> tuple[str, str, int]:
     return (cell.queued_at or "", cell.campaign_id, cell.position)
-
-
-def _age_s(cell: CellRow) -> float:
-    from datetime import UTC, datetime
-
-    if cell.started_at is None:
-        return 0.0
-    return (datetime.now(UTC) - datetime.fromisoformat(cell.started_at)).total_seconds()

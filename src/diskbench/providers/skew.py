@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
+from diskbench.errors import CloudSilent
 from diskbench.model.finding import Finding
 
 if TYPE_CHECKING:
@@ -43,6 +44,16 @@ def http_date(text: str | None) -> datetime | None:
         return parsedate_to_datetime(text).astimezone(UTC) if text else None
     except ValueError:
         return None
+
+
+def said(where: str, theirs: datetime | None) -> datetime:
+    """The time that a cloud told; raises CloudSilent where it told none."""
+    if theirs is None:
+        raise CloudSilent(
+            f"{where} answered without its time (a Date header)",
+            advice="look whether a proxy stands between; nothing that expired is deleted meanwhile",
+        )
+    return theirs
 
 
 def _finding(where: str, state: FindingState, told: str, advice: str = "") -> Finding:

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from diskbench.errors import EvidenceDamaged, StoreUnavailable
 from diskbench.model.record_names import RECORD_NAMES
@@ -69,18 +70,37 @@ def step_folder(step: Step) -> str:
 def write_plan(store: EvidenceStore, plan: Plan) -> None:
     """The plan, once for each of its runs, before they start.
 
-    That of a run which has nothing else yet gives way: it is a draft's, whose process was killed
-    while it gave up renting.
+    A plan of the same run that is there already stays, whatever version of diskbench wrote it and
+    in whatever words. Only a draft's gives way, where the run has nothing else yet: its process was
+    killed while it gave up renting. Raises KeyTaken for the plan of another trial.
     """
     for run_id in plan.run_ids:
         prefix = run_prefix(run_id)
         try:
             store.put(f"{prefix}/plan.json", _plan_bytes(plan))
         except KeyTaken:
-            if list(store.list(prefix)) != [f"{prefix}/plan.json"]:
+            there = _plan_there(store, run_id)
+            if there.get("trial_id") != plan.trial_id:
                 raise
+            if not _is_draft(there) or list(store.list(prefix)) != [f"{prefix}/plan.json"]:
+                continue
             store.delete(prefix)
             store.put(f"{prefix}/plan.json", _plan_bytes(plan))
+
+
+def _plan_there(store: EvidenceStore, run_id: str) -> dict[str, Any]:
+    """The plan of a run as plain JSON: its fields may be those of another version. {} for what is
+    no JSON object."""
+    try:
+        found = json.loads(store.get(f"{run_prefix(run_id)}/plan.json"))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_draft(plan: Mapping[str, Any]) -> bool:
+    """Whether a plan was written before its machine was acquired (`Plan.is_draft`)."""
+    return plan.get("rental") is not None and plan.get("acquired") is None
 
 
 def read_plan(store: EvidenceStore, run_id: str) -> Plan:

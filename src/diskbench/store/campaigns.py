@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -13,7 +14,7 @@ from diskbench.model.campaign import LIVE, CampaignState, CellRow
 from diskbench.model.matrix import Limits
 from diskbench.store import schema
 from diskbench.store.cells import cell_row
-from diskbench.store.clock import now, ulid_time
+from diskbench.store.clock import present, ulid_time
 from diskbench.store.database import transaction
 from diskbench.store.upsert import insert_missing
 
@@ -49,8 +50,9 @@ def save_campaign(database: Engine, campaign: CampaignRow, cells: Sequence[CellR
         "campaign_id": campaign.campaign_id,
         "created_at": ulid_time(campaign.campaign_id),
     }
-    row = campaign.model_dump(mode="json") | {"created_at": campaign.created_at or now()}
     with transaction(database) as connection:
+        began = campaign.created_at or connection.execute(sa.select(present())).scalar_one()
+        row = campaign.model_dump(mode="json") | {"created_at": began}
         insert_missing(connection, schema.campaign, [base])
         insert_missing(connection, schema.matrix, [row])
         insert_missing(connection, schema.cell, [cell.model_dump(mode="json") for cell in cells])
@@ -105,7 +107,7 @@ def claim_campaign(database: Engine, campaign_id: str, *, owner: str, previous: 
 
 def set_campaign_state(database: Engine, campaign_id: str, state: CampaignState) -> None:
     """Move a matrix to `state`; one that is done says since when."""
-    values: dict[str, Any] = {"state": state, "finished_at": now() if state == "done" else None}
+    values: dict[str, Any] = {"state": state, "finished_at": present() if state == "done" else None}
     with transaction(database) as connection:
         connection.execute(
             sa.update(schema.matrix)
@@ -119,6 +121,10 @@ class Locked:
 
     def __init__(self, connection: Connection, campaign: CampaignRow) -> None:
         self._connection, self.campaign = connection, campaign
+
+    def now(self) -> datetime:
+        """The database's present, by which turns are given."""
+        return datetime.fromisoformat(self._connection.execute(sa.select(present())).scalar_one())
 
     def cells(self) -> list[CellRow]:
         """The cells, in order."""
@@ -184,7 +190,7 @@ class Locked:
         self._connection.execute(
             sa.update(matrix)
             .where(matrix.c.campaign_id == self.campaign.campaign_id)
-            .values(state=state, finished_at=now() if state == "done" else None)
+            .values(state=state, finished_at=present() if state == "done" else None)
         )
 
 

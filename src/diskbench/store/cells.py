@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from diskbench.model.campaign import LIVE, CellRow
 from diskbench.store import schema
-from diskbench.store.clock import now
+from diskbench.store.clock import present
 from diskbench.store.database import transaction
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def cancel_untaken_cell(database: Engine, trial_id: str) -> bool:
             error_kind="Cancelled",
             error="stopped by the user",
             advice=None,
-            finished_at=now(),
+            finished_at=present(),
         )
     )
     with transaction(database) as connection:

@@ -5,13 +5,13 @@ processes that are alive. None of it is a result; it goes when the trial ends.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from diskbench.store import schema
-from diskbench.store.clock import iso, now
+from diskbench.store.clock import database_time, iso, present
 from diskbench.store.database import transaction
 from diskbench.store.upsert import upsert
 
@@ -51,6 +51,15 @@ class Executor:
     concurrency: int | None = None
     draining: bool | None = None
     secret_id: str | None = None
+    seen_at: str | None = None
+    """The database's time when the row was read; None for a row that was not read."""
+
+    def silent_s(self) -> float:
+        """Seconds since the last beat when the row was read, both by the database's clock."""
+        if self.seen_at is None:
+            return 0.0
+        gone = datetime.fromisoformat(self.seen_at) - datetime.fromisoformat(self.beat_at)
+        return gone.total_seconds()
 
 
 def claim_trial(
@@ -67,7 +76,7 @@ def claim_trial(
         swapped = connection.execute(
             sa.update(claim)
             .where(claim.c.trial_id == trial_id, sa.or_(expected, claim.c.owner == owner))
-            .values(owner=owner, claimed_at=now())
+            .values(owner=owner, claimed_at=present())
         )
     return swapped.rowcount == 1
 
@@ -110,13 +119,14 @@ def save_progress(
     tick: Mapping[str, Any] | None = None,
 ) -> None:
     """The last known progress of a run; called at most once a second."""
+    moment = iso(database_time(database))
     row = {
         "run_id": run_id,
         "step_index": step_index,
         "step": step,
         "round": round,
         "tick": dict(tick) if tick else None,
-        "updated_at": now(),
+        "updated_at": moment,
     }
     with transaction(database) as connection:
         upsert(connection, schema.progress, [row])
@@ -156,7 +166,7 @@ def register_executor(
     version: str | None = None,
 ) -> None:
     """Tell that this process is alive and may own trials."""
-    moment = now()
+    moment = iso(database_time(database))
     row = {
         "executor_id": executor_id,
         "hostname": hostname,
@@ -184,15 +194,18 @@ def beat(database: Engine, executor_id: str) -> bool:
     executor = schema.executor
     with transaction(database) as connection:
         alive = connection.execute(
-            sa.update(executor).where(executor.c.executor_id == executor_id).values(beat_at=now())
+            sa.update(executor)
+            .where(executor.c.executor_id == executor_id)
+            .values(beat_at=present())
         )
     return alive.rowcount == 1
 
 
 def list_executors(database: Engine) -> Sequence[Executor]:
     """All processes that are registered, alive or silent."""
-    columns = (schema.executor.c[name] for name in Executor.__dataclass_fields__)
-    query = sa.select(*columns).order_by(schema.executor.c.executor_id)
+    names = [name for name in Executor.__dataclass_fields__ if name != "seen_at"]
+    columns = [schema.executor.c[name] for name in names]
+    query = sa.select(*columns, present()).order_by(schema.executor.c.executor_id)
     with transaction(database) as connection:
         return [Executor(*row) for row in connection.execute(query)]
 
@@ -202,9 +215,3 @@ def remove_executor(database: Engine, executor_id: str) -> None:
     executor = schema.executor
     with transaction(database) as connection:
         connection.execute(sa.delete(executor).where(executor.c.executor_id == executor_id))
-
-
-def is_silent(executor: Executor, *, for_s: float, at: datetime | None = None) -> bool:
-    """Whether the last beat is more than `for_s` seconds old."""
-    limit = (at or datetime.now(UTC)) - timedelta(seconds=for_s)
-    return executor.beat_at < iso(limit)

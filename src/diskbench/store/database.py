@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from diskbench.errors import StoreUnavailable
+from diskbench.store.clock import warn_of_skew
 from diskbench.store.schema import HEAD, REVISIONS, VERSION_TABLE, metadata
 from diskbench.store.urls import printable
 
@@ -35,7 +36,7 @@ def open_database(url: str) -> Engine:
 
     A missing SQLite file is made, readable by its owner alone; its directory only where it is the
     user's data directory, since any other was typed, perhaps wrongly. Safe when several processes
-    do it at once.
+    do it at once. Logs a warning where this machine's clock is over a minute from the database's.
     Raises StoreUnavailable, naming the URL without its password and the cause, when the database
     cannot be reached or written, is none, or has a newer schema.
     """
@@ -50,6 +51,7 @@ def open_database(url: str) -> Engine:
         with as_unavailable(engine, before_work=True):
             if revision_of(engine) != HEAD:
                 _bring_up_to_date(engine)
+            warn_of_skew(engine)
     except BaseException:
         engine.dispose()
         raise

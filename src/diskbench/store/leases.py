@@ -8,14 +8,14 @@ import sqlalchemy as sa
 
 from diskbench.model.base import Frozen
 from diskbench.store import schema
-from diskbench.store.clock import now
+from diskbench.store.clock import present
 from diskbench.store.database import transaction
 from diskbench.store.upsert import insert_missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy.engine import Engine
+    from sqlalchemy.engine import Connection, Engine
 
 LeaseState = Literal["open", "released"]
 
@@ -46,12 +46,15 @@ class Lease(Frozen):
 def create_lease(database: Engine, lease: Lease) -> None:
     """Write the row of a new lease; one that is there already stays as it is."""
     with transaction(database) as connection:
-        insert_missing(connection, schema.lease, [lease_row(lease)])
+        insert_lease(connection, lease)
 
 
-def lease_row(lease: Lease) -> dict[str, Any]:
-    """The columns of a lease that is new, for whoever writes it with others."""
-    return lease.model_dump(mode="json") | {"created_at": lease.created_at or now()}
+def insert_lease(connection: Connection, lease: Lease) -> None:
+    """`create_lease` inside the caller's transaction. A lease without a time begins now, by the
+    database's clock."""
+    began = lease.created_at or connection.execute(sa.select(present())).scalar_one()
+    row = lease.model_dump(mode="json") | {"created_at": began}
+    insert_missing(connection, schema.lease, [row])
 
 
 def load_lease(database: Engine, lease_id: str) -> Lease | None:
@@ -76,7 +79,7 @@ def note_lease_error(database: Engine, lease_id: str, error: str) -> None:
 
 def release_lease(database: Engine, lease_id: str) -> None:
     """Mark a lease as given back; the first time counts."""
-    _update(database, lease_id, state="released", error=None, released_at=now())
+    _update(database, lease_id, state="released", error=None, released_at=present())
 
 
 def list_leases(database: Engine, *, state: LeaseState | None = None) -> Sequence[Lease]:

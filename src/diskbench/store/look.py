@@ -8,6 +8,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from diskbench.errors import StoreUnavailable
+from diskbench.store.clock import warn_of_skew
 from diskbench.store.database import (
     as_unavailable,
     check_writable,
@@ -37,7 +38,8 @@ class Look:
 def look(url: str) -> Look:
     """The database at `url`; a lock is taken for a moment to see whether it can be written to.
 
-    Raises StoreUnavailable when it cannot be reached or written, is none, or has a schema of a
+    Logs a warning where this machine's clock is over a minute from the database's. Raises
+    StoreUnavailable when it cannot be reached or written, is none, or has a schema of a
     newer diskbench.
     """
     parsed = parse_url(url)
@@ -55,6 +57,7 @@ def look(url: str) -> Look:
                     advice="upgrade this diskbench, or use another database",
                 )
             check_writable(engine)
+            warn_of_skew(engine)
         return Look(shown_url(engine), exists=True, revision=revision)
     finally:
         engine.dispose()

@@ -10,8 +10,8 @@ from diskbench.model.base import Frozen
 from diskbench.model.campaign import LIVE
 from diskbench.model.rental import Rental
 from diskbench.store import schema
-from diskbench.store.clock import now
 from diskbench.store.database import transaction
+from diskbench.store.leases import insert_lease
 from diskbench.store.upsert import insert_missing
 
 if TYPE_CHECKING:
@@ -42,9 +42,8 @@ class Machine(Frozen):
 
 def save_machine(database: Engine, machine: Machine, lease: Lease) -> None:
     """A new machine and its lease, before it is rented; twice is as once."""
-    claim = lease.model_dump(mode="json") | {"created_at": lease.created_at or now()}
     with transaction(database) as connection:
-        insert_missing(connection, schema.lease, [claim])
+        insert_lease(connection, lease)
         insert_missing(connection, schema.machine, [machine.model_dump(mode="json")])
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from diskbench.errors import UnknownName
+from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.store import schema
-from diskbench.store.clock import now
+from diskbench.store.clock import now, present
 from diskbench.store.database import transaction
-from diskbench.store.leases import lease_row
+from diskbench.store.leases import insert_lease
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.upsert import insert_missing, upsert
 
@@ -47,15 +47,16 @@ def save_plan(
     nobody's looks abandoned. The lease comes with it, all or nothing: one without a claim looks
     like one that outlived its trial, and whoever sweeps would give it back.
     """
-    claim = {"trial_id": plan.trial_id, "cancel": False, "owner": owner, "claimed_at": now()}
+    claim = {"trial_id": plan.trial_id, "cancel": False, "owner": owner}
     with transaction(database) as connection:
         if lease is not None:
-            insert_missing(connection, schema.lease, [lease_row(lease)])
+            insert_lease(connection, lease)
         insert_missing(connection, schema.campaign, [campaign_row(plan.campaign_id)])
         insert_missing(connection, schema.trial, [trial_row(plan)])
         rows = [run_row(plan, index, evidence_url) for index in range(len(plan.run_ids))]
         insert_missing(connection, schema.run, rows)
-        insert_missing(connection, schema.claim, [claim])
+        moment = connection.execute(sa.select(present())).scalar_one()
+        insert_missing(connection, schema.claim, [claim | {"claimed_at": moment}])
 
 
 def replace_draft(database: Engine, plan: Plan, evidence_url: str) -> None:
@@ -75,13 +76,29 @@ def load_plan(database: Engine, trial_id: str) -> Plan:
 
 
 def find_plan(database: Engine, trial_id: str) -> Plan | None:
-    """The plan of a trial; None for one that is not there, or was imported and has none."""
+    """The plan of a trial; None for one that is not there, or was imported and has none.
+
+    Raises StoreUnavailable, naming the version, for a plan that another version of diskbench wrote
+    and this one cannot read.
+    """
+    from pydantic import ValidationError
+
     from diskbench.model.spec import Plan
 
     query = sa.select(schema.trial.c.plan).where(schema.trial.c.trial_id == trial_id)
     with transaction(database) as connection:
         found = connection.execute(query).scalar_one_or_none()
-    return Plan.model_validate(found) if found is not None else None
+    try:
+        return Plan.model_validate(found) if found is not None else None
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        writer = found.get("diskbench_version") if isinstance(found, dict) else None
+        raise StoreUnavailable(
+            f"the plan of trial {trial_id} cannot be read: {field}: {first['msg']}",
+            advice=f"diskbench {writer or 'of another version'} wrote it: use that version, or a "
+            "newer one",
+        ) from error
 
 
 def begin_run(database: Engine, run_id: str) -> None:

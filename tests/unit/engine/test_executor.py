@@ -35,12 +35,13 @@ def executor(*, hostname=HERE, pid=None, started=None, beat_s_ago=0.0, **more):
         pid=pid,
         process_started=started or process_started(pid) or "",
         beat_at=iso(NOW - timedelta(seconds=beat_s_ago)),
+        seen_at=iso(NOW),
         **more,
     )
 
 
 def alive(one, **more):
-    return is_alive(one, hostname=HERE, now=NOW, **more)
+    return is_alive(one, hostname=HERE, **more)
 
 
 @pytest.fixture

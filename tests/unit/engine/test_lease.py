@@ -6,6 +6,7 @@ from tests.rigs.plans import make_plan, make_step
 from diskbench.engine.lease import expiry
 from diskbench.model.spec import Loop
 from diskbench.plan.duration import longest_s
+from diskbench.store.database import open_database
 
 STEPS = tuple(
     make_step(index, name).model_copy(update={"expected_s": seconds})
@@ -13,9 +14,10 @@ STEPS = tuple(
 )
 
 
-def test_a_lease_lasts_as_long_again_as_its_runs_and_an_hour():
+def test_a_lease_lasts_as_long_again_as_its_runs_and_an_hour(tmp_path):
+    database = open_database(f"sqlite:///{tmp_path}/a.db")
     plan = make_plan(steps=STEPS, expected_s=440.0)
-    left = datetime.fromisoformat(expiry(plan)) - datetime.now(UTC)
+    left = datetime.fromisoformat(expiry(database, plan)) - datetime.now(UTC)
     assert left == pytest.approx(
         timedelta(seconds=2 * 440) + timedelta(hours=1), abs=timedelta(minutes=1)
     )

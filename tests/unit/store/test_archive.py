@@ -1,8 +1,12 @@
+import json
+
 import pytest
 from tests.rigs.measured import TIMES
 from tests.rigs.plans import RUN_IDS, make_plan, make_step
 
 from diskbench.errors import EvidenceDamaged
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.store import archive
 from diskbench.store.evidence import KeyTaken
 from diskbench.store.manifest import Manifest
@@ -24,18 +28,37 @@ def test_a_plan_lies_beside_each_of_its_runs(evidence):
     assert [archive.read_plan(evidence, run_id) for run_id in RUN_IDS] == [plan, plan]
 
 
+RENTAL = Rental(
+    scope=Scope(provider="lab"),
+    spec=RentSpec(disk="gp2", size_gib=8),
+    offer="t3.micro",
+    disk=DiskSpec(type="gp2", size_gib=8),
+)
+
+
 def test_the_plan_of_a_draft_that_was_given_up_halfway_gives_way(evidence):
-    archive.write_plan(evidence, make_plan(notes=("a draft",)))
+    archive.write_plan(evidence, make_plan(rental=RENTAL))
     archive.write_plan(evidence, make_plan())
     assert archive.read_plan(evidence, RUN) == make_plan()
 
 
-def test_the_plan_of_a_run_that_has_evidence_never_changes(evidence):
-    archive.write_plan(evidence, make_plan())
-    keep(evidence)
-    with pytest.raises(KeyTaken):
-        archive.write_plan(evidence, make_plan(notes=("another",)))
-    assert archive.read_plan(evidence, RUN) == make_plan()
+@pytest.mark.parametrize("has_steps", [False, True])
+def test_the_plan_of_a_run_that_is_there_stays_whatever_version_wrote_it(evidence, has_steps):
+    written = make_plan().model_dump(mode="json", exclude_defaults=True)
+    text = json.dumps(written | {"what_another_version_had": 1}).encode()
+    evidence.put(f"runs/{RUN}/plan.json", text)
+    if has_steps:
+        keep(evidence)
+    archive.write_plan(evidence, make_plan(notes=("in other words",)))
+    assert evidence.get(f"runs/{RUN}/plan.json") == text
+
+
+@pytest.mark.parametrize("text", [b'{"trial_id": "another"}', b"[]", b"{", b""])
+def test_the_plan_of_another_trial_is_not_taken_for_ours(evidence, text):
+    evidence.put(f"runs/{RUN}/plan.json", text)
+    with pytest.raises(KeyTaken, match=r"plan\.json is there already"):
+        archive.write_plan(evidence, make_plan())
+    assert evidence.get(f"runs/{RUN}/plan.json") == text
 
 
 def test_large_files_are_compressed_and_small_ones_stay_readable(evidence):

@@ -1,7 +1,7 @@
 """Every write twice: on SQLite and on PostgreSQL alike."""
 
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 import sqlalchemy as sa
@@ -12,7 +12,7 @@ from diskbench.errors import UnknownName
 from diskbench.model.outcome import Problem
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
 from diskbench.store import claims, leases, rows, schema
-from diskbench.store.clock import iso, now, ulid_time
+from diskbench.store.clock import now, ulid_time
 from diskbench.store.query import find_run
 
 FINISHED = "2026-11-21T10:00:05.000000+00:00"
@@ -195,11 +195,15 @@ def test_an_executor_beats_until_it_is_removed(saved):
     assert not claims.beat(saved, "e1")
 
 
-def test_an_executor_is_silent_when_its_last_beat_is_too_old():
-    at = datetime.now(UTC)
-    quiet = claims.Executor("e", "h", 7, "1", iso(at - timedelta(seconds=61)))
-    assert claims.is_silent(quiet, for_s=60, at=at)
-    assert not claims.is_silent(quiet, for_s=62, at=at)
+def test_an_executor_is_as_silent_as_the_database_says(any_database):
+    claims.register_executor(any_database, "e1", hostname="h", pid=7, process_started="123")
+    claims.describe_executor(any_database, "e1", beat_at="2026-01-01T00:00:00.000000+00:00")
+    [silent] = claims.list_executors(any_database)
+    gone = (datetime.now(UTC) - datetime(2026, 1, 1, tzinfo=UTC)).total_seconds()
+    assert silent.silent_s() == pytest.approx(gone, abs=60)
+    claims.beat(any_database, "e1")
+    [beaten] = claims.list_executors(any_database)
+    assert 0 <= beaten.silent_s() < 60
 
 
 def test_a_lease_lives_from_open_to_released(any_database):

@@ -14,7 +14,7 @@ from diskbench.providers.aws import policy, requests
 from diskbench.providers.aws.edge import open_scope
 from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.images import find_image
-from diskbench.providers.skew import http_date, skew
+from diskbench.providers.skew import http_date, said, skew
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +51,18 @@ def examine(scope: Scope, timing: AwsTiming) -> list[Finding]:
         skew(where, _date(told), before, datetime.now(UTC)),
         *_permissions(aws, where, timing),
     ]
+
+
+def present(scope: Scope, timing: AwsTiming) -> datetime:
+    """See ports.TellsTime."""
+    try:
+        told = open_scope(scope, timing).edge("sts", timing).call("get_caller_identity")
+    except DiskbenchError as error:
+        theirs = _date(getattr(error.__cause__, "response", None) or {})
+        if theirs is None:
+            raise
+        return theirs
+    return said("aws", _date(told))
 
 
 def _date(answer: dict[str, Any]) -> datetime | None:

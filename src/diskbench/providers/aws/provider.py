@@ -22,6 +22,7 @@ from diskbench.providers.unanswered import while_looking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from diskbench.catalog.overlay import Overlay
     from diskbench.model.disk import Acquired, SshAccess
@@ -132,6 +133,13 @@ class AWSProvider:
 
         with while_looking():
             return found(scope, self.timing.looking())
+
+    def present(self, scope: Scope) -> datetime:
+        """See ports.TellsTime."""
+        from diskbench.providers.aws.examine import present
+
+        with while_looking():
+            return present(scope, self.timing.looking())
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine."""

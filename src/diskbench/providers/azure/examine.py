@@ -17,7 +17,7 @@ from diskbench.model.finding import Finding, refusal
 from diskbench.providers.azure import policy
 from diskbench.providers.azure.edge import open_scope, token_scope
 from diskbench.providers.azure.errors import translate
-from diskbench.providers.skew import http_date, skew
+from diskbench.providers.skew import http_date, said, skew
 
 if TYPE_CHECKING:
     from diskbench.model.rental import Scope
@@ -41,16 +41,8 @@ def examine(scope: Scope, timing: AzureTiming) -> list[Finding]:
         return [refusal("credentials", where, error)]
     told = f"{who} in subscription {azure.subscription}"
     before, answers = datetime.now(UTC), list[Any]()
-
-    def keep(response: Any) -> None:  # noqa: ANN401 - azure.core's
-        answers.append(response.http_response)
-
-    path = f"/subscriptions/{azure.subscription}/providers/Microsoft.Authorization/permissions"
     try:
-        azure.edge(timing).call(
-            "Microsoft.Authorization/permissions/read", "resources", "resources.get_by_id",
-            path, api_version=API_VERSION, raw_response_hook=keep,
-        )  # fmt: skip
+        _ask(azure, timing, answers)
     except DiskbenchError as error:
         return [refusal("permissions", where, error), *_clock(where, answers, before)]
     listed = json.loads(answers[-1].body())["value"]
@@ -59,6 +51,30 @@ def examine(scope: Scope, timing: AzureTiming) -> list[Finding]:
         *_clock(where, answers, before),
         *_permissions(where, listed),
     ]
+
+
+def present(scope: Scope, timing: AzureTiming) -> datetime:
+    """See ports.TellsTime."""
+    answers = list[Any]()
+    try:
+        _ask(open_scope(scope), timing, answers)
+    except DiskbenchError:
+        if not answers:
+            raise
+    return said("azure", http_date(answers[-1].headers.get("Date")))
+
+
+def _ask(azure: Azure, timing: AzureTiming, answers: list[Any]) -> None:
+    """Ask for our permissions; every answer, also a refusal, comes into `answers`."""
+
+    def keep(response: Any) -> None:  # noqa: ANN401 - azure.core's
+        answers.append(response.http_response)
+
+    path = f"/subscriptions/{azure.subscription}/providers/Microsoft.Authorization/permissions"
+    azure.edge(timing).call(
+        "Microsoft.Authorization/permissions/read", "resources", "resources.get_by_id",
+        path, api_version=API_VERSION, raw_response_hook=keep,
+    )  # fmt: skip
 
 
 def allowed(permissions: list[dict[str, Any]], action: str) -> bool:

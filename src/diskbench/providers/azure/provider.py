@@ -18,6 +18,7 @@ from diskbench.providers.unanswered import while_looking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from diskbench.catalog.overlay import Overlay
     from diskbench.model.disk import Acquired, SshAccess
@@ -157,6 +158,13 @@ class AzureProvider:
                     resources=(*(before.resources if before else ()), *inside),
                 )
         return [by_lease[lease_id] for lease_id in sorted(by_lease)]
+
+    def present(self, scope: Scope) -> datetime:
+        """See ports.TellsTime."""
+        from diskbench.providers.azure.examine import present
+
+        with while_looking():
+            return present(scope, self.timing.looking())
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine."""

@@ -14,7 +14,7 @@ from diskbench.model.finding import Finding, refusal
 from diskbench.providers.gcp import policy
 from diskbench.providers.gcp.edge import open_scope
 from diskbench.providers.gcp.errors import translate
-from diskbench.providers.skew import http_date, skew
+from diskbench.providers.skew import http_date, said, skew
 
 if TYPE_CHECKING:
     from diskbench.model.rental import Scope
@@ -47,6 +47,12 @@ def examine(scope: Scope, timing: GceTiming) -> list[Finding]:
         advice = f"gcloud services enable {_SERVICE}.googleapis.com, or look at the console"
         return [who, clock, _finding("permissions", where, "warning", told, advice)]
     return [who, clock, *_permissions(where, set(answer.json().get("permissions", [])))]
+
+
+def present(scope: Scope, timing: GceTiming) -> datetime:
+    """See ports.TellsTime."""
+    answer = _tested(open_scope(scope, timing).login, timing)
+    return said("gcp", http_date(answer.headers.get("Date")))
 
 
 def _permissions(where: str, held: set[str]) -> list[Finding]:

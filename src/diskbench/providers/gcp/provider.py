@@ -20,6 +20,7 @@ from diskbench.providers.unanswered import while_looking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from diskbench.catalog.overlay import Overlay
     from diskbench.model.disk import Acquired
@@ -123,6 +124,13 @@ class GCPProvider:
 
         with while_looking():
             return found(scope, self.timing.looking())
+
+    def present(self, scope: Scope) -> datetime:
+        """See ports.TellsTime."""
+        from diskbench.providers.gcp.examine import present
+
+        with while_looking():
+            return present(scope, self.timing.looking())
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, refusal
-from diskbench.providers.skew import skew
+from diskbench.providers.skew import said, skew
 from diskbench.providers.vsphere import rights
 
 if TYPE_CHECKING:
@@ -36,6 +36,13 @@ def examine(opened: Callable[[], AbstractContextManager[Vsphere]]) -> list[Findi
             return _examined(vsphere)
     except DiskbenchError as error:
         return [refusal("credentials", WHERE, error)]
+
+
+def present(opened: Callable[[], AbstractContextManager[Vsphere]]) -> datetime:
+    """See ports.TellsTime."""
+    with opened() as vsphere:
+        theirs = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
+    return said(WHERE, theirs.astimezone(UTC))
 
 
 def _examined(vsphere: Vsphere) -> list[Finding]:

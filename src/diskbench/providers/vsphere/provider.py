@@ -20,6 +20,7 @@ from diskbench.providers.vsphere.wanted import wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding
@@ -136,6 +137,13 @@ class VsphereProvider:
             )
             for lease_id, names in sorted(leases.items())
         ]
+
+    def present(self, scope: Scope) -> datetime:
+        """See ports.TellsTime."""
+        from diskbench.providers.vsphere.examine import present
+
+        with while_looking():
+            return present(lambda: self._opened(scope, self.timing.looking()))
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine. vSphere has no quotas that an account could use up."""

@@ -1,0 +1,49 @@
+"""The database's clock as a worker sees it: how far its own is off, and whether it jumped."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class DatabaseClock:
+    """Looked at again and again, by one thread."""
+
+    database: sa.Engine
+    is_skewed: bool = field(default=False, init=False)
+    """Whether this machine's clock was over a minute from the database's when last looked at."""
+    _seen: tuple[datetime, float] | None = field(default=None, init=False)
+
+    def looked(self) -> float:
+        """Look at it. Returns the seconds by which it went forward more than time did since the
+        last look: after a jump nobody has had the time to beat. Logs when this machine's clock
+        begins or ends to differ. Raises StoreUnavailable."""
+        from diskbench.store.clock import database_time, is_skewed, skew_s, skew_text
+
+        skew = skew_s(self.database)
+        if is_skewed(skew) != self.is_skewed:
+            self.is_skewed = not self.is_skewed
+            if self.is_skewed:
+                log.warning("takes over no cells of other workers: %s", skew_text(skew))
+            else:
+                log.info("the clock agrees with the database's again")
+        present, at = database_time(self.database), time.monotonic()
+        before, self._seen = self._seen, (present, at)
+        if before is None:
+            return 0.0
+        return (present - before[0]).total_seconds() - (at - before[1])
+
+    def age_s(self, since: str | None) -> float:
+        """Seconds from `since`, a time in a row, to the last look; 0 where either is missing."""
+        if since is None or self._seen is None:
+            return 0.0
+        return (self._seen[0] - datetime.fromisoformat(since)).total_seconds()

@@ -1,0 +1,309 @@
+"""Machines whose clock is wrong, beside others that share their database or their cloud."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.cloud.conftest import aws, aws_server  # noqa: F401 - fixtures
+from tests.cloud.rented import Aws
+from tests.cloud.test_gc_aws import leave
+from tests.drills.book import drill
+from tests.rigs.cli import Cli, a_user
+from tests.rigs.matrix_rows import campaign_row, cell_row
+from tests.rigs.plans import make_plan
+from tests.rigs.postgres import running_postgres
+from tests.rigs.shifted import shifted
+
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.store import schema
+from diskbench.store.campaigns import save_campaign
+from diskbench.store.cells import load_cells
+from diskbench.store.claims import beat, list_executors, register_executor
+from diskbench.store.clock import database_time, iso
+from diskbench.store.database import open_database
+from diskbench.store.leases import Lease, list_leases
+from diskbench.store.rows import save_plan
+
+AHEAD_S = 300
+WAIT_S = 240.0
+"""After this a drill has failed; a machine that does nothing else needs a tenth of it."""
+SAID = r"this machine's clock is \d+ s {way} the database's; set it"
+OURS = "01m826hgj2rdd41zy5qqp5re4j"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with running_postgres() as url:
+        yield url
+
+
+@pytest.fixture
+def url(server: str) -> str:
+    """A database of the drill's own, on the server that all share."""
+    name = f"drill_{time.monotonic_ns()}"
+    admin = sa.create_engine(
+        server.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
+    )
+    with admin.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    admin.dispose()
+    return server.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture
+def user(tmp_path: Path, url: str) -> Cli:
+    made = a_user(tmp_path)
+    made.extra_env["DISKBENCH_DATABASE_URL"] = url
+    return made
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[sa.Engine]:
+    opened = open_database(url)
+    yield opened
+    opened.dispose()
+
+
+COMMANDS = [
+    ("status",),
+    ("results", "list"),
+    ("results", "rebuild"),
+    ("matrix", "status", "--all"),
+    ("schedule", "list"),
+    ("gc",),
+    ("resume",),
+    ("doctor",),
+]
+
+
+@pytest.mark.parametrize("seconds", [AHEAD_S, -AHEAD_S])
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@drill(
+    done="A command opens PostgreSQL on a machine whose clock is five minutes off.",
+    holds="One line on stderr says by how much, in which direction, and how to set it.",
+)
+def test_a_clock_that_is_off_is_said_by_every_command(
+    command: tuple[str, ...], seconds: int, user: Cli
+) -> None:
+    done = shifted(user, seconds).run(*command)
+    said = re.findall(SAID.format(way="ahead of" if seconds > 0 else "behind"), done.stderr)
+    assert len(said) == 1, done.stderr
+    assert "clock is" not in done.stdout
+
+
+@pytest.mark.parametrize("backend", ["postgresql with the right clock", "sqlite five minutes off"])
+@drill(
+    done="A command opens a database whose clock is this machine's.",
+    holds="Nothing is said of clocks: SQLite's clock is that of the machine that has the file.",
+)
+def test_a_clock_that_agrees_is_not_spoken_of(backend: str, user: Cli, tmp_path: Path) -> None:
+    if backend.startswith("sqlite"):
+        user.extra_env["DISKBENCH_DATABASE_URL"] = f"sqlite:///{tmp_path}/a.db"
+        user = shifted(user, AHEAD_S)
+    done = user.run("status")
+    assert done.returncode == 0
+    assert "clock" not in done.stderr
+
+
+def elsewhere(database: sa.Engine, name: str, *, beat_s_ago: float) -> None:
+    """A worker of another machine, by its row."""
+    register_executor(database, name, hostname="elsewhere", pid=7, process_started="boot/1/1")
+    moment = iso(database_time(database) - timedelta(seconds=beat_s_ago))
+    executor = schema.executor
+    with database.begin() as connection:
+        connection.execute(
+            sa.update(executor).where(executor.c.executor_id == name).values(beat_at=moment)
+        )
+
+
+def a_cell(position: int, path: Path, **changes: Any) -> Any:
+    cell = Cell(
+        provider="local",
+        target=TargetSpec(kind="directory", path=str(path)),
+        profile="quick",
+        parameters=(("runtime", "1"),),
+    )
+    return cell_row(position, provider="local", partition="local", cell=cell, **changes)
+
+
+def owners(database: sa.Engine) -> dict[str | None, str | None]:
+    (row,) = {one.campaign_id for one in load_cells(database, campaign_row().campaign_id)}
+    return {one.trial_id: one.owner for one in load_cells(database, row)}
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Iterator[Callable[[Cli], Path]]:
+    """Start a worker; it ends with the drill. Returns where its log is."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def working(machine: Cli) -> Path:
+        log = tmp_path / f"log-{len(begun)}"
+        with log.open("wb") as sink:
+            begun.append(
+                subprocess.Popen(
+                    [*machine.command, "--log-format", "json", "worker"],
+                    env=machine.env, cwd=tmp_path, stdout=sink, stderr=sink,
+                )
+            )  # fmt: skip
+        return log
+
+    yield working
+    for process in begun:
+        process.kill()
+        process.wait()
+
+
+def until(what: Callable[[], Any], why: str, log: Path) -> Any:
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        if found := what():
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"it never came: {why}; {log.read_text()}")
+
+
+def two_cells(database: sa.Engine, tmp_path: Path, *, beat_s_ago: float) -> None:
+    """One cell in the hands of a worker elsewhere, and behind it one that nobody has."""
+    elsewhere(database, "theirs", beat_s_ago=beat_s_ago)
+    cells = [
+        a_cell(0, tmp_path, trial_id=OURS, state="queued", owner="theirs", attempt=1),
+        a_cell(1, tmp_path, trial_id=f"{OURS[:-1]}0", state="queued", attempt=1),
+    ]
+    save_campaign(database, campaign_row(), cells)
+
+
+@pytest.mark.parametrize("seconds", [AHEAD_S, -AHEAD_S])
+@drill(
+    done="A worker five minutes ahead or behind starts beside one of another machine that beats.",
+    holds="It takes the cell that nobody has, and leaves the other's alone.",
+)
+def test_a_worker_whose_clock_is_off_takes_no_cell_of_a_living_one(
+    seconds: int, user: Cli, database: sa.Engine, tmp_path: Path, work: Callable[[Cli], Path]
+) -> None:
+    two_cells(database, tmp_path, beat_s_ago=0.0)
+    log = work(shifted(user, seconds))
+
+    def taken() -> bool:
+        beat(database, "theirs")
+        return owners(database)[f"{OURS[:-1]}0"] is not None
+
+    until(taken, "the cell that nobody has is taken", log)
+    assert owners(database)[OURS] == "theirs"
+
+
+@pytest.mark.parametrize("seconds", [AHEAD_S, -AHEAD_S])
+@drill(
+    done="A worker five minutes off starts beside one of another machine that is really dead.",
+    holds="It says that it takes nothing over, and does not; one with the right clock does.",
+    quick=False,
+)
+def test_a_worker_whose_clock_is_off_takes_nothing_over(
+    seconds: int, user: Cli, database: sa.Engine, tmp_path: Path, work: Callable[[Cli], Path]
+) -> None:
+    two_cells(database, tmp_path, beat_s_ago=3600.0)
+    log = work(shifted(user, seconds))
+    until(lambda: owners(database)[f"{OURS[:-1]}0"] is not None, "a cell is taken", log)
+    assert owners(database)[OURS] == "theirs"
+    assert "takes over no cells of other workers" in log.read_text()
+    right = work(user)
+    until(lambda: owners(database)[OURS] != "theirs", "the takeover", right)
+    assert "takes over no cells" not in right.read_text()
+
+
+@drill(
+    done="A worker one hour ahead beats into PostgreSQL.",
+    holds="Its beat is by the database's clock, not by its own.",
+)
+def test_a_beat_is_by_the_clock_of_the_database(
+    user: Cli, database: sa.Engine, work: Callable[[Cli], Path]
+) -> None:
+    log = work(shifted(user, 3600))
+    (worker,) = until(lambda: list_executors(database), "the worker's row", log)
+    off = datetime.fromisoformat(worker.beat_at) - database_time(database)
+    assert abs(off.total_seconds()) < 600
+    assert 0 <= worker.silent_s() < 600
+
+
+@pytest.mark.parametrize("seconds", [-7200, 7200])
+@drill(
+    done="A run begins on a machine two hours off, with its rows in PostgreSQL.",
+    holds="Its lease begins and ends by the database's clock.",
+)
+def test_a_lease_ends_by_the_clock_of_the_database(
+    seconds: int, user: Cli, database: sa.Engine, tmp_path: Path
+) -> None:
+    profile = tmp_path / "one.fio"
+    profile.write_text("[one]\nrw=write\nbs=64k\nsize=64k\ndirect=0\nioengine=psync\n")
+    done = shifted(user, seconds).run("run", "--path", str(tmp_path), "--profile", str(profile))
+    assert done.returncode == 0, done.stderr
+    (lease,) = list_leases(database)
+    present = database_time(database)
+    for text in (lease.created_at, lease.released_at):
+        assert abs((datetime.fromisoformat(text or "") - present).total_seconds()) < 1800
+    left = datetime.fromisoformat(lease.expires_at or "") - present
+    assert timedelta(minutes=30) < left < timedelta(minutes=90)
+
+
+@pytest.fixture
+def renter(aws: Aws, tmp_path: Path) -> Cli:  # noqa: F811
+    """A user of the emulated AWS, with a database of their own."""
+    made = a_user(tmp_path)
+    made.extra_env = aws.env | {"DISKBENCH_DATABASE_URL": f"sqlite:///{tmp_path}/rows.db"}
+    return made
+
+
+OLD, YOUNG = "01koldoldoldoldoldoldoldol", "01kyoungyoungyoungyoungyou"
+
+
+@pytest.mark.parametrize("hours", [6, -6])
+@drill(
+    done="gc lists a cloud from an empty database, on a machine six hours ahead or behind.",
+    holds="The cloud's own clock decides: what expired goes, a lease that runs on stays.",
+)
+def test_the_cloud_says_what_has_expired(hours: int, aws: Aws, renter: Cli) -> None:  # noqa: F811
+    leave(aws, "us-east-1", OLD, time.time() - 3600)
+    leave(aws, "us-east-1", YOUNG, time.time() + 3600)
+    words = ("gc", "--provider", "aws", "--region", "us-east-1", "--output", "json")
+    done = shifted(renter, hours * 3600).run(*words, "--endpoint-url", aws.endpoint)
+    leases = {one["lease_id"]: one["outcome"] for one in json.loads(done.stdout)["leases"]}
+    assert leases == {OLD: "gave-back", YOUNG: "kept"}, done.stderr
+    assert all(OLD not in left for left in aws.left())
+
+
+@drill(
+    done="A lease of our own database expired by that database's clock, which is six hours ahead.",
+    holds="gc asks the cloud for its time, keeps the machine, and says whose clock is ahead.",
+)
+def test_a_lease_that_expired_by_the_database_alone_is_kept(
+    aws: Aws,  # noqa: F811
+    renter: Cli,
+) -> None:
+    plan = make_plan()
+    leave(aws, "us-east-1", plan.trial_id, time.time() + 3600)
+    before = aws.left()
+    lease = Lease(
+        lease_id=plan.trial_id,
+        provider="aws",
+        region="us-east-1",
+        endpoint=aws.endpoint,
+        run_ids=plan.run_ids,
+        expires_at=iso(datetime.now(UTC) + timedelta(hours=1)),
+    )
+    rows = open_database(renter.extra_env["DISKBENCH_DATABASE_URL"])
+    save_plan(rows, plan, "file:///e", owner="dead", lease=lease)
+    rows.dispose()
+    done = shifted(renter, 6 * 3600).run("gc", "--output", "json")
+    (one,) = json.loads(done.stdout)["leases"]
+    assert one["outcome"] == "kept", done.stderr
+    assert re.search(r"aws's clock says .* UTC, and the database's is ahead of it", one["reason"])
+    assert aws.left() == before

@@ -1,0 +1,39 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from diskbench.store.clock import _beyond, database_time, iso, now, present, skew_s, skew_text
+
+BEFORE = datetime(2026, 11, 22, 12, tzinfo=UTC)
+AFTER = BEFORE + timedelta(seconds=2)
+
+
+def test_the_databases_present_is_text_as_rows_hold_it(any_database):
+    with any_database.begin() as connection:
+        text = connection.execute(sa.select(present())).scalar_one()
+    assert len(text) == len(now())
+    assert iso(datetime.fromisoformat(text)) == text
+    assert abs(database_time(any_database) - datetime.now(UTC)) < timedelta(seconds=60)
+    assert abs(skew_s(any_database)) < 60
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ahead_s"),
+    [
+        (BEFORE, 0.0),
+        (BEFORE + timedelta(seconds=1), 0.0),
+        (AFTER, 0.0),
+        (BEFORE - timedelta(minutes=5), 300.0),
+        (AFTER + timedelta(minutes=5), -300.0),
+    ],
+)
+def test_a_clock_is_off_by_what_no_delay_explains(theirs, ahead_s):
+    assert _beyond(theirs, BEFORE, AFTER) == ahead_s
+
+
+def test_the_line_says_how_far_in_which_direction_and_what_to_do():
+    assert skew_text(300.4) == (
+        "this machine's clock is 300 s ahead of the database's; set it: timedatectl set-ntp true"
+    )
+    assert "3,600 s behind the database's" in skew_text(-3600)

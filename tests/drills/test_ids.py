@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -219,7 +218,7 @@ def test_a_lease_of_another_database_needs_its_full_id(user: Cli) -> None:
 
 @pytest.mark.parametrize("owner", ["bob@laptop", None])
 @drill(
-    done="gc --provider with the full id of an unexpired lease of another owner, or of nobody known",
+    done="gc --provider with the full id of an unexpired lease of another owner, or of none",
     holds="exit 2 with its owner; --not-mine releases it; an expired one needs no --not-mine",
 )
 def test_an_unexpired_lease_of_another_owner_needs_not_mine(user: Cli, owner: str | None) -> None:
@@ -283,8 +282,9 @@ def test_leases_of_others_are_listed_with_owner_and_age(user: Cli) -> None:
     assert left.exists()
 
 
-COPIES = pytest.mark.parametrize("name", ["prod-database", f"diskbench-{TWO}-disk", f"x-{ONE}-disk"])
-Made = Callable[..., Path]
+COPIES = pytest.mark.parametrize(
+    "name", ["prod-database", f"diskbench-{TWO}-disk", f"x-{ONE}-disk"]
+)
 
 
 @COPIES

@@ -21,6 +21,7 @@ from diskbench.store.query import find_runs
 from diskbench.store.rows import save_plan
 
 ONE, TWO = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj1bbbbbbbbbbbbbbb1"
+MATRICES = ("01kq8z6rhzaaaaaaaaaaaaaaa0", "01kq8z6rhzaaaaaaaaaaaaaaa1")
 BEGINNING = "01kq"
 NOTHING = ("", " ", "\t")
 YOUNG = 4e9
@@ -60,8 +61,8 @@ def rented(
 
 def two_runs(user: Cli) -> None:
     """Two trials that nobody works on, of one run each, with ids that begin alike."""
-    for number, run_id in enumerate((ONE, TWO)):
-        plan = make_plan((run_id,), campaign_id=f"01kq8z6rhzaaaaaaaaaaaaaaa{number}")
+    for run_id, campaign_id in zip((ONE, TWO), MATRICES, strict=True):
+        plan = make_plan((run_id,), campaign_id=campaign_id)
         lease = Lease(lease_id=run_id, provider="ssh", run_ids=(run_id,))
         save_plan(database(user), plan, "file:///e", owner="gone", lease=lease)
 
@@ -121,8 +122,10 @@ def standing(user: Cli) -> object:
 def test_a_beginning_that_fits_two_things_is_refused(user: Cli, command: str) -> None:
     done = typed(user, command, BEGINNING)
     assert done.returncode == 2, done.stderr
-    assert ONE in done.stderr
-    assert TWO in done.stderr
+    # Both trials are parts of matrices whose ids begin so, too; what is listed are the wholes.
+    of_matrices = command in {"results show", "report", "compare"}
+    for one in MATRICES if of_matrices else (ONE, TWO):
+        assert one in done.stderr
     assert " old" in done.stderr
 
 
@@ -160,7 +163,7 @@ def test_an_empty_id_does_not_mean_the_only_thing_there_is(user: Cli, text: str)
 )
 def test_a_beginning_of_a_cell_and_of_a_run_is_refused_by_cancel(user: Cli) -> None:
     two_runs(user)
-    row = campaign_row(campaign_id="01kq8z6rhzaaaaaaaaaaaaaaa0", queue="q")
+    row = campaign_row(campaign_id=MATRICES[0], queue="q")
     cell = cell_row(0, campaign_id=row.campaign_id, trial_id=ONE, state="measuring", owner="e1")
     save_campaign(database(user), row, [cell])
     done = user.run("cancel", BEGINNING)

@@ -32,7 +32,8 @@ def run_or_set(database: Engine, text: str) -> tuple[dict[str, Any], list[Filter
         advice = "'diskbench results list' shows what there is"
         raise UnknownName("run", text, (), advice=advice)
     trials = {run["trial_id"] for run in runs}
-    return runs[0], filters if len(trials) > 1 else []
+    typed = [run for run in runs if run["run_id"] == text.strip().lower()]
+    return (typed or runs)[0], filters if len(trials) > 1 else []
 
 
 def hint_of_set(database: Engine, run: Mapping[str, Any]) -> str:

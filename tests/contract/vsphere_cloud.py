@@ -58,11 +58,11 @@ class VsphereCloud:
         return made.told
 
     def is_there(self, copy: str) -> bool:
-        return any(one.name == "prod-database" for one in listed(self.vsphere))
+        return copy in {one.told for one in self._marked(None)}
 
-    def _marked(self, lease_id: str) -> list[Machine]:
+    def _marked(self, lease_id: str | None) -> list[Machine]:
         assert isinstance(self.provider, VsphereProvider)
         scope = Scope(provider="vsphere", endpoint=self.vsphere.endpoint)
         scope = scope.model_copy(update={"ca_file": str(self.vsphere.simulator.ca_file)})
         with self.provider._opened(scope, VSPHERE) as opened:
-            return [one for one in machines(opened) if one.mark.lease_id == lease_id]
+            return [one for one in machines(opened) if lease_id in {None, one.mark.lease_id}]

@@ -114,7 +114,8 @@ def _check_stranger(
         )
     if not (not_mine or is_same_owner(found.owner, owner) or is_over(found)):
         raise InvalidValue(
-            f"{owned(found.lease_id, found.owner)}, on {place}, has not expired, and its owner is not {owner}",
+            f"{owned(found.lease_id, found.owner)}, on {place}: it has not expired, and "
+            f"its owner is not {owner}",
             advice="ask its owner, or wait until it expires; to end it all the same: "
             f"{command} --not-mine {found.lease_id}",
         )

@@ -23,6 +23,7 @@ from diskbench.providers.lab.latency.start import check_fuse
 from diskbench.providers.lab.names import MAX_DISKS
 from diskbench.providers.lab.places import (
     OWN_ENTRIES,
+    Place,
     base_directory,
     is_held,
     lease_ids,

@@ -69,9 +69,9 @@ def test_nought_ends_no_machines_of_others_on_aws(user: Cli, aws: Aws) -> None:
 
 
 @drill(
-    done="an expired lease's tags are copied to the volume prod-database, and gc --provider aws runs",
-    holds="the lease's disk goes, prod-database stays and is listed as not made by us; its own full "
-    "id, and no part of it, deletes it",
+    done="an expired lease's tags are copied to the volume prod-database; gc --provider aws",
+    holds="the lease's disk goes, prod-database stays and is listed as not made by us; its own "
+    "full id, and no part of it, deletes it",
 )
 def test_a_volume_that_copied_our_tags_outlives_gc_on_aws(user: Cli, aws: Aws) -> None:
     ours = volume(aws, ONE, f"diskbench-{ONE}-disk-0")
@@ -115,11 +115,11 @@ def test_a_copy_of_every_tag_is_told_by_the_id_that_was_written_down(
 
 
 @drill(
-    done="a security group carries a lease's tags under a name of its own while the lease is rented",
+    done="a security group of another name carries a lease's tags while the lease is rented",
     holds="it is not taken for the group of the lease, which nothing of others may let in",
 )
 def test_a_group_that_copied_our_tags_is_not_adopted(
-    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    aws: Aws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.cloud.eager import AWS
 

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cloud.conftest import aws, aws_server
+from tests.cloud.conftest import aws, aws_server, azure, azure_server
 from tests.cloud.rented import REGION, ZONE, Aws
+from tests.cloud.rented_azure import REGION as AZURE_REGION
+from tests.cloud.rented_azure import Azure
 from tests.drills.book import drill
 from tests.rigs.cli import Cli, a_user
 
+from diskbench.errors import ReleaseFailed
 from diskbench.model.rental import Scope
 
-__all__ = ["aws", "aws_server"]
+__all__ = ["aws", "aws_server", "azure", "azure_server"]
 
 ONE, TWO = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj1bbbbbbbbbbbbbbb1"
 YOUNG, OLD = "4000000000", "1"
@@ -140,3 +143,30 @@ def test_a_group_that_copied_our_tags_is_not_adopted(
     found = inventory(open_scope(scope, AWS).edge("ec2", AWS), Which(ONE))
     assert found.groups == ()
     assert found.others == (f"security-group {made['GroupId']}",)
+
+
+@drill(
+    done="a disk of somebody's own is put into the resource group of a lease, which is given back",
+    holds="exit code 3: the lease's own disk goes, the other and the group that holds it stay",
+)
+def test_a_group_that_holds_a_disk_of_others_is_not_deleted(
+    azure: Azure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.contract.azure_cloud import AzureCloud
+
+    cloud = AzureCloud(azure, monkeypatch, tmp_path)
+    cloud.add_leftover(ONE)
+    body = {
+        "location": AZURE_REGION,
+        "properties": {"creationData": {"createOption": "Empty"}, "diskSizeGB": 1},
+    }
+    disks = azure.compute.disks
+    disks.begin_create_or_update(f"diskbench-{ONE}", "prod-database", body).result()
+    scope = Scope(provider="azure", region=AZURE_REGION, endpoint=azure.endpoint)
+    with pytest.raises(ReleaseFailed, match="prod-database, not made by us") as failed:
+        cloud.provider.release(ONE, scope)
+    assert failed.value.exit_code == 3
+    assert [one.name for one in disks.list()] == ["prod-database"]
+    disks.begin_delete(f"diskbench-{ONE}", "prod-database").result()
+    cloud.provider.release(ONE, scope)
+    assert cloud.provider.found(scope) == []

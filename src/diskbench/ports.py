@@ -207,17 +207,30 @@ class Renter(Provider, Protocol):
         """
         ...
 
-    def release(self, lease_id: str, scope: Scope) -> None:
-        """Give back everything that carries `lease_id`, in the order of dependence, to the end,
-        and verify by listing; nothing left to give is as well. May be called while another
+    def release(
+        self,
+        lease_id: str,
+        scope: Scope,
+        *,
+        made: Sequence[str] = (),
+        copied: Sequence[str] = (),
+    ) -> None:
+        """Give back everything that was made for `lease_id`, in the order of dependence, to the
+        end, and verify by listing; nothing left to give is as well. May be called while another
         process is still in `acquire`.
+
+        A thing was made for the lease when it carries its tag and its name, and is among `made`
+        (Acquired.made) where that has anything of its kind. What else carries the tag is left
+        alone and logged as a warning. `copied` names such things, as `Found.not_ours` has them,
+        that a person wants deleted: then these are deleted, and nothing else.
 
         Raises ReleaseFailed once, naming everything that is left and why.
         """
         ...
 
     def found(self, scope: Scope) -> Sequence[Found]:
-        """Every lease of which anything is left in `scope`, by listing; raises UserError."""
+        """Every lease of which anything is left in `scope`, and everything that carries the tags of
+        one without its name, by listing; raises UserError."""
         ...
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:

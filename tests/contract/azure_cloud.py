@@ -56,10 +56,23 @@ class AzureCloud:
 
     def add_leftover(self, lease_id: str) -> None:
         """A group that somebody made under the lease's name, with a disk in it."""
-        tags = {"diskbench-lease": lease_id}
-        name = f"forgotten-{lease_id}"
+        self._group(lease_id, f"diskbench-{lease_id}")
+
+    def add_copy(self, lease_id: str) -> str:
+        return self._group(lease_id, "prod-database")
+
+    def is_there(self, copy: str) -> bool:
+        name = copy.partition(" ")[2]
+        with self.azure.cloud.lock:
+            rows = list(self.azure.cloud.resources.values())
+        return any(f"/{name}/" in f"{row['id']}/".lower() for row in rows)
+
+    def _group(self, lease_id: str, name: str) -> str:
+        tags = {"diskbench-lease": lease_id, "diskbench-expires": "1"}
         groups = self.azure.resources.resource_groups
         groups.create_or_update(name, {"location": REGION, "tags": tags})
         given = {"creationData": {"createOption": "Empty"}, "diskSizeGB": 1}
         body = {"location": REGION, "tags": tags, "properties": given}
-        self.azure.compute.disks.begin_create_or_update(name, "data", body).result()
+        disk = f"diskbench-{lease_id}-forgotten"
+        self.azure.compute.disks.begin_create_or_update(name, disk, body).result()
+        return f"resource-group {name}"

@@ -46,14 +46,25 @@ class GcpCloud:
         )
 
     def add_leftover(self, lease_id: str) -> None:
+        self._disk(lease_id, f"diskbench-{lease_id}-forgotten")
+
+    def add_copy(self, lease_id: str) -> str:
+        return self._disk(lease_id, "prod-database")
+
+    def is_there(self, copy: str) -> bool:
+        name = copy.rpartition("/")[2]
+        return any(row["name"] == name for row in self.gcp.cloud.resources.values())
+
+    def _disk(self, lease_id: str, name: str) -> str:
         self.gcp.call(
             "Disks",
             "insert_unary",
             zone=ZONE,
             request_id=str(uuid.uuid4()),
             disk_resource={
-                "name": f"forgotten-{lease_id}",
+                "name": name,
                 "size_gb": 10,
-                "labels": {"diskbench-lease": lease_id},
+                "labels": {"diskbench-lease": lease_id, "diskbench-expires": "1"},
             },
         )
+        return f"disk {ZONE}/{name}"

@@ -32,6 +32,15 @@ class Cloud(Protocol):
         """Put something under the lease's name that `acquire` never made."""
         ...
 
+    def add_copy(self, lease_id: str) -> str:
+        """Put something of another name under the lease's tags, as one that copies tags does; its
+        kind and id as `Found.not_ours` has them."""
+        ...
+
+    def is_there(self, copy: str) -> bool:
+        """Whether that is still there, looked at behind the provider's back."""
+        ...
+
 
 def cell(cloud: Cloud, spec: RentSpec | None = None) -> Cell:
     return Cell(
@@ -106,6 +115,16 @@ class FakeCloud:
             json.dumps({"diskbench-lease": lease_id, "diskbench-expires": 1.0})
         )
 
+    def add_copy(self, lease_id: str) -> str:
+        made = self.directory / "resources" / "prod-database"
+        made.mkdir(parents=True)
+        tags = {"diskbench-lease": lease_id, "diskbench-expires": 1.0}
+        (made / "tags.json").write_text(json.dumps(tags))
+        return made.name
+
+    def is_there(self, copy: str) -> bool:
+        return (self.directory / "resources" / copy).exists()
+
 
 class LabCloud:
     """Hosts made of this machine, below a directory of the test's own."""
@@ -146,6 +165,20 @@ class LabCloud:
         with (disks / "forgotten.img").open("wb") as image:
             image.truncate(2**20)
         subprocess.run(["losetup", "-f", disks / "forgotten.img"], check=True)
+
+    def add_copy(self, lease_id: str) -> str:
+        from diskbench.providers.lab.build import LabRecord
+        from diskbench.providers.lab.request import LabRequest
+
+        made = self.directory / "prod-database"
+        made.mkdir(parents=True)
+        record = LabRecord(lease_id=lease_id, request=LabRequest(expires_at=1.0), made_at=1.0)
+        (made / "lease.json").write_text(record.model_dump_json())
+        (made / "table.db").write_text("precious")
+        return f"directory {made.name}"
+
+    def is_there(self, copy: str) -> bool:
+        return (self.directory / copy.partition(" ")[2] / "table.db").exists()
 
     def tear_down(self) -> None:
         from diskbench.providers.lab import machines
@@ -201,13 +234,28 @@ class AwsCloud:
         )
 
     def add_leftover(self, lease_id: str) -> None:
-        tags = [{"Key": "diskbench-lease", "Value": lease_id}]
-        self.aws.client().create_volume(
+        self._volume(lease_id, f"diskbench-{lease_id}-forgotten")
+
+    def add_copy(self, lease_id: str) -> str:
+        return self._volume(lease_id, "prod-database")
+
+    def is_there(self, copy: str) -> bool:
+        volumes = self.aws.client().describe_volumes()["Volumes"]
+        return copy.partition(" ")[2] in {one["VolumeId"] for one in volumes}
+
+    def _volume(self, lease_id: str, name: str) -> str:
+        tags = [
+            {"Key": "diskbench-lease", "Value": lease_id},
+            {"Key": "diskbench-expires", "Value": "1"},
+            {"Key": "Name", "Value": name},
+        ]
+        made = self.aws.client().create_volume(
             AvailabilityZone=f"{aws_region()}a",
             Size=1,
             VolumeType="gp2",
             TagSpecifications=[{"ResourceType": "volume", "Tags": tags}],
         )
+        return f"volume {made['VolumeId']}"
 
 
 def aws_region() -> str:

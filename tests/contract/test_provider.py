@@ -166,6 +166,40 @@ def test_what_acquire_never_made_is_released_too_when_it_carries_the_lease(cloud
     assert cloud.count("two") == 0
 
 
+def test_what_copied_the_tags_of_a_lease_is_told_apart_and_never_given_back_with_it(cloud):
+    scope = scope_of(cloud)
+    cloud.add_leftover("one")
+    copy = cloud.add_copy("one")
+    (found,) = cloud.provider.found(scope)
+    assert (found.lease_id, found.not_ours) == ("one", (copy,))
+    assert found.resources
+    assert copy not in found.resources
+    cloud.provider.release("one", scope)
+    (found,) = cloud.provider.found(scope)
+    assert (found.resources, found.not_ours, found.expires_at) == ((), (copy,), None)
+    assert cloud.is_there(copy)
+    cloud.provider.release("one", scope, copied=["something else"])
+    assert cloud.is_there(copy)
+    cloud.provider.release("one", scope, copied=[copy])
+    assert not cloud.is_there(copy)
+    assert cloud.provider.found(scope) == []
+
+
+def test_a_lease_that_is_found_says_who_rented_it(cloud):
+    acquire(cloud, "one")
+    (found,) = cloud.provider.found(scope_of(cloud))
+    assert found.owner == "tests"
+
+
+def test_a_release_takes_only_what_was_written_down_as_made(cloud):
+    """Where the name was copied with the tags, the id tells: of each kind that was written down."""
+    acquired = acquire(cloud, "one")
+    before = cloud.provider.found(scope_of(cloud))[0].resources
+    assert set(acquired.made) <= set(before)
+    cloud.provider.release("one", scope_of(cloud), made=acquired.made)
+    assert cloud.count("one") == 0
+
+
 def test_stopped_before_it_began_it_makes_nothing_that_release_does_not_take_away(cloud):
     onlooker = Onlooker()
     onlooker.stop.set()

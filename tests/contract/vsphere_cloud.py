@@ -6,8 +6,9 @@ from tests.cloud.eager import VSPHERE
 from tests.cloud.emulator.vsphere.cloud import Vsphere
 from tests.cloud.rented_vsphere import clone, listed
 
-from diskbench.model.rental import RentSpec, VsphereSpec
+from diskbench.model.rental import RentSpec, Scope, VsphereSpec
 from diskbench.ports import Renter
+from diskbench.providers.vsphere.inventory import Machine, machines
 from diskbench.providers.vsphere.provider import VsphereProvider
 
 NVME = VsphereSpec(datastore="nvme")
@@ -47,4 +48,21 @@ class VsphereCloud:
         )
 
     def add_leftover(self, lease_id: str) -> None:
-        clone(self.vsphere, f"leftover-{lease_id}", f"notes\ndiskbench-lease: {lease_id}")
+        name = f"diskbench-{lease_id}-forgotten"
+        clone(self.vsphere, name, f"notes\ndiskbench-lease: {lease_id}")
+
+    def add_copy(self, lease_id: str) -> str:
+        notes = f"notes\ndiskbench-lease: {lease_id}\ndiskbench-expires: 1"
+        clone(self.vsphere, "prod-database", notes)
+        (made,) = [one for one in self._marked(lease_id) if one.item.name == "prod-database"]
+        return made.told
+
+    def is_there(self, copy: str) -> bool:
+        return copy in {one.told for one in self._marked(None)}
+
+    def _marked(self, lease_id: str | None) -> list[Machine]:
+        assert isinstance(self.provider, VsphereProvider)
+        scope = Scope(provider="vsphere", endpoint=self.vsphere.endpoint)
+        scope = scope.model_copy(update={"ca_file": str(self.vsphere.simulator.ca_file)})
+        with self.provider._opened(scope, VSPHERE) as opened:
+            return [one for one in machines(opened) if lease_id in {None, one.mark.lease_id}]

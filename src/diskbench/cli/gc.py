@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 def gc(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(help="Leases, trials or runs to give back now, expired or not."),
+        typer.Argument(
+            help="Leases, trials or runs to give back now, expired or not: ids, or beginnings of "
+            "them that fit one. Of others, listed by --provider: full ids alone."
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
     output: Annotated[
@@ -32,6 +35,14 @@ def gc(
         typer.Option(help="Also list what this provider has of anybody's, and take the expired."),
     ] = None,
     region: Annotated[str | None, typer.Option(help="Its region (default: all of them).")] = None,
+    not_mine: Annotated[
+        bool,
+        typer.Option(
+            "--not-mine",
+            help="Also end an unexpired lease whose owner tag is not the setting `owner`, and "
+            "which this database does not know; its full id has to be typed.",
+        ),
+    ] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
     *,
@@ -42,19 +53,23 @@ def gc(
 
     from diskbench.cli.foreground import leave
     from diskbench.engine.strays import sweep_provider
-    from diskbench.engine.sweep import open_leases_named, sweep
+    from diskbench.engine.sweep import sweep
     from diskbench.engine.takeover import abandoned_plans
+    from diskbench.errors import InvalidValue
 
-    session = opened(database_url, evidence_url)
     named = list(ids or [])
-    ours = open_leases_named(session.database, named) if provider is not None else named
-    swept = sweep(session, ours, dry_run=dry_run) if ours or not named else []
+    if not_mine and (provider is None or not named):
+        raise InvalidValue(
+            "--not-mine is for leases of others, which have to be named",
+            advice="add --provider NAME and the full ids that it lists",
+        )
+    session = opened(database_url, evidence_url)
+    swept = sweep(session, named, dry_run=dry_run) if provider is None or not named else []
     unlisted: list[Unlisted] = []
-    theirs = [name for name in named if name not in ours]
-    if provider is not None and (theirs or not named):
+    if provider is not None:
         account = account_of(provider, where.accounts)
         scope = where.scope(provider, account=account, region=region)
-        found, unlisted = sweep_provider(session, scope, theirs, dry_run=dry_run)
+        found, unlisted = sweep_provider(session, scope, named, dry_run=dry_run, not_mine=not_mine)
         told = {one.lease_id for one in swept if one.outcome != "gave-back"}
         swept += [one for one in found if one.lease_id not in told]
     _print(_document(swept, unlisted, dry_run=dry_run), output)
@@ -70,10 +85,16 @@ def gc(
 
 def print_swept(swept: Sequence[Swept], *, stream: TextIO) -> None:
     """What became of each lease: what it held, where, why, and what it cost; errors on stderr."""
+    from diskbench.model.ids import owned
+
     for item in swept:
         verb = item.outcome.replace("-", " ")
         print(f"{verb} {', '.join(item.resources)} on {item.where}: {item.reason}", file=stream)
-        if item.outcome != "kept" and (cost := _cost(item)):
+        if not item.in_database:
+            print(f"  {owned(item.lease_id, item.owner)}", file=stream)
+        if item.copied:
+            print(f"  its tags are those of lease {item.lease_id}", file=stream)
+        elif item.outcome != "kept" and (cost := _cost(item)):
             print(f"  {cost}", file=stream)
         if item.problem:
             _print_problem(item.problem)

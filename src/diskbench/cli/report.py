@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -169,20 +170,29 @@ def _telling(runs: Sequence[Row], asked: Sequence[str], trial: TrialReport) -> R
     from diskbench.report.plain_words import fall_of
 
     fell = fall_of(trial.verdicts)
-    named = [run for run in runs if _is_named(run, asked)]
+    named = [run for run in runs if run["run_id"] in _named(runs, asked)]
     fallen = [run for run in runs if fell is not None and run["run_id"] == fell.run_id]
     return next(iter([*named, *fallen, runs[-1]]))
 
 
-def _is_named(run: Row, asked: Sequence[str]) -> bool:
-    """Whether somebody typed this run's id, or the beginning of it."""
-    return any(str(run["run_id"]).startswith(text.strip().lower()) for text in asked)
+def _named(runs: Sequence[Row], asked: Sequence[str]) -> set[str]:
+    """The runs of which somebody typed the id, or the beginning of it."""
+    from diskbench.errors import UserError
+    from diskbench.model.ids import Known, meant
+
+    known = [Known(str(run["run_id"]), "run") for run in runs]
+    found = set()
+    for text in asked:
+        with contextlib.suppress(UserError):  # a trial, a label, dates: no single run
+            found.add(meant(text, known, "run").id)
+    return found
 
 
 def _name(runs: Sequence[Row], asked: Sequence[str]) -> str:
     """What a file is called that nobody named: the run that was asked for, or how many."""
     ids = [run["run_id"] for run in runs]
-    named = next((run["run_id"] for run in runs if _is_named(run, asked)), ids[-1])
+    typed = _named(runs, asked)
+    named = next((one for one in ids if one in typed), ids[-1])
     if len({run["trial_id"] for run in runs}) == 1:
         return str(named)
     return f"{len(ids)}-runs-from-{runs[0]['created_at'][:10]}"

@@ -23,21 +23,17 @@ def run_or_set(database: Engine, text: str) -> tuple[dict[str, Any], list[Filter
     label or dates. Raises UnknownName, InvalidValue.
     """
     from diskbench.engine.selection import selected
-    from diskbench.errors import UserError
-    from diskbench.store.query import find_run, find_runs
+    from diskbench.errors import UnknownName
+    from diskbench.store.query import find_runs
 
-    try:
-        return find_run(database, text), []
-    except UserError as error:
-        try:
-            filters = selected(database, text)
-        except UserError as other:
-            raise other from None
-        runs = find_runs(database, filters)
-        if not runs:
-            raise error from None
+    filters = selected(database, text)
+    runs = find_runs(database, filters)
+    if not runs:
+        advice = "'diskbench results list' shows what there is"
+        raise UnknownName("run", text, (), advice=advice)
     trials = {run["trial_id"] for run in runs}
-    return runs[0], filters if len(trials) > 1 else []
+    typed = [run for run in runs if run["run_id"] == text.strip().lower()]
+    return (typed or runs)[0], filters if len(trials) > 1 else []
 
 
 def hint_of_set(database: Engine, run: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.engine.executor import abandoned
-from diskbench.engine.takeover import unfinished_plans
+from diskbench.engine.takeover import unfinished_trial
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> list[str]:
     """Stop the trials that `names` (of runs or trials) name; what to tell of each. A cell of a
     matrix is cancelled with its trial: it is not tried again, and the others go on.
 
-    Raises UnknownName for a name of nothing unfinished, InvalidValue for a run whose process is
-    gone; nobody was asked then.
+    Raises UnknownName for a name of nothing unfinished, InvalidValue for one that fits several, or
+    for a run whose process is gone; nobody was asked then.
     """
     from diskbench.store.cells import unfinished_cells
     from diskbench.store.claims import list_claims, list_executors, request_cancel
 
     cells = {cell.trial_id: cell for cell in unfinished_cells(database) if cell.trial_id}
-    trials = [_trial_named(database, name, list(cells)) for name in names]
+    trials = list(dict.fromkeys(unfinished_trial(database, name, cells) for name in names))
     left = {claim.trial_id for claim in abandoned(list_claims(database), list_executors(database))}
     for trial_id in trials:
         if trial_id in left and trial_id not in cells:
@@ -43,19 +43,6 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> list[str]:
             request_cancel(database, trial_id)
             told.append(f"{trial_id} was asked to stop")
     return told
-
-
-def _trial_named(database: sa.Engine, name: str, of_cells: Sequence[str]) -> str:
-    """The unfinished trial that a name stands for; one of a cell may have no plan yet."""
-    found = [trial_id for trial_id in of_cells if trial_id.startswith(name.lower())]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InvalidValue(
-            f"{name!r} stands for {len(found)} unfinished trials", advice="give more of it"
-        )
-    (plan,) = unfinished_plans(database, [name])
-    return plan.trial_id
 
 
 def _cancel_cell(database: sa.Engine, cell: CellRow) -> str:

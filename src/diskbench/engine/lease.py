@@ -53,7 +53,8 @@ def release(session: Session, plan: Plan) -> None:
         if plan.machine is not None:
             let_go_after(session, plan)
         elif renter is not None and plan.rental is not None:
-            renter.release(plan.trial_id, plan.rental.scope)
+            made = plan.acquired.made if plan.acquired is not None else ()
+            renter.release(plan.trial_id, plan.rental.scope, made=made)
     except ReleaseFailed:
         raise
     except DiskbenchError as error:

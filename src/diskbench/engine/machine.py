@@ -129,12 +129,24 @@ def let_go(session: Session, machine: Machine) -> None:
     scope = machine.rental.scope
     renter = renter_named(scope.provider)
     assert renter is not None
+    made = recorded(session.database, machine.lease_id)
     try:
-        renter.release(machine.lease_id, scope)
+        renter.release(machine.lease_id, scope, made=made)
     except DiskbenchError as error:
         note_lease_error(session.database, machine.lease_id, error.message)
         raise
     release_lease(session.database, machine.lease_id)
+
+
+def recorded(database: sa.Engine, lease_id: str) -> tuple[str, ...]:
+    """Kinds and ids of all that was made for a lease, written down when its machine was handed over
+    (Acquired.made); empty where it never was."""
+    from diskbench.store.machines import find_machine
+    from diskbench.store.rows import find_plan
+
+    machine = find_machine(database, lease_id)
+    plan = find_plan(database, lease_id if machine is None else machine.trial_id)
+    return plan.acquired.made if plan is not None and plan.acquired is not None else ()
 
 
 def let_go_after(session: Session, plan: Plan) -> None:

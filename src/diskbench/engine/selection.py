@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.ids import beginning, meant
 from diskbench.store.figures import ids_that_begin, known_labels
 from diskbench.store.query import LAST, Filter, find_run, parse_filter
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 _RANGE = ".."
 _DATE = len("2026-11-21")
+_FIELDS = {"matrix": "campaign_id", "trial": "trial_id", "run": "run_id"}
 FORMS = "a run, trial or matrix; KEY=VALUE of a label; or dates: 2026-11-01..2026-11-07"
 
 
@@ -65,16 +67,7 @@ def _by_id(database: Engine, text: str) -> Filter:
     named = [one for one in list_campaigns(database) if one.name == text]
     if named:
         return Filter("campaign_id", "=", named[-1].campaign_id)
-    begin = text.lower()
-    found = ids_that_begin(database, begin) if begin else []
-    if not found:
-        raise UnknownName("run, trial or matrix", text, (), advice=f"name {FORMS}")
-    # What one command began has ids that begin alike: then all of it is meant.
-    for kind in ("campaign_id", "trial_id", "run_id"):
-        ids = sorted({one[kind] for one in found})
-        exact = [one for one in ids if one == begin]
-        if exact or (len(ids) == 1 and ids[0].startswith(begin)):
-            return Filter(kind, "=", (exact or ids)[0])
-    raise InvalidValue(
-        f"{text!r} is the beginning of several: {', '.join(ids[:5])}", advice="type more of it"
-    )
+    kind = "run, trial or matrix"
+    found = ids_that_begin(database, beginning(text, kind))
+    one = meant(text, found, kind, advice=f"name {FORMS}")
+    return Filter(_FIELDS[one.kind], "=", one.id)

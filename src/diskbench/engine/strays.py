@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from diskbench.engine.expired import time_at
+from diskbench.engine.machine import recorded
+from diskbench.engine.named import Chosen, choose, ids_of_leases
 from diskbench.engine.several import all_of
 from diskbench.engine.sweep import (
     cost_of_lease,
@@ -16,8 +18,10 @@ from diskbench.engine.sweep import (
     leases_at_work,
     outcome,
     place,
+    sweep,
 )
-from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
+from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.model.ours import NOT_OURS, was_made
 from diskbench.model.outcome import problem_of
 from diskbench.model.swept import Swept, Unlisted
 
@@ -32,15 +36,22 @@ if TYPE_CHECKING:
 
 
 def sweep_provider(
-    session: Session, scope: Scope, ids: Sequence[str] = (), *, dry_run: bool
+    session: Session,
+    scope: Scope,
+    ids: Sequence[str] = (),
+    *,
+    dry_run: bool,
+    not_mine: bool = False,
 ) -> tuple[list[Swept], list[Unlisted]]:
-    """Release what a provider lists that outlived its lease, or only the leases named, expired or
-    not; told are those that stay, too, and the regions that could not be listed.
+    """Release what a provider lists that outlived its lease, or only what is named, expired or not
+    (engine/named.py), open leases of the database among it; told are those that stay, too, and the
+    regions that could not be listed.
 
     What outlived its lease: its expiry is over by the cloud's own clock, or our database says that
-    it was given back. What a live process of ours works with stays. One failure stops none. Raises
-    UserError when the provider cannot be asked at all, UnknownName for a lease that it does not
-    list.
+    it was given back. What a live process of ours works with stays, and so does what only carries a
+    lease's tags. One failure stops none. Raises UserError when the provider cannot be asked at all,
+    UnknownName for what is neither listed nor open in the database, InvalidValue for an id that
+    must not go.
     """
     from diskbench.engine.draft import renter_named
 
@@ -51,21 +62,94 @@ def sweep_provider(
             advice="without --provider, gc takes away what runs left on their hosts",
         )
     listed, unlisted = _listed(renter, scope)
-    known = _named(listed, ids, whole=not unlisted) if ids else listed
+    listed = [_recorded(session, one) for one in listed]
     busy = leases_at_work(session.database)
-    # What is named goes whatever the time is.
-    now = time_at(session.database, None if ids else renter, scope)
-    if ids and (held := next((one for one in known if one.lease_id in busy), None)):
-        raise in_use(held.lease_id)
-    return (
-        all_of(
+    now = time_at(session.database, renter, scope)
+    if not ids:
+        swept = all_of(
             lambda found: _swept(
-                session, renter, found, now, busy=busy, named=bool(ids), dry_run=dry_run
+                session, renter, found, now, busy=busy, named=False, dry_run=dry_run
             ),
-            known,
-        ),
-        unlisted,
+            [one for one in listed if one.resources],
+        )
+        return [*swept, *map(_copied, (one for one in listed if one.not_ours))], unlisted
+    chosen = _chosen(session, listed, ids, now, whole=not unlisted, not_mine=not_mine)
+    if held := next((one for one in chosen.listed if one.lease_id in busy), None):
+        raise in_use(held.lease_id)
+    ours = sweep(session, chosen.leases, dry_run=dry_run) if chosen.leases else []
+    theirs = all_of(
+        lambda found: _swept(session, renter, found, now, busy=busy, named=True, dry_run=dry_run),
+        chosen.listed,
     )
+    things = [_deleted(renter, *one, dry_run=dry_run) for one in chosen.things]
+    return [*ours, *theirs, *things], unlisted
+
+
+def _chosen(
+    session: Session,
+    listed: Sequence[Found],
+    ids: Sequence[str],
+    now: datetime,
+    *,
+    whole: bool,
+    not_mine: bool,
+) -> Chosen:
+    from diskbench.store.leases import list_leases, load_lease
+    from diskbench.store.machines import list_machines
+
+    rows = {one.lease_id: load_lease(session.database, one.lease_id) for one in listed}
+    shared = {one.lease_id for one in list_machines(session.database)}
+    return choose(
+        ids,
+        ours=ids_of_leases(list_leases(session.database, state="open"), shared),
+        released={name for name, row in rows.items() if row is not None},
+        listed=listed,
+        whole=whole,
+        owner=session.owner,
+        not_mine=not_mine,
+        is_over=lambda one: _verdict(one, rows[one.lease_id], now, busy=False, named=False)[0],
+    )
+
+
+def _recorded(session: Session, found: Found) -> Found:
+    """As listed, without what was not there when our own database wrote down what was made."""
+    made = recorded(session.database, found.lease_id)
+    copied = tuple(told for told in found.resources if not was_made(told, made))
+    if not copied:
+        return found
+    ours = tuple(told for told in found.resources if told not in copied)
+    return found.model_copy(update={"resources": ours, "not_ours": (*found.not_ours, *copied)})
+
+
+def _copied(found: Found) -> Swept:
+    """What carries a lease's tags and was not made for it, which stays."""
+    return Swept(
+        lease_id=found.lease_id,
+        copied=True,
+        where=place(found.scope.provider, found.scope.region),
+        provider=found.scope.provider,
+        region=found.scope.region,
+        resources=found.not_ours,
+        reason=NOT_OURS,
+        outcome="kept",
+    )
+
+
+def _deleted(renter: Renter, found: Found, told: str, *, dry_run: bool) -> Swept:
+    """What carries a lease's tags and was not made for it, and was named by its full id."""
+    problem = None
+    if not dry_run:
+        try:
+            renter.release(found.lease_id, found.scope, copied=(told,))
+        except DiskbenchError as error:
+            problem = problem_of(error)
+    update = {
+        "resources": (told,),
+        "reason": f"it was named; it {NOT_OURS}",
+        "outcome": outcome(dry_run=dry_run, failed=problem is not None),
+        "problem": problem,
+    }
+    return _copied(found).model_copy(update=update)
 
 
 def _listed(renter: Renter, scope: Scope) -> tuple[list[Found], list[Unlisted]]:
@@ -103,16 +187,6 @@ def _listed(renter: Renter, scope: Scope) -> tuple[list[Found], list[Unlisted]]:
     return found, unlisted
 
 
-def _named(listed: Sequence[Found], ids: Sequence[str], *, whole: bool) -> list[Found]:
-    chosen: dict[int, Found] = {}
-    for name in ids:
-        found = {i: f for i, f in enumerate(listed) if f.lease_id.startswith(name.lower())}
-        if not found and whole:
-            raise UnknownName("lease that is listed", name, [f.lease_id for f in listed])
-        chosen |= found
-    return list(chosen.values())
-
-
 def _swept(
     session: Session,
     renter: Renter,
@@ -137,6 +211,8 @@ def _swept(
             problem = problem_of(error)
     return Swept(
         lease_id=found.lease_id,
+        owner=found.owner,
+        in_database=lease is not None,
         where=place(found.scope.provider, found.scope.region),
         provider=found.scope.provider,
         region=found.scope.region,
@@ -152,7 +228,8 @@ def _swept(
 def _give_back(session: Session, renter: Renter, found: Found, plan: Plan | None) -> None:
     from diskbench.store.leases import release_lease
 
-    renter.release(found.lease_id, found.scope)
+    made = recorded(session.database, found.lease_id)
+    renter.release(found.lease_id, found.scope, made=made)
     if plan is not None:
         end_unfinished(session, plan)
     release_lease(session.database, found.lease_id)

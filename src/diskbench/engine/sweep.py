@@ -13,8 +13,10 @@ from diskbench.engine.executor import living
 from diskbench.engine.expired import kept_by_cloud
 from diskbench.engine.lease import left_behind, release, where
 from diskbench.engine.machine import let_go, machine_is_reached, why_over
+from diskbench.engine.named import ids_of_leases
 from diskbench.engine.several import all_of
-from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
+from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.model.ids import meant
 from diskbench.model.outcome import Problem, problem_of
 from diskbench.model.rental import Scope
 from diskbench.model.swept import LeaseCost, Swept
@@ -47,7 +49,8 @@ def sweep(
     when its trial is finished; that of a machine that cells of a matrix share, when none of them is
     left. A named lease is
     released whatever its age, but never while a live process works under it (InvalidValue). Others
-    than those that this process `reaches` are left to others.
+    than those that this process `reaches` are left to others. An id is that of a lease or a run, or
+    the beginning of one (model/ids.py); raises UnknownName, InvalidValue.
     """
     from diskbench.store.claims import list_claims
     from diskbench.store.clock import database_time
@@ -60,7 +63,7 @@ def sweep(
     unfinished = {c.trial_id for c in list_claims(session.database)}
     machines = {one.lease_id: one for one in list_machines(session.database)}
     now, due = database_time(session.database), []
-    for lease in _chosen(leases, ids):
+    for lease in _chosen(leases, ids, machines):
         if lease.lease_id in busy:
             if ids:
                 raise in_use(lease.lease_id)
@@ -88,14 +91,6 @@ def is_reached(database: Engine, lease: Lease, patterns: Collection[str]) -> boo
     found = routes_of_trials(database, [lease.lease_id]).get(lease.lease_id, set())
     routes = {route for route in found if route.partition("/")[0] == lease.provider}
     return any(serves(patterns, route) for route in routes or {lease.provider})
-
-
-def open_leases_named(database: Engine, names: Sequence[str]) -> list[str]:
-    """Those of `names` that name an open lease of the database."""
-    from diskbench.store.leases import list_leases
-
-    leases = list_leases(database, state="open")
-    return [name for name in names if any(_is_named(lease, name) for lease in leases)]
 
 
 def leases_at_work(database: Engine) -> set[str]:
@@ -147,20 +142,15 @@ def expires_at(lease: Lease) -> float | None:
     return datetime.fromisoformat(text).timestamp() if text else None
 
 
-def _chosen(leases: Sequence[Lease], ids: Sequence[str]) -> list[Lease]:
+def _chosen(
+    leases: Sequence[Lease], ids: Sequence[str], shared: Collection[str]
+) -> Sequence[Lease]:
+    """The leases that `ids` mean; all of them without ids."""
     if not ids:
-        return list(leases)
-    chosen: dict[str, Lease] = {}
-    for name in ids:
-        found = [lease for lease in leases if _is_named(lease, name)]
-        if not found:
-            raise UnknownName("open lease", name, [lease.lease_id for lease in leases])
-        chosen |= {lease.lease_id: lease for lease in found}
-    return list(chosen.values())
-
-
-def _is_named(lease: Lease, name: str) -> bool:
-    return any(i.startswith(name.lower()) for i in (lease.lease_id, *lease.run_ids))
+        return leases
+    known = ids_of_leases(leases, shared)
+    named = {meant(name, known, "open lease").stands_for for name in ids}
+    return [lease for lease in leases if lease.lease_id in named]
 
 
 def _reason(lease: Lease, over: str | None, now: datetime, *, named: bool) -> str | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.engine.executor import abandoned
-from diskbench.engine.lease import expiry
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.engine.lease import expiry, where
+from diskbench.errors import InvalidValue
+from diskbench.model.ids import Known, meant
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import sqlalchemy as sa
 
@@ -36,7 +37,8 @@ def abandoned_plans(database: sa.Engine, ids: Sequence[str] | None) -> list[Plan
     plans = {claim.trial_id: load_plan(database, claim.trial_id) for claim in claims}
     if not ids:
         return [plans[trial_id] for trial_id in left]
-    wanted = [_unfinished(plans, name) for name in ids]
+    named = dict.fromkeys(_unfinished(plans, name) for name in ids)
+    wanted = [plans[trial_id] for trial_id in named]
     for plan in wanted:
         if plan.trial_id in of_matrices:
             raise _belongs_to_matrix(database, plan.trial_id)
@@ -49,13 +51,19 @@ def abandoned_plans(database: sa.Engine, ids: Sequence[str] | None) -> list[Plan
     return wanted
 
 
-def unfinished_plans(database: sa.Engine, ids: Sequence[str]) -> list[Plan]:
-    """The plans of unfinished trials that `ids` name. Raises UnknownName for any other id."""
+def unfinished_trial(database: sa.Engine, name: str, of_cells: Mapping[str, CellRow]) -> str:
+    """The unfinished trial that an id means: one that has a plan, or one of a matrix's cells, which
+    may have none yet. Raises UnknownName, InvalidValue (model/ids.py)."""
     from diskbench.store.claims import list_claims
     from diskbench.store.rows import load_plan
 
     plans = {c.trial_id: load_plan(database, c.trial_id) for c in list_claims(database)}
-    return [_unfinished(plans, name) for name in ids]
+    cells = [
+        Known(trial_id, "trial", where=cell.key)
+        for trial_id, cell in of_cells.items()
+        if trial_id not in plans
+    ]
+    return _unfinished(plans, name, cells)
 
 
 def claim(session: Session, plan: Plan) -> bool:
@@ -104,21 +112,16 @@ def _belongs_to_matrix(database: sa.Engine, trial_id: str) -> InvalidValue:
     return InvalidValue(f"{trial_id} is a cell of matrix {campaign.name}", advice=advice)
 
 
-def _unfinished(plans: dict[str, Plan], name: str) -> Plan:
-    found = [
-        plan
-        for plan in plans.values()
-        if any(known.startswith(name.lower()) for known in (plan.trial_id, *plan.run_ids))
+def _unfinished(plans: Mapping[str, Plan], name: str, more: Sequence[Known] = ()) -> str:
+    """The trial that a name means, of those of `plans` and `more`."""
+    known = [
+        Known(one, "trial" if one == trial_id else "run", where=where(plan), means=trial_id)
+        for trial_id, plan in plans.items()
+        for one in dict.fromkeys((trial_id, *plan.run_ids))
     ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InvalidValue(
-            f"{name!r} stands for {len(found)} unfinished trials", advice="give more of it"
-        )
-    raise UnknownName(
-        "unfinished run",
+    return meant(
         name,
-        plans,
+        [*known, *more],
+        "unfinished run",
         advice="a finished run is shown by 'diskbench results show'",
-    )
+    ).stands_for

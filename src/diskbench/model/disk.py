@@ -49,7 +49,9 @@ class Acquired(Frozen):
     `address` is what an `ssh` client is given. `device` is the disk's path inside the guest and
     `identity` what `--destroy-data` takes for it; a disk that is measured through a file (`root`)
     has a `directory` instead. `devices` are all disks of the spec, `device` the first, or the array
-    made of them. `size_bytes` and `facts` were read back from provider and guest; none of the
+    made of them. `made` are kinds and ids of everything of the lease that was there then, as
+    `Found.resources` has them: what carries its tags later and is not among them is not ours.
+    `size_bytes` and `facts` were read back from provider and guest; none of the
     fields is a wish. `emulated` marks a machine that no cloud vouches for.
     """
 
@@ -59,6 +61,7 @@ class Acquired(Frozen):
     devices: tuple[str, ...] = ()
     identities: tuple[str, ...] = ()
     identity: str | None = None
+    made: tuple[str, ...] = ()
     size_bytes: int
     facts: dict[str, Any] = Field(default_factory=dict)
     emulated: bool

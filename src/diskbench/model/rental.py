@@ -157,9 +157,16 @@ class Claim(Frozen):
 
 
 class Found(Frozen):
-    """What is left of a lease, as listed: `resources` are `kind id` texts, in no order."""
+    """What is left of a lease, as listed: `resources` are `kind id` texts, in no order.
+
+    `not_ours` carry the lease's tags, too, but another name: somebody copied them. `owner` is who
+    the tags of `resources` say rented it (the setting `owner`, in the characters that the cloud
+    takes), and `expires_at` (Unix seconds) what they say of its end; None where they do not.
+    """
 
     lease_id: str
     scope: Scope
     expires_at: float | None = None
+    owner: str | None = None
     resources: tuple[str, ...] = ()
+    not_ours: tuple[str, ...] = ()

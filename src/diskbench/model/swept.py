@@ -27,10 +27,15 @@ class Swept(Frozen):
 
     `where` names the host or the provider and region; `resources` are paths, or `kind id` texts.
     `expires_at` is Unix seconds. `cost` is None where nobody knows when it began. `problem` says
-    why it could not be given back.
+    why it could not be given back. `owner` is who its tags say rented it; `in_database` is false
+    for a lease that this database has no row of. `copied` marks what carries the lease's tags and
+    was not made for it.
     """
 
     lease_id: str
+    owner: str | None = None
+    in_database: bool = True
+    copied: bool = False
     where: str
     provider: str
     region: str | None = None

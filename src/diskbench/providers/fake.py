@@ -26,14 +26,16 @@ from diskbench.errors import (
     UnknownName,
 )
 from diskbench.model.disk import Acquired, DiskSpec
-from diskbench.model.rental import Found, Rental, Scope
+from diskbench.model.ours import Which, is_named_for
+from diskbench.model.rental import Rental, Scope
 from diskbench.providers.asked import check_others
+from diskbench.providers.listed import Tagged, by_lease
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from diskbench.model.rental import Claim
+    from diskbench.model.rental import Claim, Found
     from diskbench.model.spec import Cell
     from diskbench.ports import RentWatch
 
@@ -117,7 +119,9 @@ class FakeProvider:
         wanted = _resource(claim.lease_id, _disk(claim.turn))
         zone = rental.zones[0]
         for path, tags in _resources():
-            if tags.get("diskbench-lease") != claim.lease_id:
+            if tags.get("diskbench-lease") != claim.lease_id or not is_named_for(
+                claim.lease_id, path.name
+            ):
                 continue
             zone = str(tags.get("zone"))
             if path.name.startswith(_resource(claim.lease_id, "disk").name) and path != wanted:
@@ -140,6 +144,7 @@ class FakeProvider:
         return Acquired(
             address="",
             directory=str(disk),
+            made=_made(claim.lease_id),
             size_bytes=rental.disk.size_gib * GIB,
             facts={"zone": zone, "instance_id": f"fake-{claim.lease_id}"},
             emulated=True,
@@ -152,21 +157,37 @@ class FakeProvider:
             return
         new = made.with_name(f".{made.name}")
         new.mkdir(parents=True, exist_ok=True)
-        tags = {"diskbench-lease": claim.lease_id, "diskbench-expires": claim.expires_at}
+        tags = {
+            "diskbench-lease": claim.lease_id,
+            "diskbench-expires": claim.expires_at,
+            "diskbench-owner": claim.owner,
+        }
         (new / "tags.json").write_text(json.dumps({**tags, "zone": zone}))
         new.rename(made)
 
-    def release(self, lease_id: str, scope: Scope) -> None:  # noqa: ARG002 - there is one
+    def release(
+        self,
+        lease_id: str,
+        scope: Scope,  # noqa: ARG002 - there is one
+        *,
+        made: Sequence[str] = (),
+        copied: Sequence[str] = (),
+    ) -> None:
         """See ports.Renter.release."""
-        failures = []
+        which = Which(lease_id, made, copied)
+        failures, others = [], []
         for path, tags in _resources():
             if tags.get("diskbench-lease") != lease_id:
+                continue
+            if not which.takes(path.name, path.name):
+                others.append(path.name)
                 continue
             try:
                 _raise_fault("release", str(tags.get("zone")))
                 shutil.rmtree(path)
             except (OSError, RentalFailed, AccessDenied) as error:
                 failures.append(f"{path.name}: {error}")
+        which.warn(others)
         if failures:
             raise ReleaseFailed(
                 f"not given back: {'; '.join(failures)}", advice=f"diskbench gc {lease_id}"
@@ -174,17 +195,20 @@ class FakeProvider:
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""
-        leases: dict[str, list[str]] = {}
-        expires: dict[str, float | None] = {}
-        for path, tags in _resources():
-            lease_id = str(tags.get("diskbench-lease"))
-            leases.setdefault(lease_id, []).append(path.name)
-            until = tags.get("diskbench-expires")
-            expires[lease_id] = None if until is None else float(until)
-        return [
-            Found(lease_id=name, scope=scope, expires_at=expires[name], resources=tuple(names))
-            for name, names in sorted(leases.items())
-        ]
+        return by_lease(
+            scope,
+            (
+                Tagged(
+                    lease_id=str(tags["diskbench-lease"]),
+                    told=path.name,
+                    name=path.name,
+                    expires_at=tags.get("diskbench-expires"),
+                    owner=tags.get("diskbench-owner"),
+                )
+                for path, tags in _resources()
+                if "diskbench-lease" in tags
+            ),
+        )
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:  # noqa: ARG002 - there is one
         """See ports.Renter.gone."""
@@ -254,6 +278,15 @@ def _resources() -> Iterator[tuple[Path, dict[str, Any]]]:
             yield path, json.loads((path / "tags.json").read_text())
         except (FileNotFoundError, ValueError):
             continue
+
+
+def _made(lease_id: str) -> tuple[str, ...]:
+    """What there is of a lease."""
+    return tuple(
+        path.name
+        for path, tags in _resources()
+        if tags.get("diskbench-lease") == lease_id and is_named_for(lease_id, path.name)
+    )
 
 
 def _disk(turn: int) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.campaign import LIVE, CampaignState, CellRow
+from diskbench.model.ids import Known, meant
 from diskbench.model.matrix import Limits
 from diskbench.store import schema
 from diskbench.store.cells import cell_row
@@ -70,8 +71,9 @@ def list_campaigns(
 
 
 def find_campaign(database: Engine, name: str | None) -> CampaignRow:
-    """The matrix whose id begins with `name`, or the newest one that is named so; the newest of
-    all without a name. Raises UnknownName, or InvalidValue when several ids begin so."""
+    """The matrix whose id begins with `name` (model/ids.py), or the newest one that is named so;
+    the newest of all for None. Raises UnknownName, or InvalidValue for an empty name and when
+    several ids begin so."""
     known = list_campaigns(database)
     if name is None:
         if known:
@@ -82,13 +84,9 @@ def find_campaign(database: Engine, name: str | None) -> CampaignRow:
     named = [one for one in known if one.name == name]
     if named:
         return named[-1]
-    found = [one for one in known if one.campaign_id.startswith(name.lower())]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InvalidValue(f"{name!r} stands for {len(found)} matrices", advice="give more of it")
-    names = sorted({one.name for one in known} | {one.campaign_id for one in known})
-    raise UnknownName("matrix", name, names, advice="see 'diskbench matrix status --all'")
+    ids = [Known(one.campaign_id, "matrix", where=f"{one.name}, {one.state}") for one in known]
+    found = meant(name, ids, "matrix", advice="see 'diskbench matrix status --all'").id
+    return next(one for one in known if one.campaign_id == found)
 
 
 def claim_campaign(database: Engine, campaign_id: str, *, owner: str, previous: str | None) -> bool:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from diskbench.model.ids import Known
 from diskbench.store import schema
 from diskbench.store.database import transaction
-from diskbench.store.query import conditions
+from diskbench.store.query import conditions, run_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,11 +85,24 @@ def known_labels(database: Engine) -> set[str]:
         return {key for labels in found for key in labels}
 
 
-def ids_that_begin(database: Engine, text: str) -> list[dict[str, str]]:
-    """Campaign, trial and run of each run of which one of these ids begins with `text`."""
+def ids_that_begin(database: Engine, text: str) -> list[Known]:
+    """The runs, their trials and campaigns whose ids begin with `text`, each with what it is part
+    of. `text` is in lower case and not empty."""
     run = schema.run
     columns = (run.c.campaign_id, run.c.trial_id, run.c.run_id)
     begins = sa.or_(*(column.startswith(text, autoescape=True) for column in columns))
-    query = sa.select(*columns).where(begins).order_by(run.c.run_id)
+    of_place = (run.c.profile, run.c.provider, run.c.address, run.c.hostname)
+    query = sa.select(*columns, *of_place).where(begins).order_by(run.c.run_id)
+    found: dict[tuple[str, str], Known] = {}
     with transaction(database) as connection:
-        return [dict(found) for found in connection.execute(query).mappings()]
+        for row in connection.execute(query).mappings():
+            campaign, trial, name = row["campaign_id"], row["trial_id"], row["run_id"]
+            where = run_place(dict(row))
+            for one in (
+                Known(campaign, "matrix", where=where),
+                Known(trial, "trial", where=where, part_of=(campaign,)),
+                Known(name, "run", where=where, part_of=(campaign, trial)),
+            ):
+                if one.id is not None:
+                    found.setdefault((one.kind, one.id), one)
+    return [one for one in found.values() if one.id.startswith(text)]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.ids import SHOWN, Known, beginning, meant
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.moments import parse_moment
@@ -28,7 +29,6 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 _MAPPINGS = {"label": "labels", "set": "parameters"}
 LAST = "last"
-_SHOWN_MATCHES = 5
 
 
 @dataclass(frozen=True)
@@ -89,26 +89,31 @@ def count_runs(database: Engine, filters: Sequence[Filter] = ()) -> int:
 
 
 def find_run(database: Engine, run_id: str) -> dict[str, Any]:
-    """One run by its full id, the beginning of it, or `last` for the newest.
+    """One run by its full id, the beginning of it (model/ids.py), or `last` for the newest.
 
-    Raises UnknownName when there is none, InvalidValue when several begin so.
+    Raises UnknownName when there is none, InvalidValue when several begin so, or nothing was typed.
     """
     run = schema.run
-    query = sa.select(run).order_by(run.c.created_at.desc(), run.c.run_id.desc())
-    wanted = run_id.strip().lower()
+    wanted = beginning(run_id, "run")
+    query = sa.select(run).order_by(run.c.created_at.desc(), run.c.run_id.desc()).limit(1)
     if wanted != LAST:
-        query = query.where(run.c.run_id.startswith(wanted, autoescape=True))
+        begins = run.c.run_id.startswith(wanted, autoescape=True)
+        # The shortest first: the id that was typed in full is among them.
+        query = sa.select(run).where(begins).order_by(sa.func.length(run.c.run_id), run.c.run_id)
+        query = query.limit(SHOWN + 1)
     with transaction(database) as connection:
-        limit = 1 if wanted == LAST else _SHOWN_MATCHES + 1
-        found = [dict(row) for row in connection.execute(query.limit(limit)).mappings()]
-    exact = [row for row in found if row["run_id"] == wanted]
-    if not wanted or not found:
-        raise UnknownName("run", run_id, (), advice="'diskbench results list' shows what there is")
-    if exact or len(found) == 1:
-        return (exact or found)[0]
-    ids = ", ".join(row["run_id"] for row in found[:_SHOWN_MATCHES])
-    more = ", …" if len(found) > _SHOWN_MATCHES else ""
-    raise InvalidValue(f"several runs begin with {run_id!r}: {ids}{more}", advice="type more of it")
+        found = {row["run_id"]: dict(row) for row in connection.execute(query).mappings()}
+    known = [Known(name, "run", where=run_place(row)) for name, row in found.items()]
+    if wanted == LAST and known:
+        return found[known[0].id]
+    advice = "'diskbench results list' shows what there is"
+    return found[meant(run_id, known, "run", advice=advice).id]
+
+
+def run_place(row: Mapping[str, Any]) -> str:
+    """What a run measured and where, for a person who is to tell runs apart."""
+    where = row["address"] or row["hostname"]
+    return f"{row['profile']} on {row['provider']}" + (f" {where}" if where else "")
 
 
 def find_measurements(

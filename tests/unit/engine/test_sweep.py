@@ -215,7 +215,11 @@ class TestByProvider:
     def test_only_what_was_named_goes_expired_or_not(self, session):
         (young,) = leave("young", expires=time.time() + 3600)
         (old,) = leave("old")
-        ((swept,), _) = sweep_provider(session, FAKE, ["you"], dry_run=False)
+        with pytest.raises(InvalidValue, match="does not know"):
+            sweep_provider(session, FAKE, ["you"], dry_run=False)
+        with pytest.raises(InvalidValue, match="has not expired"):
+            sweep_provider(session, FAKE, ["young"], dry_run=False)
+        ((swept,), _) = sweep_provider(session, FAKE, ["young"], dry_run=False, not_mine=True)
         assert (swept.lease_id, swept.reason) == ("young", "it was named")
         assert (young.exists(), old.exists()) == (False, True)
         with pytest.raises(UnknownName, match="nobody"):

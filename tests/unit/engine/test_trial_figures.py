@@ -71,6 +71,8 @@ def test_an_id_is_a_run_a_trial_or_a_campaign(database):
     campaign = trial_figures(database, [], "iops")[0].campaign_id
     assert selected(database, campaign.upper()) == [Filter("campaign_id", "=", campaign)]
     with pytest.raises(UnknownName):
+        selected(database, "01zz")
+    with pytest.raises(InvalidValue, match="is empty"):
         selected(database, "")
 
 

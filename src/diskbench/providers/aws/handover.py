@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import RentalFailed
 from diskbench.model.disk import Acquired
+from diskbench.model.ours import Which
 from diskbench.providers.aws import attach, readback
+from diskbench.providers.aws.inventory import inventory, told
 from diskbench.providers.aws.machine_type import find_machine
 from diskbench.providers.aws.provision import describe_instance, describe_volume, ended
 from diskbench.providers.guest import ROOT_DIRECTORY, Guest
@@ -60,11 +62,21 @@ def _acquired(
         devices=tuple(disk.path for disk in disks),
         identities=tuple(disk.identity for disk in disks),
         identity=disks[0].identity if disks else None,
+        made=_all_made(order, made, instance),
         size_bytes=sizes[0],
         facts=readback.facts(details, made.place, instance, machine, volumes, disks),
         emulated=details.emulated,
         ssh=access,
     )
+
+
+def _all_made(order: Order, made: Made, instance: Item) -> tuple[str, ...]:
+    """Kinds and ids of everything of the lease. A listing by tag may lag behind what was made, so
+    what is known to be there is added."""
+    listed = inventory(order.ec2, Which(order.claim.lease_id)).names()
+    attached = [one["Ebs"]["VolumeId"] for one in instance.get("BlockDeviceMappings", [])]
+    volumes = [f"volume {one}" for one in (*attached, *(v["VolumeId"] for v in made.volumes))]
+    return tuple(sorted({*listed, told("instances", instance), *volumes}))
 
 
 def _volume(order: Order, volume_id: str) -> Item:

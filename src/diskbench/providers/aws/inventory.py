@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from diskbench.providers.aws.requests import EXPIRES_TAG, LEASE_TAG, of_any_lease, of_lease
+from diskbench.providers.aws.requests import (
+    EXPIRES_TAG,
+    LEASE_TAG,
+    OWNER_TAG,
+    of_any_lease,
+    of_lease,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from diskbench.model.ours import Which
     from diskbench.providers.aws.edge import Edge
 
 Item = dict[str, Any]
+_IDS = {
+    "instances": ("instance", "InstanceId"),
+    "volumes": ("volume", "VolumeId"),
+    "interfaces": ("network-interface", "NetworkInterfaceId"),
+    "addresses": ("address", "AllocationId"),
+    "groups": ("security-group", "GroupId"),
+    "keys": ("key-pair", "KeyName"),
+}
+"""What a thing of each kind is called for a person, and where its id stands."""
+_NAMES = {"groups": "GroupName", "keys": "KeyName"}
+"""Where EC2 itself has a name; that of anything else is a tag."""
 ENDED = frozenset({"terminated"})
 ENDING = frozenset({"shutting-down", "terminated"})
 
@@ -28,26 +46,19 @@ class Inventory:
     addresses: tuple[Item, ...]
     groups: tuple[Item, ...]
     keys: tuple[Item, ...]
+    others: tuple[str, ...] = ()
+    """Kinds and ids of what carries the lease's tag and is not meant."""
 
-    def resources(self) -> Iterator[tuple[str, Item]]:
-        """Everything that is there, with its kind and id: `volume vol-0abc`."""
-        for item in self.instances:
-            if item["State"]["Name"] not in ENDED:
-                yield f"instance {item['InstanceId']}", item
-        for item in self.volumes:
-            yield f"volume {item['VolumeId']}", item
-        for item in self.interfaces:
-            yield f"network-interface {item['NetworkInterfaceId']}", item
-        for item in self.addresses:
-            yield f"address {item['AllocationId']}", item
-        for item in self.groups:
-            yield f"security-group {item['GroupId']}", item
-        for item in self.keys:
-            yield f"key-pair {item['KeyName']}", item
+    def things(self) -> Iterator[tuple[str, Item]]:
+        """Everything that is there, with the field that it stands in."""
+        for kind in _IDS:
+            for item in getattr(self, kind):
+                if kind != "instances" or item["State"]["Name"] not in ENDED:
+                    yield kind, item
 
     def names(self) -> tuple[str, ...]:
         """Kinds and ids of everything that is there."""
-        return tuple(name for name, _ in self.resources())
+        return tuple(told(kind, item) for kind, item in self.things())
 
     @property
     def live(self) -> tuple[Item, ...]:
@@ -61,11 +72,11 @@ class Inventory:
         return tuple(item for item in self.instances if item["State"]["Name"] in ENDING)
 
 
-def inventory(ec2: Edge, lease_id: str | None = None) -> Inventory:
-    """What is there of one lease, or of all. Raises our errors."""
-    request = {"Filters": of_lease(lease_id) if lease_id else of_any_lease()}
+def inventory(ec2: Edge, of: Which | None = None) -> Inventory:
+    """What there is of one lease, or everything that carries the tag of any. Raises our errors."""
+    request = {"Filters": of_lease(of.lease_id) if of else of_any_lease()}
     reservations = ec2.listed("describe_instances", "Reservations", request)
-    return Inventory(
+    listed = Inventory(
         instances=tuple(item for held in reservations for item in held["Instances"]),
         volumes=tuple(
             item
@@ -81,6 +92,38 @@ def inventory(ec2: Edge, lease_id: str | None = None) -> Inventory:
         groups=tuple(ec2.listed("describe_security_groups", "SecurityGroups", request)),
         keys=tuple(ec2.listed("describe_key_pairs", "KeyPairs", request)),
     )
+    return listed if of is None else _meant(listed, of)
+
+
+def _meant(listed: Inventory, which: Which) -> Inventory:
+    """Without what carries the lease's tag and is not meant, which is kept by name apart."""
+
+    def of(kind: str) -> tuple[Item, ...]:
+        items: tuple[Item, ...] = getattr(listed, kind)
+        return tuple(one for one in items if which.takes(called(kind, one), told(kind, one)))
+
+    meant = Inventory(
+        instances=of("instances"),
+        volumes=of("volumes"),
+        interfaces=of("interfaces"),
+        addresses=of("addresses"),
+        groups=of("groups"),
+        keys=of("keys"),
+    )
+    left = set(listed.names()) - set(meant.names())
+    return replace(meant, others=tuple(sorted(left)))
+
+
+def told(kind: str, item: Item) -> str:
+    """Kind and id of a thing: `volume vol-0abc`."""
+    word, key = _IDS[kind]
+    return f"{word} {item[key]}"
+
+
+def called(kind: str, item: Item) -> str | None:
+    """What a thing is called: by EC2 itself where that knows names, else by its tag."""
+    name = _NAMES.get(kind)
+    return str(item[name]) if name else tag(item, "Name")
 
 
 def tag(item: Item, key: str) -> str | None:
@@ -92,6 +135,11 @@ def tag(item: Item, key: str) -> str | None:
 def lease_of(item: Item) -> str | None:
     """The lease that a thing carries."""
     return tag(item, LEASE_TAG)
+
+
+def owner_of(item: Item) -> str | None:
+    """Who rented it, as its tags say."""
+    return tag(item, OWNER_TAG)
 
 
 def expiry_of(item: Item) -> float | None:

@@ -7,6 +7,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.model.ours import Which
 from diskbench.providers.asked import provisioned_types
 from diskbench.providers.aws.edge import open_aws, open_scope
 from diskbench.providers.aws.inventory import inventory, why_ended
@@ -121,11 +122,18 @@ class AWSProvider:
             timing=self.timing,
         )
 
-    def release(self, lease_id: str, scope: Scope) -> None:
+    def release(
+        self,
+        lease_id: str,
+        scope: Scope,
+        *,
+        made: Sequence[str] = (),
+        copied: Sequence[str] = (),
+    ) -> None:
         """See ports.Renter.release."""
         from diskbench.providers.aws.sweep import release_everywhere
 
-        release_everywhere(lease_id, scope, self.timing)
+        release_everywhere(Which(lease_id, made, copied), scope, self.timing)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""
@@ -180,7 +188,7 @@ class AWSProvider:
         with contextlib.suppress(DiskbenchError):
             timing = self.timing.looking()
             ec2 = open_scope(scope, timing).edge("ec2", timing)
-            there = inventory(ec2, lease_id)
+            there = inventory(ec2, Which(lease_id))
             going = [i for i in there.live if i["State"]["Name"] in {"pending", "running"}]
             if going:
                 return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
 from diskbench.model.disk import DiskSpec
+from diskbench.model.ours import Which
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.errors import error_code, is_missing, of_code
 from diskbench.providers.aws.inventory import ENDING, inventory, tag, why_ended
@@ -73,7 +74,7 @@ def provision(order: Order) -> Made:
 
     Raises NoCapacity when no zone has any, RentalFailed with EC2's reason for a machine that ended.
     """
-    there = inventory(order.ec2, order.claim.lease_id)
+    there = inventory(order.ec2, Which(order.claim.lease_id))
     _key_pair(order, there)
     group = order.spec.security_group or _security_group(order, there)
     refused: list[str] = []
@@ -166,7 +167,7 @@ def _zones_from(order: Order, there: Inventory) -> tuple[Place, ...]:
 
 def _in_zone(order: Order, group: str, place: Place) -> Made:
     """Machine and volumes in one zone, running and available. Raises NoCapacity."""
-    there = inventory(order.ec2, order.claim.lease_id)
+    there = inventory(order.ec2, Which(order.claim.lease_id))
     live = [i for i in there.live if i["Placement"]["AvailabilityZone"] == place.zone]
     instance = live[0] if live else _launch(order, group, place, len(there.ended))
     instance_id = str(instance["InstanceId"])
@@ -320,7 +321,7 @@ def _available(ec2: Edge, volume_id: str) -> Item | Still:
 
 def _undo(order: Order) -> None:
     """Take back what a zone without capacity had given so far; what resists is released later."""
-    there = inventory(order.ec2, order.claim.lease_id)
+    there = inventory(order.ec2, Which(order.claim.lease_id))
     for instance in there.live:
         with contextlib.suppress(DiskbenchError):
             order.ec2.call("terminate_instances", {"InstanceIds": [instance["InstanceId"]]})

@@ -23,6 +23,7 @@ Request = dict[str, Any]
 
 LEASE_TAG = "diskbench-lease"
 EXPIRES_TAG = "diskbench-expires"
+OWNER_TAG = "diskbench-owner"
 _TOKENS = uuid.UUID("6f1ca5a5-8f6e-5bd5-9d32-2f0c2ad0c1a7")
 _TAG_VALUE = re.compile(r"[^\w .:/=+@-]")
 """What else EC2 would refuse in the value of a tag (User Guide, "Tag restrictions")."""
@@ -57,7 +58,7 @@ def tags(claim: Claim, kind: str, lab: str = "") -> list[dict[str, str]]:
         "Name": name_of(claim.lease_id, kind),
         LEASE_TAG: claim.lease_id,
         EXPIRES_TAG: str(int(claim.expires_at)),
-        "diskbench-owner": claim.owner,
+        OWNER_TAG: claim.owner,
         "diskbench-version": claim.version,
         "diskbench-lab": lab,
     }

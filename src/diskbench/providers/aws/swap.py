@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.model.ours import Which
 from diskbench.providers.aws import attach, requests
 from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.guest import Volume, is_volume
@@ -39,7 +40,7 @@ _GOING = frozenset({"VolumeInUse", "IncorrectState"})
 
 def swapped(order: Order, access_at: Callable[[str], SshAccess]) -> Made:
     """The lease's machine and the volumes of this turn; twice is as once. Raises RentalFailed."""
-    there = inventory(order.ec2, order.claim.lease_id)
+    there = inventory(order.ec2, Which(order.claim.lease_id))
     machine, place = _machine(order, there)
     made = Made(machine, (), place)
     earlier = _earlier(order, there)

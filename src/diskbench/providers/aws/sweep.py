@@ -6,15 +6,23 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, InvalidValue, ReleaseFailed
-from diskbench.model.rental import Found
 from diskbench.providers.aws.edge import open_scope
-from diskbench.providers.aws.inventory import expiry_of, inventory, lease_of
+from diskbench.providers.aws.inventory import (
+    called,
+    expiry_of,
+    inventory,
+    lease_of,
+    owner_of,
+    told,
+)
 from diskbench.providers.aws.teardown import release
+from diskbench.providers.listed import Tagged, by_lease
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.model.rental import Scope
+    from diskbench.model.ours import Which
+    from diskbench.model.rental import Found, Scope
     from diskbench.providers.aws.timing import AwsTiming
 
 _AT_ONCE = 8
@@ -30,14 +38,15 @@ def found(scope: Scope, timing: AwsTiming) -> Sequence[Found]:
         return [lease for leases in listed for lease in leases]
 
 
-def release_everywhere(lease_id: str, scope: Scope, timing: AwsTiming) -> None:
+def release_everywhere(which: Which, scope: Scope, timing: AwsTiming) -> None:
     """Give back a lease in its region, or in all when it names none. Raises ReleaseFailed once."""
+    lease_id = which.lease_id
     failures: list[ReleaseFailed] = []
     try:
         for region in regions_of(scope, timing):
             aws = open_scope(scope, timing, region)
             try:
-                release(aws.edge("ec2", timing), lease_id, timing)
+                release(aws.edge("ec2", timing), which, timing)
             except ReleaseFailed as error:
                 failures.append(error)
     except DiskbenchError as error:
@@ -65,23 +74,12 @@ def regions_of(scope: Scope, timing: AwsTiming) -> tuple[str, ...]:
 
 def _in_region(scope: Scope, region: str, timing: AwsTiming) -> list[Found]:
     ec2 = open_scope(scope, timing, region).edge("ec2", timing)
-    resources: dict[str, list[str]] = {}
-    expires: dict[str, float] = {}
-    for name, item in inventory(ec2).resources():
-        lease_id = lease_of(item)
-        if lease_id is None:
-            continue
-        resources.setdefault(lease_id, []).append(name)
-        until = expiry_of(item)
-        if until is not None:
-            expires[lease_id] = max(until, expires.get(lease_id, until))
     here = scope.model_copy(update={"region": region})
-    return [
-        Found(
-            lease_id=lease_id,
-            scope=here,
-            expires_at=expires.get(lease_id),
-            resources=tuple(names),
-        )
-        for lease_id, names in sorted(resources.items())
-    ]
+    return by_lease(
+        here,
+        (
+            Tagged(lease_id, told(kind, item), called(kind, item), expiry_of(item), owner_of(item))
+            for kind, item in inventory(ec2).things()
+            if (lease_id := lease_of(item)) is not None
+        ),
+    )

@@ -14,6 +14,7 @@ from diskbench.providers.places import lease_directory
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
+    from diskbench.model.ours import Which
     from diskbench.providers.aws.edge import Edge
     from diskbench.providers.aws.inventory import Inventory
     from diskbench.providers.aws.timing import AwsTiming
@@ -39,20 +40,22 @@ class _Failures:
         self.reasons[what] = error.message
 
 
-def release(ec2: Edge, lease_id: str, timing: AwsTiming) -> None:
-    """Give back all of a lease in one region; nothing there is as well.
+def release(ec2: Edge, which: Which, timing: AwsTiming) -> None:
+    """Give back all that is meant of a lease in one region; nothing there is as well.
 
     Everything is tried; raises ReleaseFailed once, naming what the last listing still shows.
     """
+    lease_id = which.lease_id
     directory = lease_directory(lease_id)
+    others: tuple[str, ...] = ()
     failures = _Failures()
     left: tuple[str, ...] = ()
     for _ in range(_ROUNDS):
         try:
-            found = inventory(ec2, lease_id)
+            found = inventory(ec2, which)
         except DiskbenchError as error:
             raise _failed(lease_id, ec2, ("what is there could not be listed",), error) from error
-        left = found.names()
+        left, others = found.names(), found.others
         if not left:
             break
         failures = _Failures()
@@ -63,12 +66,14 @@ def release(ec2: Edge, lease_id: str, timing: AwsTiming) -> None:
         if failures.reasons:
             break
     else:
-        left = inventory(ec2, lease_id).names()
+        left = inventory(ec2, which).names()
+    which.warn(others)
     if failures.reasons or left:
         remaining = {**dict.fromkeys(left, "still listed"), **failures.reasons}
         told = tuple(f"{what} ({why})" for what, why in remaining.items())
         raise _failed(lease_id, ec2, told)
-    shutil.rmtree(directory, ignore_errors=True)
+    if not which.copied:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _failed(

@@ -9,6 +9,7 @@ from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.requests import (
     EXPIRES_TAG,
     LEASE_TAG,
+    OWNER_TAG,
     group_name,
     name_of,
     of_any_lease,
@@ -16,16 +17,37 @@ from diskbench.providers.azure.requests import (
 )
 
 if TYPE_CHECKING:
+    from diskbench.model.ours import Which
     from diskbench.providers.azure.edge import Edge, Item
 
 GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"
 MACHINES = "Microsoft.Compute/virtualMachines"
 DISKS = "Microsoft.Compute/disks"
+SHUTDOWN = "shutdown-computevm-"
+"""How Azure's portal calls the schedule of a machine, and so do we (deadman.py)."""
 STOPPED = frozenset({"stopping", "stopped", "deallocating", "deallocated"})
 
 
-def groups(edge: Edge, lease_id: str | None = None) -> list[Item]:
-    """The groups of one lease, or of all. Raises our errors."""
+def is_meant(group: Item, which: Which) -> bool:
+    """Whether a group that carries the lease's tag is what a release deletes. Its name is unique in
+    the subscription, so nothing else can have it."""
+    if which.copied:
+        return told_group(group) in which.copied
+    return is_ours(group)
+
+
+def is_ours(group: Item) -> bool:
+    """Whether a group was made for the lease whose tag it carries: by its name."""
+    return str(group["name"]).lower() == group_name(str(lease_of(group))).lower()
+
+
+def told_group(group: Item) -> str:
+    """`resource-group NAME`."""
+    return f"resource-group {group['name']}"
+
+
+def tagged_groups(edge: Edge, lease_id: str | None = None) -> list[Item]:
+    """The groups that carry the tag of a lease, or of any. Raises our errors."""
     wanted = of_lease(lease_id) if lease_id else of_any_lease()
     found = edge.listed(f"{GROUPS}/read", "resources", "resource_groups.list", filter=wanted)
     # What a filter lets through is Azure's word; whose it is stands in the tags.
@@ -34,22 +56,45 @@ def groups(edge: Edge, lease_id: str | None = None) -> list[Item]:
 
 def resources(edge: Edge, group: Item) -> list[str]:
     """What is in a group, as `kind name`, and the group itself."""
-    name = str(group["name"])
+    return [told_group(group), *(told(one) for one in inside(edge, group))]
+
+
+def inside(edge: Edge, group: Item) -> list[Item]:
+    """What is in a group; nothing in one that is gone. Raises our errors."""
     try:
-        listed = edge.listed(
-            f"{GROUPS}/resources/read", "resources", "resources.list_by_resource_group", name
+        return edge.listed(
+            f"{GROUPS}/resources/read",
+            "resources",
+            "resources.list_by_resource_group",
+            str(group["name"]),
         )
     except DiskbenchError as error:
         if not is_missing(error):
             raise
-        listed = []
-    inside = [f"{_kind(one)} {one['name']}" for one in listed]
-    return [f"resource-group {name}", *inside]
+        return []
+
+
+def told(item: Item) -> str:
+    """`virtualMachines NAME`."""
+    return f"{_kind(item)} {item['name']}"
+
+
+def is_strange(lease_id: str, item: Item) -> bool:
+    """Whether something in a lease's group was put there by somebody else: it has another name.
+    Azure itself calls what belongs to a machine after it (its shutdown schedule, extensions)."""
+    ours = name_of(lease_id, "").lower()
+    return not str(item["name"]).lower().startswith((ours, f"{SHUTDOWN}{ours}"))
 
 
 def lease_of(item: Item) -> str | None:
     """The lease that a thing carries."""
     found = (item.get("tags") or {}).get(LEASE_TAG)
+    return str(found) if found else None
+
+
+def owner_of(item: Item) -> str | None:
+    """Who rented it, as its tags say."""
+    found = (item.get("tags") or {}).get(OWNER_TAG)
     return str(found) if found else None
 
 

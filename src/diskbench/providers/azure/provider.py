@@ -7,7 +7,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, ReleaseFailed
-from diskbench.model.rental import Found
+from diskbench.model.ours import Which
 from diskbench.providers.asked import provisioned_types
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.azure.wanted import CACHES, wanted
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.overlay import Overlay
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding, Quota
-    from diskbench.model.rental import Claim, Rental, Scope
+    from diskbench.model.rental import Claim, Found, Rental, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import RentWatch
     from diskbench.providers.azure.provision import Order
@@ -121,7 +121,14 @@ class AzureProvider:
             timing=self.timing,
         )
 
-    def release(self, lease_id: str, scope: Scope) -> None:
+    def release(
+        self,
+        lease_id: str,
+        scope: Scope,
+        *,
+        made: Sequence[str] = (),
+        copied: Sequence[str] = (),
+    ) -> None:
         """See ports.Renter.release."""
         from diskbench.providers.azure.edge import open_scope
         from diskbench.providers.azure.teardown import release
@@ -133,31 +140,17 @@ class AzureProvider:
                 f"{lease_id} was not given back: {error.message}",
                 advice=f"{error.advice}; then: diskbench gc {lease_id}",
             ) from error
-        release(edge, lease_id)
+        release(edge, Which(lease_id, made, copied))
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found. A subscription is listed in one go, whatever the region."""
         from diskbench.providers.azure.edge import open_scope
-        from diskbench.providers.azure.inventory import expiry_of, groups, lease_of, resources
+        from diskbench.providers.azure.sweep import found
 
         with while_looking():
             azure = open_scope(scope)
-            edge = azure.edge(self.timing.looking())
-            by_lease: dict[str, Found] = {}
-            for group in groups(edge):
-                here, lease_id = str(group.get("location", "")).lower(), str(lease_of(group))
-                if scope.region not in {None, here}:
-                    continue
-                before = by_lease.get(lease_id)
-                inside = tuple(resources(edge, group))
-                known = [before.expires_at if before else None, expiry_of(group)]
-                by_lease[lease_id] = Found(
-                    lease_id=lease_id,
-                    scope=scope.model_copy(update={"region": here, "account": azure.subscription}),
-                    expires_at=max((one for one in known if one is not None), default=None),
-                    resources=(*(before.resources if before else ()), *inside),
-                )
-        return [by_lease[lease_id] for lease_id in sorted(by_lease)]
+            here = scope.model_copy(update={"account": azure.subscription})
+            return found(azure.edge(self.timing.looking()), here)
 
     def present(self, scope: Scope) -> datetime:
         """See ports.TellsTime."""

@@ -21,6 +21,7 @@ Request = dict[str, Any]
 
 LEASE_TAG = "diskbench-lease"
 EXPIRES_TAG = "diskbench-expires"
+OWNER_TAG = "diskbench-owner"
 USER = "diskbench"
 """Whom the machine is made for: Azure makes the user that it is told to."""
 _NETWORK = "10.93.0.0/24"
@@ -50,7 +51,7 @@ def tags(claim: Claim, lab: str = "") -> dict[str, str]:
     values = {
         LEASE_TAG: claim.lease_id,
         EXPIRES_TAG: str(int(claim.expires_at)),
-        "diskbench-owner": claim.owner,
+        OWNER_TAG: claim.owner,
         "diskbench-version": claim.version,
         "diskbench-lab": lab,
     }

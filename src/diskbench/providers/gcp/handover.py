@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import RentalFailed
 from diskbench.model.disk import Acquired
+from diskbench.model.ours import Which
 from diskbench.providers.gcp import attach, readback
 from diskbench.providers.gcp.describe import describe
+from diskbench.providers.gcp.inventory import inventory, place
 from diskbench.providers.gcp.operations import last
 from diskbench.providers.guest import ROOT_DIRECTORY, Guest, await_prepared
 from diskbench.units import GIB
@@ -58,11 +60,26 @@ def _acquired(
         devices=tuple(disk.path for disk in disks),
         identities=tuple(disk.identity for disk in disks),
         identity=disks[0].identity if disks else None,
+        made=_all_made(order, made, volumes),
         size_bytes=sizes[0],
         facts=readback.facts(details, made.zone, instance, volumes, disks),
         emulated=details.emulated,
         ssh=access,
     )
+
+
+def _all_made(order: Order, made: Made, volumes: list[Item]) -> tuple[str, ...]:
+    """Kinds and names of everything of the lease. A listing by label may lag behind what was made,
+    so what is known to be there is added."""
+    listed = inventory(order.compute, Which(order.claim.lease_id)).names()
+    disks = [f"disk {place(one)}" for one in volumes]
+    attached = [
+        f"disk {made.zone}/{last(str(one['source']))}"
+        for one in made.instance.get("disks", [])
+        if one.get("source")
+    ]
+    instance = f"instance {made.zone}/{order.machine_name}"
+    return tuple(sorted({*listed, *disks, *attached, instance}))
 
 
 def _disk(order: Order, made: Made, name: str) -> Item:

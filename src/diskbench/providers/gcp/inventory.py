@@ -9,6 +9,7 @@ from diskbench.providers.gcp.operations import last
 from diskbench.providers.gcp.requests import (
     EXPIRES_LABEL,
     LEASE_LABEL,
+    OWNER_LABEL,
     lease_of_rule,
     name_of,
     of_lease,
@@ -17,6 +18,7 @@ from diskbench.providers.gcp.requests import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from diskbench.model.ours import Which
     from diskbench.providers.gcp.edge import Compute, Item
 
 STARTING = frozenset({"PROVISIONING", "STAGING"})
@@ -25,11 +27,13 @@ LIVE = STARTING | {"RUNNING"}
 
 @dataclass(frozen=True)
 class Inventory:
-    """Instances (stopped ones too: their disks cost money), disks and firewall rules."""
+    """Instances (stopped ones too: their disks cost money), disks and firewall rules. `others` are
+    kinds and names of what carries the lease's label and is not meant."""
 
     instances: tuple[Item, ...]
     disks: tuple[Item, ...]
     rules: tuple[Item, ...]
+    others: tuple[str, ...] = ()
 
     def resources(self) -> Iterator[tuple[str, Item]]:
         """Everything that is there, with its kind and name: `disk ZONE/NAME`."""
@@ -55,15 +59,29 @@ class Inventory:
         return next((d for d in self.disks if d["name"] == name and zone_of(d) == zone), None)
 
 
-def inventory(compute: Compute, lease_id: str | None = None) -> Inventory:
-    """What is there of one lease, or of all, in all zones of the project. Raises our errors."""
+def inventory(compute: Compute, of: Which | None = None) -> Inventory:
+    """What there is of one lease, or everything that carries the label of any, in all zones of the
+    project. Raises our errors."""
+    lease_id = of.lease_id if of else None
     request = of_lease(lease_id)
     # A rule has no labels to be found by, and a project has at most some hundred of them.
     named = {"filter": f"name={name_of(lease_id, 'ssh')}"} if lease_id else None
-    return Inventory(
+    listed = Inventory(
         instances=_of(compute.listed_everywhere("instances", request), lease_id),
         disks=_of(compute.listed_everywhere("disks", request), lease_id),
         rules=_of(compute.listed("firewalls", named), lease_id),
+    )
+    return listed if of is None else _meant(listed, of)
+
+
+def _meant(listed: Inventory, which: Which) -> Inventory:
+    """Without what carries the lease's label and is not meant, which is kept by name apart."""
+    ours = {id(item) for told, item in listed.resources() if which.takes(item["name"], told)}
+    return Inventory(
+        instances=tuple(item for item in listed.instances if id(item) in ours),
+        disks=tuple(item for item in listed.disks if id(item) in ours),
+        rules=tuple(item for item in listed.rules if id(item) in ours),
+        others=tuple(told for told, item in listed.resources() if id(item) not in ours),
     )
 
 
@@ -89,6 +107,12 @@ def lease_of(item: Item) -> str | None:
     rule = lease_of_rule(item)
     label = item.get("labels", {}).get(LEASE_LABEL)
     return rule[0] if rule else str(label) if label else None
+
+
+def owner_of(item: Item) -> str | None:
+    """Who rented it, as its labels say; a firewall rule has none."""
+    found = item.get("labels", {}).get(OWNER_LABEL)
+    return str(found) if found else None
 
 
 def expiry_of(item: Item) -> float | None:

@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.model.ours import Which
 from diskbench.providers.asked import check_machine_is_named, provisioned_types
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.gcp.edge import open_compute, open_scope
@@ -112,11 +113,18 @@ class GCPProvider:
             timing=self.timing,
         )
 
-    def release(self, lease_id: str, scope: Scope) -> None:
+    def release(
+        self,
+        lease_id: str,
+        scope: Scope,
+        *,
+        made: Sequence[str] = (),
+        copied: Sequence[str] = (),
+    ) -> None:
         """See ports.Renter.release."""
         from diskbench.providers.gcp.sweep import release_lease
 
-        release_lease(lease_id, scope, self.timing)
+        release_lease(Which(lease_id, made, copied), scope, self.timing)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
 from diskbench.model.disk import DiskSpec
+from diskbench.model.ours import Which
 from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.describe import describe
@@ -97,7 +98,7 @@ def provision(order: Order) -> Made:
     Raises NoCapacity when no zone has any, RentalFailed with Google's reason for a machine that
     ended.
     """
-    there = inventory(order.compute, order.claim.lease_id)
+    there = inventory(order.compute, Which(order.claim.lease_id))
     _firewall(order, there)
     refused: list[str] = []
     for zone in _zones_from(order, there):
@@ -140,7 +141,7 @@ def _zones_from(order: Order, there: Inventory) -> tuple[str, ...]:
 
 def in_zone(order: Order, zone: str) -> Made:
     """Machine and disks of this turn in one zone, running and ready. Raises NoCapacity."""
-    there = inventory(order.compute, order.claim.lease_id)
+    there = inventory(order.compute, Which(order.claim.lease_id))
     _refuse_dead(there, zone)
     under_way = []
     if not any(zone_of(one) == zone for one in there.live):
@@ -295,9 +296,9 @@ def ended(instance: Item) -> DiskbenchError:
 def _undo(order: Order) -> None:
     """Take back what a zone without capacity had given so far; what resists is released later."""
     compute, lease_id = order.compute, order.claim.lease_id
-    there = inventory(compute, lease_id)
+    there = inventory(compute, Which(lease_id))
     failures: dict[str, str] = {}
     give_back(compute, lease_id, "instances", there.instances, failures)
-    give_back(compute, lease_id, "disks", inventory(compute, lease_id).disks, failures)
+    give_back(compute, lease_id, "disks", inventory(compute, Which(lease_id)).disks, failures)
     for what, why in failures.items():
         order.watch.note(f"{what} is left for later: {why}")

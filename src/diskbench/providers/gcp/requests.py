@@ -24,6 +24,7 @@ Request = dict[str, Any]
 
 LEASE_LABEL = "diskbench-lease"
 EXPIRES_LABEL = "diskbench-expires"
+OWNER_LABEL = "diskbench-owner"
 LAB_KEY = "diskbench-lab"
 """In the machine's metadata: how an emulated cloud is to behave. Labels have no room for it."""
 _TOKENS = uuid.UUID("0f7d8a2e-54a3-5d0e-9a53-8f4bdc1c7a11")
@@ -62,7 +63,7 @@ def labels(claim: Claim) -> dict[str, str]:
     values = {
         LEASE_LABEL: claim.lease_id,
         EXPIRES_LABEL: str(int(claim.expires_at)),
-        "diskbench-owner": claim.owner,
+        OWNER_LABEL: claim.owner,
         "diskbench-version": claim.version,
     }
     return {

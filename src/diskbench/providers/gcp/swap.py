@@ -9,6 +9,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.model.ours import Which
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import is_busy, is_missing
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def swapped(order: Order) -> Made:
     """The lease's machine and the disks of this turn; twice is as once. Raises RentalFailed."""
-    there = inventory(order.compute, order.claim.lease_id)
+    there = inventory(order.compute, Which(order.claim.lease_id))
     zone = _zone(order, there)
     earlier = tuple(one for one in there.disks if _is_earlier(order, str(one["name"])))
     for disk in earlier:

@@ -6,23 +6,25 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, ReleaseFailed
-from diskbench.model.rental import Found
+from diskbench.model.ours import Which
 from diskbench.providers.gcp.edge import open_scope
 from diskbench.providers.gcp.inventory import (
     LIVE,
     expiry_of,
     inventory,
     lease_of,
+    owner_of,
     place,
     zone_of,
 )
 from diskbench.providers.gcp.requests import name_of
 from diskbench.providers.gcp.teardown import release
+from diskbench.providers.listed import Tagged, by_lease
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.model.rental import Scope
+    from diskbench.model.rental import Found, Scope
     from diskbench.providers.gcp.edge import Compute, Item
     from diskbench.providers.gcp.timing import GceTiming
 
@@ -31,22 +33,15 @@ def found(scope: Scope, timing: GceTiming) -> Sequence[Found]:
     """See ports.Renter.found. A lease is of a region when something of it is in one of its zones,
     or in no zone at all."""
     compute = open_scope(scope, timing)
-    items: dict[str, list[tuple[str, Item]]] = {}
-    for name, item in inventory(compute).resources():
+    items: dict[str, list[Item]] = {}
+    things = []
+    for told, item in inventory(compute).resources():
         lease_id = lease_of(item)
         assert lease_id is not None, "only what carries a lease is listed"
-        items.setdefault(lease_id, []).append((name, item))
+        items.setdefault(lease_id, []).append(item)
+        things.append(Tagged(lease_id, told, item["name"], expiry_of(item), owner_of(item)))
     here = scope.model_copy(update={"account": compute.project, "region": None})
-    return [
-        Found(
-            lease_id=lease_id,
-            scope=here,
-            expires_at=max((e for _, i in held if (e := expiry_of(i)) is not None), default=None),
-            resources=tuple(name for name, _ in held),
-        )
-        for lease_id, held in sorted(items.items())
-        if _is_in(scope.region, [item for _, item in held])
-    ]
+    return [one for one in by_lease(here, things) if _is_in(scope.region, items[one.lease_id])]
 
 
 def _is_in(region: str | None, items: Sequence[Item]) -> bool:
@@ -54,10 +49,11 @@ def _is_in(region: str | None, items: Sequence[Item]) -> bool:
     return region is None or not zones or any(z.rpartition("-")[0] == region for z in zones)
 
 
-def release_lease(lease_id: str, scope: Scope, timing: GceTiming) -> None:
+def release_lease(which: Which, scope: Scope, timing: GceTiming) -> None:
     """Give back a lease wherever in its project it is. Raises ReleaseFailed once."""
+    lease_id = which.lease_id
     try:
-        release(open_scope(scope, timing), lease_id)
+        release(open_scope(scope, timing), which)
     except ReleaseFailed:
         raise
     except DiskbenchError as error:
@@ -69,7 +65,7 @@ def release_lease(lease_id: str, scope: Scope, timing: GceTiming) -> None:
 
 def why_gone(lease_id: str, compute: Compute) -> str | None:
     """Why the lease's machine will not answer any more; None while it may. Raises our errors."""
-    there = inventory(compute, lease_id)
+    there = inventory(compute, Which(lease_id))
     if there.live:
         return None
     why = _last_end(lease_id, compute)

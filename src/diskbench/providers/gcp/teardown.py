@@ -16,6 +16,7 @@ from diskbench.providers.places import lease_directory
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
+    from diskbench.model.ours import Which
     from diskbench.providers.gcp.edge import Compute, Item
     from diskbench.providers.gcp.inventory import Inventory
 
@@ -26,15 +27,16 @@ Failures = dict[str, str]
 """What could not be given back, and why."""
 
 
-def release(compute: Compute, lease_id: str) -> None:
-    """Give back all of a lease in the project; nothing there is as well.
+def release(compute: Compute, which: Which) -> None:
+    """Give back all that is meant of a lease in the project; nothing there is as well.
 
     Everything is tried; raises ReleaseFailed once, naming what the last listing still shows.
     """
+    lease_id = which.lease_id
     directory = lease_directory(lease_id)
     failures: Failures = {}
     for _ in range(_ROUNDS):
-        found = _listed(compute, lease_id)
+        found = _listed(compute, which)
         if not found.names():
             break
         for collection, items in (
@@ -43,19 +45,23 @@ def release(compute: Compute, lease_id: str) -> None:
             give_back(compute, lease_id, collection, items, failures)
         if failures:
             break
-    left = () if not found.names() else _listed(compute, lease_id).names()
+    which.warn(found.others)
+    left = () if not found.names() else _listed(compute, which).names()
     if left:
         told = "; ".join(f"{what} ({failures.get(what, 'still listed')})" for what in left)
         raise _failed(lease_id, compute, told)
-    shutil.rmtree(directory, ignore_errors=True)
+    if not which.copied:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
-def _listed(compute: Compute, lease_id: str) -> Inventory:
+def _listed(compute: Compute, which: Which) -> Inventory:
     """What there is of the lease. Raises ReleaseFailed."""
     try:
-        return inventory(compute, lease_id)
+        return inventory(compute, which)
     except DiskbenchError as error:
-        raise _failed(lease_id, compute, "what is there could not be listed", error) from error
+        raise _failed(
+            which.lease_id, compute, "what is there could not be listed", error
+        ) from error
 
 
 def _failed(

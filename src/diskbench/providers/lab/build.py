@@ -36,8 +36,11 @@ if TYPE_CHECKING:
 
 class LabRecord(Frozen):
     """What is written down of a lease, before anything is made: lease.json. `acquired` comes last
-    and says that it is complete."""
+    and says that it is complete. `lease_id` tells it from a copy in another directory; records of
+    earlier versions lack it, and the `owner`."""
 
+    lease_id: str | None = None
+    owner: str | None = None
     request: LabRequest
     made_at: float
     acquired: Acquired | None = None
@@ -51,9 +54,15 @@ def read_record(here: Place) -> LabRecord | None:
         return None
 
 
-def build(here: Place, groups: Groups, request: LabRequest, keys: LabKeys | None) -> Acquired:
+def build(
+    here: Place,
+    groups: Groups,
+    request: LabRequest,
+    keys: LabKeys | None,
+    owner: str | None = None,
+) -> Acquired:
     """Make all of a host, from nothing."""
-    record = LabRecord(request=request, made_at=time.time())
+    record = LabRecord(lease_id=here.lease_id, owner=owner, request=request, made_at=time.time())
     write_record(here, record)
     address, port = addresses.claim(here)
     who = {"user": request.user, "address": address}

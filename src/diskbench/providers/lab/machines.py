@@ -22,6 +22,8 @@ from diskbench.providers.lab.groups import find_groups, init_of
 from diskbench.providers.lab.latency.start import check_fuse
 from diskbench.providers.lab.names import MAX_DISKS
 from diskbench.providers.lab.places import (
+    OWN_ENTRIES,
+    Place,
     base_directory,
     is_held,
     lease_ids,
@@ -29,7 +31,7 @@ from diskbench.providers.lab.places import (
     place,
     remove_base,
 )
-from diskbench.providers.lab.request import check_lease_id, check_volume, disk_limits
+from diskbench.providers.lab.request import check_lease_id, check_volume, disk_limits, is_lease_id
 
 if TYPE_CHECKING:
     from diskbench.model.disk import Acquired
@@ -65,7 +67,9 @@ def check(request: LabRequest) -> None:
             )
 
 
-def acquire(lease_id: str, request: LabRequest, *, keys: LabKeys | None = None) -> Acquired:
+def acquire(
+    lease_id: str, request: LabRequest, *, keys: LabKeys | None = None, owner: str | None = None
+) -> Acquired:
     """The host of `lease_id`, made or found; twice is as once.
 
     A host that was left half made, or that is off, is made anew. Raises InvalidValue
@@ -86,7 +90,7 @@ def acquire(lease_id: str, request: LabRequest, *, keys: LabKeys | None = None) 
             return record.acquired
         demolish(here, groups)
         try:
-            return build(here, groups, request, keys)
+            return build(here, groups, request, keys, owner)
         except BaseException:
             with contextlib.suppress(DiskbenchError):
                 demolish(here, groups)
@@ -125,6 +129,12 @@ def leases() -> dict[str, float | None]:
         record = read_record(place(lease_id))
         found[lease_id] = record.request.expires_at if record else None
     return found
+
+
+def owner(lease_id: str) -> str | None:
+    """Who rented a lab host; None where that is not known."""
+    record = read_record(place(lease_id))
+    return record.owner if record else None
 
 
 def stale(*, now: float | None = None) -> tuple[str, ...]:
@@ -205,10 +215,48 @@ def check_machine(user: str = "root") -> None:
 
 
 def _known(groups: Groups) -> tuple[str, ...]:
-    """Every lease of which there is a directory, a group or a loop device."""
+    """Every lease of which there is a directory, a group or a loop device. What somebody else put
+    where lab hosts lie is none."""
     base = base_directory()
     on_loops = {loop.image.relative_to(base).parts[0] for loop in loops.find(base)}
-    return tuple(sorted({*lease_ids(), *groups.lease_ids(), *on_loops}))
+    every = {*lease_ids(), *groups.lease_ids(), *on_loops}
+    return tuple(sorted(one for one in every if is_lease_id(one) and _is_ours(place(one))))
+
+
+def _is_ours(here: Place) -> bool:
+    """Whether a directory was made for the lease that it is named after: by the lease in its record
+    or, where that is lost, because it holds nothing else than a lab host does."""
+    record = read_record(here)
+    if record is not None:
+        return record.lease_id in {None, here.lease_id}
+    try:
+        return {entry.name for entry in here.path.iterdir()} <= OWN_ENTRIES
+    except FileNotFoundError:
+        return True
+    except NotADirectoryError:
+        return False
+
+
+def copies() -> dict[str, str]:
+    """The directories that hold the record of another lease: somebody copied it. By name, the
+    lease whose record they hold."""
+    found = {}
+    for name in lease_ids():
+        record = read_record(place(name))
+        if record is not None and record.lease_id not in {None, name}:
+            assert record.lease_id is not None
+            found[name] = record.lease_id
+    return found
+
+
+def delete_copy(name: str) -> None:
+    """Delete a directory that holds the record of another lease; raises ReleaseFailed."""
+    if name not in copies():
+        return
+    try:
+        shutil.rmtree(place(name).path)
+    except OSError as error:
+        raise ReleaseFailed(f"not deleted: {place(name).path}: {error}") from error
 
 
 def _is_stale(lease_id: str, groups: Groups, now: float) -> bool:

@@ -20,6 +20,13 @@ VARIABLE = "DISKBENCH_LAB_DIR"
 """Another directory for lab hosts; it must be on a disk, for the images of theirs lie in it."""
 DEFAULT = Path("/var/tmp/diskbench-lab")  # noqa: S108 - made with mode 0700 and checked
 ADDRESSES = ".addresses"
+OWN_ENTRIES = frozenset(
+    {
+        "lease.json", "lease.new", "guest", "access", "disks", "orders.json", "orders.new",
+        "report.json", "report.new", "host.log", "supervisor.log", "latency.log",
+    }
+)  # fmt: skip
+"""All that ever stands in the directory of a lab host."""
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,8 @@ _NOT_HERE = (
     "ssh_cidr", "account", "endpoint_url",
 )  # fmt: skip
 _SCOPE = Scope(provider="lab")
+_COPY = "directory "
+"""Before the name of one that holds the record of another lease."""
 
 
 class LabProvider:
@@ -85,7 +87,7 @@ class LabProvider:
         if watch.stopping():
             raise Interrupted("stopped before the lab host was made")
         request = LabRequest.model_validate({**rental.details, "expires_at": claim.expires_at})
-        acquired = machines.acquire(claim.lease_id, request)
+        acquired = machines.acquire(claim.lease_id, request, owner=claim.owner)
         watch.note(f"lab host {acquired.address} is up with {acquired.device}")
         return acquired
 
@@ -106,22 +108,36 @@ class LabProvider:
         watch.note(f"lab host {acquired.address} has {acquired.device} now")
         return acquired
 
-    def release(self, lease_id: str, scope: Scope) -> None:  # noqa: ARG002 - there is one lab
+    def release(
+        self,
+        lease_id: str,
+        scope: Scope,  # noqa: ARG002 - there is one lab
+        *,
+        made: Sequence[str] = (),  # noqa: ARG002 - a directory's name is its id
+        copied: Sequence[str] = (),
+    ) -> None:
         """See ports.Renter.release."""
-        machines.release(lease_id)
+        if not copied:
+            machines.release(lease_id)
+            return
+        for told in copied:
+            machines.delete_copy(told.removeprefix(_COPY))
 
     def found(self, scope: Scope) -> Sequence[Found]:  # noqa: ARG002 - there is one lab
         """See ports.Renter.found. What nobody can use any more has expired long ago."""
         machines.check_machine()
-        stale = machines.stale()
+        stale, copies = machines.stale(), machines.copies()
+        leases = machines.leases()
         return [
             Found(
                 lease_id=lease_id,
                 scope=_SCOPE,
-                expires_at=0.0 if lease_id in stale else expires,
-                resources=(f"lab host {lease_id}",),
+                expires_at=0.0 if lease_id in stale else leases.get(lease_id),
+                owner=machines.owner(lease_id),
+                resources=(f"lab host {lease_id}",) if lease_id in leases else (),
+                not_ours=tuple(f"{_COPY}{name}" for name in copies if copies[name] == lease_id),
             )
-            for lease_id, expires in sorted(machines.leases().items())
+            for lease_id in sorted({*leases, *copies.values()})
         ]
 
     def examine(self, scope: Scope) -> Sequence[Finding]:  # noqa: ARG002 - there is one lab

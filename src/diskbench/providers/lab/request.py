@@ -69,10 +69,15 @@ class LabKeys:
 
 def check_lease_id(lease_id: str) -> None:
     """Raise InvalidValue for an id that names no file, group and host."""
-    if not _LEASE.fullmatch(lease_id):
+    if not is_lease_id(lease_id):
         raise InvalidValue(
             f"{lease_id!r} is no lease id", advice="use up to 64 lower-case letters, digits, dashes"
         )
+
+
+def is_lease_id(text: str) -> bool:
+    """Whether a text may be the id of a lease, and so the name of a directory of the lab."""
+    return bool(_LEASE.fullmatch(text))
 
 
 def check_volume(volume: str) -> None:

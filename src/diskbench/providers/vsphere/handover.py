@@ -66,6 +66,7 @@ def _acquired(
         devices=tuple(disk.path for disk in found),
         identities=tuple(disk.identity for disk in found),
         identity=found[0].identity,
+        made=(f"machine {moid(vm)}",),
         size_bytes=found[0].size_bytes,
         facts=readback.facts(details, machine, disks, more),
         emulated=details.emulated,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from diskbench.providers.vsphere.marks import Mark, mark
 
 if TYPE_CHECKING:
+    from diskbench.model.ours import Which
     from diskbench.providers.vsphere.edge import Item, Vsphere
 
 PATHS = ("name", "config.annotation", "config.template", "runtime.powerState")
@@ -31,12 +32,15 @@ class Machine:
         return str(self.item.values.get("runtime.powerState")) == "poweredOn"
 
 
-def machines(vsphere: Vsphere, lease_id: str | None = None) -> tuple[Machine, ...]:
-    """The machines of one lease, or of all, in the whole inventory: a datacenter that was renamed
-    would pass for an empty one. Raises our errors."""
+def machines(vsphere: Vsphere, of: Which | None = None) -> tuple[Machine, ...]:
+    """The machines of one lease, or all that carry the notes of any, in the whole inventory: a
+    datacenter that was renamed would pass for an empty one. Raises our errors."""
     found = []
     for item in vsphere.listed("VirtualMachine", PATHS):
         marked = mark(item.values.get("config.annotation"))
-        if marked is not None and lease_id in {None, marked.lease_id}:
-            found.append(Machine(item, marked))
+        if marked is None or (of is not None and marked.lease_id != of.lease_id):
+            continue
+        one = Machine(item, marked)
+        if of is None or of.takes(item.name, one.told):
+            found.append(one)
     return tuple(sorted(found, key=lambda one: (len(one.item.id), one.item.id)))

@@ -19,10 +19,12 @@ _LEASE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
 class Mark(Frozen):
-    """What a machine's notes say of its lease. `expires_at` is None where it cannot be read."""
+    """What a machine's notes say of its lease. `expires_at` and `owner` are None where they cannot
+    be read."""
 
     lease_id: str
     expires_at: float | None = None
+    owner: str | None = None
 
 
 def machine_name(lease_id: str) -> str:
@@ -49,4 +51,8 @@ def mark(annotation: str | None) -> Mark | None:
     if not _LEASE.fullmatch(lease_id):
         return None
     expires = found.get("expires", "").strip()
-    return Mark(lease_id=lease_id, expires_at=float(expires) if expires.isdecimal() else None)
+    return Mark(
+        lease_id=lease_id,
+        expires_at=float(expires) if expires.isdecimal() else None,
+        owner=found.get("owner", "").strip() or None,
+    )

@@ -7,8 +7,10 @@ import functools
 from typing import TYPE_CHECKING
 
 from diskbench.errors import AccessDenied, DiskbenchError, ReleaseFailed
-from diskbench.model.rental import Found, Rental
+from diskbench.model.ours import Which
+from diskbench.model.rental import Rental
 from diskbench.providers.keys import lease_keys, write_access
+from diskbench.providers.listed import Tagged, by_lease
 from diskbench.providers.places import lease_directory
 from diskbench.providers.unanswered import while_looking
 from diskbench.providers.vsphere.edge import server_in, server_of, session
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding
-    from diskbench.model.rental import Claim, Scope
+    from diskbench.model.rental import Claim, Found, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import RentWatch
     from diskbench.providers.vsphere.edge import Vsphere
@@ -103,13 +105,20 @@ class VsphereProvider:
                 lab=lab_words(rental.spec.lab) if details.emulated else "",
             )
 
-    def release(self, lease_id: str, scope: Scope) -> None:
+    def release(
+        self,
+        lease_id: str,
+        scope: Scope,
+        *,
+        made: Sequence[str] = (),
+        copied: Sequence[str] = (),
+    ) -> None:
         """See ports.Renter.release."""
         from diskbench.providers.vsphere.teardown import release
 
         try:
             with self._opened(scope, self.timing) as vsphere:
-                release(vsphere, lease_id, self.timing)
+                release(vsphere, Which(lease_id, made, copied), self.timing)
         except ReleaseFailed:
             raise
         except DiskbenchError as error:
@@ -120,23 +129,21 @@ class VsphereProvider:
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""
-        leases: dict[str, list[str]] = {}
-        expires: dict[str, float] = {}
         with while_looking(), self._opened(scope, self.timing.looking()) as vsphere:
-            for one in machines(vsphere):
-                lease_id, until = one.mark.lease_id, one.mark.expires_at
-                leases.setdefault(lease_id, []).append(one.told)
-                if until is not None:
-                    expires[lease_id] = max(until, expires.get(lease_id, until))
-        return [
-            Found(
-                lease_id=lease_id,
-                scope=scope,
-                expires_at=expires.get(lease_id),
-                resources=tuple(names),
-            )
-            for lease_id, names in sorted(leases.items())
-        ]
+            found = machines(vsphere)
+        return by_lease(
+            scope,
+            (
+                Tagged(
+                    lease_id=one.mark.lease_id,
+                    told=one.told,
+                    name=one.item.name,
+                    expires_at=one.mark.expires_at,
+                    owner=one.mark.owner,
+                )
+                for one in found
+            ),
+        )
 
     def present(self, scope: Scope) -> datetime:
         """See ports.TellsTime."""
@@ -163,7 +170,7 @@ class VsphereProvider:
             contextlib.suppress(DiskbenchError),
             self._opened(scope, self.timing.looking()) as vsphere,
         ):
-            there = machines(vsphere, lease_id)
+            there = machines(vsphere, Which(lease_id))
             if not there:
                 return f"vSphere lists no machine of lease {lease_id}"
             if not any(one.is_on for one in there):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.model.ours import Which
 from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.edge import moid, reference
@@ -80,7 +81,7 @@ def gone_missing(vm: Ref) -> RentalFailed:
 
 def existing(order: Order) -> Ref | None:
     """The machine of the lease; None where there is none."""
-    found = machines(order.vsphere, order.claim.lease_id)
+    found = machines(order.vsphere, Which(order.claim.lease_id))
     name = machine_name(order.claim.lease_id)
     return next((one.item.ref for one in found if one.item.name == name), None)
 

@@ -12,6 +12,7 @@ from diskbench.providers.vsphere.errors import fault_name, is_missing
 from diskbench.providers.vsphere.inventory import machines
 
 if TYPE_CHECKING:
+    from diskbench.model.ours import Which
     from diskbench.providers.vsphere.edge import Vsphere
     from diskbench.providers.vsphere.inventory import Machine
     from diskbench.providers.vsphere.timing import VsphereTiming
@@ -20,16 +21,17 @@ _ROUNDS = 3
 """How often the listing is worked off: an `acquire` under way may add to it meanwhile."""
 
 
-def release(vsphere: Vsphere, lease_id: str, timing: VsphereTiming) -> None:
-    """Give back all of a lease; nothing there is as well.
+def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
+    """Give back all that is meant of a lease; nothing there is as well.
 
     Everything is tried; raises ReleaseFailed once, naming what the last listing still shows.
     """
+    lease_id = which.lease_id
     directory = lease_directory(lease_id)
     reasons: dict[str, str] = {}
     left: tuple[Machine, ...] = ()
     for _ in range(_ROUNDS):
-        left = machines(vsphere, lease_id)
+        left = machines(vsphere, which)
         if not left:
             break
         reasons = {}
@@ -41,14 +43,16 @@ def release(vsphere: Vsphere, lease_id: str, timing: VsphereTiming) -> None:
         if reasons:
             break
     else:
-        left = machines(vsphere, lease_id)
+        left = machines(vsphere, which)
+    which.warn([m.told for m in machines(vsphere) if m.mark.lease_id == lease_id and m not in left])
     if left:
         told = (f"{one.told} ({reasons.get(one.told, 'still listed')})" for one in left)
         raise ReleaseFailed(
             f"not given back: {'; '.join(told)}",
             advice=f"diskbench gc {lease_id}; it takes room on the datastore until then",
         )
-    shutil.rmtree(directory, ignore_errors=True)
+    if not which.copied:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _remove(vsphere: Vsphere, machine: Machine, timing: VsphereTiming) -> None:

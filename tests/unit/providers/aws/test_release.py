@@ -70,7 +70,9 @@ def test_what_acquire_never_made_is_found_by_its_tag(cloud: Cloud) -> None:
     stray_volume(cloud)
     ec2 = cloud.client()
     ec2.create_security_group(
-        GroupName="stray", Description="stray", TagSpecifications=tagged("security-group")
+        GroupName=f"diskbench-{CLAIM.lease_id}-stray",
+        Description="stray",
+        TagSpecifications=tagged("security-group"),
     )
     release(cloud)
     assert cloud.left() == []

@@ -1,0 +1,152 @@
+"""Which leases and things a person means who names ids to `gc`, and what must not be given back.
+
+A lease of this database may be named by the beginning of its id. A lease that only a provider lists
+is somebody else's until its full id is typed; while it has not expired, and its owner tag is not
+this installation's `owner`, it takes `--not-mine`, too. What carries a lease's tags without having
+been made for it is named by its own full id alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.ids import Known, beginning, meant, owned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from diskbench.model.rental import Found
+    from diskbench.store.leases import Lease
+
+_TAG_LENGTH = 63
+"""What a label of Google Cloud holds, the shortest of all owner tags (gcp/requests.py)."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What was named: open leases of this database, leases as listed, and full ids of things that
+    carry a lease's tags and were not made for it, each with the lease whose tags it carries."""
+
+    leases: tuple[str, ...] = ()
+    listed: tuple[Found, ...] = ()
+    things: tuple[tuple[Found, str], ...] = ()
+
+
+def ids_of_leases(leases: Sequence[Lease], shared: Collection[str] = ()) -> list[Known]:
+    """What may be typed for leases: their own ids, and those of their runs. A run that began on a
+    machine that trials share (`shared`: their leases) stands for its trial's lease."""
+    own = {lease.lease_id for lease in leases}
+    found: dict[str, Known] = {}
+    for lease in sorted(leases, key=lambda one: one.lease_id in shared):
+        place = " ".join(word for word in (lease.provider, lease.region or lease.address) if word)
+        found[lease.lease_id] = Known(lease.lease_id, "lease", where=place)
+        for run_id in lease.run_ids:
+            if run_id not in own:
+                known = Known(run_id, "run", where=place, means=lease.lease_id)
+                found.setdefault(run_id, known)
+    return list(found.values())
+
+
+def choose(
+    ids: Sequence[str],
+    *,
+    ours: Sequence[Known],
+    released: Collection[str],
+    listed: Sequence[Found],
+    whole: bool,
+    owner: str,
+    not_mine: bool,
+    is_over: Callable[[Found], bool],
+) -> Chosen:
+    """What the ids mean, of the open leases `ours`, and of what a provider listed. Nothing is given
+    back unless all of them may be.
+
+    `released` are the listed leases that this database knows to have been given back. `whole` says
+    whether all places were listed: where not, a name may be that of something unlisted. `is_over`
+    says whether a listed lease has expired. Raises UnknownName, InvalidValue.
+    """
+    open_ids = {one.id for one in ours}
+    theirs = [_known(one) for one in listed if one.resources and one.lease_id not in open_ids]
+    leases: dict[str, None] = {}
+    chosen: dict[int, Found] = {}
+    things: dict[str, tuple[Found, str]] = {}
+    for name in ids:
+        thing = _thing(name, listed)
+        if thing is not None:
+            things[thing[1]] = thing
+            continue
+        try:
+            one = meant(name, [*ours, *theirs], "lease that is open or listed")
+        except UnknownName:
+            if whole:
+                raise
+            continue
+        if one in ours:
+            leases[one.stands_for] = None
+            continue
+        found = {n: each for n, each in enumerate(listed) if each.lease_id == one.id}
+        if one.id not in released:
+            for each in found.values():
+                _check_stranger(name, each, owner, not_mine=not_mine, is_over=is_over)
+        chosen |= found
+    return Chosen(tuple(leases), tuple(chosen.values()), tuple(things.values()))
+
+
+def is_same_owner(tagged: str | None, owner: str) -> bool:
+    """Whether an owner tag is what a cloud may have made of `owner`: clouds take other characters
+    for `_`, drop capitals, and cut what is long."""
+    return tagged is not None and _folded(tagged) == _folded(owner)
+
+
+def _check_stranger(
+    name: str, found: Found, owner: str, *, not_mine: bool, is_over: Callable[[Found], bool]
+) -> None:
+    place = _place(found)
+    command = f"diskbench gc --provider {found.scope.provider}"
+    if beginning(name, "lease") != found.lease_id:
+        raise InvalidValue(
+            f"{name.strip()!r} fits a lease that this database does not know, on {place}:"
+            f"\n  {owned(found.lease_id, found.owner)}",
+            advice=f"if it may go, type its full id: {command} {found.lease_id}",
+        )
+    if not (not_mine or is_same_owner(found.owner, owner) or is_over(found)):
+        raise InvalidValue(
+            f"{owned(found.lease_id, found.owner)}, on {place}: it has not expired, and "
+            f"its owner is not {owner}",
+            advice="ask its owner, or wait until it expires; to end it all the same: "
+            f"{command} --not-mine {found.lease_id}",
+        )
+
+
+def _known(found: Found) -> Known:
+    owner = f"owner {found.owner}" if found.owner else "no owner tagged"
+    return Known(found.lease_id, "lease", where=f"{_place(found)}, {owner}")
+
+
+def _place(found: Found) -> str:
+    return " ".join(word for word in (found.scope.provider, found.scope.region) if word)
+
+
+def _thing(name: str, listed: Sequence[Found]) -> tuple[Found, str] | None:
+    """What carries a lease's tags, was not made for it, and has this full id (`vol-0abc`, or
+    `volume vol-0abc`). Raises InvalidValue when several do."""
+    wanted = name.strip().lower()
+    found = [
+        (one, told)
+        for one in listed
+        for told in one.not_ours
+        if wanted in {told.lower(), told.lower().partition(" ")[2]}
+    ]
+    if wanted and len(found) > 1:
+        places = ", ".join(f"{told} in {one.scope.region or 'no region'}" for one, told in found)
+        raise InvalidValue(
+            f"{name.strip()!r} is the id of several: {places}", advice="name one by --region"
+        )
+    return found[0] if wanted and found else None
+
+
+def _folded(owner: str) -> str:
+    return re.sub(r"[^a-z0-9]", "_", owner.lower())[:_TAG_LENGTH]

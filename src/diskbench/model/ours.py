@@ -1,0 +1,60 @@
+"""Whether something that carries a lease's tags was made for the lease: pure.
+
+Tags are copied by hand ("launch more like this") and by clouds (snapshots, restored disks). So a
+thing is ours only when its tag, its name and, where one was written down, its id agree.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+NOT_OURS = "carries our tags, not made by us"
+_KIND = re.compile(r"[a-z0-9][a-z0-9-]*")
+
+
+def is_named_for(lease_id: str, name: str | None) -> bool:
+    """Whether a name is `diskbench-LEASE-KIND`, as all that is made for a lease is called."""
+    begin = f"diskbench-{lease_id}-"
+    return name is not None and name.startswith(begin) and bool(_KIND.fullmatch(name[len(begin) :]))
+
+
+def was_made(told: str, made: Collection[str]) -> bool:
+    """Whether `told` (`volume vol-0abc`) is among what was written down as made, or nothing of its
+    kind was written down."""
+    kinds = {one.partition(" ")[0] for one in made}
+    return told in made or told.partition(" ")[0] not in kinds
+
+
+def is_ours(lease_id: str, name: str | None, told: str, made: Collection[str] = ()) -> bool:
+    """Whether what carries the tag of a lease, is called `name` and is `told` as `kind id` was made
+    for it."""
+    return is_named_for(lease_id, name) and was_made(told, made)
+
+
+@dataclass(frozen=True)
+class Which:
+    """Which of the things that carry a lease's tag are meant: those that were made for it, or those
+    alone that a person named as `copied` (ports.Renter.release)."""
+
+    lease_id: str
+    made: Sequence[str] = ()
+    copied: Sequence[str] = ()
+
+    def takes(self, name: str | None, told: str) -> bool:
+        """Whether what is called `name`, and told as `kind id`, is meant."""
+        if self.copied:
+            return told in self.copied
+        return is_ours(self.lease_id, name, told, self.made)
+
+    def warn(self, told: Collection[str]) -> None:
+        """Say in the log what carries the tag and is left alone."""
+        if told and not self.copied:
+            logging.getLogger(__name__).warning(
+                "lease %s: %s %s; left alone", self.lease_id, ", ".join(sorted(told)), NOT_OURS
+            )

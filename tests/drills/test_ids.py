@@ -1,0 +1,340 @@
+"""What a person types as an id, or the beginning of one, and what of others it must not reach."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from tests.drills.book import drill
+from tests.rigs.cli import Cli, a_user
+from tests.rigs.matrix_rows import campaign_row, cell_row
+from tests.rigs.plans import make_plan
+
+from diskbench.providers.fake import VARIABLE
+from diskbench.store.campaigns import find_campaign, save_campaign
+from diskbench.store.claims import cancel_requested
+from diskbench.store.database import open_database
+from diskbench.store.leases import Lease, create_lease, list_leases
+from diskbench.store.query import find_runs
+from diskbench.store.rows import save_plan
+
+ONE, TWO = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj1bbbbbbbbbbbbbbb1"
+MATRICES = ("01kq8z6rhzaaaaaaaaaaaaaaa0", "01kq8z6rhzaaaaaaaaaaaaaaa1")
+BEGINNING = "01kq"
+NOTHING = ("", " ", "\t")
+YOUNG = 4e9
+"""A lease that has not expired, in Unix seconds."""
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Cli:
+    made = a_user(tmp_path)
+    made.extra_env = {VARIABLE: str(tmp_path / "cloud"), "DISKBENCH_OWNER": "alice@desk"}
+    made.extra_env["DISKBENCH_DATABASE_URL"] = f"sqlite:///{tmp_path}/rows.db"
+    return made
+
+
+def database(user: Cli):
+    return open_database(user.extra_env["DISKBENCH_DATABASE_URL"])
+
+
+def rented(
+    user: Cli,
+    lease: str,
+    *,
+    owner: str | None = "bob@laptop",
+    expires: float | None = YOUNG,
+    name: str | None = None,
+) -> Path:
+    """Something in the fake cloud that carries a lease's tags."""
+    called = name or f"diskbench-{lease}-disk"
+    made = Path(user.extra_env[VARIABLE]) / "resources" / called
+    made.mkdir(parents=True)
+    tags: dict[str, object] = {"diskbench-lease": lease, "zone": "fake-1a"}
+    tags |= {} if expires is None else {"diskbench-expires": expires}
+    tags |= {} if owner is None else {"diskbench-owner": owner}
+    (made / "tags.json").write_text(json.dumps(tags))
+    return made
+
+
+def two_runs(user: Cli) -> None:
+    """Two trials that nobody works on, of one run each, with ids that begin alike."""
+    for run_id, campaign_id in zip((ONE, TWO), MATRICES, strict=True):
+        plan = make_plan((run_id,), campaign_id=campaign_id)
+        lease = Lease(lease_id=run_id, provider="ssh", run_ids=(run_id,))
+        save_plan(database(user), plan, "file:///e", owner="gone", lease=lease)
+
+
+def two_matrices(user: Cli) -> None:
+    for campaign_id in (ONE, TWO):
+        row = campaign_row(campaign_id=campaign_id, name=f"matrix {campaign_id[-3:]}", queue="q")
+        save_campaign(database(user), row, [cell_row(0, campaign_id=campaign_id)])
+
+
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "gc": ("gc",),
+    "cancel": ("cancel",),
+    "resume": ("resume",),
+    "results show": ("results", "show"),
+    "results export": ("results", "export"),
+    "results delete": ("results", "delete", "--yes"),
+    "report": ("report",),
+    "compare": ("compare", "last"),
+    "matrix status": ("matrix", "status"),
+    "matrix cancel": ("matrix", "cancel"),
+    "matrix resume": ("matrix", "resume"),
+    "matrix retry": ("matrix", "retry", "--failed"),
+}
+EVERY = pytest.mark.parametrize("command", list(COMMANDS))
+
+
+def typed(user: Cli, command: str, text: str):
+    """The command with an id, in a database of two things that it could mean; nothing of them may
+    change."""
+    (two_matrices if command.startswith("matrix") else two_runs)(user)
+    before = standing(user)
+    done = user.run(*COMMANDS[command], text)
+    assert standing(user) == before, "something was changed"
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def standing(user: Cli) -> object:
+    """What a command could have changed."""
+    from diskbench.store.campaigns import list_campaigns
+
+    kept = database(user)
+    return (
+        [row["run_id"] for row in find_runs(kept)],
+        [(one.lease_id, one.state) for one in list_leases(kept)],
+        [cancel_requested(kept, one) for one in (ONE, TWO)],
+        [(one.campaign_id, one.state) for one in list_campaigns(kept)],
+    )
+
+
+@EVERY
+@drill(
+    done="every command that takes an id is given a beginning that fits two things",
+    holds="exit 2, both are named with what they are, where and how old; nothing is changed",
+)
+def test_a_beginning_that_fits_two_things_is_refused(user: Cli, command: str) -> None:
+    done = typed(user, command, BEGINNING)
+    assert done.returncode == 2, done.stderr
+    # Both trials are parts of matrices whose ids begin so, too; what is listed are the wholes.
+    of_matrices = command in {"results show", "report", "compare"}
+    for one in MATRICES if of_matrices else (ONE, TWO):
+        assert one in done.stderr
+    assert " old" in done.stderr
+
+
+@EVERY
+@drill(
+    done="every command that takes an id is given an empty one, a space, a tab",
+    holds="exit 2 and nothing is changed: nothing is never taken for everything",
+)
+def test_an_empty_id_means_nothing(user: Cli, command: str) -> None:
+    for text in NOTHING:
+        done = user.run(*COMMANDS[command], text) if text else typed(user, command, text)
+        assert done.returncode == 2, (text, done.stderr)
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("text", NOTHING)
+@drill(
+    done="with one single lease, run and matrix in the database, an empty id is given",
+    holds="exit 2: an empty id does not mean the only thing there is either",
+)
+def test_an_empty_id_does_not_mean_the_only_thing_there_is(user: Cli, text: str) -> None:
+    create_lease(database(user), Lease(lease_id=ONE, provider="fake", expires_at="2036"))
+    row = campaign_row(campaign_id=TWO, queue="q")
+    save_campaign(database(user), row, [cell_row(0, campaign_id=TWO)])
+    assert user.run("gc", text).returncode == 2
+    assert user.run("matrix", "cancel", text).returncode == 2
+    (lease,) = list_leases(database(user))
+    assert lease.state == "open"
+    assert find_campaign(database(user), TWO).state == "running"
+
+
+@drill(
+    done="the beginning that is typed fits a cell of a matrix and another trial",
+    holds="cancel refuses it with both, whichever of them is looked up first",
+)
+def test_a_beginning_of_a_cell_and_of_a_run_is_refused_by_cancel(user: Cli) -> None:
+    two_runs(user)
+    row = campaign_row(campaign_id=MATRICES[0], queue="q")
+    cell = cell_row(0, campaign_id=row.campaign_id, trial_id=ONE, state="measuring", owner="e1")
+    save_campaign(database(user), row, [cell])
+    done = user.run("cancel", BEGINNING)
+    assert done.returncode == 2
+    assert ONE in done.stderr
+    assert TWO in done.stderr
+    assert not any(cancel_requested(database(user), one) for one in (ONE, TWO))
+
+
+@drill(
+    done="an id is typed in full that another one begins with, and in capitals with spaces around",
+    holds="the id typed in full is meant, whatever else begins so",
+)
+def test_a_full_id_is_meant_whatever_else_begins_so(user: Cli) -> None:
+    for name in ("01kq", "01kq8z"):
+        create_lease(database(user), Lease(lease_id=name, provider="fake"))
+    done = user.run("gc", " 01KQ ")
+    assert done.returncode == 0, done.stderr
+    states = {one.lease_id: one.state for one in list_leases(database(user))}
+    assert states == {"01kq": "released", "01kq8z": "open"}
+
+
+def gc(user: Cli, *words: str):
+    return user.run("gc", "--provider", "fake", *words)
+
+
+@pytest.mark.parametrize("text", ["0", BEGINNING, "01kq8z6rj"])
+@drill(
+    done="gc --provider from an empty database with a beginning of two running leases of others",
+    holds="exit 2 with the list, and both machines run on",
+)
+def test_a_beginning_ends_no_machines_of_other_databases(user: Cli, text: str) -> None:
+    left = [rented(user, one) for one in (ONE, TWO)]
+    done = gc(user, text)
+    assert done.returncode == 2, done.stdout
+    assert ONE in done.stderr
+    assert TWO in done.stderr
+    assert all(one.exists() for one in left)
+
+
+@drill(
+    done="gc --provider with a beginning that fits one lease of another database alone",
+    holds="exit 2, with its full id, its owner and its age: only the full id releases it",
+)
+def test_a_lease_of_another_database_needs_its_full_id(user: Cli) -> None:
+    left = rented(user, ONE, owner="alice@desk")
+    done = gc(user, ONE[:-1])
+    assert done.returncode == 2, done.stdout
+    for told in (ONE, "alice@desk", " old"):
+        assert told in done.stderr
+    assert left.exists()
+    assert gc(user, ONE).returncode == 0
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("owner", ["bob@laptop", None])
+@drill(
+    done="gc --provider with the full id of an unexpired lease of another owner, or of none",
+    holds="exit 2 with its owner; --not-mine releases it; an expired one needs no --not-mine",
+)
+def test_an_unexpired_lease_of_another_owner_needs_not_mine(user: Cli, owner: str | None) -> None:
+    young, old = rented(user, ONE, owner=owner), rented(user, TWO, owner=owner, expires=1.0)
+    done = gc(user, ONE)
+    assert done.returncode == 2, done.stdout
+    assert (owner or "no owner") in done.stderr
+    assert "--not-mine" in done.stderr
+    assert young.exists()
+    assert gc(user, TWO).returncode == 0
+    assert not old.exists()
+    assert gc(user, "--not-mine", ONE).returncode == 0
+    assert not young.exists()
+
+
+@drill(
+    done="gc --provider with a lease of another owner whose tags do not say when it expires",
+    holds="it counts as unexpired: exit 2 without --not-mine, and it stays",
+)
+def test_a_lease_without_an_expiry_counts_as_unexpired(user: Cli) -> None:
+    left = rented(user, ONE, expires=None)
+    assert gc(user, ONE).returncode == 2
+    assert left.exists()
+
+
+@drill(
+    done="gc --provider with a full id of one's own and a refused one of somebody else's",
+    holds="exit 2 before anything goes: not even one's own is given back",
+)
+def test_one_refused_id_keeps_all_that_were_typed_with_it(user: Cli) -> None:
+    create_lease(database(user), Lease(lease_id=ONE, provider="fake", expires_at="2036"))
+    mine, theirs = rented(user, ONE, owner="alice@desk"), rented(user, TWO)
+    done = gc(user, ONE, TWO)
+    assert done.returncode == 2, done.stdout
+    assert mine.exists()
+    assert theirs.exists()
+
+
+@drill(
+    done="--not-mine without a full id",
+    holds="exit 2: it opens no way to everything of everybody",
+)
+def test_not_mine_alone_is_refused(user: Cli) -> None:
+    left = rented(user, ONE)
+    for words in (("--not-mine",), ("--not-mine", ONE[:-1])):
+        assert gc(user, *words).returncode == 2
+    assert user.run("gc", "--not-mine").returncode == 2
+    assert left.exists()
+
+
+@drill(
+    done="gc --provider lists leases of others, expired ones and not",
+    holds="each is shown with its full id, its owner and its age; the unexpired stays",
+)
+def test_leases_of_others_are_listed_with_owner_and_age(user: Cli) -> None:
+    left = rented(user, ONE, expires=time.time() + 3600)
+    done = gc(user)
+    assert done.returncode == 0, done.stderr
+    for told in (ONE, "bob@laptop", " old", "kept"):
+        assert told in done.stdout
+    assert left.exists()
+
+
+COPIES = pytest.mark.parametrize(
+    "name", ["prod-database", f"diskbench-{TWO}-disk", f"x-{ONE}-disk"]
+)
+
+
+@COPIES
+@drill(
+    done="something else carries a lease's tags, copied by hand, and the lease expired",
+    holds="gc lists it as 'carries our tags, not made by us' and does not delete it",
+)
+def test_tags_copied_by_hand_make_nothing_ours(user: Cli, name: str) -> None:
+    copied = rented(user, ONE, expires=1.0, name=name)
+    made = rented(user, ONE, expires=1.0)
+    done = gc(user)
+    assert done.returncode == 0, done.stderr
+    assert "carries our tags, not made by us" in done.stdout
+    assert name in done.stdout
+    assert copied.exists()
+    assert not made.exists()
+
+
+@COPIES
+@drill(
+    done="the lease whose tags something else carries is given back by its full id",
+    holds="what the lease made goes, what carries copied tags stays; its own full id deletes it",
+)
+def test_a_full_lease_id_does_not_reach_what_copied_its_tags(user: Cli, name: str) -> None:
+    copied, made = rented(user, ONE, name=name), rented(user, ONE)
+    assert gc(user, "--not-mine", ONE).returncode == 0
+    assert (copied.exists(), made.exists()) == (True, False)
+    for part in (name[:-1], name[:4]):
+        assert gc(user, part).returncode == 2
+    assert copied.exists()
+    done = gc(user, name)
+    assert done.returncode == 0, done.stderr
+    assert not copied.exists()
+
+
+@drill(
+    done="a run rents and gives back while something else carries its tags",
+    holds="the run's own giving back leaves it, and says that it is there",
+)
+def test_a_run_that_ends_leaves_what_copied_its_tags(user: Cli) -> None:
+    from diskbench.model.rental import Scope
+    from diskbench.providers.fake import FakeProvider
+
+    copied, made = rented(user, ONE, name="prod-database"), rented(user, ONE)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv(VARIABLE, user.extra_env[VARIABLE])
+        FakeProvider().release(ONE, Scope(provider="fake"))
+        (found,) = FakeProvider().found(Scope(provider="fake"))
+    assert (copied.exists(), made.exists()) == (True, False)
+    assert (found.resources, found.not_ours) == ((), ("prod-database",))

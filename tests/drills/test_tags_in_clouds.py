@@ -1,0 +1,172 @@
+"""Tags that were copied by hand, and leases of others, in an emulated AWS."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cloud.conftest import aws, aws_server, azure, azure_server
+from tests.cloud.rented import REGION, ZONE, Aws
+from tests.cloud.rented_azure import REGION as AZURE_REGION
+from tests.cloud.rented_azure import Azure
+from tests.drills.book import drill
+from tests.rigs.cli import Cli, a_user
+
+from diskbench.errors import ReleaseFailed
+from diskbench.model.rental import Scope
+
+__all__ = ["aws", "aws_server", "azure", "azure_server"]
+
+ONE, TWO = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj1bbbbbbbbbbbbbbb1"
+YOUNG, OLD = "4000000000", "1"
+
+
+@pytest.fixture
+def user(aws: Aws, tmp_path: Path) -> Cli:
+    made = a_user(tmp_path)
+    made.extra_env = {**aws.env, "DISKBENCH_OWNER": "alice@desk"}
+    return made
+
+
+def volume(aws: Aws, lease: str, name: str | None, expires: str = OLD) -> str:
+    """A volume with the tags of a lease; its id."""
+    tags = {
+        "diskbench-lease": lease,
+        "diskbench-expires": expires,
+        "diskbench-owner": "bob@laptop",
+        "Name": name,
+    }
+    pairs = [{"Key": key, "Value": value} for key, value in tags.items() if value is not None]
+    made = aws.client().create_volume(
+        AvailabilityZone=ZONE,
+        Size=1,
+        VolumeType="gp3",
+        TagSpecifications=[{"ResourceType": "volume", "Tags": pairs}],
+    )
+    return str(made["VolumeId"])
+
+
+def there(aws: Aws) -> set[str]:
+    return {one["VolumeId"] for one in aws.client().describe_volumes()["Volumes"]}
+
+
+def gc(user: Cli, aws: Aws, *words: str) -> Any:
+    place = ("--provider", "aws", "--region", REGION, "--endpoint-url", aws.endpoint)
+    return user.run("gc", *place, *words, timeout_s=600)
+
+
+@drill(
+    done="gc --provider aws with 0 from an empty database, while two others rent there",
+    holds="exit 2 with both ids, and the disks of both are there",
+)
+def test_nought_ends_no_machines_of_others_on_aws(user: Cli, aws: Aws) -> None:
+    left = {volume(aws, one, f"diskbench-{one}-disk-0", YOUNG) for one in (ONE, TWO)}
+    done = gc(user, aws, "0")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert ONE in done.stderr
+    assert TWO in done.stderr
+    assert there(aws) == left
+
+
+@drill(
+    done="an expired lease's tags are copied to the volume prod-database; gc --provider aws",
+    holds="the lease's disk goes, prod-database stays and is listed as not made by us; its own "
+    "full id, and no part of it, deletes it",
+)
+def test_a_volume_that_copied_our_tags_outlives_gc_on_aws(user: Cli, aws: Aws) -> None:
+    ours = volume(aws, ONE, f"diskbench-{ONE}-disk-0")
+    copied = volume(aws, ONE, "prod-database")
+    done = gc(user, aws, "--output", "json")
+    assert done.returncode == 0, done.stderr
+    leases = json.loads(done.stdout)["leases"]
+    told = {one["resources"][0]: (one["outcome"], one["reason"]) for one in leases}
+    assert told[f"volume {ours}"][0] == "gave-back"
+    assert told[f"volume {copied}"] == ("kept", "carries our tags, not made by us")
+    assert there(aws) == {copied}
+    assert gc(user, aws, copied[:-1]).returncode == 2
+    assert there(aws) == {copied}
+    assert gc(user, aws, copied).returncode == 0
+    assert there(aws) == set()
+
+
+@drill(
+    done="a volume has all tags of a lease's disk, its Name too, and the lease is given back by "
+    "a run that wrote down what it had made",
+    holds="the volume that was written down goes, the other one stays and the log names it",
+)
+def test_a_copy_of_every_tag_is_told_by_the_id_that_was_written_down(
+    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from tests.cloud.eager import AWS
+
+    from diskbench.providers.aws.provider import AWSProvider
+
+    for name, value in aws.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    name = f"diskbench-{ONE}-disk-0"
+    ours, copied = volume(aws, ONE, name), volume(aws, ONE, name)
+    scope = Scope(provider="aws", region=REGION, endpoint=aws.endpoint)
+    with caplog.at_level(logging.WARNING):
+        AWSProvider(timing=AWS).release(ONE, scope, made=(f"volume {ours}",))
+    assert there(aws) == {copied}
+    assert copied in caplog.text
+    assert "not made by us" in caplog.text
+
+
+@drill(
+    done="a security group of another name carries a lease's tags while the lease is rented",
+    holds="it is not taken for the group of the lease, which nothing of others may let in",
+)
+def test_a_group_that_copied_our_tags_is_not_adopted(
+    aws: Aws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.cloud.eager import AWS
+
+    from diskbench.model.ours import Which
+    from diskbench.providers.aws.edge import open_scope
+    from diskbench.providers.aws.inventory import inventory
+
+    for name, value in aws.env.items():
+        monkeypatch.setenv(name, value)
+    tags = [{"Key": "diskbench-lease", "Value": ONE}]
+    tags += [{"Key": "Name", "Value": f"diskbench-{ONE}-group"}]
+    made = aws.client().create_security_group(
+        GroupName="prod-web",
+        Description="open to all",
+        TagSpecifications=[{"ResourceType": "security-group", "Tags": tags}],
+    )
+    scope = Scope(provider="aws", region=REGION, endpoint=aws.endpoint)
+    found = inventory(open_scope(scope, AWS).edge("ec2", AWS), Which(ONE))
+    assert found.groups == ()
+    assert found.others == (f"security-group {made['GroupId']}",)
+
+
+@drill(
+    done="a disk of somebody's own is put into the resource group of a lease, which is given back",
+    holds="exit code 3: the lease's own disk goes, the other and the group that holds it stay",
+)
+def test_a_group_that_holds_a_disk_of_others_is_not_deleted(
+    azure: Azure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.contract.azure_cloud import AzureCloud
+
+    cloud = AzureCloud(azure, monkeypatch, tmp_path)
+    cloud.add_leftover(ONE)
+    body = {
+        "location": AZURE_REGION,
+        "properties": {"creationData": {"createOption": "Empty"}, "diskSizeGB": 1},
+    }
+    disks = azure.compute.disks
+    disks.begin_create_or_update(f"diskbench-{ONE}", "prod-database", body).result()
+    scope = Scope(provider="azure", region=AZURE_REGION, endpoint=azure.endpoint)
+    with pytest.raises(ReleaseFailed, match="prod-database, not made by us") as failed:
+        cloud.provider.release(ONE, scope)
+    assert failed.value.exit_code == 3
+    assert [one.name for one in disks.list()] == ["prod-database"]
+    disks.begin_delete(f"diskbench-{ONE}", "prod-database").result()
+    cloud.provider.release(ONE, scope)
+    assert cloud.provider.found(scope) == []

@@ -1,0 +1,75 @@
+"""What an id or the beginning of one means."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.ids import Known, age, meant, several
+
+A, B = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj1bbbbbbbbbbbbbbb1"
+TWO = [Known(A, "lease", where="aws us-east-1"), Known(B, "lease", where="lab")]
+IDS = st.text("01ab", min_size=1, max_size=6)
+
+
+def test_a_beginning_means_the_only_thing_that_it_fits():
+    assert meant(f" {A[:10].upper()} ", TWO, "lease").id == A
+
+
+def test_a_beginning_of_several_lists_id_kind_place_and_age():
+    with pytest.raises(InvalidValue) as refused:
+        meant("01kq", TWO, "lease")
+    for told in (f"{A}  lease, aws us-east-1, ", f"{B}  lease, lab, ", " old"):
+        assert told in refused.value.message
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t", "\n "])
+def test_an_empty_text_means_nothing_even_of_one(text):
+    with pytest.raises(InvalidValue, match="is empty"):
+        meant(text, TWO[:1], "lease")
+
+
+def test_what_fits_nothing_is_unknown():
+    with pytest.raises(UnknownName):
+        meant("01zz", TWO, "lease")
+
+
+def test_a_thing_and_its_parts_are_that_one_thing():
+    known = [Known("01a", "trial"), Known("01ab", "run", part_of=("01a",))]
+    assert meant("01", known, "run").id == "01a"
+    assert meant("01ab", known, "run").id == "01ab"
+
+
+def test_what_stands_for_the_same_thing_is_one():
+    known = [Known("01a", "run", means="lease"), Known("01b", "run", means="lease")]
+    assert meant("01", known, "run").stands_for == "lease"
+
+
+@given(st.lists(IDS, unique=True, min_size=1), st.text("01ab \t", max_size=6))
+def test_it_is_one_thing_or_a_refusal_and_never_another_thing(ids, text):
+    known = [Known(one, "lease") for one in ids]
+    wanted = text.strip()
+    try:
+        found = meant(text, known, "lease")
+    except (InvalidValue, UnknownName):
+        assert wanted not in ids
+        assert sum(one.startswith(wanted) for one in ids) != 1 or not wanted
+    else:
+        assert wanted
+        assert found.id == wanted or [o for o in ids if o.startswith(wanted)] == [found.id]
+
+
+def test_many_are_not_all_listed():
+    found = [Known(f"01a{n:02}", "run") for n in range(30)]
+    assert "and others" in several("01a", found).message
+    assert len(several("01a", found).message.splitlines()) < 12
+
+
+def test_the_age_is_that_of_the_id():
+    from ulid import ULID
+
+    made = ULID.from_timestamp(1_777_464_000.0)
+    assert age(str(made).lower(), now=1_777_464_000.0 + 7500) == "2 h 05 min old"
+    assert age("one") == ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from diskbench.errors import DiskbenchError
+from diskbench.report.screen import Own
 
 if TYPE_CHECKING:
     from diskbench.engine.execute import TrialReport
@@ -130,7 +131,7 @@ def give_back_terminal(progress: Progress) -> None:
     closing.start()
     closing.join(1.0)
     if sys.stderr.isatty():
-        sys.stderr.write("\x1b[?25h\n")  # the cursor, should closing not have come so far
+        sys.stderr.write(Own("\x1b[?25h\n"))  # the cursor, should closing not have come so far
 
 
 def print_results(session: Session, reports: Sequence[TrialReport], show: Show) -> None:
@@ -193,16 +194,15 @@ def _print_table(
 ) -> None:
     from dataclasses import replace
 
-    from rich.console import Console
-
     from diskbench.fio.warnings import run_warnings
+    from diskbench.report.screen import screen
     from diskbench.report.subject import subject_of_plan
     from diskbench.report.tables import print_result
 
     rows = [[row for result in run for row in result.measurements] for run in runs]
     doubts = [warning for run in runs for result in run for warning in result.warnings]
     doubts += run_warnings(rows)
-    console = Console()
+    console = screen()
     flat = [row for run in rows for row in run]
     subject = replace(subject_of_plan(plan), state=state)
     print_result(subject, flat, doubts, phases, verdicts, console=console)

@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from diskbench.cli.lazy import LazyGroup
 from diskbench.cli.letters import make_printable
+from diskbench.report.screen import guard_streams
 
 PROGRAM = "diskbench"
 INTERRUPTED = 130
@@ -54,6 +55,7 @@ def diskbench(
 def main() -> None:
     """The entry point of the `diskbench` script."""
     make_printable(sys.stdout, sys.stderr)
+    guard_streams()
     sys.exit(run(sys.argv[1:]))
 
 

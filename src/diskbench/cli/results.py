@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,6 +11,8 @@ import typer
 from diskbench.cli import results_import
 from diskbench.cli.results_import import AsDisk, AsMachine, Promised, hint
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.terminal import table_width
+from diskbench.report.screen import unguarded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -203,8 +204,10 @@ def export(
         evidence_url=evidence_url,
     )
     if to is None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        sys.stdout.flush()
+        binary = unguarded(sys.stdout).buffer
+        binary.write(data)
+        binary.flush()
     else:
         _write(to, data)
 
@@ -260,7 +263,7 @@ def _print_document(
 def _print_runs(runs: Sequence[dict[str, Any]]) -> None:
     from diskbench.report.run_list import run_lines
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    width = table_width()
     sys.stdout.writelines(f"{line}\n" for line in run_lines(runs, width=width))
 
 

@@ -32,16 +32,16 @@ def print_runs(
 
     `plan` is None for imported runs; `cost` None where nothing was rented.
     """
-    from rich.console import Console
     from rich.text import Text
 
     from diskbench.fio.warnings import run_warnings
     from diskbench.report.cost_text import cost_line
     from diskbench.report.run_list import local_time
+    from diskbench.report.screen import screen
     from diskbench.report.subject import subject_of_runs
     from diskbench.report.tables import print_result
 
-    console = Console()
+    console = screen()
     results = [step for run in runs for step in steps[run["run_id"]]]
     rows = [row for step in results for row in step.measurements]
     warnings = [warning for step in results for warning in step.warnings]
@@ -158,17 +158,18 @@ def print_timing(
 
     `rent` and `release` are what its provider took. What is inside another span is indented.
     """
-    import csv
     import json
     import sys
+
+    from diskbench.store.export import csv_text
 
     beyond = sum(s for name, s in seconds.items() if not _is_inside(name)) - seconds.get(_FIO, 0.0)
     if output == "json":
         print(json.dumps({"format": 1, "trial_id": trial_id, "seconds": dict(seconds)}))
     elif output == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(("trial_id", "name", "seconds"))
-        writer.writerows((trial_id, name, f"{s:.3f}") for name, s in seconds.items())
+        fields = ("trial_id", "name", "seconds")
+        rows = [(trial_id, name, f"{s:.3f}") for name, s in seconds.items()]
+        sys.stdout.write(csv_text([dict(zip(fields, row, strict=True)) for row in rows], fields))
     elif not seconds:
         print(f"of trial {trial_id} no timing was kept")
     else:

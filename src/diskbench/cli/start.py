@@ -54,11 +54,12 @@ def start(
     limit: CostLimit,
 ) -> NoReturn:
     """Everything `diskbench run` does; ends the process with its exit code."""
-    from diskbench.engine.notes import database_path, evidence_path, with_notes
+    from diskbench.engine.notes import with_notes
     from diskbench.engine.timing import Timing
     from diskbench.fio.profiles import find_profile
     from diskbench.plan.cells import cells
     from diskbench.settings import load_settings
+    from diskbench.store.urls import database_file, evidence_directory
 
     timing = Timing()
     settings = load_settings(
@@ -76,7 +77,7 @@ def start(
         print("interrupted before anything was started", file=sys.stderr)
         os._exit(INTERRUPTED)
     prepared.plans = [
-        with_notes(plan, (database_path(database_url), evidence_path(settings.evidence_url)))
+        with_notes(plan, (database_file(database_url), evidence_directory(settings.evidence_url)))
         for plan in prepared.plans
     ]
     refused = report_refused(prepared)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from diskbench.errors import StoreUnavailable
+from diskbench.errors import InvalidValue, StoreUnavailable
 from diskbench.store.schema import HEAD, REVISIONS, VERSION_TABLE, metadata
-from diskbench.store.urls import printable
+from diskbench.store.urls import DATABASE_FORMS, database_url, printable
 
 if TYPE_CHECKING:
     import sqlite3
@@ -76,27 +76,20 @@ def transaction(engine: Engine) -> Iterator[Connection]:
 
 def shown_url(engine: Engine) -> str:
     """The URL of `engine` as it may be printed."""
-    return printable(engine.url.render_as_string(hide_password=True))
+    return printable(engine.url.render_as_string(hide_password=False))
 
 
 def parse_url(url: str) -> sa.URL:
-    """The URL with the driver that is used. Raises StoreUnavailable for one that cannot be."""
+    """The URL with the driver that is used; a path is a SQLite file. Raises StoreUnavailable for
+    one that is not of a known form, with nothing of it in the message."""
     try:
-        parsed = sa.make_url(url)
-        backend = parsed.get_backend_name()
-    except exc.ArgumentError as error:  # the text itself may hold a password
-        raise StoreUnavailable("the database URL cannot be read", advice=_URL_FORMS) from error
-    if backend == "sqlite":
-        return parsed.set(drivername="sqlite")
-    if backend in ("postgresql", "postgres"):
-        return parsed.set(drivername="postgresql+psycopg")
-    raise StoreUnavailable(
-        f"database {printable(url)}: {backend} is not supported",
-        advice=_URL_FORMS,
-    )
-
-
-_URL_FORMS = "write sqlite:////absolute/path.db or postgresql://user@host/name"
+        parsed = sa.make_url(database_url(url))
+    except InvalidValue as error:
+        raise StoreUnavailable(error.message, advice=error.advice) from None
+    except (exc.ArgumentError, ValueError):  # the text itself may hold a password
+        raise StoreUnavailable("the database URL cannot be read", advice=DATABASE_FORMS) from None
+    is_sqlite = parsed.drivername.startswith("sqlite")
+    return parsed.set(drivername="sqlite" if is_sqlite else "postgresql+psycopg")
 
 
 def engine_options(url: sa.URL) -> dict[str, Any]:
@@ -117,7 +110,7 @@ def _make_file(url: sa.URL) -> None:
     if "mode" in url.query:  # a file: URI that says itself what may be made
         return
     path = Path(url.database.removeprefix("file:") if "uri" in url.query else url.database)
-    shown = f"database {printable(url.render_as_string())}"
+    shown = f"database {printable(url.render_as_string(hide_password=False))}"
     try:
         if path.parent == _data_directory():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from diskbench.errors import InvalidValue, StoreUnavailable
-from diskbench.store.urls import printable
+from diskbench.errors import StoreUnavailable
+from diskbench.store.urls import evidence_directory, evidence_url, printable
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-SCHEMES = ("file", "s3", "gs", "az", "memory")
 _PROBE = "diskbench-probe"
-_FORMS = "write file:///absolute/directory, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix"
 _PRIVATE = 0o700
 _CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
 
@@ -129,31 +126,15 @@ def open_evidence(url: str) -> ObjectEvidence:
     from obstore.exceptions import BaseError
     from obstore.store import LocalStore, from_url
 
-    parts = urlsplit(url)
-    if parts.scheme not in SCHEMES:
-        raise InvalidValue(
-            f"evidence URL {printable(url)!r} has the unknown scheme {parts.scheme!r}",
-            advice=_FORMS,
-        )
-    if "@" in parts.netloc or parts.query:
-        raise InvalidValue(
-            f"evidence URL {printable(url)!r} holds credentials or options",
-            advice="leave them out: they come from the cloud's usual environment variables",
-        )
+    url = evidence_url(url)
+    directory = evidence_directory(url)
     try:
-        if parts.scheme == "file":
-            _make_directory(url)
+        if directory is not None:
+            directory.mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
             return ObjectEvidence(url, LocalStore.from_url(url, automatic_cleanup=True))
         return ObjectEvidence(url, from_url(url))
     except (BaseError, OSError, ValueError) as error:
         raise _unavailable(printable(url), "cannot open it", error, before_work=True) from error
-
-
-def _make_directory(url: str) -> None:
-    from pathlib import Path
-    from urllib.request import url2pathname
-
-    Path(url2pathname(urlsplit(url).path)).mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
 
 
 def _unavailable(

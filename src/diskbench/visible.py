@@ -13,6 +13,7 @@ markdown.py, page.py, site.py, chart_file.py and charts/figure.py (files).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 _UNSEEN = (
@@ -29,6 +30,8 @@ UNSEEN = re.compile(f"[{_UNSEEN}]")
 """Characters that act on a terminal or are not seen on it; tab and line feed are not among them."""
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_SHOWN = 60
 _PICTURES = 0x2400
 _DEL, _DEL_PICTURE = "\x7f", "\N{SYMBOL FOR DELETE}"
 
@@ -59,6 +62,29 @@ def json_escaped(text: str) -> str:
     """JSON text whose unseen characters are written as `\\u….`: harmless to show, and a program
     that reads it gets what was there."""
     return UNSEEN.sub(_escape, text)
+
+
+def unstorable(document: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
+    """The first text in a JSON document, keys included, that no database keeps: one with a NUL, or
+    with half a character (a lone surrogate, as of a file name that is not UTF-8). None for a
+    document without any."""
+    if isinstance(document, str):
+        return document if _UNSTORABLE.search(document) else None
+    if isinstance(document, Mapping):
+        parts: Iterable[Any] = (*document, *document.values())
+    elif isinstance(document, list | tuple | set | frozenset):
+        parts = document
+    else:
+        return None
+    return next((found for one in parts if (found := unstorable(one)) is not None), None)
+
+
+def unstorable_words(text: str) -> str:
+    """`'ab␀' holds a NUL character`: why a text is refused, with no more than its beginning."""
+    shown = repr(visible(text[:_SHOWN])) + ("…" if len(text) > _SHOWN else "")
+    if "\0" in text:
+        return f"{shown} holds a NUL character, which no database keeps"
+    return f"{shown} is not valid UTF-8 (it holds half a character), and no database keeps it"
 
 
 def _picture(found: re.Match[str]) -> str:

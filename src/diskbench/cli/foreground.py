@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 from diskbench.errors import DiskbenchError
 from diskbench.report.screen import Own
+from diskbench.report.subject import SUSPENDED
 
 if TYPE_CHECKING:
     from diskbench.engine.execute import TrialReport
@@ -181,7 +182,9 @@ def _verdicts(session: Session, plan: Plan, phases: Sequence[StepPhases]) -> Seq
 
 def _state(report: TrialReport) -> str:
     """How the trial's runs ended, taken together."""
-    states = [run.state for run in report.end.runs] if report.end else ["interrupted"]
+    if report.end is None:
+        return SUSPENDED
+    states = [run.state for run in report.end.runs]
     return next((state for state in states if state != "done"), "done")
 
 
@@ -229,9 +232,11 @@ def print_problems(report: TrialReport) -> None:
                 file=sys.stderr,
             )
     if report.suspended is not None:
+        from diskbench.report.next_step import GO_ON, go_on
+
         print_error(report.suspended, prefix=name)
         print(
-            f"  the run stays as it is; go on with: diskbench resume {report.plan.trial_id}",
+            f"  {GO_ON}: {go_on(report.plan.trial_id)}",
             file=sys.stderr,
         )
     if report.not_released is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from diskbench.cli.terminal import print_json
@@ -182,13 +181,12 @@ def print_standing(last: MatrixStanding, output: Output) -> None:
 
 def in_background(session: Session, campaign: CampaignRow) -> None:
     """Hand the matrix to a process of its own that outlives this terminal; print its id."""
-    from platformdirs import user_log_path
-
     from diskbench.cli.start import session_environment
+    from diskbench.private import append_private, log_directory
 
-    log = Path(user_log_path("diskbench", ensure_exists=True)) / f"{campaign.campaign_id}.log"
+    log = log_directory() / f"{campaign.campaign_id}.log"
     command = [sys.executable, "-m", "diskbench", "matrix", "resume", campaign.campaign_id]
-    with log.open("ab") as sink:
+    with append_private(log) as sink:
         subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

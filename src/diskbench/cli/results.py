@@ -151,6 +151,7 @@ def show(
         return
     from diskbench.cli.results_plots import print_plots
     from diskbench.cli.results_show import phases_of_runs, print_runs, trial_cost, verdicts_on
+    from diskbench.engine.takeover import is_abandoned
     from diskbench.store.rows import find_plan, load_results
 
     steps = load_results(engine, *(one["run_id"] for one in runs))
@@ -164,7 +165,15 @@ def show(
     if output == "json":
         _print_document(runs, steps, [] if cost is None else [cost], phases, verdicts)
     else:
-        print_runs(runs, steps, plan, phases=phases, verdicts=verdicts, cost=cost)
+        print_runs(
+            runs,
+            steps,
+            plan,
+            phases=phases,
+            verdicts=verdicts,
+            cost=cost,
+            suspended=is_abandoned(engine, run["trial_id"]),
+        )
         several = len(runs) > 1
         print_plots(run, phases, plan, plot=plot, several=several, evidence_url=evidence_url)
         if others := hint_of_set(engine, run):

@@ -26,19 +26,23 @@ def print_runs(
     phases: Sequence[StepPhases] = (),
     verdicts: Sequence[Verdict] = (),
     cost: TrialCost | None = None,
+    suspended: bool = False,
 ) -> None:
     """Runs of one trial, in order: their table, phases, verdicts and warnings, how each ended,
     where its evidence is, and what the trial cost.
 
-    `plan` is None for imported runs; `cost` None where nothing was rented.
+    `plan` is None for imported runs; `cost` None where nothing was rented; `suspended` says that
+    nobody works on them, and `diskbench resume` would.
     """
+    from dataclasses import replace
+
     from rich.text import Text
 
     from diskbench.fio.warnings import run_warnings
     from diskbench.report.cost_text import cost_line
     from diskbench.report.run_list import local_time
     from diskbench.report.screen import screen
-    from diskbench.report.subject import subject_of_runs
+    from diskbench.report.subject import SUSPENDED, subject_of_runs
     from diskbench.report.tables import print_result
 
     console = screen()
@@ -47,7 +51,10 @@ def print_runs(
     warnings = [warning for step in results for warning in step.warnings]
     of_runs = [[row for s in steps[run["run_id"]] for row in s.measurements] for run in runs]
     warnings += run_warnings(of_runs)
-    print_result(subject_of_runs(runs, plan), rows, warnings, phases, verdicts, console=console)
+    subject = subject_of_runs(runs, plan)
+    if suspended:
+        subject = replace(subject, state=SUSPENDED)
+    print_result(subject, rows, warnings, phases, verdicts, console=console)
     for run in runs:
         when = local_time(run["started_at"] or run["created_at"])
         style = "dim" if run["state"] == "done" else "yellow"

@@ -49,6 +49,18 @@ def abandoned_plans(database: sa.Engine, ids: Sequence[str] | None) -> list[Plan
     return wanted
 
 
+def is_abandoned(database: sa.Engine, trial_id: str) -> bool:
+    """Whether `diskbench resume` would go on with the trial: unfinished, of no matrix, and its
+    process is gone."""
+    from diskbench.store.campaigns import trials_of_matrices
+    from diskbench.store.claims import list_claims, list_executors
+
+    left = [one for one in list_claims(database) if one.trial_id == trial_id]
+    if not left or trial_id in trials_of_matrices(database):
+        return False
+    return bool(abandoned(left, list_executors(database)))
+
+
 def unfinished_plans(database: sa.Engine, ids: Sequence[str]) -> list[Plan]:
     """The plans of unfinished trials that `ids` name. Raises UnknownName for any other id."""
     from diskbench.store.claims import list_claims

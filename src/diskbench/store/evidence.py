@@ -7,13 +7,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from diskbench.errors import StoreUnavailable
+from diskbench.private import FILE_MODE, data_directory, is_private, private_directory
 from diskbench.store.urls import evidence_directory, evidence_url, printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from obstore.store import ObjectStore
 
 _PROBE = "diskbench-probe"
-_PRIVATE = 0o700
 _CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
 
 
@@ -27,6 +29,8 @@ class ObjectEvidence:
     def __init__(self, url: str, store: ObjectStore) -> None:
         self.url = printable(url)
         self._store = store
+        self._directory = evidence_directory(url)
+        self._is_private = self._directory is not None and is_private(self._directory)
 
     def put(self, key: str, data: bytes) -> None:
         """Write `data` once. The same bytes again are accepted, others raise KeyTaken.
@@ -38,12 +42,18 @@ class ObjectEvidence:
         try:
             with self._as_unavailable(f"cannot write {key}", AlreadyExistsError):
                 self._store.put(key, data, mode="create")
+                self._keep_private(key)
         except AlreadyExistsError:
             if self.get(key) != data:
                 raise KeyTaken(
                     f"evidence {self.url}: {key} is there already with other content",
                     advice="evidence is never overwritten; use another store for another database",
                 ) from None
+
+    def _keep_private(self, key: str) -> None:
+        """A file is for its owner alone where the whole store is."""
+        if self._is_private and self._directory is not None:
+            (self._directory / key).chmod(FILE_MODE)
 
     def get(self, key: str) -> bytes:
         """The bytes of `key`; raises KeyError when there are none."""
@@ -59,10 +69,24 @@ class ObjectEvidence:
             return sorted(str(item["path"]) for page in self._store.list(prefix) for item in page)
 
     def folders(self, prefix: str) -> Sequence[str]:
-        """The names directly under `prefix/` that have keys below them, sorted."""
+        """The names directly under `prefix/` that have keys below them, sorted.
+
+        In a directory also names that can be no keys (control characters, no UTF-8), which obstore
+        would fail on: so whoever goes through them can say which it left out.
+        """
+        if self._directory is not None:
+            return self._folders_here(self._directory / prefix, prefix)
         with self._as_unavailable(f"cannot list {prefix}/"):
             found = self._store.list_with_delimiter(prefix)["common_prefixes"]
         return sorted(name.rstrip("/").rpartition("/")[2] for name in found)
+
+    def _folders_here(self, directory: Path, prefix: str) -> Sequence[str]:
+        try:
+            return sorted(one.name for one in directory.iterdir() if one.is_dir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise _unavailable(self.url, f"cannot list {prefix}/", error) from error
 
     def delete(self, prefix: str) -> None:
         """Delete all keys that start with `prefix/`; none is as well."""
@@ -130,11 +154,23 @@ def open_evidence(url: str) -> ObjectEvidence:
     directory = evidence_directory(url)
     try:
         if directory is not None:
-            directory.mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
+            _make_directory(directory)
             return ObjectEvidence(url, LocalStore.from_url(url, automatic_cleanup=True))
         return ObjectEvidence(url, from_url(url))
     except (BaseError, OSError, ValueError) as error:
         raise _unavailable(printable(url), "cannot open it", error, before_work=True) from error
+
+
+def _make_directory(directory: Path) -> None:
+    """Private where it is made, or lies in the user's data directory; another one that is there,
+    perhaps shared with other workers, stays as it is."""
+    from platformdirs import user_data_path
+
+    ours = user_data_path("diskbench")
+    if ours in directory.parents:
+        data_directory()
+    if ours in directory.parents or not directory.is_dir():
+        private_directory(directory)
 
 
 def _unavailable(

@@ -1,4 +1,4 @@
-"""Directories and files that only their owner may read: results, keys, logs, and hosts of the lab."""
+"""Directories and files that only their owner may read: results, keys, logs, lab hosts."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from diskbench.errors import InvalidValue, StoreUnavailable
+from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable
 from diskbench.private import data_directory, private_directory
 from diskbench.store.schema import HEAD, REVISIONS, VERSION_TABLE, metadata
 from diskbench.store.urls import DATABASE_FORMS, database_url, printable
@@ -284,7 +284,11 @@ def as_unavailable(engine: Engine, *, before_work: bool = False) -> Iterator[Non
     """
     try:
         yield
-    except exc.DBAPIError as error:
+    except exc.StatementError as error:
+        if isinstance(error.orig, DiskbenchError):  # of `_json`, which SQLAlchemy calls
+            raise error.orig from None
+        if not isinstance(error, exc.DBAPIError):
+            raise
         cause = str(error.orig).strip().splitlines()
         raise StoreUnavailable(
             f"database {shown_url(engine)}: {cause[0] if cause else type(error.orig).__name__}",

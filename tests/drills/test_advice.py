@@ -51,7 +51,7 @@ def test_no_advice_names_an_unknown_command():
 
 @drill(
     done="the SQLite file is overwritten in the middle, at its beginning, and cut",
-    holds="the advice is to rebuild, not to look for a server; followed, it brings the results back",
+    holds="the advice is to rebuild, not to look for a server; followed, it brings results back",
 )
 @pytest.mark.parametrize("damage", ["middle", "beginning", "cut"])
 def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
@@ -64,8 +64,8 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
     if damage == "cut":
         content = content[: len(content) // 3]
     else:
-        at = 0 if damage == "beginning" else 4096
-        content[at : at + 32 * 1024] = b"\xa5" * 32 * 1024
+        begin, end = (0, 4096) if damage == "beginning" else (4096, len(content))
+        content[begin:end] = b"\xa5" * (end - begin)
     file.write_bytes(content)
     done = cli.run("results", "list")
     assert done.returncode == 2, done.stdout
@@ -135,8 +135,8 @@ def test_a_killed_run_is_shown_with_the_command_that_goes_on_with_it(cli):
 def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
     run_id = imported(cli)
     runs = data(cli) / "evidence" / "runs"
-    os.makedirs(os.fsencode(runs) + b"/bad\x01key")
-    os.makedirs(os.fsencode(runs) + b"/bad\xffkey")
+    (runs / "bad\x01key").mkdir()
+    (runs / os.fsdecode(b"bad\xffkey")).mkdir()
     (runs / "01directory" / "manifest.json").mkdir(parents=True)
     (runs / "01shape").mkdir()
     (runs / "01shape" / "manifest.json").write_text('{"format": 1, "run_id": 7}')

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from typer.exceptions import TyperException
+
 import diskbench
 from diskbench.cli.lazy import COMMANDS, load
 
@@ -79,10 +81,13 @@ def fault(one: Advised) -> str | None:
 
 def _refused(command: Any, words: list[str]) -> str | None:
     context = command.make_context(command.name, [], resilient_parsing=True)
+    context.resilient_parsing = False  # or the parser would take everything
     try:
         _, left, _ = command.make_parser(context).parse_args(words)
-    except Exception as error:
-        return str(getattr(error, "message", error)) or type(error).__name__
+    except TyperException as error:
+        if "requires an argument" in str(error):  # a text about the option, whatever its value
+            return None
+        return f"{type(error).__name__}: {error}"
     return f"too many arguments: {' '.join(left)}" if left else None
 
 

@@ -103,12 +103,13 @@ def test_a_suspended_run_is_gone_on_with_and_not_begun_again(cause, capsys):
 @drill(
     done="the process of a run is killed, and the run is shown afterwards",
     holds="the next command it names is resume, which the parser takes and which finishes the run",
+    quick=False,
 )
 def test_a_killed_run_is_shown_with_the_command_that_goes_on_with_it(cli):
     (cli.home / "disk").mkdir()
     job = cli.home / "j.fio"
     job.write_text(
-        "[w]\nrw=write\nsize=1m\nbs=4k\nioengine=psync\nrate=256k\ntime_based\nruntime=5\n"
+        "[w]\nrw=write\nsize=1m\nbs=4k\nioengine=psync\nrate=256k\ntime_based\nruntime=12\n"
     )
     process = cli.start("run", "--path", "disk", "--profile", str(job))
     assert process.stderr is not None

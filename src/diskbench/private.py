@@ -27,12 +27,10 @@ def log_directory() -> Path:
 
 
 def private_directory(path: Path) -> Path:
-    """Make a directory, with those above it that are missing, readable by its owner alone; tighten
+    """Make a directory (and those above it that are missing), readable by its owner alone; tighten
     it where it is there, is ours and is open to others. Raises OSError where it cannot be made."""
     if not path.is_dir():
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True, exist_ok=True)
-        path.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+        path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     with contextlib.suppress(OSError):  # another's directory stays as that one wants it
         found = path.stat()
         if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:

@@ -145,7 +145,11 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
     shutil.copytree(runs / run_id, gone)
     manifest = json.loads((gone / "manifest.json").read_text())
     (gone / "manifest.json").write_text(json.dumps(manifest | {"run_id": gone.name}))
-    shutil.rmtree(gone / "imported")
+    for one in gone.iterdir():
+        if one.is_dir():
+            shutil.rmtree(one)
+        elif one.name != "manifest.json":
+            one.unlink()
     for one in data(cli).glob("diskbench.db*"):
         one.unlink()
     done = cli.run("results", "rebuild")
@@ -161,12 +165,13 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
     done="status, results, matrices and tables with long names are piped, with no width named",
     holds="no column is left out and no cell is cut",
 )
-def test_a_piped_table_is_whole(cli, capsys):
+def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
     from diskbench.model.fleet import FleetDocument, WorkerSeen
     from diskbench.report.fleet_table import fleet_table
     from diskbench.report.plain import print_trimmed
     from diskbench.report.screen import screen
 
+    monkeypatch.delenv("COLUMNS", raising=False)
     label = "x" * 90
     done = cli.run(
         "results", "import", str(CASES / "v3.33-two-jobs.out"), "--label", f"note={label}"

@@ -156,7 +156,7 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
     for name in ("bad␁key", "bad�key", "01directory", "01shape", gone.name):
-        assert f"run {name}" in done.stderr
+        assert name in done.stderr
     assert done.stdout == "rebuilt 1 runs\n"
     assert run_id in cli.run("results", "list").stdout
 

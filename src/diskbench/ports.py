@@ -16,6 +16,7 @@ from diskbench.model.disk import Acquired, SshAccess
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.rental import Claim, Found, Rental, Scope
 from diskbench.model.spec import Cell
+from diskbench.visible import UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,9 @@ class Completed:
 
     @property
     def text(self) -> str:
-        """Standard output as text; undecodable bytes are replaced."""
-        return self.stdout.decode(errors="replace")
+        """Standard output as text; undecodable bytes, and NULs that no database keeps, are
+        replaced."""
+        return self.stdout.decode(errors="replace").replace("\0", UNKNOWN)
 
 
 class Host(Protocol):

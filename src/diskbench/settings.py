@@ -7,16 +7,16 @@ never settings of ours: each SDK has its own chain.
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
-from diskbench.store.urls import printable
+from diskbench.store.urls import database_url, evidence_url, printable
 
 PREFIX = "DISKBENCH_"
 FILE_NAME = "diskbench.toml"
@@ -25,6 +25,11 @@ _NO_SETTINGS = {
     f"{PREFIX}{name}" for name in ("DEBUG", "SSH_CONFIG", "LAB_DIR", "FAKE_DIR", "SECRET")
 }
 """Variables of ours that are read where they are needed, and are no settings."""
+_URLS: Mapping[str, Callable[[str], str]] = {
+    "database_url": database_url,
+    "evidence_url": evidence_url,
+}
+"""What reads the URL, or path, of a store."""
 
 
 class Settings(Frozen):
@@ -41,22 +46,6 @@ class Settings(Frozen):
         min_length=1, max_length=63, description="who rents: a tag on every resource"
     )
     secret_file: Path = Field(description="the secret that SSH keys derive from, shared by workers")
-
-    @field_validator("database_url", mode="before")
-    @classmethod
-    def _database_path(cls, value: object) -> object:
-        """A plain path is a SQLite file."""
-        if isinstance(value, str) and value and "://" not in value:
-            return f"sqlite:///{Path(value).expanduser().absolute()}"
-        return value
-
-    @field_validator("evidence_url", mode="before")
-    @classmethod
-    def _evidence_path(cls, value: object) -> object:
-        """A plain path is a directory."""
-        if isinstance(value, str) and value and "://" not in value:
-            return Path(value).expanduser().absolute().as_uri()
-        return value
 
     def shown(self, name: str) -> str:
         """The value of a setting as it may be printed."""
@@ -102,12 +91,24 @@ def load_settings(
     for name, value, origin in sources:
         if name not in values:
             values[name], origins[name] = value, origin
+    for name, read in _URLS.items():
+        values[name] = _read(values[name], read, f"{name} from {origins[name]}")
     known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields} | _NO_SETTINGS
     unknown = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
     return Loaded(_validated(values, origins), origins, tuple(unknown))
 
 
 _Value = tuple[str, Any, str]
+
+
+def _read(value: object, read: Callable[[str], str], what: str) -> object:
+    """The URL in its one form. What is no text is left to the validation of all settings."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return read(value)
+    except InvalidValue as error:
+        raise InvalidValue(f"{what}: {error.message}", advice=error.advice) from None
 
 
 def _flags(flags: Mapping[str, str | None]) -> list[_Value]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from diskbench.limits import YAML_VALUES
+from diskbench.visible import unstorable, unstorable_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,6 +117,9 @@ class _Reader:
             self._complain(node, "an anchor that holds itself")
             return None
         if isinstance(node, ScalarNode):
+            if (bad := unstorable(node.value)) is not None:
+                self._complain(node, unstorable_words(bad))
+                return None
             return self._scalar(node)
         if node.tag not in _PLAIN:
             self._complain(node, f"the tag {node.tag!r} means nothing here")

@@ -121,9 +121,9 @@ def test_a_full_disk_is_told_with_what_to_do_and_keeps_what_was_there(tmp_path):
         subprocess.run(["umount", "--lazy", place], check=True)
 
 
-@pytest.mark.parametrize("url", ["ftp://host/x", "nonsense", ""])
+@pytest.mark.parametrize("url", ["ftp://host/x", "nonsense://x"])
 def test_a_scheme_that_is_not_known_is_refused(url):
-    with pytest.raises(InvalidValue, match="unknown scheme"):
+    with pytest.raises(InvalidValue, match="not supported"):
         open_evidence(url)
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from diskbench.cli.terminal import print_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -130,4 +132,4 @@ def _print(lines: Iterable[str]) -> None:
 
 def _print_json(name: str, rows: list[Any], **more: list[Any]) -> None:
     document = {"format": FORMAT, name: rows} | {key: told for key, told in more.items() if told}
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    print_json(json.dumps(document, indent=2, ensure_ascii=False))

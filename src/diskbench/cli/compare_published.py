@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from diskbench.cli.terminal import print_json
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def compare_published(
     if document.left_out:
         _say(f"left out, being no cloud's own: {', '.join(document.left_out)}")
     if output == "json":
-        print(document.model_dump_json())
+        print_json(document.model_dump_json())
         return
     from diskbench.report.published_beside_text import beside_lines
 

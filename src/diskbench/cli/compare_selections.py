@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.cli.terminal import terminal_width
+from diskbench.cli.terminal import print_json, terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ def compare_two(
 
     found = compare_selections(database, a, b, metric=metric, pool=facts_to_pool(pool))
     if output == "json":
-        print(found.model_dump_json(indent=2))
+        print_json(found.model_dump_json(indent=2))
         return
     from diskbench.report.compare_text import compare_lines
 

@@ -31,16 +31,16 @@ def config(
         settings = {name: {"value": value, "origin": origin} for name, value, origin in rows}
         print(json.dumps({"format": FORMAT, "settings": settings}, indent=2))
     else:
-        from rich.console import Console
         from rich.table import Table
 
         from diskbench.report.plain import print_trimmed
+        from diskbench.report.screen import screen
 
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("setting", "value", "from"):
             table.add_column(column, overflow="fold")
         for row in rows:
             table.add_row(*row)
-        print_trimmed(Console(), table)
+        print_trimmed(screen(), table)
     for name in loaded.unknown_variables:
         print(f"warning: the environment variable {name} is no setting", file=sys.stderr)

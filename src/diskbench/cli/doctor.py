@@ -8,7 +8,7 @@ import typer
 
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-from diskbench.cli.terminal import terminal_width
+from diskbench.cli.terminal import print_json, terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,7 +110,7 @@ def _print(findings: Sequence[Finding], output: str) -> None:
     state = worst_state(tuple(findings))
     if output == "json":
         document = DoctorDocument(state=state, findings=tuple(findings))
-        print(document.model_dump_json(indent=2))
+        print_json(document.model_dump_json(indent=2))
     else:
         told = finding_lines(findings, width=terminal_width())
         sys.stdout.writelines(f"{line}\n" for line in told)

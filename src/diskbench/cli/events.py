@@ -13,6 +13,9 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
+from diskbench.report.screen import Own
+from diskbench.visible import one_line, visible
+
 Format = Literal["human", "json"]
 _OWN = logging.getLogger("diskbench")
 _PLAIN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -38,7 +41,7 @@ class _Stderr(logging.Handler):
         """Write one line."""
         try:
             text = _as_json(record) if self.chosen == "json" else _as_text(record, sys.stderr)
-            print(text, file=sys.stderr)
+            sys.stderr.write(Own(f"{text}\n"))
         except Exception:  # noqa: BLE001 - as every logging handler: telling must not break doing
             self.handleError(record)
 
@@ -67,8 +70,8 @@ def emit_problem(kind: str, message: str, advice: str, exit_code: int) -> None:
         print(json.dumps({**record, "advice": advice, "exit_code": exit_code}), file=sys.stderr)
         return
     label = _styled("error:", "1;31", sys.stderr)
-    print(f"{label} {message}", file=sys.stderr)
-    for line in advice.splitlines():
+    sys.stderr.write(Own(f"{label} {_hung(message)}\n"))
+    for line in advice.split("\n") if advice else ():
         print(f"  {line}", file=sys.stderr)
 
 
@@ -110,12 +113,17 @@ def _as_text(record: logging.LogRecord, stream: TextIO) -> str:
     clock = datetime.fromtimestamp(record.created, UTC).astimezone().strftime("%H:%M:%S")
     level = record.levelname.lower()
     colour = {"warning": "33", "error": "1;31", "critical": "1;31"}.get(level, "2")
-    fields = "".join(f" {k}={v}" for k, v in _fields(record).items())
-    text = f"{clock} {_styled(level, colour, stream)} {record.getMessage()}"
+    fields = "".join(f" {k}={one_line(str(v))}" for k, v in _fields(record).items())
+    text = f"{clock} {_styled(level, colour, stream)} {_hung(record.getMessage())}"
     text += _styled(fields, "2", stream) if fields else ""
     if record.exc_info:
-        text += "\n" + logging.Formatter().formatException(record.exc_info)
+        text += "\n" + visible(logging.Formatter().formatException(record.exc_info))
     return text
+
+
+def _hung(text: str) -> str:
+    """`text` made visible, its further lines indented: none of them can pass for an event."""
+    return visible(text).replace("\n", "\n  ")
 
 
 def _styled(text: str, code: str, stream: TextIO) -> str:

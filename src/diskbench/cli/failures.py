@@ -10,6 +10,8 @@ from pathlib import Path
 
 from diskbench.cli.events import debugging, emit_problem
 from diskbench.errors import DiskbenchError
+from diskbench.private import private_directory
+from diskbench.visible import visible
 
 UNEXPECTED = 1
 
@@ -41,10 +43,10 @@ def _keep_traceback(error: BaseException) -> Path | None:
     for folder in (_log_folder(), None):
         try:
             if folder:
-                folder.mkdir(parents=True, exist_ok=True)
+                private_directory(folder)
             handle, path = tempfile.mkstemp(".txt", f"diskbench-{name}", folder)
             with os.fdopen(handle, "w") as file:
-                file.write(text)
+                file.write(visible(text))
         except OSError:
             continue
         return Path(path)

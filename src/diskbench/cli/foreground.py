@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from diskbench.errors import DiskbenchError
+from diskbench.report.screen import Own
+from diskbench.report.subject import SUSPENDED
 
 if TYPE_CHECKING:
     from diskbench.engine.execute import TrialReport
@@ -130,7 +132,7 @@ def give_back_terminal(progress: Progress) -> None:
     closing.start()
     closing.join(1.0)
     if sys.stderr.isatty():
-        sys.stderr.write("\x1b[?25h\n")  # the cursor, should closing not have come so far
+        sys.stderr.write(Own("\x1b[?25h\n"))  # the cursor, should closing not have come so far
 
 
 def print_results(session: Session, reports: Sequence[TrialReport], show: Show) -> None:
@@ -180,7 +182,9 @@ def _verdicts(session: Session, plan: Plan, phases: Sequence[StepPhases]) -> Seq
 
 def _state(report: TrialReport) -> str:
     """How the trial's runs ended, taken together."""
-    states = [run.state for run in report.end.runs] if report.end else ["interrupted"]
+    if report.end is None:
+        return SUSPENDED
+    states = [run.state for run in report.end.runs]
     return next((state for state in states if state != "done"), "done")
 
 
@@ -193,16 +197,15 @@ def _print_table(
 ) -> None:
     from dataclasses import replace
 
-    from rich.console import Console
-
     from diskbench.fio.warnings import run_warnings
+    from diskbench.report.screen import screen
     from diskbench.report.subject import subject_of_plan
     from diskbench.report.tables import print_result
 
     rows = [[row for result in run for row in result.measurements] for run in runs]
     doubts = [warning for run in runs for result in run for warning in result.warnings]
     doubts += run_warnings(rows)
-    console = Console()
+    console = screen()
     flat = [row for run in rows for row in run]
     subject = replace(subject_of_plan(plan), state=state)
     print_result(subject, flat, doubts, phases, verdicts, console=console)
@@ -229,9 +232,11 @@ def print_problems(report: TrialReport) -> None:
                 file=sys.stderr,
             )
     if report.suspended is not None:
+        from diskbench.report.next_step import GO_ON, go_on
+
         print_error(report.suspended, prefix=name)
         print(
-            f"  the run stays as it is; go on with: diskbench resume {report.plan.trial_id}",
+            f"  {GO_ON}: {go_on(report.plan.trial_id)}",
             file=sys.stderr,
         )
     if report.not_released is not None:

@@ -9,6 +9,7 @@ import typer
 from diskbench.cli.rent import account_of
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
+from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,7 +138,7 @@ def _print(document: SweepDocument, output: str) -> None:
     import sys
 
     if output == "json":
-        print(document.model_dump_json(indent=2))
+        print_json(document.model_dump_json(indent=2))
     else:
         print_swept(document.leases, stream=sys.stdout)
         if sum(one.outcome != "kept" for one in document.leases) > 1:

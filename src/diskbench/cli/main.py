@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from diskbench.cli.lazy import LazyGroup
 from diskbench.cli.letters import make_printable
+from diskbench.report.screen import guard_streams
 
 PROGRAM = "diskbench"
 INTERRUPTED = 130
@@ -54,6 +55,7 @@ def diskbench(
 def main() -> None:
     """The entry point of the `diskbench` script."""
     make_printable(sys.stdout, sys.stderr)
+    guard_streams()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -61,6 +63,7 @@ def run(arguments: list[str]) -> int:
     """Run one command line; returns the exit code (DESIGN.md section 5). Never raises."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM is treated like SIGINT
     try:
+        _check_letters(arguments)
         code = _invoke(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -73,6 +76,23 @@ def run(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort: told, kept in a file, exit 1
         return _fail(error)
     return code
+
+
+def _check_letters(arguments: list[str]) -> None:
+    """Raise InvalidValue for an argument, or a setting in the environment, that no database keeps:
+    bytes that are not UTF-8 become halves of characters."""
+    from diskbench.errors import InvalidValue
+    from diskbench.visible import unstorable
+
+    given = [(f"argument {number}", one) for number, one in enumerate(arguments, 1)]
+    given += [item for item in os.environ.items() if item[0].startswith("DISKBENCH_")]
+    for what, text in given:
+        if unstorable(text) is not None:
+            # Which, and not what: it may be a URL with a password.
+            raise InvalidValue(
+                f"{what} is not valid UTF-8",
+                advice="give text in UTF-8; a file with such a name has to be renamed",
+            )
 
 
 def _invoke(arguments: list[str]) -> int:

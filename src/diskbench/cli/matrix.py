@@ -13,6 +13,7 @@ import typer
 
 from diskbench.cli.matrix_run import mount
 from diskbench.cli.panels import PanelledCommand
+from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +95,7 @@ def plan(
     loaded = load_matrix(file)
     outlook = look_ahead(loaded, seed=seed_of(loaded.matrix, seed), offline=offline)
     if output is Output.json:
-        typer.echo(outlook.model_dump_json(indent=2))
+        print_json(outlook.model_dump_json(indent=2))
     else:
         from diskbench.report.matrix_text import render_outlook
 

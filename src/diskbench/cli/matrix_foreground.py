@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,13 +139,12 @@ def shown_while(
     if quiet:
         _in_lines(seen, goes_on, lines=lines)
         return
-    from rich.console import Console
-    from rich.live import Live
-
     from diskbench.report.matrix_table import matrix_table
+    from diskbench.report.screen import live as live_on
+    from diskbench.report.screen import screen
 
-    console = Console(stderr=True)
-    with Live(matrix_table(seen(), rows=_ROWS), console=console, auto_refresh=False) as live:
+    console = screen(error=True)
+    with live_on(matrix_table(seen(), rows=_ROWS), console=console, auto_refresh=False) as live:
         while goes_on():
             live.update(matrix_table(seen(), rows=_ROWS), refresh=True)
         live.update(matrix_table(seen()), refresh=True)
@@ -170,24 +170,23 @@ def _in_lines(
 def print_standing(last: MatrixStanding, output: Output) -> None:
     """The matrix on stdout, as a table or as one document."""
     if output == "json":
-        print(last.model_dump_json(indent=2))
+        print_json(last.model_dump_json(indent=2))
         return
-    from rich.console import Console
-
     from diskbench.report.matrix_table import matrix_table
+    from diskbench.report.plain import print_trimmed
+    from diskbench.report.screen import screen
 
-    Console().print(matrix_table(last))
+    print_trimmed(screen(), matrix_table(last))
 
 
 def in_background(session: Session, campaign: CampaignRow) -> None:
     """Hand the matrix to a process of its own that outlives this terminal; print its id."""
-    from platformdirs import user_log_path
-
     from diskbench.cli.start import session_environment
+    from diskbench.private import append_private, log_directory
 
-    log = Path(user_log_path("diskbench", ensure_exists=True)) / f"{campaign.campaign_id}.log"
+    log = log_directory() / f"{campaign.campaign_id}.log"
     command = [sys.executable, "-m", "diskbench", "matrix", "resume", campaign.campaign_id]
-    with log.open("ab") as sink:
+    with append_private(log) as sink:
         subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

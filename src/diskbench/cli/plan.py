@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diskbench.cli.run import run
+from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from diskbench.engine.look import Looked
@@ -70,7 +71,7 @@ def _print_document(found: Looked) -> None:
             for cell, error in found.refused
         ),
     )
-    typer.echo(document.model_dump_json(indent=2))
+    print_json(document.model_dump_json(indent=2))
 
 
 def _as_run(command: Any, *more: inspect.Parameter) -> None:  # noqa: ANN401 - a typer command

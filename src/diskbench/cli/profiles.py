@@ -60,16 +60,16 @@ def list_profiles(output: OutputOption = Output.table) -> None:
         listed = [{**_summary(profile), "expected_s": time} for profile, time in rows]
         typer.echo(json.dumps({"format": FORMAT, "profiles": listed}, indent=2))
         return
-    from rich.console import Console
     from rich.table import Table
 
     from diskbench.report.plain import print_trimmed
+    from diskbench.report.screen import screen
     from diskbench.units import format_duration_s
 
     table = Table("name", "title", "about", box=None, header_style="bold", pad_edge=False)
     for profile, time in rows:
         table.add_row(profile.name, profile.title, format_duration_s(time))
-    print_trimmed(Console(), table)
+    print_trimmed(screen(), table)
 
 
 @app.command()

@@ -229,9 +229,13 @@ def _progress(what: str, total: int) -> Iterator[Callable[[], None]]:
     if total < 2 or not sys.stderr.isatty():
         yield lambda: None
         return
-    from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    from diskbench.report.screen import screen
+
+    # Redirected, what others print would reach rich before it is made visible.
+    with Progress(
+        console=screen(error=True), transient=True, redirect_stdout=False, redirect_stderr=False
+    ) as bar:
         task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)

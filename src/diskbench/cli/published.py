@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from diskbench.cli.terminal import print_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -76,4 +78,4 @@ def _print_document(
     from diskbench.catalog.published import PublishedDocument
 
     document = PublishedDocument(published=tuple(found), verdicts=dict(verdicts or {}))
-    print(document.model_dump_json())
+    print_json(document.model_dump_json())

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from diskbench.cli.stores import DatabaseUrl
-from diskbench.cli.terminal import terminal_width
+from diskbench.cli.terminal import print_json, terminal_width
 from diskbench.model.comparison import Metric
 
 
@@ -59,7 +59,7 @@ def regressions(
         database(database_url), wanted, metric=metric, pool=facts_to_pool(pool or ())
     )
     if output == "json":
-        print(found.model_dump_json(indent=2))
+        print_json(found.model_dump_json(indent=2))
         return
     if not found.histories:
         print("nothing was measured twice that meets that", file=sys.stderr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,6 +11,8 @@ import typer
 from diskbench.cli import results_import
 from diskbench.cli.results_import import AsDisk, AsMachine, Promised, hint
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.terminal import table_width
+from diskbench.report.screen import unguarded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -150,6 +151,7 @@ def show(
         return
     from diskbench.cli.results_plots import print_plots
     from diskbench.cli.results_show import phases_of_runs, print_runs, trial_cost, verdicts_on
+    from diskbench.engine.takeover import is_abandoned
     from diskbench.store.rows import find_plan, load_results
 
     steps = load_results(engine, *(one["run_id"] for one in runs))
@@ -163,7 +165,15 @@ def show(
     if output == "json":
         _print_document(runs, steps, [] if cost is None else [cost], phases, verdicts)
     else:
-        print_runs(runs, steps, plan, phases=phases, verdicts=verdicts, cost=cost)
+        print_runs(
+            runs,
+            steps,
+            plan,
+            phases=phases,
+            verdicts=verdicts,
+            cost=cost,
+            suspended=is_abandoned(engine, run["trial_id"]),
+        )
         several = len(runs) > 1
         print_plots(run, phases, plan, plot=plot, several=several, evidence_url=evidence_url)
         if others := hint_of_set(engine, run):
@@ -203,8 +213,10 @@ def export(
         evidence_url=evidence_url,
     )
     if to is None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        sys.stdout.flush()
+        binary = unguarded(sys.stdout).buffer
+        binary.write(data)
+        binary.flush()
     else:
         _write(to, data)
 
@@ -260,7 +272,7 @@ def _print_document(
 def _print_runs(runs: Sequence[dict[str, Any]]) -> None:
     from diskbench.report.run_list import run_lines
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    width = table_width()
     sys.stdout.writelines(f"{line}\n" for line in run_lines(runs, width=width))
 
 

@@ -28,31 +28,32 @@ def print_plots(
     level fell, and only on a terminal; False: none. A run whose evidence is gone has nothing here.
     `plan` tells when credit was to run out; imported runs have none.
     """
-    from rich.console import Console
     from rich.text import Text
 
     from diskbench.cli.letters import is_unicode
     from diskbench.cli.stores import evidence
+    from diskbench.cli.terminal import terminal_width
     from diskbench.errors import DiskbenchError
     from diskbench.report.percentile_plot import plot_percentiles
+    from diskbench.report.screen import screen as on_screen
     from diskbench.report.second_lines import second_lines
     from diskbench.report.seconds import step_seconds
     from diskbench.report.text_plot import SHORTEST_S, Screen, plot_seconds
     from diskbench.store.frames import histogram_frame, series_frame
 
-    console = Console()
+    console, width = on_screen(), terminal_width()
     try:
         store = evidence(evidence_url or run["evidence_url"])
         steps = step_seconds(series_frame(store, run["run_id"]).iter_rows(named=True))
     except DiskbenchError:  # told where phases were looked for
         return
-    if not (lines := second_lines(steps, width=console.width)):
+    if not (lines := second_lines(steps, width=width)):
         return
     which = f" of run {run['run_index'] + 1}" if several else ""
     console.print(Text.assemble(("\nIOPS by the second", "bold"), (f"{which}, from zero", "dim")))
     console.print(Text("\n".join(lines)))
     screen = Screen(
-        width=console.width,
+        width=width,
         colour=console.is_terminal and not console.no_color and console.color_system is not None,
         unicode=is_unicode(console.encoding),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Literal
 
-from diskbench.cli.terminal import terminal_width
+from diskbench.cli.terminal import print_json, terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +69,7 @@ def print_set(
     named = facts_to_pool(pool)
     found = replicates_of(database, filters, asked=asked, pool=named, evidence=store)
     if output == "json":
-        print(found.model_dump_json(indent=2))
+        print_json(found.model_dump_json(indent=2))
         return
     from diskbench.report.replicates_text import replicate_lines
 

@@ -26,28 +26,35 @@ def print_runs(
     phases: Sequence[StepPhases] = (),
     verdicts: Sequence[Verdict] = (),
     cost: TrialCost | None = None,
+    suspended: bool = False,
 ) -> None:
     """Runs of one trial, in order: their table, phases, verdicts and warnings, how each ended,
     where its evidence is, and what the trial cost.
 
-    `plan` is None for imported runs; `cost` None where nothing was rented.
+    `plan` is None for imported runs; `cost` None where nothing was rented; `suspended` says that
+    nobody works on them, and `diskbench resume` would.
     """
-    from rich.console import Console
+    from dataclasses import replace
+
     from rich.text import Text
 
     from diskbench.fio.warnings import run_warnings
     from diskbench.report.cost_text import cost_line
     from diskbench.report.run_list import local_time
-    from diskbench.report.subject import subject_of_runs
+    from diskbench.report.screen import screen
+    from diskbench.report.subject import SUSPENDED, subject_of_runs
     from diskbench.report.tables import print_result
 
-    console = Console()
+    console = screen()
     results = [step for run in runs for step in steps[run["run_id"]]]
     rows = [row for step in results for row in step.measurements]
     warnings = [warning for step in results for warning in step.warnings]
     of_runs = [[row for s in steps[run["run_id"]] for row in s.measurements] for run in runs]
     warnings += run_warnings(of_runs)
-    print_result(subject_of_runs(runs, plan), rows, warnings, phases, verdicts, console=console)
+    subject = subject_of_runs(runs, plan)
+    if suspended:
+        subject = replace(subject, state=SUSPENDED)
+    print_result(subject, rows, warnings, phases, verdicts, console=console)
     for run in runs:
         when = local_time(run["started_at"] or run["created_at"])
         style = "dim" if run["state"] == "done" else "yellow"
@@ -158,17 +165,18 @@ def print_timing(
 
     `rent` and `release` are what its provider took. What is inside another span is indented.
     """
-    import csv
     import json
     import sys
+
+    from diskbench.store.export import csv_text
 
     beyond = sum(s for name, s in seconds.items() if not _is_inside(name)) - seconds.get(_FIO, 0.0)
     if output == "json":
         print(json.dumps({"format": 1, "trial_id": trial_id, "seconds": dict(seconds)}))
     elif output == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(("trial_id", "name", "seconds"))
-        writer.writerows((trial_id, name, f"{s:.3f}") for name, s in seconds.items())
+        fields = ("trial_id", "name", "seconds")
+        rows = [(trial_id, name, f"{s:.3f}") for name, s in seconds.items()]
+        sys.stdout.write(csv_text([dict(zip(fields, row, strict=True)) for row in rows], fields))
     elif not seconds:
         print(f"of trial {trial_id} no timing was kept")
     else:

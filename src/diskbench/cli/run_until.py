@@ -9,9 +9,11 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from diskbench.cli.terminal import print_json
 from diskbench.errors import InvalidValue
 from diskbench.limits import REPLICATES
 from diskbench.units import format_share
+from diskbench.visible import json_escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -127,7 +129,7 @@ def outlook_until(typed: Mapping[str, Any], until: Until) -> str:
     seen = look_ahead(file, seed=seed_of(file.matrix), offline=typed["offline"])
     _check_block(seen.blocks[0].problem)
     if typed["output"] == "json":
-        return seen.model_dump_json(indent=2) + "\n"
+        return json_escaped(seen.model_dump_json(indent=2)) + "\n"
     return render_outlook(seen)
 
 
@@ -223,7 +225,7 @@ def print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
     found = replicates_of(session.database, these, asked=name, evidence=session.evidence)
     (until,) = standing(session.database, find_campaign(session.database, name)).until
     if show.output == "json":
-        print(found.model_copy(update={"until": until}).model_dump_json(indent=2))
+        print_json(found.model_copy(update={"until": until}).model_dump_json(indent=2))
         return
     for line in replicate_lines(found):
         print(line)

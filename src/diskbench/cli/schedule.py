@@ -10,6 +10,7 @@ import typer
 
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, database
+from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from diskbench.model.schedule import ScheduleStanding
@@ -183,7 +184,7 @@ def _print(seen: list[ScheduleStanding], output: str = "table") -> None:
     if output == "json":
         from diskbench.model.schedule import ScheduleDocument
 
-        print(ScheduleDocument(schedules=tuple(seen)).model_dump_json(indent=2))
+        print_json(ScheduleDocument(schedules=tuple(seen)).model_dump_json(indent=2))
         return
     from diskbench.report.schedule_text import schedule_lines
 

@@ -35,7 +35,9 @@ class Where:
     def scope(self, provider: str, *, account: str | None, region: str | None) -> Scope:
         """That place of a provider."""
         from diskbench.model.rental import Scope
+        from diskbench.plan.rent_options import check_endpoint
 
+        check_endpoint(self.endpoint_url, "--endpoint-url")
         return Scope(
             provider=provider,
             account=account,

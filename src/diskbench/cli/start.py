@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from diskbench.cli.foreground import Show, drive, leave, print_error, worst
@@ -54,11 +53,12 @@ def start(
     limit: CostLimit,
 ) -> NoReturn:
     """Everything `diskbench run` does; ends the process with its exit code."""
-    from diskbench.engine.notes import database_path, evidence_path, with_notes
+    from diskbench.engine.notes import with_notes
     from diskbench.engine.timing import Timing
     from diskbench.fio.profiles import find_profile
     from diskbench.plan.cells import cells
     from diskbench.settings import load_settings
+    from diskbench.store.urls import database_file, evidence_directory
 
     timing = Timing()
     settings = load_settings(
@@ -76,7 +76,7 @@ def start(
         print("interrupted before anything was started", file=sys.stderr)
         os._exit(INTERRUPTED)
     prepared.plans = [
-        with_notes(plan, (database_path(database_url), evidence_path(settings.evidence_url)))
+        with_notes(plan, (database_file(database_url), evidence_directory(settings.evidence_url)))
         for plan in prepared.plans
     ]
     refused = report_refused(prepared)
@@ -169,12 +169,11 @@ def report_refused(prepared: Prepared) -> int:
 
 def go_on_in_background(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:
     """Hand the trials to a process of their own that outlives this terminal; print their runs."""
-    from platformdirs import user_log_path
+    from diskbench.private import append_private, log_directory
 
-    log_directory = user_log_path("diskbench", ensure_exists=True)
-    log = Path(log_directory) / f"{plans[0].campaign_id}.log"
+    log = log_directory() / f"{plans[0].campaign_id}.log"
     environment = session_environment(session, evidence_url)
-    with log.open("ab") as sink:
+    with append_private(log) as sink:
         subprocess.Popen(
             [sys.executable, "-m", "diskbench", "resume", *(plan.trial_id for plan in plans)],
             stdin=subprocess.DEVNULL,

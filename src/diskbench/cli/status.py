@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from diskbench.cli.stores import DatabaseUrl
+from diskbench.cli.terminal import print_json
 
 
 def status(
@@ -21,10 +22,10 @@ def status(
 
     seen = fleet(database(database_url))
     if output == "json":
-        print(seen.model_dump_json(indent=2))
+        print_json(seen.model_dump_json(indent=2))
         return
-    from rich.console import Console
-
     from diskbench.report.fleet_table import fleet_table
+    from diskbench.report.plain import print_trimmed
+    from diskbench.report.screen import screen
 
-    Console().print(fleet_table(seen))
+    print_trimmed(screen(), fleet_table(seen))

@@ -7,8 +7,6 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from diskbench.engine.ntp import is_synchronised
 from diskbench.engine.quota import quota_findings
@@ -139,14 +137,15 @@ def _ssh(host: Host) -> Finding:
 def _database(url: str) -> Finding:
     from diskbench.store.look import look
     from diskbench.store.schema import HEAD
+    from diskbench.store.urls import database_file, database_url
 
     try:
         found = look(url)
     except DiskbenchError as error:
         return refusal("database", HERE, error)
     if not found.exists:
-        file = Path(urlsplit(found.url).path[1:])
-        blocked = _cannot_make(file)
+        file = database_file(database_url(url))
+        blocked = _cannot_make(file) if file else ""
         if blocked:
             return _told("database", HERE, "problem", f"{found.url}: {blocked}", _CHOOSE_DATABASE)
         return _told("database", HERE, "ok", f"{found.url}: not there yet, the first run makes it")
@@ -163,8 +162,9 @@ _CHOOSE_DATABASE = "choose another place with --database-url or DISKBENCH_DATABA
 
 def _evidence(url: str) -> list[Finding]:
     from diskbench.store.evidence import open_evidence
+    from diskbench.store.urls import evidence_directory
 
-    directory = Path(url2pathname(urlsplit(url).path)) if urlsplit(url).scheme == "file" else None
+    directory = evidence_directory(url)
     if directory is not None and not directory.exists():
         blocked = _cannot_make(directory)
         if blocked:

@@ -120,7 +120,7 @@ def execute(
             if take_over
             else process.start(plan.trial_id)
         )
-        threads.append(_spawn(_await_end, desk, plan.trial_id, wait))
+        threads.append(_spawn(_await_end, desk, session, plan.trial_id, wait))
         threads.append(_spawn(_give_back_when_over, desk, session, plan))
     for thread in threads[1::2]:
         while thread.is_alive():
@@ -140,9 +140,14 @@ def _begin(stations: LiveStations, plan: Plan) -> None:
         stations.begin(plan)
 
 
-def _await_end(desk: _Desk, trial_id: str, wait: Callable[[], dict[str, object]]) -> None:
+def _await_end(
+    desk: _Desk, session: Session, trial_id: str, wait: Callable[[], dict[str, object]]
+) -> None:
+    from diskbench.store.database import as_unavailable
+
     try:
-        desk.reports[trial_id].end = TrialEnd.model_validate(wait())
+        with as_unavailable(session.database):
+            desk.reports[trial_id].end = TrialEnd.model_validate(wait())
     except Exception as error:  # noqa: BLE001 - a fault in the workflow itself; told, never lost
         desk.reports[trial_id].suspended = error
     desk.over[trial_id].set()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
     from diskbench.model.spec import Plan
@@ -25,18 +24,6 @@ def with_notes(plan: Plan, stores: Iterable[Path | None]) -> Plan:
     if plan.facts.network_filesystem:
         notes.append(f"{plan.target.path} is on a network filesystem: the network is measured too")
     return plan.model_copy(update={"notes": tuple(notes)})
-
-
-def evidence_path(url: str) -> Path | None:
-    """The directory of an evidence store on this machine; None for any other store."""
-    parts = urlsplit(url)
-    return Path(unquote(parts.path)) if parts.scheme == "file" else None
-
-
-def database_path(url: str) -> Path | None:
-    """The file of a SQLite database; None for any other database."""
-    scheme, _, path = url.partition(":///")
-    return Path(path) if scheme.startswith("sqlite") and path else None
 
 
 def _device(path: Path) -> int | None:

@@ -51,6 +51,18 @@ def abandoned_plans(database: sa.Engine, ids: Sequence[str] | None) -> list[Plan
     return wanted
 
 
+def is_abandoned(database: sa.Engine, trial_id: str) -> bool:
+    """Whether `diskbench resume` would go on with the trial: unfinished, of no matrix, and its
+    process is gone."""
+    from diskbench.store.campaigns import trials_of_matrices
+    from diskbench.store.claims import list_claims, list_executors
+
+    left = [one for one in list_claims(database) if one.trial_id == trial_id]
+    if not left or trial_id in trials_of_matrices(database):
+        return False
+    return bool(abandoned(left, list_executors(database)))
+
+
 def unfinished_trial(database: sa.Engine, name: str, of_cells: Mapping[str, CellRow]) -> str:
     """The unfinished trial that an id means: one that has a plan, or one of a matrix's cells, which
     may have none yet. Raises UnknownName, InvalidValue (model/ids.py)."""

@@ -20,6 +20,7 @@ from diskbench.fio.rows import ALL_JOBS, measurements
 from diskbench.model.result import Direction, Measurement
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
+from diskbench.visible import unstorable, unstorable_words
 
 ImportKind = Literal["fio-json", "fio-log", "gobonniego"]
 
@@ -202,6 +203,8 @@ def _gobonniego(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Impo
         root = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise InvalidValue(f"{name}: not readable as JSON: {error}", advice=_FORMS) from error
+    if (bad := unstorable(root)) is not None:
+        raise InvalidValue(f"{name}: the text {unstorable_words(bad)}", advice=_FORMS)
     results = root.get("results") if isinstance(root, dict) else None
     if not isinstance(results, list) or not results:
         raise InvalidValue(f"{name}: GoBonnieGo file without any result", advice=_FORMS)

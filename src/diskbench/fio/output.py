@@ -14,6 +14,7 @@ from typing import Any
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.document import MisshapenError, read_disks, read_jobs, read_options
 from diskbench.fio.reported import FioOutput
+from diskbench.visible import UNKNOWN, unstorable, unstorable_words
 
 __all__ = ["FioOutput", "parse_output"]
 
@@ -37,6 +38,8 @@ def parse_output(data: bytes, *, where: str) -> FioOutput:
     """
     found = _find_document(data, where)
     root, notes = found.root, list(found.notes)
+    if (bad := unstorable(root)) is not None:
+        raise _unreadable(where, f"the text {unstorable_words(bad)}")
     try:
         jobs, disks = read_jobs(root), read_disks(root)
     except MisshapenError as error:
@@ -76,7 +79,7 @@ class _Found:
 
 def _find_document(data: bytes, where: str) -> _Found:
     """The last complete document of fio in `data`; raises FioOutputUnreadable without one."""
-    text = data.decode("utf-8", errors="replace")
+    text = data.decode("utf-8", errors="replace").replace("\0", UNKNOWN)
     if not text.strip():
         raise _unreadable(where, "the file is empty")
     starts = [m.start() for m in _START.finditer(text)]

@@ -53,6 +53,17 @@ def rent_spec(provider: str, options: Mapping[str, Any], *, rents: bool) -> Rent
     return None
 
 
+def check_endpoint(url: str | None, what: str) -> None:
+    """Raise InvalidValue for an API endpoint that holds credentials or a query (they may be a
+    token): it is written into plans and evidence. Nothing of it is in the message."""
+    if url is not None and any(one in url for one in "@?#"):
+        raise InvalidValue(
+            f"{what} holds credentials or options",
+            advice="give https://HOST:PORT alone; credentials come from the cloud's usual "
+            "environment variables or files",
+        )
+
+
 def account_of(provider: str, options: Mapping[str, Any]) -> str | None:
     """What is paid by, from the option that the provider calls it by. Raises InvalidValue for
     another cloud's."""
@@ -73,6 +84,7 @@ def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
 
     from diskbench.model.rental import AzureSpec, LabSpec, RentSpec, VsphereSpec
 
+    check_endpoint(options.get("endpoint_url"), "--endpoint-url")
     vsphere = _picked(options, _VSPHERE_FIELDS)
     if provider == "vsphere" and options.get("host"):
         vsphere["esxi_host"] = options["host"][0]

@@ -21,6 +21,7 @@ from pydantic import SecretBytes, SecretStr
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.disk import SshAccess
+from diskbench.private import private_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,8 +129,7 @@ def write_access(
         route["proxycommand"] = proxy_command
     identity, known = directory / "key", directory / "known_hosts"
     config = directory / "config"
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    directory.chmod(0o700)
+    private_directory(directory)
     _write_private(identity, keys.user_private.get_secret_value())
     _write_private(known, f"{lease_id} {keys.host_public}\n")
     _write_private(config, _config(lease_id, address, user, route, identity, known))
@@ -157,7 +157,8 @@ def _make_secret(file: Path) -> None:
     """A new secret at `file`, complete from the first moment; whoever comes second loses."""
     import secrets
 
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not file.parent.is_dir():
+        private_directory(file.parent)
     new = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     try:
         _write_private(new, secrets.token_hex(MIN_SECRET_BYTES) + "\n")

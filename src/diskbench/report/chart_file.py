@@ -85,11 +85,15 @@ def _page(figure: Figure, points: Sequence[Point], made: str) -> str:
     import jinja2
     from markupsafe import Markup
 
-    from diskbench.report.page import colours, source_hash
+    from diskbench.report.page import colours, finalized, source_hash
     from diskbench.report.page_charts import drawn
 
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=finalized,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     script = _file("assets/page.js")
     (chart,) = drawn([figure])

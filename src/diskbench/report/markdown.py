@@ -14,12 +14,14 @@ from diskbench.report.page_trial import trial_view
 from diskbench.report.plain_many import counted, many_sentences
 from diskbench.report.plain_words import believe_sentence
 from diskbench.report.result_rows import NONE, Cell, ResultRow, result_rows
+from diskbench.visible import one_line, visible
 
 if TYPE_CHECKING:
     from diskbench.report.page_trial import TrialView
     from diskbench.report.trial_report import Report
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&]|^[#+-])")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&@]|^[#+-]|:(?=//)|(?<=\bwww)\.)")
+"""Also what GitHub makes a link or a mention of: `https://`, `www.` and `@name`."""
 _RESULTS = ("step", "level", "IOPS", "MB/s", "promised", "ratio", "limited by", "believe", "price")
 _WORDS = frozenset({"limited by", "believe"})
 _FIGURES = ("step", "I/O", "IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
@@ -36,8 +38,8 @@ def markdown(report: Report) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    """Text that Markdown shows as it is, on one line, its control characters visible."""
+    return _SPECIAL.sub(r"\\\1", " ".join(visible(text).split()))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
@@ -72,7 +74,7 @@ def _single(view: TrialView) -> Iterable[str]:
         yield f"## Latency, and all figures by direction\n\n{table(_FIGURES, rows, left=2)}"
     yield _doubts(view)
     if view.trial.again:
-        yield f"## Again\n\n    {view.trial.again}"
+        yield f"## Again\n\n    {one_line(view.trial.again)}"
 
 
 def _several(report: Report, views: Sequence[TrialView]) -> Iterable[str]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.report.subject import SUSPENDED
+
 if TYPE_CHECKING:
     from diskbench.report.lines import Line, WarningGroup
     from diskbench.report.subject import Subject
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 BURST_ONLY = frozenset({"quick"})
 """Profiles too short to leave a burst (method.md B10): their figures describe burst credit."""
 RUNS = 5
+GO_ON = "the run stays as it is; go on with it"
 
 _BY_WARNING = (
     ("unwritten", "fill", "reads met blocks that were never written; fill them, then repeat"),
@@ -40,6 +43,8 @@ def next_step(
     """What to do after this result; the most serious doubt decides."""
     last = subject.run_ids[-1] if subject.run_ids else "last"
     codes = {group.code for group in warnings}
+    if subject.state == SUSPENDED:
+        return NextStep(GO_ON, go_on(subject.trial_id))
     if subject.ended_early:
         return NextStep("start it again", run_again(subject, subject.runs_planned))
     if not found:
@@ -58,6 +63,11 @@ def next_step(
     if on_page:
         return NextStep("take the rows elsewhere", "diskbench results export --to rows.csv")
     return NextStep("see it as a page with charts", f"diskbench report {last}")
+
+
+def go_on(trial_id: str) -> str:
+    """The command that goes on with a run which stands where its process left it."""
+    return f"diskbench resume {trial_id}"
 
 
 def _without_rows(subject: Subject, last: str, *, on_page: bool) -> NextStep:

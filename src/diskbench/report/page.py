@@ -21,6 +21,7 @@ from diskbench.report.plain_many import counted, many_sentences
 from diskbench.report.plain_words import believe_sentence, fall_of
 from diskbench.report.result_rows import result_rows, shown_columns
 from diskbench.report.row_ids import row_id
+from diskbench.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,11 @@ def _template() -> jinja2.Template:
     import jinja2
 
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=finalized,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     return environment.from_string(_asset("page.html.j2"))
 
@@ -93,6 +98,13 @@ def _words(report: Report, *, paper: bool) -> dict[str, Any]:
         "left_out": report.left_out,
         "next": None if report.published else _next(single),
     }
+
+
+def finalized(value: object) -> object:
+    """What a template writes: text with its control characters visible. Markup is of our making."""
+    from markupsafe import Markup
+
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def colours() -> str:

@@ -177,9 +177,9 @@ class _Bars:
     def _open(self) -> Live | None:
         with self._lock:
             if self._live is None and not self._closed:
-                from rich.live import Live
+                from diskbench.report.screen import live
 
-                self._live = Live(
+                self._live = live(
                     console=self._console(),
                     get_renderable=self._render,
                     refresh_per_second=4,
@@ -189,17 +189,17 @@ class _Bars:
             return self._live
 
     def _console(self) -> Console:
-        from rich.console import Console
+        from diskbench.report.screen import screen
 
-        return Console(file=self._stream, highlight=False)
+        return screen(stream=self._stream)
 
     def _print(self, track: Track, label: str, text: str, style: str) -> None:
         from rich.text import Text
 
         prefix = f"{track.name} " if track.name else ""
-        line = Text.assemble(prefix, (label, style), f"  {text}", overflow="ellipsis", no_wrap=True)
         live = self._open()
         console = live.console if live else self._console()
+        line = Text.assemble(prefix, (label, style), f"  {text}", overflow="ellipsis", no_wrap=True)
         console.print(line)
 
     def _render(self) -> RenderableType:

@@ -222,7 +222,7 @@ def _price(
     if not found:
         raise InvalidValue(
             f"no price is known of any disk of {chart.post}",
-            advice="prices of other regions come with `diskbench catalog refresh`",
+            advice="prices of other regions come with `diskbench catalog disks --refresh`",
         )
     prices = _PRICES + (f"; none known of {', '.join(without)}" if without else "")
     name = f"{chart.post}-{chart.name}"

@@ -10,9 +10,8 @@ from typing import Any
 _GAP = "  "
 _HEADER = ("run", "when", "state", "mark", "profile", "where", "target", "disk", "labels")
 _WIDEST = 40
-"""Cells are cut at this many characters, so that one long path does not push all others away."""
-_WIDTH = 80
-"""The width of a line where no terminal tells one."""
+"""Cells of a terminal are cut at this many characters, so that one long path does not push all
+others away."""
 _YEAR = len("2026-")
 _DROPPED = ("disk", "labels")
 """Left out, in this order, where lines are too long."""
@@ -26,19 +25,30 @@ _TELLING = 8
 def run_lines(runs: Sequence[Mapping[str, Any]], *, width: int | None = None) -> Iterator[str]:
     """A header, then a line for each run (rows as in the database), times in the reader's zone.
 
-    No line is longer than `width` (None: 80): columns that no run fills are left out; then years,
-    instance types, disks and labels; then targets, machines and profiles lose their middle, and
-    targets go where little of them would be left.
+    Columns that no run fills are left out. No line is longer than `width` (None: lines may have any
+    length, and nothing is cut): then years, instance types, disks and labels are left out, too;
+    then targets, machines and profiles lose their middle, and targets go where little of them would
+    be left.
     """
-    most = _WIDTH if width is None else width
-    rows = [_HEADER, *(_cells(run) for run in runs)]
+    if width is None:
+        yield from _whole([_HEADER, *(_cells(run) for run in runs)])
+        return
+    most = width
+    rows = [_HEADER, *(tuple(map(_cut, _cells(run))) for run in runs)]
     if _over(_widths(rows), most) > 0:
-        rows = [_HEADER, *(_cells(run, short=True) for run in runs)]
+        rows = [_HEADER, *(tuple(map(_cut, _cells(run, short=True))) for run in runs)]
     widths = _fitted(_widths(rows), most)
     shown = [(i, widths[name]) for i, name in enumerate(_HEADER) if name in widths]
     for row in rows:
         line = _GAP.join(_cut(row[i], wide).ljust(wide) for i, wide in shown).rstrip()
         yield line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def _whole(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = _widths(rows)
+    shown = [(i, widths[name]) for i, name in enumerate(_HEADER) if name in widths]
+    for row in rows:
+        yield _GAP.join(row[i].ljust(wide) for i, wide in shown).rstrip()
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> dict[str, int]:
@@ -109,7 +119,7 @@ def _cells(run: Mapping[str, Any], *, short: bool = False) -> tuple[str, ...]:
         run["disk_model"] or "",
         labels,
     )
-    return tuple(_cut(" ".join(cell.split())) for cell in cells)
+    return tuple(" ".join(cell.split()) for cell in cells)
 
 
 def _target(run: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.report.charts.history import change_text
 from diskbench.report.compare_text import figure_text
-from diskbench.report.page import colours, source_hash
+from diskbench.report.page import colours, finalized, source_hash
 from diskbench.report.site_table import (
     configurations_table,
     day,
@@ -144,6 +144,7 @@ def environment() -> jinja2.Environment:
     return jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=finalized,
         loader=jinja2.FunctionLoader(source),
         trim_blocks=True,
         lstrip_blocks=True,

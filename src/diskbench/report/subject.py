@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 
 ENDED_EARLY = frozenset({"cancelled", "interrupted", "failed"})
 """States of runs that ended before their last step."""
+SUSPENDED = "suspended"
+"""State of runs that nobody works on and that `diskbench resume` goes on with."""
 _UNFINISHED = {
     "cancelled": "interrupted",
     "interrupted": "interrupted",
     "failed": "failed",
     "planned": "not finished",
     "running": "not finished",
+    SUSPENDED: "not finished",
 }
 
 
@@ -56,6 +59,7 @@ class Subject:
     """How many runs of one machine and disk were asked for."""
     promised: Promised | None = None
     """What was rented for it, or what its owner expects; None for neither."""
+    trial_id: str = ""
     steps_planned: int | None = None
     """Steps of one run; None where that is not known, as of a loop."""
     thresholds: tuple[Threshold, ...] = ()
@@ -79,6 +83,7 @@ def subject_of_plan(plan: Plan) -> Subject:
         target=target(plan),
         fio=f"fio {_version(facts.fio_version)}",
         run_ids=plan.run_ids,
+        trial_id=plan.trial_id,
         marks=("emulated",) if plan.emulated else (),
         target_flags=_target_flags(plan),
         trial_flags=_trial_flags(plan),

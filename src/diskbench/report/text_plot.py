@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.report.phase_lines import clock
 from diskbench.units import format_iops
+from diskbench.visible import one_line
 
 if TYPE_CHECKING:
     from diskbench.model.phase import Cliff
@@ -94,10 +95,10 @@ def draw(
         lines=True,
         width=screen.plot_width,
         height=height,
-        title=title,
+        title=one_line(title),
         color=list(COLOURS[: len(curves)]) if screen.colour else False,
         character_set="block" if screen.unicode else "ascii",
-        legend_labels=list(curves) if several else None,
+        legend_labels=[one_line(name) for name in curves] if several else None,
         y_gridlines=[],
         **options,
     )

@@ -3,6 +3,7 @@ up to date on the way. Alembic is imported only when there is something to migra
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -13,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from diskbench.errors import StoreUnavailable
+from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable
+from diskbench.private import data_directory, private_directory
 from diskbench.store.clock import warn_of_skew
 from diskbench.store.schema import HEAD, REVISIONS, VERSION_TABLE, metadata
-from diskbench.store.urls import printable
+from diskbench.store.urls import DATABASE_FORMS, database_url, printable
+from diskbench.visible import unstorable, unstorable_words
 
 if TYPE_CHECKING:
     import sqlite3
@@ -41,12 +44,14 @@ def open_database(url: str) -> Engine:
     cannot be reached or written, is none, or has a newer schema.
     """
     parsed = parse_url(url)
+    _keep_private()
     _make_file(parsed)
     engine = sa.create_engine(parsed, **engine_options(parsed))
     if parsed.get_backend_name() == "sqlite":
         sa.event.listen(engine, "connect", _sqlite_pragmas)
     else:
         sa.event.listen(engine, "handle_error", mark_refused)
+    sa.event.listen(engine, "before_cursor_execute", refuse_unstorable)
     try:
         with as_unavailable(engine, before_work=True):
             if revision_of(engine) != HEAD:
@@ -78,37 +83,63 @@ def transaction(engine: Engine) -> Iterator[Connection]:
 
 def shown_url(engine: Engine) -> str:
     """The URL of `engine` as it may be printed."""
-    return printable(engine.url.render_as_string(hide_password=True))
+    return printable(engine.url.render_as_string(hide_password=False))
 
 
 def parse_url(url: str) -> sa.URL:
-    """The URL with the driver that is used. Raises StoreUnavailable for one that cannot be."""
+    """The URL with the driver that is used; a path is a SQLite file. Raises StoreUnavailable for
+    one that is not of a known form, with nothing of it in the message."""
     try:
-        parsed = sa.make_url(url)
-        backend = parsed.get_backend_name()
-    except exc.ArgumentError as error:  # the text itself may hold a password
-        raise StoreUnavailable("the database URL cannot be read", advice=_URL_FORMS) from error
-    if backend == "sqlite":
-        return parsed.set(drivername="sqlite")
-    if backend in ("postgresql", "postgres"):
-        return parsed.set(drivername="postgresql+psycopg")
-    raise StoreUnavailable(
-        f"database {printable(url)}: {backend} is not supported",
-        advice=_URL_FORMS,
-    )
-
-
-_URL_FORMS = "write sqlite:////absolute/path.db or postgresql://user@host/name"
+        parsed = sa.make_url(database_url(url))
+    except InvalidValue as error:
+        raise StoreUnavailable(error.message, advice=error.advice) from None
+    except (exc.ArgumentError, ValueError):  # the text itself may hold a password
+        raise StoreUnavailable("the database URL cannot be read", advice=DATABASE_FORMS) from None
+    is_sqlite = parsed.drivername.startswith("sqlite")
+    return parsed.set(drivername="sqlite" if is_sqlite else "postgresql+psycopg")
 
 
 def engine_options(url: sa.URL) -> dict[str, Any]:
     """What every engine on `url` is made with."""
     if url.get_backend_name() == "sqlite":
-        return {"connect_args": {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False}}
+        return {
+            "connect_args": {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
+            "json_serializer": _json,
+        }
     return {
+        "json_serializer": _json,
         "connect_args": {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "diskbench"},
         "pool_pre_ping": True,
     }
+
+
+def refuse_unstorable(
+    _connection: object,
+    _cursor: object,
+    _statement: str,
+    parameters: object,
+    *_: object,
+) -> None:
+    """Raise InvalidValue for text that one of the databases cannot keep, before it is written: else
+    SQLite would keep a NUL that PostgreSQL refuses, and each would say so in words of its own."""
+    _refuse(parameters)
+
+
+def _json(value: object) -> str:
+    """JSON for a column; in its escapes a NUL would pass as six harmless letters."""
+    text = json.dumps(value)
+    if "\\u0000" in text or "\\ud" in text:
+        _refuse(value)
+    return text
+
+
+def _refuse(value: object) -> None:
+    found = unstorable(value)
+    if found is not None:
+        raise InvalidValue(
+            f"text to be stored: {unstorable_words(found)}",
+            advice="leave the character out of the label, name or path that it came from",
+        )
 
 
 def _make_file(url: sa.URL) -> None:
@@ -118,11 +149,13 @@ def _make_file(url: sa.URL) -> None:
         return
     if "mode" in url.query:  # a file: URI that says itself what may be made
         return
+    from platformdirs import user_data_path
+
     path = Path(url.database.removeprefix("file:") if "uri" in url.query else url.database)
-    shown = f"database {printable(url.render_as_string())}"
+    shown = f"database {printable(url.render_as_string(hide_password=False))}"
     try:
-        if path.parent == _data_directory():
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if path.parent == user_data_path("diskbench"):
+            data_directory()
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     except FileExistsError:
         return
@@ -135,10 +168,14 @@ def _make_file(url: sa.URL) -> None:
         raise StoreUnavailable(f"{shown}: {path}: {error.strerror}", advice=_CHOOSE) from error
 
 
-def _data_directory() -> Path:
+def _keep_private() -> None:
+    """Tighten the user's data directory where it is there: also beside PostgreSQL it holds keys,
+    evidence and the secret."""
     from platformdirs import user_data_path
 
-    return user_data_path("diskbench")
+    directory = user_data_path("diskbench")
+    if directory.is_dir():
+        private_directory(directory)
 
 
 _CHOOSE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
@@ -249,7 +286,11 @@ def as_unavailable(engine: Engine, *, before_work: bool = False) -> Iterator[Non
     """
     try:
         yield
-    except exc.DBAPIError as error:
+    except exc.StatementError as error:
+        if isinstance(error.orig, DiskbenchError):  # of `_json`, which SQLAlchemy calls
+            raise error.orig from None
+        if not isinstance(error, exc.DBAPIError):
+            raise
         cause = str(error.orig).strip().splitlines()
         raise StoreUnavailable(
             f"database {shown_url(engine)}: {cause[0] if cause else type(error.orig).__name__}",
@@ -259,12 +300,25 @@ def as_unavailable(engine: Engine, *, before_work: bool = False) -> Iterator[Non
         raise StoreUnavailable(f"database {shown_url(engine)}: {error}") from error
 
 
+_REBUILD = (
+    "'diskbench results rebuild' then makes the results again from the evidence, and "
+    "'diskbench gc --provider NAME --dry-run' lists what is still rented there"
+)
+
+
 def _advice(cause: str, *, before_work: bool) -> str:
+    if "malformed" in cause or "corrupt" in cause:
+        return f"the file is damaged: move it away, with its -wal and -shm; {_REBUILD}"
+    if "not a database" in cause:
+        return (
+            f"{_CHOOSE}; if it was diskbench's and is damaged, move it away with its -wal and "
+            f"-shm: {_REBUILD}"
+        )
     if "full" in cause or "No space" in cause:
         if before_work:
             return f"free some space there, or {_CHOOSE}"
         return "free some space there, then go on with 'diskbench resume'; nothing is lost"
-    if "not a database" in cause or "unable to open" in cause or "readonly" in cause:
+    if "unable to open" in cause or "readonly" in cause:
         return _CHOOSE
     if "locked" in cause:
         then = f"or {_CHOOSE}" if before_work else "then 'diskbench resume'"

@@ -7,22 +7,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from diskbench.errors import InvalidValue, LimitExceeded, StoreUnavailable
+from diskbench.errors import LimitExceeded, StoreUnavailable
 from diskbench.limits import RECORD_BYTES
-from diskbench.store.urls import printable
+from diskbench.private import FILE_MODE, data_directory, is_private, private_directory
+from diskbench.store.urls import evidence_directory, evidence_url, printable
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from obstore.store import ObjectStore
 
     from diskbench.ports import ByteSink
 
-SCHEMES = ("file", "s3", "gs", "az", "memory")
 _PROBE = "diskbench-probe"
-_FORMS = "write file:///absolute/directory, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix"
-_PRIVATE = 0o700
 _WHOLE_BYTES = 8 * 2**20
 """Up to this size a file goes up in one call, which fails where the key is taken; our choice."""
 _PIECE_BYTES = 2**20
@@ -39,6 +38,8 @@ class ObjectEvidence:
     def __init__(self, url: str, store: ObjectStore) -> None:
         self.url = printable(url)
         self._store = store
+        self._directory = evidence_directory(url)
+        self._is_private = self._directory is not None and is_private(self._directory)
 
     def put(self, key: str, data: bytes | Path) -> None:
         """Write `data`, or a file of any size, once. The same bytes again are accepted, others
@@ -56,6 +57,7 @@ class ObjectEvidence:
         try:
             with self._as_unavailable(f"cannot write {key}", AlreadyExistsError):
                 self._store.put(key, data, mode="create")
+                self._keep_private(key)
         except AlreadyExistsError:
             if self._digest(key) != hashlib.sha256(data).digest():
                 raise self._taken(key) from None
@@ -66,10 +68,16 @@ class ObjectEvidence:
         if (there := self._digest(key)) is None:
             with self._as_unavailable(f"cannot write {key}"):
                 self._store.put(key, path)
+                self._keep_private(key)
             return
         with path.open("rb") as file:
             if there != hashlib.file_digest(file, "sha256").digest():
                 raise self._taken(key)
+
+    def _keep_private(self, key: str) -> None:
+        """A file is for its owner alone where the whole store is."""
+        if self._is_private and self._directory is not None:
+            (self._directory / key).chmod(FILE_MODE)
 
     def get(self, key: str, *, limit: int = RECORD_BYTES) -> bytes:
         """The bytes of `key`; raises KeyError when there are none, LimitExceeded when there are
@@ -128,10 +136,24 @@ class ObjectEvidence:
             return sorted(str(item["path"]) for page in self._store.list(prefix) for item in page)
 
     def folders(self, prefix: str) -> Sequence[str]:
-        """The names directly under `prefix/` that have keys below them, sorted."""
+        """The names directly under `prefix/` that have keys below them, sorted.
+
+        In a directory also names that can be no keys (control characters, no UTF-8), which obstore
+        would fail on: so whoever goes through them can say which it left out.
+        """
+        if self._directory is not None:
+            return self._folders_here(self._directory / prefix, prefix)
         with self._as_unavailable(f"cannot list {prefix}/"):
             found = self._store.list_with_delimiter(prefix)["common_prefixes"]
         return sorted(name.rstrip("/").rpartition("/")[2] for name in found)
+
+    def _folders_here(self, directory: Path, prefix: str) -> Sequence[str]:
+        try:
+            return sorted(one.name for one in directory.iterdir() if one.is_dir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise _unavailable(self.url, f"cannot list {prefix}/", error) from error
 
     def delete(self, prefix: str) -> None:
         """Delete all keys that start with `prefix/`; none is as well."""
@@ -205,30 +227,27 @@ def open_evidence(url: str) -> ObjectEvidence:
     from obstore.exceptions import BaseError
     from obstore.store import LocalStore, from_url
 
-    parts = urlsplit(url)
-    if parts.scheme not in SCHEMES:
-        raise InvalidValue(
-            f"evidence URL {printable(url)!r} has the unknown scheme {parts.scheme!r}",
-            advice=_FORMS,
-        )
-    if "@" in parts.netloc or parts.query:
-        raise InvalidValue(
-            f"evidence URL {printable(url)!r} holds credentials or options",
-            advice="leave them out: they come from the cloud's usual environment variables",
-        )
+    url = evidence_url(url)
+    directory = evidence_directory(url)
     try:
-        if parts.scheme == "file":
-            _make_directory(url)
+        if directory is not None:
+            _make_directory(directory)
             return ObjectEvidence(url, LocalStore.from_url(url, automatic_cleanup=True))
         return ObjectEvidence(url, from_url(url))
     except (BaseError, OSError, ValueError) as error:
         raise _unavailable(printable(url), "cannot open it", error, before_work=True) from error
 
 
-def _make_directory(url: str) -> None:
-    from urllib.request import url2pathname
+def _make_directory(directory: Path) -> None:
+    """Private where it is made, or lies in the user's data directory; another one that is there,
+    perhaps shared with other workers, stays as it is."""
+    from platformdirs import user_data_path
 
-    Path(url2pathname(urlsplit(url).path)).mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
+    ours = user_data_path("diskbench")
+    if ours in directory.parents:
+        data_directory()
+    if ours in directory.parents or not directory.is_dir():
+        private_directory(directory)
 
 
 def _unavailable(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from diskbench.store import schema
+from diskbench.visible import json_escaped, visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,10 +19,14 @@ _INDENTED_RUNS = 20
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> str:
-    """Rows as CSV with a header; None is empty, mappings are JSON, truth is `true` or `false`."""
+    """Rows as CSV with a header; None is empty, mappings are JSON, truth is `true` or `false`.
+
+    Control characters in text are made visible, and text that a spreadsheet would take for a
+    formula begins with an apostrophe; numbers stay numbers.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(fields)
+    writer.writerow(_inert(one) for one in fields)
     writer.writerows([_cell(row[name]) for name in fields] for row in rows)
     return text.getvalue()
 
@@ -28,9 +34,11 @@ def csv_text(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> str:
 def json_text(document: Mapping[str, Any]) -> str:
     """A results document as JSON: indented, or with many runs a line each (ten times as fast)."""
     if len(document["runs"]) <= _INDENTED_RUNS:
-        return json.dumps(document, indent=2, ensure_ascii=False)
+        return json_escaped(json.dumps(document, indent=2, ensure_ascii=False))
     head = json.dumps({key: value for key, value in document.items() if key != "runs"})
-    lines = ",\n".join(json.dumps(run, ensure_ascii=False) for run in document["runs"])
+    lines = ",\n".join(
+        json_escaped(json.dumps(run, ensure_ascii=False)) for run in document["runs"]
+    )
     return f'{head[:-1]}, "runs": [\n{lines}\n]}}'
 
 
@@ -84,4 +92,16 @@ def _plain(value: object) -> object:
 def _cell(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "" if value is None else _plain(value)
+    plain = "" if value is None else _plain(value)
+    return _inert(plain) if isinstance(plain, str) else plain
+
+
+_FORMULA = re.compile(r"\s*[=+\-@\uff0b\uff0d\uff1d\uff20]|[\t\r\n]")
+"""How a formula begins in a spreadsheet (OWASP, CSV Injection), in wide letters too."""
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def _inert(text: str) -> str:
+    """Text that is shown as it is and never computed; a number in text is one."""
+    risky = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
+    return f"'{visible(text)}" if risky else visible(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -18,6 +17,7 @@ from diskbench.store.database import (
     shown_url,
 )
 from diskbench.store.schema import HEAD, REVISIONS
+from diskbench.store.urls import database_file
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,10 @@ def look(url: str) -> Look:
     newer diskbench.
     """
     parsed = parse_url(url)
+    file = database_file(url)
     engine = sa.create_engine(parsed, **engine_options(parsed))
     try:
-        if (file := _file(parsed)) is not None and not file.exists():
+        if file is not None and not file.exists():
             return Look(shown_url(engine), exists=False)
         with as_unavailable(engine, before_work=True):
             revision = revision_of(engine)
@@ -61,10 +62,3 @@ def look(url: str) -> Look:
         return Look(shown_url(engine), exists=True, revision=revision)
     finally:
         engine.dispose()
-
-
-def _file(url: sa.URL) -> Path | None:
-    """The file of a plain SQLite URL."""
-    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
-        return None
-    return Path(url.database.removeprefix("file:") if "uri" in url.query else url.database)

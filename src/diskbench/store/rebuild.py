@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from diskbench.errors import DiskbenchError, EvidenceDamaged, MeasurementFailed
+from diskbench.errors import DiskbenchError, EvidenceDamaged, InvalidValue, StoreUnavailable
 from diskbench.store import archive, schema
 from diskbench.store.content import read_file
 from diskbench.store.database import transaction
@@ -52,8 +52,9 @@ def rebuild(
 ) -> Rebuilt:
     """Make the rows of every finished run in `evidence` again, each run in one transaction.
 
-    Rows of runs that are not in the store, or cannot be read from it, stay as they are. Raises
-    StoreUnavailable when database or evidence store fail altogether.
+    Rows of runs that are not in the store, or cannot be read from it, stay as they are: whatever is
+    wrong with one of them costs the others nothing. Raises StoreUnavailable when the database
+    fails, or the evidence store cannot be listed.
     """
     done: list[str] = []
     unfinished: list[str] = []
@@ -63,15 +64,34 @@ def rebuild(
             on_run(run_id)
         try:
             manifest = archive.read_manifest(evidence, run_id)
-            if manifest is None:
-                unfinished.append(run_id)
-                continue
-            write_run(database, rows_of(evidence, manifest))
-        except (MeasurementFailed, archive.NewerFormat) as error:
+            rows = None if manifest is None else rows_of(evidence, manifest)
+        except Exception as error:  # noqa: BLE001 - whatever lies there, the other runs are made
+            failed.append((run_id, _told(error)))
+            continue
+        if rows is None:
+            unfinished.append(run_id)
+            continue
+        try:
+            write_run(database, rows)
+        except InvalidValue as error:  # text that no database keeps
+            failed.append((run_id, error))
+        except StoreUnavailable as error:
+            if not isinstance(error.__cause__, _ABOUT_THE_ROWS):
+                raise
             failed.append((run_id, error))
         else:
             done.append(run_id)
     return Rebuilt(tuple(done), tuple(unfinished), tuple(failed))
+
+
+_ABOUT_THE_ROWS = (sa.exc.DataError, sa.exc.IntegrityError)
+"""What a database says of rows that it does not take, where the database itself is well."""
+
+
+def _told(error: Exception) -> DiskbenchError:
+    if isinstance(error, DiskbenchError):
+        return error
+    return EvidenceDamaged(f"its evidence cannot be read: {type(error).__name__}: {error}")
 
 
 def rows_of(evidence: EvidenceStore, manifest: Manifest) -> RunRows:

@@ -1,22 +1,237 @@
-"""URLs of stores as they may be printed, logged and kept."""
+"""URLs of stores: which forms are taken, and how they may be printed, logged and kept.
+
+A URL may hold a password. So whatever is not surely one of the known forms is refused, without a
+word of it in the message; and a URL is printed from its parts, never by cutting secrets out of it.
+This module needs the standard library alone, since every command reads the settings.
+"""
+
+from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-_CREDENTIALS = re.compile(r"^(?P<scheme>[A-Za-z][\w+.-]*)://(?P<before>[^?#]*)@")
-_SECRET_QUERY = re.compile(r"([?&][^=&]*(?:pass|secret|token|key|sig)[^=&]*=)[^&#]*", re.IGNORECASE)
-_LOCAL = ("sqlite", "file")
-"""Schemes whose `@` is part of a path; what SQLAlchemy adds to them comes after a `+`."""
+from diskbench.errors import InvalidValue
+from diskbench.visible import UNSEEN
+
+DATABASE_FORMS = (
+    "write sqlite:////absolute/path.db, a path (/absolute/path.db, ./path.db), or "
+    "postgresql://user:password@host:5432/database"
+)
+EVIDENCE_FORMS = (
+    "write file:///absolute/directory, a path (/absolute/path, ./path), s3://bucket/prefix, "
+    "gs://bucket/prefix or az://container/prefix"
+)
+ENCODE = (
+    "in a URL a user or password is percent-encoded: %40 for @, %3A for :, %2F for /, %3F for ?, "
+    "%23 for #, %25 for %; python3 -c 'import getpass, urllib.parse as u; "
+    'print(u.quote(getpass.getpass(), safe=""))\' encodes one'
+)
+_CREDENTIALS_ELSEWHERE = (
+    "leave them out: they come from the cloud's usual environment variables or files"
+)
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9.-]*)(\+[a-z0-9]+)?://")
+_POSTGRES = ("postgresql", "postgres")
+_BUCKETS = ("s3", "gs", "az")
+_PLAIN_NAME = re.compile(r"[\w.][\w. +-]*(/[\w. +-]*)*")
+"""A relative path that nobody can take for anything else."""
+_BEGINS_PATH = ("/", "./", "../", "~/")
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+(%[\w.-]+)?\]|[\w.-]*)", re.ASCII)
+_BUCKET = re.compile(r"[A-Za-z0-9._-]+")
+_ENCODED = re.compile(r"(?:[^%]|%[0-9A-Fa-f]{2})*")
+_RAW = re.compile(r"[/?#@\[\]]")
+_SQLITE_PARAMETERS = frozenset(
+    {"mode", "uri", "cache", "immutable", "nolock", "timeout", "vfs", "check_same_thread"}
+)
+_SHOWN_PARAMETERS = frozenset(
+    {
+        "application_name", "connect_timeout", "dbname", "host", "hostaddr", "port", "sslmode",
+        "sslrootcert", "target_session_attrs", "user",
+    }
+)  # fmt: skip
+_PARAMETERS = _SHOWN_PARAMETERS | {
+    "channel_binding", "client_encoding", "gssencmode", "gsslib", "keepalives",
+    "keepalives_count", "keepalives_idle", "keepalives_interval", "krbsrvname",
+    "load_balance_hosts", "options", "passfile", "password", "require_auth", "requirepeer",
+    "service", "ssl_max_protocol_version", "ssl_min_protocol_version", "sslcert", "sslcertmode",
+    "sslcompression", "sslcrl", "sslcrldir", "sslkey", "sslnegotiation", "sslpassword", "sslsni",
+    "tcp_user_timeout",
+}  # fmt: skip
+"""What libpq knows (PostgreSQL 17, section 32.1.2) and has a meaning here."""
+
+
+@dataclass(frozen=True)
+class _Postgres:
+    """The parts of a PostgreSQL URL, credentials as they were typed."""
+
+    scheme: str
+    user: str
+    has_password: bool
+    host: str
+    database: str
+    parameters: tuple[tuple[str, str], ...]
+
+
+def database_url(text: str) -> str:
+    """The URL of a database, a path made one. Raises InvalidValue for another form, saying which
+    are taken and nothing of the text, which may hold a password."""
+    _check_letters(text, "the database URL", DATABASE_FORMS)
+    found = _SCHEME.match(text)
+    if found is None:
+        return f"sqlite:///{_path(text, 'the database', DATABASE_FORMS)}"
+    if found[1] in _POSTGRES:
+        _postgres(text)
+    elif found[1] == "sqlite":
+        _check_sqlite(text[found.end() :])
+    else:
+        raise InvalidValue(
+            f"a database of {_known(found[1])} is not supported", advice=DATABASE_FORMS
+        )
+    return text
+
+
+def evidence_url(text: str) -> str:
+    """The URL of an evidence store, a path made one. Raises InvalidValue as `database_url` does."""
+    _check_letters(text, "the evidence URL", EVIDENCE_FORMS)
+    found = _SCHEME.match(text)
+    if found is None:
+        return Path(_path(text, "the evidence", EVIDENCE_FORMS)).as_uri()
+    scheme, rest = found[1] + (found[2] or ""), text[found.end() :]
+    if scheme not in {*_BUCKETS, "file", "memory"}:
+        raise InvalidValue(
+            f"an evidence store of {_known(scheme)} is not supported", advice=EVIDENCE_FORMS
+        )
+    place, _, path = rest.partition("/")
+    if any(one in rest for one in "?#") or "@" in place or ":" in place:
+        raise InvalidValue(
+            f"the evidence URL ({scheme}://…) holds credentials or options",
+            advice=f"{_CREDENTIALS_ELSEWHERE}; {EVIDENCE_FORMS}",
+        )
+    if (scheme == "file" and (place or not path)) or not _ENCODED.fullmatch(rest):
+        raise InvalidValue("the evidence URL (file://…) cannot be read", advice=EVIDENCE_FORMS)
+    if scheme in _BUCKETS and not _BUCKET.fullmatch(place):
+        raise InvalidValue(
+            f"the evidence URL ({scheme}://…) names no bucket", advice=EVIDENCE_FORMS
+        )
+    return text
 
 
 def printable(url: str) -> str:
-    """`url` without its password: `postgresql://me:***@host/db`. Never fails, whatever the text.
+    """`url` without its secrets: `postgresql://me:***@host/db`. Of a text that is none of the known
+    forms nothing is shown. Never fails."""
+    found = _SCHEME.match(url)
+    try:
+        if found and found[1] in _POSTGRES:
+            return _shown(_postgres(url))
+        if found and found[1] == "sqlite":
+            return database_url(url)
+        return evidence_url(url) if found else "***"
+    except InvalidValue:
+        return f"{found[1]}://***" if found and found[1] in _FAMILIAR else "***"
 
-    Everything up to the last `@` counts as credentials, so that a password with an unescaped `/`
-    or `@` does not show; so do query parameters that are named like a secret.
-    """
-    found = _CREDENTIALS.match(url)
-    if found and found["scheme"].split("+")[0] not in _LOCAL:
-        user, colon, _ = found["before"].partition(":")
-        kept = f"{user}:***@" if colon else f"{user}@"
-        url = f"{found['scheme']}://{kept}{url[found.end() :]}"
-    return _SECRET_QUERY.sub(r"\1***", url)
+
+def database_file(url: str) -> Path | None:
+    """The file of a SQLite database; None for any other database."""
+    if not url.startswith("sqlite"):
+        return None
+    path, _, query = url.partition(":///")[2].partition("?")
+    if "uri" in dict(parse_qsl(query)):
+        path = path.removeprefix("file:")
+    return None if path in ("", ":memory:") else Path(path)
+
+
+def evidence_directory(url: str) -> Path | None:
+    """The directory of an evidence store on this machine; None for any other store."""
+    parts = urlsplit(url)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+_FAMILIAR = frozenset(
+    {*_POSTGRES, *_BUCKETS, "sqlite", "file", "memory", "mysql", "mariadb", "mssql", "oracle",
+     "http", "https", "s3a", "gcs", "abfs", "abfss", "azure", "adl"}
+)  # fmt: skip
+"""Words that are schemes and no secrets, whatever stands behind them."""
+
+
+def _known(scheme: str) -> str:
+    return scheme if scheme.partition("+")[0] in _FAMILIAR else "that scheme"
+
+
+def _check_letters(text: str, what: str, forms: str) -> None:
+    if not text.strip():
+        raise InvalidValue(f"{what} is empty", advice=forms)
+    if UNSEEN.search(text) or "\n" in text or "\t" in text:
+        raise InvalidValue(f"{what} holds control characters", advice=forms)
+
+
+def _path(text: str, what: str, forms: str) -> str:
+    """The absolute form of a path. `host=h password=p` and `postgresql:/u:p@h/d` are none."""
+    plain = text.startswith(_BEGINS_PATH) or _PLAIN_NAME.fullmatch(text)
+    if not plain or text in {*_FAMILIAR, "~", "."} or "?" in text:
+        raise InvalidValue(f"{what} is neither a URL of a known form nor a path", advice=forms)
+    return str(Path(text).expanduser().absolute())
+
+
+def _check_sqlite(rest: str) -> None:
+    if rest == "":
+        return  # a database in memory
+    path, _, query = rest.partition("?")
+    names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
+    if not path.startswith("/") or not set(names) <= _SQLITE_PARAMETERS:
+        raise InvalidValue("the SQLite URL cannot be read", advice=DATABASE_FORMS)
+
+
+def _postgres(url: str) -> _Postgres:
+    """The parts. Raises InvalidValue where a letter could belong to two of them."""
+    scheme, _, rest = url.partition("://")
+    authority, rest = _split(rest)
+    if "@" in rest or "#" in rest or authority.count("@") > 1:
+        raise InvalidValue(
+            "the database URL has an unencoded @, /, ? or # in its user or password",
+            advice=ENCODE,
+        )
+    credentials, at, place = authority.rpartition("@")
+    user, colon, password = credentials.partition(":")
+    if any(_RAW.search(one) or not _ENCODED.fullmatch(one) for one in (user, password)):
+        raise InvalidValue(
+            "the database URL has an unencoded letter or a bare % in its user or password",
+            advice=ENCODE,
+        )
+    host = _HOST.match(place)
+    port = place[host.end() :] if host else place
+    if (port and not _is_port(port)) or (at and not credentials):
+        raise InvalidValue(
+            "the host of the database URL is not of the form host or host:port",
+            advice=f"{DATABASE_FORMS}; {ENCODE}",
+        )
+    path, _, query = rest.partition("?")
+    if not _ENCODED.fullmatch(rest) or "/" in path[1:]:
+        raise InvalidValue("the database URL names no database", advice=DATABASE_FORMS)
+    parameters = tuple(parse_qsl(query, keep_blank_values=True))
+    if not {name for name, _ in parameters} <= _PARAMETERS or (query and not parameters):
+        raise InvalidValue(
+            "the database URL has a parameter that is not known",
+            advice=f"those known are libpq's: {', '.join(sorted(_PARAMETERS))}",
+        )
+    return _Postgres(scheme, user, bool(colon), place, path, parameters)
+
+
+def _split(rest: str) -> tuple[str, str]:
+    """What stands before the first `/`, `?` or `#`, and what begins there."""
+    end = next((i for i, one in enumerate(rest) if one in "/?#"), len(rest))
+    return rest[:end], rest[end:]
+
+
+def _is_port(text: str) -> bool:
+    return bool(re.fullmatch(r":[0-9]{1,5}", text)) and 0 < int(text[1:]) < 2**16
+
+
+def _shown(one: _Postgres) -> str:
+    secret = ":***" if one.has_password else ""
+    at = "@" if one.user or one.has_password else ""
+    query = "&".join(
+        f"{name}={value if name in _SHOWN_PARAMETERS else '***'}" for name, value in one.parameters
+    )
+    shown = f"{one.scheme}://{one.user}{secret}{at}{one.host}{one.database}"
+    return f"{shown}?{query}" if query else shown

@@ -174,7 +174,7 @@ def test_export_to_a_place_that_cannot_be_written_is_told(call):
         (("delete",), "nothing is named"),
         (("delete", FIRST), "add --yes"),
         (("import", "none.json"), "No such file"),
-        (("rebuild", "--evidence-url", "ftp://x"), "unknown scheme"),
+        (("rebuild", "--evidence-url", "ftp://x"), "not supported"),
     ],
 )
 def test_what_cannot_be_meant_ends_with_2_and_changes_nothing(call, stores, arguments, told):

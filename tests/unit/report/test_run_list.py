@@ -35,10 +35,18 @@ def test_a_name_cannot_break_its_line():
     assert "z…z" in lines[1]
 
 
-def test_without_a_terminal_lines_fit_80_columns_and_ids_stay_whole():
+def test_without_a_terminal_no_column_and_no_row_is_cut():
+    path = "/srv/" + "long/" * 20 + "end"
+    (header, line) = run_lines([a_run(target_path=path, labels={"note": "x" * 90})])
+    assert path in line
+    assert line.endswith(f"note={'x' * 90}")
+    assert "labels" in header
+
+
+def test_lines_fit_80_columns_and_ids_stay_whole():
     path = "/srv/" + "long/" * 20 + "end"
     runs = [a_run(target_path=path, profile="offered-load")]
-    (header, line) = run_lines(runs)
+    (header, line) = run_lines(runs, width=80)
     assert len(line) <= 80
     assert line.startswith(runs[0]["run_id"] + "  ")
     assert "root@db1" in line
@@ -56,7 +64,7 @@ def test_a_target_of_which_next_to_nothing_would_be_left_makes_room_for_profile_
         target_kind="device",
         target_device="/dev/nvme1n1",
     )
-    (header, line) = run_lines([run])
+    (header, line) = run_lines([run], width=80)
     assert "target" not in header
     assert "sustained" in line
     assert len(line) <= 80

@@ -143,7 +143,8 @@ def test_a_file_that_is_no_database_is_refused_and_stays_as_it_is(tmp_path):
         ("sqlite:////proc/self", "unable to open"),
         ("postgresql://me:hunter2@127.0.0.1:1/x", "127.0.0.1:1/x.*(refused|failed)"),
         ("mysql://me:hunter2@h/x", "mysql is not supported"),
-        ("no url at all", "cannot be read"),
+        ("host=h password=hunter2", "neither a URL of a known form nor a path"),
+        ("postgresql://me:hunter2@h@x/y", "unencoded"),
     ],
 )
 def test_a_database_that_cannot_be_used_is_named_without_its_password(url, told):

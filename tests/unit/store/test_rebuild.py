@@ -78,7 +78,8 @@ def test_evidence_that_lacks_what_a_later_version_keeps_is_undamaged(finished, e
 @given(
     runs=st.lists(st.tuples(st.integers(0, 2), st.sampled_from(STATES)), min_size=1, max_size=3),
     labels=st.dictionaries(
-        st.from_regex(r"[a-zA-Z0-9_.-]{1,9}", fullmatch=True), st.text(max_size=9)
+        st.from_regex(r"[a-zA-Z0-9_.-]{1,9}", fullmatch=True),
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=9),
     ),
     profile=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1),
 )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diskbench.errors import HostUnavailable
+from diskbench.private import private_directory
 
 VARIABLE = "DISKBENCH_LAB_DIR"
 """Another directory for lab hosts; it must be on a disk, for the images of theirs lie in it."""
@@ -139,7 +140,8 @@ def remove_base() -> None:
 
 def _make_base(base: Path) -> None:
     try:
-        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not base.is_dir() or not os.environ.get(VARIABLE):  # one that was named stays as it is
+            private_directory(base)
         status = base.lstat()
     except FileNotFoundError:  # another one just removed it
         return

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
+from diskbench.plan.rent_options import check_endpoint
 from diskbench.providers.asked import check_count, check_lab, check_others
 from diskbench.providers.networks import is_loopback
 
@@ -111,6 +112,7 @@ def server_url(text: str) -> str:
 
     Raises InvalidValue; also for http, which would send the password in the clear.
     """
+    check_endpoint(text, "the vSphere server")
     url = text if "://" in text else f"https://{text}"
     try:
         parts = urlsplit(url)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.palette import PICTURE
+from diskbench.visible import visible_all
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
@@ -52,7 +53,8 @@ class Figure:
 
 
 def document(chart: TopLevelMixin, palette: Palette) -> dict[str, Any]:
-    """The Vega-Lite document of a chart, with the colours of text, axes and background."""
+    """The Vega-Lite document of a chart, with the colours of text, axes and background. Control
+    characters in its texts are made visible: XML has no place for most of them."""
     spec: dict[str, Any] = chart.to_dict(validate=False)
     spec["background"] = palette.background
     spec["padding"] = 0 if palette.background == "transparent" else 20
@@ -81,7 +83,8 @@ def document(chart: TopLevelMixin, palette: Palette) -> dict[str, Any]:
             "anchor": "start",
         },
     }
-    return spec
+    shown: dict[str, Any] = visible_all(spec)
+    return shown
 
 
 def svg(figure: Figure, palette: Palette, *, log: bool | None = None) -> str:

@@ -1,0 +1,52 @@
+"""Directories and files that only their owner may read: results, keys, logs, lab hosts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+DIRECTORY_MODE, FILE_MODE = 0o700, 0o600
+_OTHERS = 0o077
+
+
+def data_directory() -> Path:
+    """The user's data directory, private: made with mode 700, and one that others may read (as
+    earlier versions left it) tightened. Raises OSError where it cannot be made."""
+    from platformdirs import user_data_path
+
+    return private_directory(user_data_path("diskbench"))
+
+
+def log_directory() -> Path:
+    """The user's log directory, private as `data_directory` is. Raises OSError."""
+    from platformdirs import user_log_path
+
+    return private_directory(user_log_path("diskbench"))
+
+
+def private_directory(path: Path) -> Path:
+    """Make a directory (and those above it that are missing), readable by its owner alone; tighten
+    it where it is there, is ours and is open to others. Raises OSError where it cannot be made."""
+    if not path.is_dir():
+        path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+    with contextlib.suppress(OSError):  # another's directory stays as that one wants it
+        found = path.stat()
+        if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:
+            path.chmod(DIRECTORY_MODE)
+    return path
+
+
+def is_private(directory: Path) -> bool:
+    """Whether nobody but its owner may enter a directory."""
+    try:
+        return not directory.stat().st_mode & _OTHERS
+    except OSError:
+        return False
+
+
+def append_private(path: Path) -> BinaryIO:
+    """Open a file to append bytes to, made readable by its owner alone. Raises OSError."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
+    return os.fdopen(handle, "ab")

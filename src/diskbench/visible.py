@@ -1,0 +1,99 @@
+"""Text that is not ours, made harmless to show: every control character becomes a letter one sees.
+
+CPU models, kernels, job names, versions, labels, file names, answers of clouds: whatever a host, a
+file or a person wrote may hold ESC and OSC sequences (they move the cursor, forge links, set the
+clipboard), bidirectional overrides (they reverse what is read) and letters without width.
+
+Text is kept as it came (evidence, rows and JSON have it unchanged) and is made visible where it
+leaves: there are hundreds of ways in, and few ways out. The ways out are report/screen.py (standard
+output and standard error, logs, tables, the live display), store/export.py (CSV) and report/
+markdown.py, page.py, site.py, chart_file.py and charts/figure.py (files).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_UNSEEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but for tab and line feed, DEL, C1
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, fillers, Mongolian
+    "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2"  # Arabic and Syriac format characters
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f"  # zero width, bidi, line and paragraph separators
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"  # fillers, variation selectors, BOM
+    "\ud800-\udfff"  # halves of a character: nothing can encode them
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"  # tags and more variation selectors
+)
+UNSEEN = re.compile(f"[{_UNSEEN}]")
+"""Characters that act on a terminal or are not seen on it; tab and line feed are not among them."""
+
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_SHOWN = 60
+_PICTURES = 0x2400
+_DEL, _DEL_PICTURE = "\x7f", "\N{SYMBOL FOR DELETE}"
+
+
+def visible(text: str) -> str:
+    """`text` with each such character replaced by one letter: `␛` for ESC, `␇` for BEL, `�` for
+    those without a picture. Its length stays, and its line feeds and tabs."""
+    return UNSEEN.sub(_picture, text)
+
+
+def one_line(text: str) -> str:
+    """`text` made visible, its line feeds and tabs too: it cannot begin a line of its own."""
+    return visible(text).replace("\n", chr(_PICTURES + 10)).replace("\t", chr(_PICTURES + 9))
+
+
+def visible_all(document: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """A JSON document with all its strings made visible, keys included."""
+    if isinstance(document, str):
+        return visible(document)
+    if isinstance(document, dict):
+        return {visible_all(key): visible_all(value) for key, value in document.items()}
+    if isinstance(document, list | tuple):
+        return [visible_all(one) for one in document]
+    return document
+
+
+def json_escaped(text: str) -> str:
+    """JSON text whose unseen characters are written as `\\u….`: harmless to show, and a program
+    that reads it gets what was there."""
+    return UNSEEN.sub(_escape, text)
+
+
+def unstorable(document: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
+    """The first text in a JSON document, keys included, that no database keeps: one with a NUL, or
+    with half a character (a lone surrogate, as of a file name that is not UTF-8). None for a
+    document without any."""
+    if isinstance(document, str):
+        return document if _UNSTORABLE.search(document) else None
+    if isinstance(document, Mapping):
+        parts: Iterable[Any] = (*document, *document.values())
+    elif isinstance(document, list | tuple | set | frozenset):
+        parts = document
+    else:
+        return None
+    return next((found for one in parts if (found := unstorable(one)) is not None), None)
+
+
+def unstorable_words(text: str) -> str:
+    """`'ab␀' holds a NUL character`: why a text is refused, with no more than its beginning."""
+    shown = repr(visible(text[:_SHOWN])) + ("…" if len(text) > _SHOWN else "")
+    if "\0" in text:
+        return f"{shown} holds a NUL character, which no database keeps"
+    return f"{shown} is not valid UTF-8 (it holds half a character), and no database keeps it"
+
+
+def _picture(found: re.Match[str]) -> str:
+    one = found[0]
+    if one < " ":
+        return chr(_PICTURES + ord(one))
+    return _DEL_PICTURE if one == _DEL else UNKNOWN
+
+
+def _escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))

@@ -1,0 +1,242 @@
+"""Advice that fits its cause, and output that leaves nothing out."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+from tests.drills.book import drill
+from tests.rigs.advised import Advised, advised, fault
+from tests.rigs.cli import Cli
+from tests.rigs.plans import make_plan
+from tests.rigs.postgres import running_postgres
+
+CASES = Path(__file__).parents[1] / "cases" / "fio_output"
+
+
+@pytest.fixture
+def cli(tmp_path):
+    """A user whose commands are piped, with no width named."""
+    return Cli(tmp_path, {"COLUMNS": ""})
+
+
+def imported(cli: Cli) -> str:
+    """A run in the user's stores; returns its id."""
+    done = cli.run("results", "import", str(CASES / "v3.33-two-jobs.out"))
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def data(cli: Cli) -> Path:
+    return cli.home / ".local" / "share" / "diskbench"
+
+
+@drill(
+    done="every command line in every text of the program is given to the parser",
+    holds="each names a command, subcommands and options that exist",
+)
+def test_no_advice_names_an_unknown_command():
+    found = list(advised())
+    assert len(found) > 100
+    assert [(one, wrong) for one in found if (wrong := fault(one))] == []
+    for line in ("results rebiuld", "results show --alnoe x", "catalog refresh", "gc a --dryrun"):
+        assert fault(Advised("", line, quoted=True)), f"{line} is none, and is found to be none"
+
+
+@drill(
+    done="the SQLite file is overwritten in the middle, at its beginning, and cut",
+    holds="the advice is to rebuild, not to look for a server; followed, it brings results back",
+)
+@pytest.mark.parametrize("damage", ["middle", "beginning", "cut"])
+def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
+    run_id = imported(cli)
+    file = data(cli) / "diskbench.db"
+    with sqlite3.connect(file) as plain:
+        plain.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    plain.close()
+    content = bytearray(file.read_bytes())
+    if damage == "cut":
+        content = content[: len(content) // 3]
+    else:
+        begin, end = (0, 4096) if damage == "beginning" else (4096, len(content))
+        content[begin:end] = b"\xa5" * (end - begin)
+    file.write_bytes(content)
+    done = cli.run("results", "list")
+    assert done.returncode == 2, done.stdout
+    assert "diskbench results rebuild" in done.stderr
+    assert "server" not in done.stderr
+    assert "Traceback" not in done.stderr
+    for one in data(cli).glob("diskbench.db*"):
+        one.rename(one.with_name(f"{one.name}.damaged"))
+    assert cli.run("results", "rebuild").returncode == 0
+    assert run_id in cli.run("results", "list").stdout
+
+
+@drill(
+    done="a run is suspended because its host, or its database, went away",
+    holds="stdout and stderr name one command, diskbench resume TRIAL, and neither starts it anew",
+)
+@pytest.mark.parametrize("cause", ["host", "database"])
+def test_a_suspended_run_is_gone_on_with_and_not_begun_again(cause, capsys):
+    from diskbench.cli.foreground import _print_table, _state, print_problems
+    from diskbench.engine.execute import TrialReport
+    from diskbench.errors import ConnectionLost, StoreUnavailable
+
+    plan = make_plan()
+    error = ConnectionLost("gone") if cause == "host" else StoreUnavailable("gone")
+    report = TrialReport(plan, suspended=error, stopped=cause == "host")
+    _print_table(plan, [[]], _state(report), (), ())
+    print_problems(report)
+    out, err = capsys.readouterr()
+    for text in (out, err):
+        assert f"diskbench resume {plan.trial_id}" in text
+        assert "start it again" not in text
+        assert "diskbench run" not in text
+
+
+@drill(
+    done="the process of a run is killed, and the run is shown afterwards",
+    holds="the next command it names is resume, which the parser takes and which finishes the run",
+    quick=False,
+)
+def test_a_killed_run_is_shown_with_the_command_that_goes_on_with_it(cli):
+    (cli.home / "disk").mkdir()
+    job = cli.home / "j.fio"
+    job.write_text(
+        "[w]\nrw=write\nsize=1m\nbs=4k\nioengine=psync\nrate=256k\ntime_based\nruntime=12\n"
+    )
+    process = cli.start("run", "--path", "disk", "--profile", str(job))
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "step 1" in line:
+            break
+    process.kill()
+    process.communicate(timeout=60)
+    (run,) = cli.json("results", "list")["runs"]
+    shown = cli.run("results", "show", run["run_id"])
+    assert f"diskbench resume {run['trial_id']}" in shown.stdout
+    assert "look again when it is finished" not in shown.stdout
+    line = next(one for one in shown.stdout.splitlines() if "diskbench resume" in one)
+    done = cli.run(*shlex.split(line)[1:], "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert "done" in cli.run("results", "list").stdout
+
+
+@drill(
+    done="the evidence holds names with control characters and no UTF-8, a manifest that is a "
+    "directory, one of another shape, and a run without its files",
+    holds="rebuild makes every other run again, names each bad one, and exits 1",
+)
+def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
+    run_id = imported(cli)
+    runs = data(cli) / "evidence" / "runs"
+    (runs / "bad\x01key").mkdir()
+    (runs / os.fsdecode(b"bad\xffkey")).mkdir()
+    (runs / "01directory" / "manifest.json").mkdir(parents=True)
+    (runs / "01shape").mkdir()
+    (runs / "01shape" / "manifest.json").write_text('{"format": 1, "run_id": 7}')
+    gone = runs / f"{run_id[:-1]}0"
+    shutil.copytree(runs / run_id, gone)
+    manifest = json.loads((gone / "manifest.json").read_text())
+    (gone / "manifest.json").write_text(json.dumps(manifest | {"run_id": gone.name}))
+    for one in gone.iterdir():
+        if one.is_dir():
+            shutil.rmtree(one)
+        elif one.name != "manifest.json":
+            one.unlink()
+    for one in data(cli).glob("diskbench.db*"):
+        one.unlink()
+    done = cli.run("results", "rebuild")
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    for name in ("bad␁key", "bad�key", "01directory", "01shape", gone.name):
+        assert name in done.stderr
+    assert done.stdout == "rebuilt 1 runs\n"
+    assert run_id in cli.run("results", "list").stdout
+
+
+@drill(
+    done="status, results, matrices and tables with long names are piped, with no width named",
+    holds="no column is left out and no cell is cut",
+)
+def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
+    from diskbench.model.fleet import FleetDocument, WorkerSeen
+    from diskbench.report.fleet_table import fleet_table
+    from diskbench.report.plain import print_trimmed
+    from diskbench.report.screen import screen
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    label = "x" * 90
+    done = cli.run(
+        "results", "import", str(CASES / "v3.33-two-jobs.out"), "--label", f"note={label}"
+    )
+    assert done.returncode == 0
+    listed = cli.run("results", "list").stdout
+    assert f"note={label}" in listed
+    assert "…" not in listed
+    name = "a-worker-of-a-long-name." * 8
+    worker = dict.fromkeys(WorkerSeen.model_fields) | {
+        "executor_id": "e", "name": name, "hostname": "h" * 120, "pid": 1, "queues": ("q" * 90,),
+        "running": 1, "concurrency": 2, "beat_age_s": 1.0, "alive": True, "draining": False,
+        "started_at": "2026-11-21T10:00:00+00:00",
+    }  # fmt: skip
+    seen = FleetDocument.model_construct(
+        workers=(WorkerSeen.model_construct(**worker),), queues=(), cells=(), leases=(), usd=0.0,
+        unpriced=0,
+    )  # fmt: skip
+    print_trimmed(screen(), fleet_table(seen))
+    printed = capsys.readouterr().out
+    for whole in (name, "h" * 120, "q" * 90, "1 of 2", "alive"):
+        assert whole in printed
+
+
+@drill(
+    done="a run is measured with the database on PostgreSQL, in a new home and in one whose data "
+    "directory was left open by an earlier version",
+    holds="the data directory is of mode 700, and files of evidence and the secret of 600",
+)
+@pytest.mark.parametrize("before", ["new", "open"])
+def test_the_data_directory_is_private_beside_postgresql(cli, before):
+    (cli.home / "disk").mkdir()
+    if before == "open":
+        data(cli).mkdir(parents=True, mode=0o755)
+        (data(cli) / "evidence").mkdir(mode=0o755)
+        data(cli).chmod(0o755)
+    job = cli.home / "j.fio"
+    job.write_text("[w]\nrw=write\nsize=1m\nbs=64k\nioengine=psync\n")
+    with running_postgres() as url:
+        cli.extra_env["DISKBENCH_DATABASE_URL"] = url
+        done = cli.run("run", "--path", "disk", "--profile", str(job), "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert stat.S_IMODE(data(cli).stat().st_mode) == 0o700
+    assert stat.S_IMODE((data(cli) / "evidence").stat().st_mode) == 0o700
+    files = [path for path in data(cli).rglob("*") if path.is_file()]
+    assert files
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+
+
+@drill(
+    done="the evidence is put into a directory that others were given access to",
+    holds="its mode, and that of the files in it, stay as its owner wants them",
+)
+def test_a_shared_evidence_directory_stays_shared(cli):
+    shared = cli.home / "shared"
+    shared.mkdir()
+    shared.chmod(0o775)
+    cli.extra_env["DISKBENCH_EVIDENCE_URL"] = shared.as_uri()
+    imported(cli)
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o775
+    modes = {stat.S_IMODE(one.stat().st_mode) for one in shared.rglob("*.json")}
+    assert modes == {0o666 & ~current_umask()}
+
+
+def current_umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

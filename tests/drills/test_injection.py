@@ -1,0 +1,312 @@
+"""Text of hosts, files and persons that would act on a terminal, a spreadsheet or a page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import xml.dom.minidom
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from tests.drills.book import drill
+from tests.rigs.cli import Cli
+from tests.rigs.hostile import (
+    BLINK,
+    CLIPBOARD,
+    HOSTILE,
+    LINK,
+    TITLE,
+    hostile_stores,
+    on_a_terminal,
+    unseen,
+)
+from tests.rigs.plans import make_plan
+from tests.rigs.postgres import running_postgres
+
+FIO = Path(__file__).parents[1] / "cases" / "fio_output" / "v3.33-two-jobs.out"
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    return hostile_stores(tmp_path_factory.mktemp("hostile"))
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    with running_postgres() as url:
+        yield url
+
+
+@pytest.fixture
+def cli(tmp_path):
+    return Cli(tmp_path)
+
+
+def imported_name(folder: Path, name: str) -> Path:
+    """fio's own JSON with another name for its first job."""
+    document = json.loads(FIO.read_text())
+    document["jobs"][0]["jobname"] = name
+    path = folder / "renamed.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+@drill(
+    done="CPU, kernel, host, disk, label, profile and step names hold ESC, OSC, bidi and markup",
+    holds="no command prints one of them to a pipe; each stands there as a letter one sees",
+)
+@pytest.mark.parametrize(
+    "command",
+    ["results list", "results show --plot", "results list --output csv", "results export",
+     "results show --timing", "compare last last"],
+)  # fmt: skip
+def test_a_pipe_gets_no_control_character_of_a_host(stores, command):
+    done = stores.cli.run(*command.split())
+    assert unseen(done.stdout) == []
+    assert unseen(done.stderr) == []
+    if command in ("results list", "results show --plot"):
+        assert "E␛]0;pwned␇" in done.stdout
+        assert "[red]m[/red]" in done.stdout, "markup is text"
+
+
+@drill(
+    done="the same names are shown on a terminal, where colours are on",
+    holds="no title, clipboard, link or colour of theirs is set; those of diskbench are",
+)
+@pytest.mark.parametrize("command", ["results list", "results show --plot"])
+def test_a_terminal_obeys_no_host(stores, command):
+    seen = on_a_terminal(stores.cli, *command.split())
+    for theirs in (TITLE, CLIPBOARD, LINK, BLINK, "\x1b]", "\u202e", "\u200b", "\x07", "\x7f"):
+        assert theirs not in seen
+    if command == "results show --plot":
+        assert "␛]0;pwned␇" in seen
+        assert "\x1b[1m" in seen, "diskbench's own bold is left"
+
+
+@drill(
+    done="the run is written as a page, Markdown, SVG and a site",
+    holds="no control character, script, link or image of theirs is in any of them",
+)
+@pytest.mark.parametrize("kind", ["html", "md", "svg", "site"])
+def test_a_written_page_holds_nothing_of_theirs_that_acts(stores, tmp_path, kind):
+    out = tmp_path / f"report.{kind}"
+    command = ("publish", str(out)) if kind == "site" else ("report", "last", "-o", str(out))
+    done = stores.cli.run(*command)
+    assert done.returncode == 0, done.stderr
+    files = list(out.rglob("*.html")) if kind == "site" else [out]
+    assert files
+    for file in files:
+        text = file.read_text()
+        assert unseen(text.replace("\r", "")) == []
+        text = "\n".join(line for line in text.splitlines() if not line.startswith("    "))
+        assert "<script>alert" not in text
+        assert "<img src=x" not in text.replace("\\<", "")
+        if kind == "md":
+            assert "](http" not in text.replace("\\]", "")
+            assert "\\|" in text
+        if kind == "svg":
+            xml.dom.minidom.parseString(text)  # noqa: S318 - of our own making
+
+
+@drill(
+    done="the run is printed and exported as JSON",
+    holds="the bytes hold no control character, and a program that reads them gets the text whole",
+)
+@pytest.mark.parametrize("command", ["results show --output json", "results export --format json"])
+def test_json_is_harmless_and_whole(stores, command):
+    done = stores.cli.run(*command.split())
+    assert unseen(done.stdout) == []
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["labels"]["team"] == HOSTILE
+
+
+@drill(
+    done="labels and fields begin with = + - @, a tab or a carriage return, and are written as CSV",
+    holds="each is text to a spreadsheet, and numbers, negative ones too, stay numbers",
+)
+def test_csv_cells_are_never_formulas(cli, tmp_path):
+    from diskbench.store.export import csv_text
+
+    for text in ("=1+1", "+cmd", "-cmd", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "=HYPERLINK(1)"):
+        (cell,) = list(csv.reader(io.StringIO(csv_text([{"a": text}], ["a"]))))[1]
+        assert cell.startswith("'")
+        assert unseen(cell) == []
+    for value, shown in ((-5, "-5"), (-0.25, "-0.25"), ("-5", "-5"), ("+3.5e-2", "+3.5e-2")):
+        (cell,) = list(csv.reader(io.StringIO(csv_text([{"a": value}], ["a"]))))[1]
+        assert cell == shown
+    source = imported_name(tmp_path, "=cmd|' /C calc'!A0")
+    assert cli.run("results", "import", str(source)).returncode == 0
+    rows = list(csv.DictReader(io.StringIO(cli.run("results", "export").stdout)))
+    assert any(row["job"].startswith("'=cmd") for row in rows)
+    assert not any(cell.startswith(("=", "@", "+")) for row in rows for cell in row.values())
+
+
+@drill(
+    done="a fio result whose job is named with ESC, OSC and bidi characters is imported and shown",
+    holds="stdout and stderr show the name with its control characters replaced",
+)
+def test_an_imported_job_name_moves_no_cursor(cli, tmp_path):
+    source = imported_name(tmp_path, f"job{TITLE}{BLINK}\u202eend")
+    done = cli.run("results", "import", str(source), "--label", f"a=b{TITLE}")
+    assert done.returncode == 0, done.stderr
+    shown = cli.run("results", "show")
+    assert unseen(done.stdout + done.stderr + shown.stdout + shown.stderr) == []
+    assert "job␛]0;pwned␇" in shown.stdout
+
+
+@drill(
+    done="hostile text is typed as an option, a file, a host, a filter, a label and a profile",
+    holds="the refusal shows it replaced, for a person and as JSON, and forges no second line",
+)
+@pytest.mark.parametrize("form", ["human", "json"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("results", "show", f"x{TITLE}"),
+        (f"--x{TITLE}\u202e",),
+        ("run", "--provider", "ssh", "--host", f"h{TITLE}", "--path", "/x"),
+        ("matrix", "plan", f"x{TITLE}"),
+    ],
+)
+def test_a_refusal_shows_what_was_typed_without_obeying_it(cli, form, arguments):
+    done = cli.run("--log-format", form, *arguments)
+    assert done.returncode == 2
+    assert unseen(done.stdout + done.stderr) == []
+
+
+@drill(
+    done="a log message and its fields hold ESC sequences and a line that looks like another event",
+    holds="the escape is replaced, and the forged line is indented, so no event begins with it",
+)
+def test_a_log_line_cannot_be_forged(tmp_path):
+    code = (
+        "import logging, sys\n"
+        "from diskbench.cli.events import set_up, emit_problem\n"
+        "from diskbench.report.screen import guard_streams\n"
+        "guard_streams(); set_up(sys.argv[1])\n"
+        "bad = 'x\\x1b]0;pwned\\x07\\n12:00:00 error all is lost'\n"
+        "logging.getLogger('diskbench.x').warning('seen %s', bad, extra={'host': bad})\n"
+        "emit_problem('X', bad, bad, 1)\n"
+    )
+    for form in ("human", "json"):
+        done = subprocess.run(
+            [sys.executable, "-c", code, form], capture_output=True, text=True, check=True,
+            env=os.environ | {"HOME": str(tmp_path)},
+        )  # fmt: skip
+        assert unseen(done.stderr) == []
+        assert not any(line.startswith("12:00:00") for line in done.stderr.splitlines())
+
+
+@drill(
+    done="hosts with hostile names report progress on a terminal while others print and log",
+    holds="the live display shows them replaced, and neither titles nor colours of theirs appear",
+)
+def test_the_live_display_obeys_no_host(tmp_path):
+    code = (
+        "import logging, sys\n"
+        "from tests.rigs.hostile import HOSTILE\n"
+        "from tests.rigs.plans import make_plan, make_step\n"
+        "from diskbench.cli.events import set_up\n"
+        "from diskbench.model.result import Tick\n"
+        "from diskbench.report.progress import open_progress\n"
+        "from diskbench.report.screen import guard_streams\n"
+        "guard_streams(); set_up('human')\n"
+        "plans = [make_plan((f'01kq8z6rj0aaaaaaaaaaaaaaa{n}',)) for n in (1, 2)]\n"
+        "plans = [p.model_copy(update={'address': HOSTILE}) for p in plans]\n"
+        "shown = open_progress(plans, quiet=False, stream=sys.stderr)\n"
+        "for p in plans:\n"
+        "    shown.step_started(p.trial_id, 0, make_step(0, HOSTILE))\n"
+        "    shown.tick(p.trial_id, Tick(elapsed_s=1.0))\n"
+        "shown.note(plans[0].trial_id, HOSTILE)\n"
+        "print(HOSTILE, file=sys.stderr)\n"
+        "logging.getLogger('diskbench.x').warning(HOSTILE)\n"
+        "shown.close()\n"
+    )
+
+    class Script(Cli):
+        @property
+        def command(self):
+            return [sys.executable, "-c", code]
+
+        @property
+        def env(self):
+            return super().env | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+    seen = on_a_terminal(Script(tmp_path))
+    assert "Traceback" not in seen
+    for theirs in (TITLE, CLIPBOARD, LINK, BLINK, "\x1b]", "\u202e", "\u200b", "\x07"):
+        assert theirs not in seen
+    assert seen.count("␛]0;pwned␇") >= 3, "the note, what was printed and what was logged"
+
+
+@drill(
+    done="a job name with a NUL or a lone surrogate is imported, and a label with either is kept",
+    holds="both databases refuse it in the same words, exit 2, and keep nothing",
+)
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("bad", ["a\0b", "a\ud800b"])
+def test_what_no_database_keeps_is_refused_with_words(cli, tmp_path, request, kind, bad):
+    from diskbench.errors import InvalidValue
+    from diskbench.store.database import open_database
+    from diskbench.store.rows import save_plan
+
+    url = f"sqlite:///{tmp_path}/rows.db"
+    if kind == "postgresql":
+        url = request.getfixturevalue("postgres")
+    cli.extra_env["DISKBENCH_DATABASE_URL"] = url
+    done = cli.run("results", "import", str(imported_name(tmp_path, bad)))
+    assert done.returncode == 2
+    assert "no database keeps" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    database = open_database(url)
+    plan = make_plan(labels=(("team", bad),))
+    try:
+        with pytest.raises(InvalidValue, match="no database keeps"):
+            save_plan(database, plan, "file:///e")
+        with database.connect() as connection:
+            assert connection.execute(sa.text("SELECT count(*) FROM diskbench_run")).scalar() == 0
+    finally:
+        database.dispose()
+
+
+@drill(
+    done="a label, a path and a setting are given as bytes that are not UTF-8",
+    holds="exit 2 with the number of the argument or the name of the variable, and no traceback",
+)
+@pytest.mark.parametrize(
+    ("arguments", "variable"),
+    [
+        ((b"results", b"import", b"x.json", b"--label", b"a=\xff"), None),
+        ((b"run", b"--path", b"/tmp/\xff\xfe"), None),
+        ((b"results", b"list"), b"sqlite:///\xff.db"),
+    ],
+)
+def test_bytes_that_are_no_text_are_refused_with_words(cli, arguments, variable):
+    env = os.environb | {key.encode(): value.encode() for key, value in cli.env.items()}
+    env |= {b"DISKBENCH_DATABASE_URL": variable} if variable else {}
+    done = subprocess.run(
+        [*map(os.fsencode, cli.command), *arguments], env=env, cwd=cli.home, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert b"is not valid UTF-8" in done.stderr
+    assert not list(cli.home.rglob("*.db"))
+
+
+@drill(
+    done="a matrix file names cells and labels with a NUL and with ESC sequences",
+    holds="the mistakes are told with their lines, and what is printed acts on nothing",
+)
+def test_a_matrix_file_moves_no_cursor(cli, tmp_path):
+    path = tmp_path / "m.yaml"
+    path.write_text('name: "x\\e]0;pwned\\a"\nlabels: {team: "a\\0b"}\nblocks:\n- "\\x9b2J": 1\n')
+    done = cli.run("matrix", "plan", str(path))
+    assert done.returncode == 2
+    assert unseen(done.stdout + done.stderr) == []
+    assert "NUL" in done.stderr

@@ -1,0 +1,241 @@
+"""Passwords and keys in URLs of stores and services: never taken for a path, never told."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.drills.book import drill
+from tests.rigs.cli import Cli
+from tests.rigs.postgres import running_postgres
+
+SECRET = "Hunter2"  # noqa: S105 - what must not be told
+PASSWORDS = ["Hunter2#x", "Hunter2?x=1", "Hunter2/x", "x@Hunter2", "Hunter2:x", "100%Hunter2",
+             "Hunter2 x", "Hunter2é密"]  # fmt: skip
+
+
+@pytest.fixture
+def cli(tmp_path):
+    return Cli(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    """A server that asks for a password: the URL of its database without one, and its socket."""
+    with running_postgres() as url:
+        yield url
+
+
+def all_text(done: subprocess.CompletedProcess[str], place: Path) -> str:
+    """All that a command said, and all that it wrote."""
+    written = [
+        path.read_bytes().decode(errors="replace") for path in place.rglob("*") if path.is_file()
+    ]
+    return "\n".join([done.stdout, done.stderr, *written, *map(str, place.rglob("*"))])
+
+
+@drill(
+    done="a password with # ? / @ : % a blank or unicode stands in the database URL as it is typed",
+    holds="no command, plain, with --debug or as JSON, says or writes any of it",
+)
+@pytest.mark.parametrize("password", PASSWORDS)
+def test_a_password_of_any_letters_is_never_told(cli, password):
+    cli.extra_env["DISKBENCH_DATABASE_URL"] = f"postgresql://me:{password}@127.0.0.1:1/d"
+    for arguments in (("config", "--output", "json"), ("--debug", "results", "list")):
+        assert SECRET not in all_text(cli.run(*arguments), cli.home)
+
+
+@drill(
+    done="the same passwords are percent-encoded",
+    holds="the URL is taken, config shows *** for each, and the server is asked for",
+)
+def test_a_percent_encoded_password_is_taken(cli):
+    for password in PASSWORDS:
+        url = f"postgresql://me:{quote(password, safe='')}@127.0.0.1:1/d"
+        cli.extra_env["DISKBENCH_DATABASE_URL"] = url
+        done = cli.run("config", "--output", "json")
+        shown = json.loads(done.stdout)["settings"]["database_url"]["value"]
+        assert shown == "postgresql://me:***@127.0.0.1:1/d"
+    done = cli.run("--debug", "results", "list")
+    assert done.returncode == 2
+    assert "me:***@127.0.0.1:1/d" in done.stderr
+    assert SECRET not in all_text(done, cli.home)
+
+
+@drill(
+    done="the database is given as postgresql:/u:p@h/d, host=h password=p and the like, by flag, "
+    "environment and file",
+    holds="exit 2 with the forms that are taken, no word of the text, and no file is made",
+)
+@pytest.mark.parametrize("way", ["flag", "environment", "diskbench.toml", "config.toml"])
+def test_what_is_no_url_is_never_a_file(cli, way):
+    urls = [f"postgresql:/u:{SECRET}@h/d", f"host=h password={SECRET}"]
+    if way == "flag":
+        urls += [f"u:{SECRET}@h/d", f"sqlite://u:{SECRET}@h/d", f"mysql://u:{SECRET}@h/d",
+                 f"{SECRET}://u@h/d", f"postgresql://h/d?pasword={SECRET}"]  # fmt: skip
+    for url in urls:
+        arguments = ["results", "list"]
+        user = cli.home / ".config" / "diskbench"
+        user.mkdir(parents=True, exist_ok=True)
+        if way == "flag":
+            arguments += ["--database-url", url]
+        elif way == "environment":
+            cli.extra_env["DISKBENCH_DATABASE_URL"] = url
+        else:
+            folder = cli.home if way == "diskbench.toml" else user
+            (folder / way).write_text(f"database_url = {json.dumps(url)}\n")
+        before = set(cli.home.rglob("*"))
+        done = cli.run(*arguments)
+        assert done.returncode == 2
+        assert SECRET not in done.stdout + done.stderr
+        assert "postgresql://user:password@host" in done.stderr or "libpq" in done.stderr
+        assert set(cli.home.rglob("*")) == before, "nothing was made"
+
+
+@drill(
+    done="the evidence store is given with a key, a SAS token or a secret in its URL",
+    holds="exit 2, no word of them is told, and nothing is made",
+)
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"s3://AKIA:{SECRET}@bucket/x",
+        f"s3:/AKIA:{SECRET}@bucket/x",
+        f"https://a.blob.core.windows.net/c?sv=1&sig={SECRET}",
+        f"az://container/x?sas_token={SECRET}",
+        f"file:///tmp/x#{SECRET}",
+    ],
+)
+def test_an_evidence_url_with_a_secret_is_refused_unseen(cli, url):
+    cli.extra_env["DISKBENCH_EVIDENCE_URL"] = url
+    done = cli.run("--debug", "results", "rebuild")
+    assert done.returncode == 2
+    assert SECRET not in all_text(done, cli.home)
+
+
+@drill(
+    done="an API endpoint is given with a user and a password, or with a token in its query",
+    holds="exit 2 before anything is planned, and no word of them is told or kept",
+)
+@pytest.mark.parametrize("provider", ["aws", "azure", "gcp", "vsphere"])
+def test_an_endpoint_with_a_secret_is_refused_unseen(cli, provider):
+    for url in (f"https://u:{SECRET}@127.0.0.1:1", f"https://127.0.0.1:1/?token={SECRET}"):
+        for command in (
+            ("plan", "--provider", provider, "--profile", "quick", "--endpoint-url", url),
+            *([("doctor", "--provider", provider, "--endpoint-url", url)] if "@" in url else []),
+        ):
+            done = cli.run("--debug", *command)
+            assert done.returncode == 2
+            assert SECRET not in all_text(done, cli.home)
+
+
+@drill(
+    done="a run is measured with a password in the database URL of a real PostgreSQL, then shown, "
+    "exported, reported and told wrongly",
+    holds="neither output, logs, evidence, tables nor arguments of any process hold the password",
+)
+def test_a_run_on_postgresql_leaves_its_password_nowhere(cli, postgres):
+    # Of this test alone: among the arguments of all processes are those of other tests, too.
+    secret = f"{SECRET}{secrets.token_hex(8)}"
+    password = f"{secret}#/?@:%é"
+    parts = urlsplit(postgres)
+    user = parts.username or ""
+    url = postgres.replace(f"{user}@", f"{user}:{quote(password, safe='')}@")
+    cli.extra_env |= {
+        "DISKBENCH_DATABASE_URL": url,
+        "DISKBENCH_EVIDENCE_URL": (cli.home / "kept").as_uri(),
+    }
+    (cli.home / "disk").mkdir()
+    job = cli.home / "small.fio"
+    job.write_text("[w]\nrw=write\nsize=1m\nioengine=psync\nbs=64k\n")
+    process = cli.start("--debug", "run", "--path", "disk", "--profile", str(job))
+    seen: set[str] = set()
+    while process.poll() is None:
+        seen |= command_lines()
+        time.sleep(0.02)  # between two looks at all processes
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    done = subprocess.CompletedProcess([], 0, out, err)
+    told = [all_text(done, cli.home), *seen]
+    for arguments in (
+        ("results", "show"), ("results", "export", "--format", "json"), ("config",), ("status",),
+        ("report", "last", "-o", "r.html"), ("doctor",), ("--debug", "results", "show", "nothing"),
+    ):  # fmt: skip
+        told += [all_text(cli.run(*arguments), cli.home)]
+    forms = {secret, password, quote(password, safe=""), quote(password)}
+    assert not [form for form in forms if any(form in text for text in told)]
+
+
+def command_lines() -> set[str]:
+    """The arguments of every process there is."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.add(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:  # it ended
+            continue
+    return found
+
+
+@drill(
+    done="two hundred URLs with random passwords are read, printed and refused (hypothesis)",
+    holds="neither a message, an advice, a cause nor a traceback has six letters of a password",
+)
+def test_no_random_password_is_told():
+    import traceback
+
+    from diskbench.errors import DiskbenchError
+    from diskbench.store.database import parse_url
+    from diskbench.store.evidence import open_evidence
+    from diskbench.store.urls import printable
+
+    letters = st.sampled_from("QWZ7#?/@:%&=+[]! é密\n\x1b")
+    shapes = ["postgresql://u:{}@h/d", "postgresql:/u:{}@h/d", "host=h password={}", "u:{}@h",
+              "postgresql://h/d?password={}", "s3://k:{}@b/x",
+              "https://h/c?sig={}", "az://c/x?{}", "sqlite://u:{}@h", "{}"]  # fmt: skip
+
+    @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(st.text(letters, min_size=6, max_size=16), st.sampled_from(shapes))
+    def told(password, shape):
+        url = shape.format(password)
+        if re.match(r"^[\w ./~]", url) and shape == "{}":
+            return  # a path, which is told
+        said = [printable(url)]
+        for read in (parse_url, open_evidence):
+            try:
+                said.append(repr(read(url)))
+            except DiskbenchError as error:
+                said += traceback.format_exception(error)
+        parts = {password[i : i + 6] for i in range(len(password) - 5)}
+        own = "\n".join(line for line in "\n".join(said).splitlines() if "File " not in line)
+        assert not [one for one in parts if one in own]
+
+    told()
+
+
+@drill(
+    done="paths with blanks, @ and # are given for the database and the evidence",
+    holds="each is the file or directory of that very name",
+)
+def test_a_path_stays_a_path(cli):
+    place = cli.home / "a b@c#d%e"
+    place.mkdir()
+    cli.extra_env |= {
+        "DISKBENCH_DATABASE_URL": str(place / "rows 1.db"),
+        "DISKBENCH_EVIDENCE_URL": str(place / "kept"),
+    }
+    done = cli.run("results", "rebuild")
+    assert done.returncode == 0, done.stderr
+    assert {one.name for one in place.iterdir()} == {"kept", "rows 1.db"}
+    with sqlite3.connect(place / "rows 1.db") as plain:
+        assert plain.execute("SELECT count(*) FROM diskbench_run").fetchone() == (0,)
+    plain.close()

@@ -1,0 +1,114 @@
+"""The command lines that diskbench's own texts name, and whether its parser takes them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from typer.exceptions import TyperException
+
+import diskbench
+from diskbench.cli.lazy import COMMANDS, load
+
+SOURCE = Path(diskbench.__file__).parent
+VALUE = "VALUE"
+"""What stands where a text puts a value in."""
+_QUOTED = re.compile(r"(['`])diskbench ([^'`\n]+)\1")
+_BARE = re.compile(r"(?<![\w'`./@])diskbench ((?:[^\s'`;,()]+ ?)+)")
+_WORD = re.compile(r"[a-z][a-z-]*")
+
+
+@dataclass(frozen=True)
+class Advised:
+    """A command line in a text; `quoted` ones are commands for sure, others where they begin with
+    one."""
+
+    where: str
+    line: str
+    quoted: bool
+
+
+def advised() -> Iterator[Advised]:
+    """Every command line in the strings of diskbench, docstrings left out."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        docs = {id(node.value) for node in ast.walk(tree)
+                if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}  # fmt: skip
+        inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
+                  for part in node.values}  # fmt: skip
+        for node in ast.walk(tree):
+            if id(node) in docs or id(node) in inside:
+                continue
+            text = _text(node)
+            where = f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 0)}"
+            for found in _QUOTED.finditer(text):
+                yield Advised(where, found[2], quoted=True)
+            for found in _BARE.finditer(_QUOTED.sub("", text)):
+                yield Advised(where, found[1], quoted=False)
+
+
+def _text(node: ast.AST) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(
+            part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else VALUE
+            for part in node.values
+        )
+    return ""
+
+
+def fault(one: Advised) -> str | None:
+    """Why the parser would not take it; None where it would, or where it is no command."""
+    words = _words(one.line)
+    if not words or words[0] not in COMMANDS:
+        return f"no command {words[0]!r}" if words and one.quoted and _is_word(words[0]) else None
+    command: Any = load(words[0])
+    rest = words[1:]
+    while hasattr(command, "commands"):
+        if not rest or rest[0] not in command.commands:
+            if rest and one.quoted and _is_word(rest[0]):
+                return f"{command.name} has no command {rest[0]!r}"
+            return None
+        command, rest = command.commands[rest[0]], rest[1:]
+    return _refused(command, rest if one.quoted else _until_prose(rest))
+
+
+def _refused(command: Any, words: list[str]) -> str | None:
+    context = command.make_context(command.name, [], resilient_parsing=True)
+    context.resilient_parsing = False  # or the parser would take everything
+    try:
+        _, left, _ = command.make_parser(context).parse_args(words)
+    except TyperException as error:
+        if "requires an argument" in str(error):  # a text about the option, whatever its value
+            return None
+        return f"{type(error).__name__}: {error}"
+    return f"too many arguments: {' '.join(left)}" if left else None
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line.rstrip(" .:"))
+    except ValueError:
+        return line.split()
+
+
+def _until_prose(words: list[str]) -> list[str]:
+    """The words before the sentence goes on: options, their values, and what stands for a value."""
+    kept: list[str] = []
+    for word in words:
+        is_option = word.startswith("-")
+        follows_option = bool(kept) and kept[-1].startswith("--")
+        if not (is_option or follows_option or word.strip(".:").isupper() or VALUE in word):
+            break
+        kept.append(word.rstrip(".:"))
+    return kept
+
+
+def _is_word(text: str) -> bool:
+    return _WORD.fullmatch(text) is not None

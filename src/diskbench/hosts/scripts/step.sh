@@ -61,13 +61,16 @@ finish() { # fio's exit, reason
     told_of_end >end.txt 9>&-
     stopped=0
     [ -e stop ] && ! [ -e .signal ] && stopped=1
-    sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS -e 'ready\..*' | plain)
+    sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS -e live.tsv -e 'ready\..*' | plain)
     sha256sum $sums >SHA256SUMS 9>&-
+    # Signs of life are written to live.tsv until the other files are summed up.
+    kill "$beats" 2>/dev/null
+    wait "$beats" 2>/dev/null
+    sha256sum live.tsv >>SHA256SUMS 9>&-
     keys="seconds=$lasted moved=$moved${limit:+ limit=$limit}"
     [ ! -e .signal ] || keys="$keys signal=$(cat .signal)"
     echo "$1 $stopped $started $ended $keys ${2:-}" >exit.new
     mv -f exit.new exit
-    kill "$beats" 2>/dev/null
     exit 0
 }
 

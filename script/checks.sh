@@ -16,7 +16,7 @@ install_test_tools() {
     initdb=postgresql,postgresql-server,postgresql \
     bonnie++=bonnie++,bonnie++,bonnie++ \
     hdparm=hdparm,hdparm,- \
-    faketime=faketime,libfaketime,libfaketime \
+    gcc='gcc libc6-dev,gcc glibc-devel,-' \
     qemu-system-x86_64=qemu-system-x86,qemu-system-x86-core,- \
     mmdebstrap=mmdebstrap,mmdebstrap,- \
     chromium=chromium,chromium,chromium \

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.rigs.own_locks import forget_claims, have_own_locks
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -25,6 +26,17 @@ ALLOWED_SKIPS: dict[str, str] = {}
 """Test id, or a pattern of ids (`tests/lab/*`) → why it may be skipped."""
 
 _skipped: list[tuple[str, str]] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # The controller of xdist runs no test; its workers come here, too.
+    if hasattr(config, "workerinput") or not config.getvalue("numprocesses"):
+        have_own_locks()
+
+
+@pytest.fixture(autouse=True)
+def _no_claim_of_an_earlier_test() -> None:
+    forget_claims()
 
 
 def skip_is_allowed(test_id: str) -> bool:

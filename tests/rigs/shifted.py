@@ -1,32 +1,35 @@
-"""Processes whose machine's clock is wrong: their wall clock is shifted by libfaketime, their
-monotonic clock is not."""
+"""Processes whose machine's clock is wrong: their wall clock is shifted, their monotonic clock is
+not."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import subprocess
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
+from platformdirs import user_cache_path
 from tests.rigs.cli import Cli
+
+_SOURCE = Path(__file__).with_name("shifted_clock.c")
 
 
 def shifted(user: Cli, seconds: int) -> Cli:
     """The same user on a machine whose clock is so many seconds ahead (negative: behind)."""
-    wrong = {
-        "LD_PRELOAD": _library(),
-        "FAKETIME": f"{seconds:+d}s",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        "FAKETIME_DONT_RESET": "1",
-        "TZ": "UTC",
-    }
+    wrong = {"LD_PRELOAD": _library(), "SHIFTED_CLOCK_S": str(seconds), "TZ": "UTC"}
     return replace(user, extra_env=user.extra_env | wrong)
 
 
 @cache
 def _library() -> str:
-    """libfaketime, by what the command `faketime` preloads."""
-    argv = ["faketime", "-m", "-f", "+0s", "env"]
-    done = subprocess.run(argv, check=True, capture_output=True, text=True)
-    return next(
-        line.partition("=")[2] for line in done.stdout.splitlines() if line.startswith("LD_PRELOAD")
-    )
+    """The compiled library, kept in the user's cache for each state of its source."""
+    digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:16]
+    built = user_cache_path("diskbench-tests", ensure_exists=True) / f"shifted-clock-{digest}.so"
+    if not built.exists():
+        new = built.with_suffix(f".{os.getpid()}")
+        words = ["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", str(new), str(_SOURCE)]
+        subprocess.run(words, check=True)
+        new.replace(built)
+    return str(built)

@@ -49,10 +49,10 @@ def sweep_provider(
 
     What outlived its lease: its expiry is over by the cloud's own clock, or our database says that
     it was given back. What a live process of ours works with stays, and so does what only carries a
-    lease's tags. The cloud is asked for its time only where that decides; where it does not say, it
-    stays what would have to have expired. One failure stops none. Raises UserError when the provider cannot be asked at all,
-    UnknownName for what is neither listed nor open in the database, InvalidValue for an id that
-    must not go.
+    lease's tags. The cloud is asked for its time only where that decides; while it does not say,
+    what may have expired stays, with that problem. One failure stops none. Raises UserError when
+    the provider cannot be asked at all, UnknownName for what is neither listed nor open in the
+    database, InvalidValue for an id that must not go.
     """
     from diskbench.engine.draft import renter_named
 

@@ -109,7 +109,8 @@ class TestUnnamed:
         assert all(one.exists() for one in left)
         assert silent.asked == 2, "once each time, for both leases"
 
-    def test_what_our_database_gave_back_goes(self, session, silent):
+    @pytest.mark.usefixtures("silent")
+    def test_what_our_database_gave_back_goes(self, session):
         (left,) = leave("again", expires=an_hour_on())
         lease_row(session, "again")
         release_lease(session.database, "again")
@@ -134,8 +135,9 @@ class TestUnnamed:
 
 
 class TestByDatabase:
+    @pytest.mark.usefixtures("silent")
     @pytest.mark.parametrize("dry_run", [True, False])
-    def test_an_expired_lease_stays_with_the_reason_as_a_problem(self, session, silent, dry_run):
+    def test_an_expired_lease_stays_with_the_reason_as_a_problem(self, session, dry_run):
         (left,) = leave(TRIAL_ID, expires=1.0)
         save_plan(session.database, make_plan(), session.evidence.url, owner="dead")
         lease_row(session, TRIAL_ID, expires_at=LONG_AGO)

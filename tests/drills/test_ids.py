@@ -372,3 +372,39 @@ def test_a_run_that_ends_leaves_what_copied_its_tags(user: Cli) -> None:
         (found,) = FakeProvider().found(Scope(provider="fake"))
     assert (copied.exists(), made.exists()) == (True, False)
     assert (found.resources, found.not_ours) == ((), ("prod-database",))
+
+
+@drill(
+    done="status says of a lease that nobody works under it, and names gc --dry-run",
+    holds="that command shows the abandoned run, and how to go on with it or to give it back",
+)
+def test_what_status_advises_shows_the_abandoned_run(user: Cli) -> None:
+    plan = make_plan((ONE,))
+    lease = Lease(
+        lease_id=ONE, provider="ssh", run_ids=(ONE,), expires_at="2096-01-01T00:00:00+00:00"
+    )
+    save_plan(database(user), plan, "file:///e", owner="gone", lease=lease)
+    assert "diskbench gc --dry-run" in user.run("status").stdout
+    done = user.run("gc", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "go on with 'diskbench resume'" in done.stderr
+    assert f"diskbench gc {plan.trial_id}" in done.stderr
+
+
+@drill(
+    done="gc --dry-run where the lease of an abandoned run expired",
+    holds="it would be given back, and is not called one that has not expired",
+)
+def test_an_expired_abandoned_run_is_told_once(user: Cli) -> None:
+    plan = make_plan((ONE,))
+    lease = Lease(
+        lease_id=plan.trial_id,
+        provider="ssh",
+        run_ids=(ONE,),
+        expires_at="2026-01-01T00:00:00+00:00",
+    )
+    save_plan(database(user), plan, "file:///e", owner="gone", lease=lease)
+    done = user.run("gc", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "would give back" in done.stdout
+    assert "not expired" not in done.stderr

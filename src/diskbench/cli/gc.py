@@ -81,8 +81,10 @@ def gc(
         told = {one.lease_id for one in swept if one.outcome != "gave-back"}
         swept += [one for one in found if one.copied or one.lease_id not in told]
     _print(_document(swept, unlisted, dry_run=dry_run), output)
-    waiting = [plan.trial_id for plan in abandoned_plans(session.database, None)]
-    if waiting and not dry_run:
+    going = {one.lease_id for one in swept if one.outcome != "kept"}
+    left = [plan.trial_id for plan in abandoned_plans(session.database, None)]
+    waiting = [trial_id for trial_id in left if trial_id not in going]
+    if waiting:
         print(
             f"{len(waiting)} abandoned, not expired; go on with 'diskbench resume', or give back:"
             f"\n  diskbench gc {' '.join(waiting)}",

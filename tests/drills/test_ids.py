@@ -323,6 +323,40 @@ def test_a_full_lease_id_does_not_reach_what_copied_its_tags(user: Cli, name: st
     assert not copied.exists()
 
 
+@pytest.mark.parametrize("dry_run", [True, False])
+@drill(
+    done="gc --provider where a lease of this database ended, its tags were copied by hand",
+    holds="the lease goes, or would go, and the copy is listed beside it and stays",
+)
+def test_a_copy_is_listed_beside_a_lease_of_ones_own(user: Cli, dry_run: bool) -> None:
+    create_lease(database(user), Lease(lease_id=ONE, provider="fake", expires_at="2026-01-01"))
+    copied, made = rented(user, ONE, name="prod-database"), rented(user, ONE)
+    done = gc(user, "--output", "json", *(["--dry-run"] if dry_run else []))
+    assert done.returncode == 0, done.stderr
+    told = {one["copied"]: one for one in json.loads(done.stdout)["leases"]}
+    assert told[False]["outcome"] == ("would-give-back" if dry_run else "gave-back")
+    assert (told[True]["outcome"], told[True]["in_database"]) == ("kept", True)
+    assert told[True]["resources"] == ["prod-database"]
+    assert (copied.exists(), made.exists()) == (True, dry_run)
+
+
+@drill(
+    done="gc gives back leases of this database, then the cloud that --provider names refuses",
+    holds="exit 2 with the cloud's words, and what had gone by then is told all the same",
+)
+def test_what_went_is_told_though_the_cloud_could_not_be_listed(user: Cli, tmp_path: Path) -> None:
+    create_lease(database(user), Lease(lease_id=ONE, provider="fake"))
+    made = rented(user, ONE)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        user.extra_env[name] = str(tmp_path / "none")
+    user.extra_env["AWS_PROFILE"] = "nobodys"
+    done = user.run("gc", "--provider", "aws", "--region", "us-east-1")
+    assert done.returncode == 2, done.stderr
+    assert "nobodys" in done.stderr
+    assert "gave back" in done.stdout
+    assert not made.exists()
+
+
 @drill(
     done="a run rents and gives back while something else carries its tags",
     holds="the run's own giving back leaves it, and says that it is there",
@@ -338,3 +372,39 @@ def test_a_run_that_ends_leaves_what_copied_its_tags(user: Cli) -> None:
         (found,) = FakeProvider().found(Scope(provider="fake"))
     assert (copied.exists(), made.exists()) == (True, False)
     assert (found.resources, found.not_ours) == ((), ("prod-database",))
+
+
+@drill(
+    done="status says of a lease that nobody works under it, and names gc --dry-run",
+    holds="that command shows the abandoned run, and how to go on with it or to give it back",
+)
+def test_what_status_advises_shows_the_abandoned_run(user: Cli) -> None:
+    plan = make_plan((ONE,))
+    lease = Lease(
+        lease_id=ONE, provider="ssh", run_ids=(ONE,), expires_at="2096-01-01T00:00:00+00:00"
+    )
+    save_plan(database(user), plan, "file:///e", owner="gone", lease=lease)
+    assert "diskbench gc --dry-run" in user.run("status").stdout
+    done = user.run("gc", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "go on with 'diskbench resume'" in done.stderr
+    assert f"diskbench gc {plan.trial_id}" in done.stderr
+
+
+@drill(
+    done="gc --dry-run where the lease of an abandoned run expired",
+    holds="it would be given back, and is not called one that has not expired",
+)
+def test_an_expired_abandoned_run_is_told_once(user: Cli) -> None:
+    plan = make_plan((ONE,))
+    lease = Lease(
+        lease_id=plan.trial_id,
+        provider="ssh",
+        run_ids=(ONE,),
+        expires_at="2026-01-01T00:00:00+00:00",
+    )
+    save_plan(database(user), plan, "file:///e", owner="gone", lease=lease)
+    done = user.run("gc", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "would give back" in done.stdout
+    assert "not expired" not in done.stderr

@@ -56,7 +56,7 @@ def gc(
     from diskbench.engine.strays import sweep_provider
     from diskbench.engine.sweep import sweep
     from diskbench.engine.takeover import abandoned_plans
-    from diskbench.errors import InvalidValue
+    from diskbench.errors import DiskbenchError, InvalidValue
 
     named = list(ids or [])
     if not_mine and (provider is None or not named):
@@ -70,12 +70,21 @@ def gc(
     if provider is not None:
         account = account_of(provider, where.accounts)
         scope = where.scope(provider, account=account, region=region)
-        found, unlisted = sweep_provider(session, scope, named, dry_run=dry_run, not_mine=not_mine)
+        try:
+            found, unlisted = sweep_provider(
+                session, scope, named, dry_run=dry_run, not_mine=not_mine
+            )
+        except DiskbenchError:
+            if swept:
+                _print(_document(swept, [], dry_run=dry_run), output)
+            raise
         told = {one.lease_id for one in swept if one.outcome != "gave-back"}
-        swept += [one for one in found if one.lease_id not in told]
+        swept += [one for one in found if one.copied or one.lease_id not in told]
     _print(_document(swept, unlisted, dry_run=dry_run), output)
-    waiting = [plan.trial_id for plan in abandoned_plans(session.database, None)]
-    if waiting and not dry_run:
+    going = {one.lease_id for one in swept if one.outcome != "kept"}
+    left = [plan.trial_id for plan in abandoned_plans(session.database, None)]
+    waiting = [trial_id for trial_id in left if trial_id not in going]
+    if waiting:
         print(
             f"{len(waiting)} abandoned, not expired; go on with 'diskbench resume', or give back:"
             f"\n  diskbench gc {' '.join(waiting)}",
@@ -147,7 +156,8 @@ def _print(document: SweepDocument, output: str) -> None:
     for place in document.unlisted:
         print(f"not looked through: {place.where}", file=sys.stderr)
         _print_problem(place.problem)
-    if all(one.outcome == "kept" for one in document.leases) and not document.unlisted:
+    stays = all(one.outcome == "kept" and not one.problem for one in document.leases)
+    if stays and not document.unlisted:
         print("nothing to give back", file=sys.stderr)
 
 

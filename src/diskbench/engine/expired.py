@@ -6,17 +6,24 @@ the database: the cloud's own clock is the same for all who rent there.
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from diskbench.engine.draft import renter_named
+from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Scope
 from diskbench.ports import TellsTime
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlalchemy.engine import Engine
 
     from diskbench.store.leases import Lease
+
+
+UNKNOWN = "nobody knows whether it expired: its cloud does not say what time it is"
 
 
 def time_at(database: Engine, renter: object, scope: Scope) -> datetime:
@@ -27,6 +34,25 @@ def time_at(database: Engine, renter: object, scope: Scope) -> datetime:
     if isinstance(renter, TellsTime):
         return renter.present(scope)
     return database_time(database)
+
+
+def asked_once(database: Engine, renter: object, scope: Scope) -> Callable[[], datetime]:
+    """`time_at`, asked when it is first needed and for all threads once: each call then returns,
+    or raises, the same."""
+    lock, answers = threading.Lock(), list[datetime | DiskbenchError]()
+
+    def present() -> datetime:
+        with lock:
+            if not answers:
+                try:
+                    answers.append(time_at(database, renter, scope))
+                except DiskbenchError as error:
+                    answers.append(error)
+        if isinstance(answers[0], DiskbenchError):
+            raise answers[0]
+        return answers[0]
+
+    return present
 
 
 def kept_by_cloud(database: Engine, lease: Lease) -> str | None:

@@ -87,7 +87,7 @@ def choose(
         if one in ours:
             leases[one.stands_for] = None
             continue
-        found = {n: each for n, each in enumerate(listed) if each.lease_id == one.id}
+        found = {n: e for n, e in enumerate(listed) if e.lease_id == one.id and e.resources}
         if one.id not in released:
             for each in found.values():
                 _check_stranger(name, each, owner, not_mine=not_mine, is_over=is_over)

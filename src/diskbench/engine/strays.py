@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from diskbench.engine.expired import time_at
+from diskbench.engine.expired import UNKNOWN, asked_once
 from diskbench.engine.machine import recorded
 from diskbench.engine.named import Chosen, choose, ids_of_leases
 from diskbench.engine.several import all_of
@@ -26,7 +26,7 @@ from diskbench.model.outcome import problem_of
 from diskbench.model.swept import Swept, Unlisted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from diskbench.engine.session import Session
     from diskbench.model.rental import Found, Scope
@@ -49,9 +49,10 @@ def sweep_provider(
 
     What outlived its lease: its expiry is over by the cloud's own clock, or our database says that
     it was given back. What a live process of ours works with stays, and so does what only carries a
-    lease's tags. One failure stops none. Raises UserError when the provider cannot be asked at all,
-    UnknownName for what is neither listed nor open in the database, InvalidValue for an id that
-    must not go.
+    lease's tags. The cloud is asked for its time only where that decides; while it does not say,
+    what may have expired stays, with that problem. One failure stops none. Raises UserError when
+    the provider cannot be asked at all, UnknownName for what is neither listed nor open in the
+    database, InvalidValue for an id that must not go.
     """
     from diskbench.engine.draft import renter_named
 
@@ -64,7 +65,7 @@ def sweep_provider(
     listed, unlisted = _listed(renter, scope)
     listed = [_recorded(session, one) for one in listed]
     busy = leases_at_work(session.database)
-    now = time_at(session.database, renter, scope)
+    now = asked_once(session.database, renter, scope)
     if not ids:
         swept = all_of(
             lambda found: _swept(
@@ -72,7 +73,8 @@ def sweep_provider(
             ),
             [one for one in listed if one.resources],
         )
-        return [*swept, *map(_copied, (one for one in listed if one.not_ours))], unlisted
+        copied = [_copied(session, one) for one in listed if one.not_ours]
+        return [*swept, *copied], unlisted
     chosen = _chosen(session, listed, ids, now, whole=not unlisted, not_mine=not_mine)
     if held := next((one for one in chosen.listed if one.lease_id in busy), None):
         raise in_use(held.lease_id)
@@ -81,7 +83,7 @@ def sweep_provider(
         lambda found: _swept(session, renter, found, now, busy=busy, named=True, dry_run=dry_run),
         chosen.listed,
     )
-    things = [_deleted(renter, *one, dry_run=dry_run) for one in chosen.things]
+    things = [_deleted(session, renter, *one, dry_run=dry_run) for one in chosen.things]
     return [*ours, *theirs, *things], unlisted
 
 
@@ -89,7 +91,7 @@ def _chosen(
     session: Session,
     listed: Sequence[Found],
     ids: Sequence[str],
-    now: datetime,
+    now: Callable[[], datetime],
     *,
     whole: bool,
     not_mine: bool,
@@ -107,7 +109,7 @@ def _chosen(
         whole=whole,
         owner=session.owner,
         not_mine=not_mine,
-        is_over=lambda one: _verdict(one, rows[one.lease_id], now, busy=False, named=False)[0],
+        is_over=lambda one: _is_over(_expiry(one, rows[one.lease_id]), now),
     )
 
 
@@ -121,10 +123,13 @@ def _recorded(session: Session, found: Found) -> Found:
     return found.model_copy(update={"resources": ours, "not_ours": (*found.not_ours, *copied)})
 
 
-def _copied(found: Found) -> Swept:
+def _copied(session: Session, found: Found) -> Swept:
     """What carries a lease's tags and was not made for it, which stays."""
+    from diskbench.store.leases import load_lease
+
     return Swept(
         lease_id=found.lease_id,
+        in_database=load_lease(session.database, found.lease_id) is not None,
         copied=True,
         where=place(found.scope.provider, found.scope.region),
         provider=found.scope.provider,
@@ -135,7 +140,7 @@ def _copied(found: Found) -> Swept:
     )
 
 
-def _deleted(renter: Renter, found: Found, told: str, *, dry_run: bool) -> Swept:
+def _deleted(session: Session, renter: Renter, found: Found, told: str, *, dry_run: bool) -> Swept:
     """What carries a lease's tags and was not made for it, and was named by its full id."""
     problem = None
     if not dry_run:
@@ -149,7 +154,7 @@ def _deleted(renter: Renter, found: Found, told: str, *, dry_run: bool) -> Swept
         "outcome": outcome(dry_run=dry_run, failed=problem is not None),
         "problem": problem,
     }
-    return _copied(found).model_copy(update=update)
+    return _copied(session, found).model_copy(update=update)
 
 
 def _listed(renter: Renter, scope: Scope) -> tuple[list[Found], list[Unlisted]]:
@@ -191,19 +196,23 @@ def _swept(
     session: Session,
     renter: Renter,
     found: Found,
-    now: datetime,
+    now: Callable[[], datetime],
     *,
     busy: set[str],
     named: bool,
     dry_run: bool,
 ) -> Swept:
+    from diskbench.store.clock import database_time
     from diskbench.store.leases import load_lease
     from diskbench.store.rows import find_plan
 
     lease = load_lease(session.database, found.lease_id)
     plan = find_plan(session.database, found.lease_id) if lease else None
-    goes, reason = _verdict(found, lease, now, busy=found.lease_id in busy, named=named)
     problem = None
+    try:
+        goes, reason = _verdict(found, lease, now, busy=found.lease_id in busy, named=named)
+    except DiskbenchError as error:
+        goes, reason, problem = False, UNKNOWN, problem_of(error)
     if goes and not dry_run:
         try:
             _give_back(session, renter, found, plan)
@@ -220,7 +229,7 @@ def _swept(
         expires_at=found.expires_at,
         reason=reason,
         outcome=outcome(dry_run=dry_run, failed=problem is not None) if goes else "kept",
-        cost=cost_of_lease(lease, now, plan) if lease else None,
+        cost=cost_of_lease(lease, database_time(session.database), plan) if lease else None,
         problem=problem,
     )
 
@@ -236,21 +245,26 @@ def _give_back(session: Session, renter: Renter, found: Found, plan: Plan | None
 
 
 def _verdict(
-    found: Found, lease: Lease | None, now: datetime, *, busy: bool, named: bool
+    found: Found, lease: Lease | None, now: Callable[[], datetime], *, busy: bool, named: bool
 ) -> tuple[bool, str]:
-    """Whether it goes, and why or why not."""
+    """Whether it goes, and why or why not. Raises DiskbenchError where that depends on the cloud's
+    time, which the cloud does not say."""
     if busy:
         return False, "a live process works with it"
-    until = _expiry(found, lease)
-    if until is not None and until < now.timestamp():
-        return True, "it expired"
-    if lease is not None and lease.state == "released":
-        return True, f"it was given back at {lease.released_at}, and is there again"
     if named:
         return True, "it was named"
+    if lease is not None and lease.state == "released":
+        return True, f"it was given back at {lease.released_at}, and is there again"
+    until = _expiry(found, lease)
     if until is None:
         return False, "it does not say when it expires"
+    if _is_over(until, now):
+        return True, "it expired"
     return False, f"it expires at {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _is_over(until: float | None, now: Callable[[], datetime]) -> bool:
+    return until is not None and until < now().timestamp()
 
 
 def _expiry(found: Found, lease: Lease | None) -> float | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog import cost
 from diskbench.engine.executor import living
-from diskbench.engine.expired import kept_by_cloud
+from diskbench.engine.expired import UNKNOWN, kept_by_cloud
 from diskbench.engine.lease import left_behind, release, where
 from diskbench.engine.machine import let_go, machine_is_reached, why_over
 from diskbench.engine.named import ids_of_leases
@@ -47,10 +47,9 @@ def sweep(
 
     A lease has outlived its use when it expired, by the database's clock and by its cloud's, or
     when its trial is finished; that of a machine that cells of a matrix share, when none of them is
-    left. A named lease is
-    released whatever its age, but never while a live process works under it (InvalidValue). Others
-    than those that this process `reaches` are left to others. An id is that of a lease or a run, or
-    the beginning of one (model/ids.py); raises UnknownName, InvalidValue.
+    left. A named lease is released whatever its age, but never while a live process works under it
+    (InvalidValue). Others than those that this process `reaches` are left to others. An id is that
+    of a lease or a run, or the beginning of one (model/ids.py); raises UnknownName, InvalidValue.
     """
     from diskbench.store.claims import list_claims
     from diskbench.store.clock import database_time
@@ -165,20 +164,22 @@ def _reason(lease: Lease, over: str | None, now: datetime, *, named: bool) -> st
 def _swept(
     session: Session, lease: Lease, reason: str, by_expiry: bool, now: datetime, *, dry_run: bool
 ) -> Swept:
+    from diskbench.store.leases import note_lease_error
     from diskbench.store.rows import find_plan
 
     plan = find_plan(session.database, lease.lease_id)
     problem = kept = None
-    if by_expiry or not dry_run:
+    try:
+        kept = kept_by_cloud(session.database, lease) if by_expiry else None
+    except DiskbenchError as error:
+        kept, problem = UNKNOWN, problem_of(error)
+    if kept is None and not dry_run:
         try:
-            kept = kept_by_cloud(session.database, lease) if by_expiry else None
-            if kept is None and not dry_run:
-                _give_back(session, lease, plan)
+            _give_back(session, lease, plan)
         except DiskbenchError as error:
-            from diskbench.store.leases import note_lease_error
-
             problem = problem_of(error)
-            note_lease_error(session.database, lease.lease_id, error.message)
+    if problem is not None and not dry_run:
+        note_lease_error(session.database, lease.lease_id, problem.message)
     return Swept(
         lease_id=lease.lease_id,
         where=where(plan) if plan else place(lease.provider, lease.region),

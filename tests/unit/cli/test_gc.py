@@ -105,3 +105,11 @@ def test_the_document_sums_the_costs_of_what_went_and_meets_its_schema(capsys):
 def test_where_there_is_nothing_that_is_said_on_stderr(capsys):
     gc._print(gc._document([], [], dry_run=False), "text")
     assert capsys.readouterr() == ("", "nothing to give back\n")
+
+
+def test_where_something_stays_that_perhaps_expired_nobody_says_nothing_is_there(capsys):
+    problem = Problem(kind="CloudSilent", message="aws answered without its time")
+    gc._print(gc._document([swept("kept", problem=problem)], [], dry_run=False), "text")
+    _, err = capsys.readouterr()
+    assert "without its time" in err
+    assert "nothing to give back" not in err

@@ -256,3 +256,25 @@ class TestRegions:
         scope = FAKE.model_copy(update={"region": "nowhere"})
         with pytest.raises(UserError, match="organisation policy"):
             sweep_provider(session, scope, dry_run=True)
+
+    def test_a_region_with_nothing_but_copies_of_a_lease_is_not_given_back(
+        self, session, monkeypatch
+    ):
+        class Copied(InRegions):
+            def found(self, scope: Scope):
+                if scope.region == "nowhere":
+                    return []
+                listed = [
+                    one.model_copy(update={"scope": scope})
+                    for one in FakeProvider.found(self, scope)
+                ]
+                copies = {"resources": (), "not_ours": ("prod-database",)}
+                return [
+                    one if scope.region == "here" else one.model_copy(update=copies)
+                    for one in listed
+                ]
+
+        monkeypatch.setattr("diskbench.engine.draft.provider", lambda _: Copied())
+        leave("theirs")
+        swept, _ = sweep_provider(session, FAKE, ["theirs"], dry_run=True)
+        assert [(one.where, one.outcome) for one in swept] == [("fake here", "would-give-back")]

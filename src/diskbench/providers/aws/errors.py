@@ -213,7 +213,8 @@ def _of_sdk(error: BotoCoreError, action: str, profile: str | None) -> Diskbench
 
     why = str(error)
     if isinstance(error, sdk.ProfileNotFound):
-        return UnknownName("AWS profile", str(profile), _profiles())
+        # `profile` is None where AWS_PROFILE names it.
+        return UnknownName("AWS profile", str(error.kwargs["profile"]), _profiles())
     if isinstance(
         error,
         sdk.SSOError | sdk.SSOTokenLoadError | sdk.UnauthorizedSSOTokenError

@@ -22,6 +22,10 @@ step is measured without it; our choice."""
 GO_LIMIT_S = 86_400
 """Seconds that a unit waits for somebody who lets fio start; our choice."""
 
+BEGIN_LIMIT_S = 120
+"""Seconds that a unit may take from its launch to its first line; our choice, far longer than the
+busiest machine takes to start a shell."""
+
 
 class DeviceGuard(Frozen):
     """The disk that was allowed, as it must be found before fio starts and when it has ended.
@@ -135,6 +139,7 @@ def start_script(unit: Unit, first_line: int | None) -> str:
         "unit": unit.system_name,
         "follow": str(int(first_line is not None)),
         "from": str(first_line or 1),
+        "begin_limit": str(BEGIN_LIMIT_S),
     }
     given = "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
     return given + script("start.sh")

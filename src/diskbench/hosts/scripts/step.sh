@@ -71,10 +71,15 @@ finish() { # fio's exit, reason
     exit 0
 }
 
+refuse() { # why; but what a stop cut short has found nothing
+    if asked; then finish 126; fi
+    finish 125 "refused: $1"
+}
+
 # --- Nobody else's measurement on the same disk: its turn may take as long as theirs do
 enter turn 315360000
-if ! disk_take "${device:-$work_dir}"; then finish 125 "$reason"; fi
-ending && finish 126
+disk_take "${device:-$work_dir}" || finish 125 "$reason"
+if asked; then finish 126; fi
 enter check 600
 
 # --- Once more, just before anything is written: is this still the disk that was allowed? It is held open
@@ -103,7 +108,7 @@ check_directory() {
     fi
 }
 
-hold_checked || finish 125 "refused: $reason"
+hold_checked || refuse "$reason"
 
 # --- The page cache
 files() { find "$work_dir" -xdev -type f 2>/dev/null; }
@@ -203,7 +208,7 @@ workers() { # of fio: the processes that it forked, which outlive it when it is 
 
 changed=
 if permitted "$go_limit"; then
-    hold_checked_again || finish 125 "refused: $reason"
+    hold_checked_again || refuse "$reason"
     jobfile=$(hold_jobfile)
     kill "$beats" # the samples are signs of life enough
     enter fio "${fio_limit:-315360000}"
@@ -248,7 +253,7 @@ if permitted "$go_limit"; then
     while kill -0 "$filter" 2>/dev/null; do
         if ending && [ "$told" = 0 ]; then
             told=1
-            [ -e stop ] || [ -e .signal ] || limit=fio
+            asked || limit=fio
             # SIGTERM is to fio what SIGINT is, and ends it also before it listens.
             read -r fio <fio.pid 2>/dev/null && kill -TERM "$fio" 2>/dev/null
             (exec 9>&- >/dev/null 2>&1; sleep "$stop_patience"; kill -KILL "$fio" $(workers "$fio")) &

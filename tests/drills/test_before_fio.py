@@ -33,9 +33,19 @@ HURRY_S = 100
 """Far longer than any of it takes on an idle machine."""
 
 
+@contextlib.contextmanager
+def on_tmpfs(directory: Path) -> Iterator[None]:
+    """A disk of its own under `directory`, in memory: no other test waits for it."""
+    subprocess.run(["mount", "-t", "tmpfs", "none", str(directory)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(directory)], check=True)
+
+
 @pytest.fixture
 def unit(tmp_path: Path) -> Iterator[Unit]:
-    """A short step in a directory of its own."""
+    """A short step on a disk of its own."""
     name = f"diskbench-{str(ulid.ULID()).lower()}"
     measured = tmp_path / "measured"
     measured.mkdir()
@@ -43,20 +53,22 @@ def unit(tmp_path: Path) -> Iterator[Unit]:
         kind="directory", path=str(measured), work_dir=f"{measured}/{name}",
         state_dir=f"{tmp_path}/{name}", size_bytes=2**20,
     )  # fmt: skip
-    make_workspace(HERE, target)
-    yield Unit(
-        trial_id=name.removeprefix("diskbench-"), run_index=0, name="000-read",
-        state_dir=target.state_dir, work_dir=target.work_dir, drop_caches=False,
-        job=f"[x]\ndirectory={target.work_dir}\nrw=randread\nsize=1m\nioengine=psync\n",
-    )  # fmt: skip
-    cleanup(HERE, target)
+    with on_tmpfs(measured):
+        make_workspace(HERE, target)
+        yield Unit(
+            trial_id=name.removeprefix("diskbench-"), run_index=0, name="000-read",
+            state_dir=target.state_dir, work_dir=target.work_dir, drop_caches=False,
+            job=f"[x]\ndirectory={target.work_dir}\nrw=randread\nsize=1m\nioengine=psync\n",
+        )  # fmt: skip
+        cleanup(HERE, target)
 
 
 @pytest.fixture
-def their_claim() -> Iterator[Path]:
-    """A file where claims lie, of somebody else."""
+def their_claim(unit: Unit) -> Iterator[Path]:
+    """A claim of somebody else on the unit's disk, which says no more than that."""
     claim = CLAIMS / f"diskbench-00{secrets.token_hex(12)}.claim"
-    claim.touch()
+    number = Path(unit.work_dir or "").stat().st_dev
+    claim.write_text(f"disks {os.major(number)}:{os.minor(number)}\n")
     yield claim
     claim.unlink()
 
@@ -83,7 +95,7 @@ def watched(unit: Unit, should_stop: Any = lambda: False, **more: Any) -> UnitEx
 
 
 @drill(
-    done="a stop while a claim on every disk, which is locked and holds nothing, is in the way",
+    done="a stop while a claim on the disk, which is locked and names no trial, is in the way",
     holds="the step ends as stopped within seconds, fio never starts, and the claim is given up",
 )
 def test_a_stop_arrives_while_a_claim_says_nothing(unit: Unit, their_claim: Path) -> None:
@@ -117,7 +129,7 @@ def test_a_claim_that_says_nothing_is_told(unit: Unit, their_claim: Path) -> Non
         ends: list[UnitExit] = []
         waits = threading.Thread(target=lambda: ends.append(watched(second, on_note=notes.append)))
         waits.start()
-        until(lambda: notes or None)
+        until(lambda: bool(notes))
     waits.join(HURRY_S)
     assert "names no trial" in notes[0]
     assert [end.fio_exit for end in ends] == [0]
@@ -189,7 +201,9 @@ exec {real.strip()} "$@"
 """
         )
         (shims / name).chmod(0o755)
-    with attached(empty_image(tmp_path / "disk.img")) as disk:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    with on_tmpfs(memory), attached(empty_image(memory / "disk.img")) as disk:
         stage = Stage(disk, tmp_path / "none", tmp_path, monkeypatch)
         target = stage.target()
         make_workspace(HERE, target)
@@ -234,6 +248,39 @@ def test_a_unit_that_asked_for_long_is_answered_once(
     monkeypatch.setattr(LocalHost, "run", counted)
     assert watched(unit).fio_exit == 0
     assert len(answers) < 60
+
+
+@drill(
+    done="a unit waits for its permission and nobody follows it, as after its command was killed; "
+    "another run measures the same disk",
+    holds="the other waits a minute at most; whoever follows the first one later has it measured",
+)
+def test_a_unit_that_nobody_follows_keeps_nobody_from_the_disk(
+    unit: Unit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(units, "TURN_LIMIT_S", 2)
+    start(HERE, unit)
+    until(lambda: "? " in live(unit))
+    state = f"{Path(unit.state_dir).parent}/diskbench-{str(ulid.ULID()).lower()}"
+    work = f"{Path(unit.work_dir or '').parent}/{Path(state).name}"
+    target = ResolvedTarget(
+        kind="directory", path=str(Path(work).parent), work_dir=work, state_dir=state,
+        size_bytes=2**20,
+    )  # fmt: skip
+    make_workspace(HERE, target)
+    other = unit.model_copy(
+        update={
+            "trial_id": state.rpartition("-")[2], "state_dir": state, "work_dir": work,
+            "job": unit.job.replace(unit.work_dir or "", work),
+        }
+    )  # fmt: skip
+    begun = time.monotonic()
+    try:
+        assert watched(other, lambda: time.monotonic() - begun > HURRY_S).fio_exit == 0
+    finally:
+        cleanup(HERE, target)
+    assert not ran_fio(unit)
+    assert watched(unit).fio_exit == 0
 
 
 @drill(

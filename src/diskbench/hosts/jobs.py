@@ -51,6 +51,9 @@ _BUSY = "busy: "
 _CHANGED = "changed: "
 """How a unit's reason begins where the target was another one when fio had ended (step.sh)."""
 
+_ASKED_BEFORE_S = 2
+"""A unit that asked so long before somebody followed it asks again within a second; our choice."""
+
 
 class UnitExit(Frozen):
     """How a unit ended. `started_unix_s` is the host's clock when fio began, and `ended_unix_s` is
@@ -87,6 +90,8 @@ class _Follower:
         self.lines = 0
         self.asked: int | None = None
         """The uptime at which the unit asked for its permission, until it is answered."""
+        self._since = 0
+        """The uptime at which the connection began to follow."""
         self._on_tick, self._on_note, self._on_stage = on_tick, on_note, on_stage
         self._before: LiveTotals | None = None
 
@@ -96,6 +101,9 @@ class _Follower:
             return line.decode(errors="replace")
         if line == b".":  # of the connection alone
             self._on_stage("start")
+            return None
+        if line.startswith(b"@ ") and line[2:].isdigit():  # of the connection alone, too
+            self._since = int(line[2:])
             return None
         self.lines += 1
         if line.startswith(b"~"):  # lock.sh: another trial measures the same disk
@@ -107,7 +115,9 @@ class _Follower:
             self._on_tick(tick(self._before, totals))
             self._before = totals
         elif line.startswith(b"? ") and line[2:].isdigit():
-            self.asked = int(line[2:])
+            # Of a unit that has asked for hours, only what it asks now is answered.
+            if int(line[2:]) + _ASKED_BEFORE_S >= self._since:
+                self.asked = int(line[2:])
             self._on_stage("go")
         elif line.startswith(b"#"):
             self._on_stage(line[1:].decode(errors="replace").strip())

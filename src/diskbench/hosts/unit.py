@@ -22,6 +22,13 @@ step is measured without it; our choice."""
 GO_LIMIT_S = 86_400
 """Seconds that a unit waits for somebody who lets fio start; our choice."""
 
+TURN_LIMIT_S = 60
+"""Seconds that such a unit keeps its turn on the disk meanwhile; then others have it, and it waits
+for another; our choice, far longer than a broken connection takes to be noticed and made anew."""
+BEGIN_LIMIT_S = 120
+"""Seconds that a unit may take from its launch to its first line; our choice, far longer than the
+busiest machine takes to start a shell."""
+
 
 class DeviceGuard(Frozen):
     """The disk that was allowed, as it must be found before fio starts and when it has ended.
@@ -97,6 +104,7 @@ def environment(unit: Unit) -> str:
         "sync_limit": SYNC_LIMIT_S,
         "canary_limit": CANARY_LIMIT_S,
         "go_limit": GO_LIMIT_S,
+        "turn_limit": TURN_LIMIT_S,
         "fio_limit": math.ceil(unit.fio_limit_s) if unit.fio_limit_s else "",
     }
     return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in values.items())
@@ -135,6 +143,7 @@ def start_script(unit: Unit, first_line: int | None) -> str:
         "unit": unit.system_name,
         "follow": str(int(first_line is not None)),
         "from": str(first_line or 1),
+        "begin_limit": str(BEGIN_LIMIT_S),
     }
     given = "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
     return given + script("start.sh")

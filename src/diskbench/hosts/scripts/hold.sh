@@ -126,6 +126,6 @@ hold_end() { # let go, and come back when it is done
     kill "$holder" 2>/dev/null
     exec 4>&-
     wait "$hold_process" 2>/dev/null
-    holder=
+    holder= held= hold_kind=
     rm -f held.fio
 }

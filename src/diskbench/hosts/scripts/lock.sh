@@ -8,6 +8,8 @@
 # of a trial its claim is kept for a while, so that nobody else's step comes between them.
 
 DISK_KEPT_S=60 # how long a trial keeps its turn between two of its steps; our choice
+DISK_CHOOSING_S=10 # after how long a claim without a ticket counts as somebody's measurement; our choice
+DISK_CLAIM_BYTES=16384 # of a claim that are read: more than those of ours have
 
 disk_place() { # the directory of claims: the first that is everybody's, and the same for everybody
     for at in /run/lock /dev/shm /tmp; do
@@ -77,7 +79,9 @@ disk_read() { # file of a claim -> its values in $c_…; those of a file that is
                 case $value in '' | *[!0-9]* | ???????????????*) ;; *) eval "c_$key=\$value" ;; esac ;;
             trial | user | disks | state) eval "c_$key=\$value" ;;
         esac
-    done 2>/dev/null <"$1"
+    done 2>/dev/null <<END
+$(head -c "$DISK_CLAIM_BYTES" "$1" 2>/dev/null)
+END
 }
 
 disk_held() { # file, its values read -> whether whoever made the claim is there, or will be back
@@ -102,7 +106,7 @@ disk_rivals() { # [ticket [own claim]] -> a line for each living claim on $disks
         disk_read "$file" && { [ -z "$c_disks" ] || disk_is_ours "$c_disks"; } || continue
         disk_held "$file" || continue
         if [ -z "$c_ticket" ]; then
-            [ -z "${1:-}" ] || echo "choosing"
+            [ -z "${1:-}" ] || echo "choosing $(stat -c %U "$file" 2>/dev/null)"
         elif [ -z "${1:-}" ] || [ "$c_ticket" -lt "$1" ] ||
             { [ "$c_ticket" = "$1" ] && expr "$file" \< "$2" >/dev/null; }; then
             echo "${c_runs:-0} $c_ticket $c_trial $c_user $c_pid $c_since"
@@ -138,7 +142,7 @@ disk_open() { # -> whether the claim is ours, locked on descriptor 5; else why n
     looks=100
     until flock -n 5; do
         looks=$((looks - 1))
-        if [ "$looks" = 0 ]; then lock_why="$claim is locked by what an earlier step left"; return 1; fi
+        if [ "$looks" = 0 ] || ending; then lock_why="$claim is locked by what an earlier step left"; return 1; fi
         sleep 0.1
     done
     lock_method=flock
@@ -166,10 +170,17 @@ disk_take() { # path -> 0: it is our turn; 1: it is not, and why in $reason. A s
     disk_claim "$ticket" 0 0
     begun=$(disk_uptime) seen=
     while rivals=$(disk_rivals "$ticket" "$claim"); [ -n "$rivals" ]; do
-        first=$(echo "$rivals" | grep -v choosing | sort -k 2n | head -n 1)
-        if [ -z "$first" ]; then sleep 0.1; continue; fi
-        lock_behind=$(disk_told "$first")
+        if ending; then disk_drop; return 0; fi
         waited=$(($(disk_uptime) - begun))
+        first=$(echo "$rivals" | grep -v '^choosing' | sort -k 2n | head -n 1)
+        if [ -n "$first" ]; then
+            lock_behind=$(disk_told "$first")
+        elif [ "$waited" -ge "$DISK_CHOOSING_S" ]; then
+            lock_behind="a claim in $place that names no trial (user $(echo "$rivals" | sed -n '1s/^choosing //p'))"
+        else
+            sleep 0.1
+            continue
+        fi
         reason="busy: the disk under $1 ($disks) is measured by $lock_behind"
         case $if_busy in
             fail) disk_drop; return 1 ;;
@@ -179,8 +190,7 @@ disk_take() { # path -> 0: it is our turn; 1: it is not, and why in $reason. A s
         [ "$seen" = "$lock_behind" ] || echo "~ waits for the disk under $1 ($disks), which is measured by $lock_behind" >>live.tsv
         seen=$lock_behind
         echo "~" >>live.tsv
-        if ending; then break; fi
-        sleep 1
+        ending || sleep 1
     done
     disk_claim "$ticket" 1 0
 }
@@ -195,13 +205,19 @@ disk_leave() { # the disk is free for this trial's next step, for a while, then 
     [ "$lock_method" != flock ] || flock -u 5
 }
 
+disk_opened() { # directory of descriptors -> one of them for each device and each filesystem of files
+    # One call for all: a fio may have thousands of files open.
+    ls "$1" 2>/dev/null | (cd "$1" && xargs stat -L -c '%f %d %t:%T %n') 2>/dev/null | awk '
+        $4 < 3 { next }
+        $1 ~ /^8...$/ && !seen["file " $2]++ || $1 ~ /^6...$/ && !seen[$3]++ { print $4 }'
+}
+
 disk_fios() { # -> a line for each other process named fio that has something on $disks open, if we may see
     for comm in $(grep -l -x fio /proc/[0-9]*/comm 2>/dev/null); do
         other=${comm%/comm}
         tr '\000' '\n' <"$other/environ" 2>/dev/null | grep -q -x -F -e "DISKBENCH_TRIAL=$state_dir" && continue
-        for fd in "$other"/fd/*; do
-            case $fd in */[012]) continue ;; esac
-            { [ -f "$fd" ] || [ -b "$fd" ]; } && disk_is_ours "$(disk_words "$fd")" || continue
+        for fd in $(disk_opened "$other/fd"); do
+            disk_is_ours "$(disk_words "$other/fd/$fd")" || continue
             echo "a process of fio (number ${other#/proc/}, user $(stat -c %U "$other" 2>/dev/null))"
             break
         done

@@ -24,7 +24,9 @@ trap '' HUP
 
 past() { uptime_s && [ -n "$stage_end" ] && [ "$up" -ge "$stage_end" ]; }
 
-ending() { [ -e stop ] || [ -e .signal ] || past; }
+asked() { [ -e stop ] || [ -e .signal ]; } # whether the unit is to end, whoever said so
+
+ending() { asked || past; }
 
 enter() { # name, limit (s): what is done now
     uptime_s
@@ -79,7 +81,7 @@ stage() { # name, limit (s), command: fails when it was not begun or not ended
     stage_pid=$!
     while kill -0 "$stage_pid" 2>/dev/null; do
         if ending; then
-            if ! [ -e stop ] && ! [ -e .signal ]; then limit=$stage_name; fi
+            asked || limit=$stage_name
             # What hangs in the kernel takes no signal: it is left behind.
             kill -KILL $(descendants "$stage_pid") 2>/dev/null
             return 1
@@ -105,7 +107,7 @@ permitted() { # does whoever follows let fio start now; waits until somebody fol
         fi
     done
     exec 6>&-
-    if ! [ -e stop ] && ! [ -e .signal ]; then limit=go; fi
+    asked || limit=go
     return 1
 }
 

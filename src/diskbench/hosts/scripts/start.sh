@@ -1,7 +1,7 @@
 # Start a unit unless it was started, then follow it. Given before this text: state (the trial's
-# directory, which must be there), dir, unit (its name), follow (0: only start it) and from (the first
-# line of live.tsv to print). Standard input is a tar of the unit's files.
-# Prints live.tsv as it grows, then one line: "= EXIT STOPPED STARTED ENDED KEY=VALUE... REASON",
+# directory, which must be there), dir, unit (its name), follow (0: only start it), from (the first
+# line of live.tsv to print) and begin_limit (seconds that a unit may take to begin). Standard input is a
+# tar of the unit's files. Prints "@ UPTIME" (s) when it begins to follow, live.tsv as it grows, then one line: "= EXIT STOPPED STARTED ENDED KEY=VALUE... REASON",
 # "= lost KEY=VALUE..." when the unit died without a result, or "! WHY" when it could not be started.
 set -u
 umask 077
@@ -44,9 +44,21 @@ if ! [ -e "$dir/pid" ]; then
     mkfifo "$ready" || fail "cannot make a FIFO in $dir"
     exec 8<>"$ready"
     launch
+    # What never began says nothing: no process to be had, no setsid, a disk that gives no script.
+    (
+        exec >/dev/null 2>&1 </dev/null
+        while [ "$begin_limit" -gt 0 ] && kill -0 $$; do sleep 1; begin_limit=$((begin_limit - 1)); done
+        echo late >&8
+    ) &
+    late=$!
     read -r now <&8
+    kill "$late" 2>/dev/null
     exec 8>&-
     rm -f "$ready"
+    if [ "$now" = late ] && ! [ -e "$dir/pid" ]; then
+        : >"$dir/stop" # for one that begins yet
+        fail "it did not begin within $begin_limit s; $(tail -n 1 "$dir/unit.err" 2>/dev/null)"
+    fi
 fi
 
 kill "$beats"
@@ -56,6 +68,7 @@ kill "$beats"
 # is the end of the unit, at once and without polling, however it dies.
 cd "$dir" || fail "cannot enter $dir"
 exec 8<>alive 7<alive 8>&-
+read -r up rest </proc/uptime && echo "@ ${up%.*}"
 tail -n "+$from" -f live.tsv 7<&- &
 tail=$!
 {

@@ -74,11 +74,10 @@ finish() { # fio's exit, reason
     exit 0
 }
 
-# --- Nobody else's measurement on the same disk: its turn may take as long as theirs do
-enter turn 315360000
-if ! disk_take "${device:-$work_dir}"; then finish 125 "$reason"; fi
-ending && finish 126
-enter check 600
+refuse() { # why; but what a stop cut short has found nothing
+    if asked; then finish 126; fi
+    finish 125 "refused: $1"
+}
 
 # --- Once more, just before anything is written: is this still the disk that was allowed? It is held open
 # from here on, and asked again right before fio and right after it.
@@ -105,8 +104,6 @@ check_directory() {
         return 1
     fi
 }
-
-hold_checked || finish 125 "refused: $reason"
 
 # --- The page cache
 files() { find "$work_dir" -xdev -type f 2>/dev/null; }
@@ -144,14 +141,6 @@ drop_caches() { # what was done and what it left goes to cache.txt
     echo "after_bytes $after"
 }
 
-# A disk that is still written to, or a cache that is still warm, would be measured with the rest.
-if [ "$drop" = 1 ]; then
-    stage sync "$sync_limit" flush && stage cache-drop "$sync_limit" drop_caches >cache.txt
-else
-    echo "method kept" >cache.txt
-fi
-[ -z "$limit" ] || finish 125 "took too long: $limit"
-
 # --- Once a second: a sign of life for whoever follows, and the machine's own counters
 sample() { # file of signs of life, or nothing; one sample for each line read. In a subshell only.
     exec $awk -v unix="$unix" -v zero="$zero" -v number="$sampled" -v beat="$1" -f sample.awk
@@ -182,7 +171,36 @@ try_canary() { # name of the file; the step is measured without it where it take
     [ "$limit" != canary ] || echo "limit $canary_limit s" >"$1"
     limit=
 }
-[ "$canary_before" = 1 ] && try_canary canary-before.txt
+
+# --- Everything that comes before fio, which waits with its turn, its disk and its caches ready
+prepare() {
+    # Nobody else's measurement on the same disk: its turn may take as long as theirs do.
+    enter turn 315360000
+    disk_take "${device:-$work_dir}" || finish 125 "$reason"
+    if asked; then finish 126; fi
+    enter check 600
+    hold_checked || refuse "$reason"
+    # A disk that is still written to, or a cache that is still warm, would be measured with the rest.
+    if [ "$drop" = 1 ]; then
+        stage sync "$sync_limit" flush && stage cache-drop "$sync_limit" drop_caches >cache.txt
+    else
+        echo "method kept" >cache.txt
+    fi
+    [ -z "$limit" ] || finish 125 "took too long: $limit"
+    [ "$canary_before" = 0 ] || try_canary canary-before.txt
+}
+
+may_start() { # whether fio may; nobody waits for the turn of a unit that nobody follows
+    prepare
+    until permitted "$turn_limit"; do
+        [ "$limit" = go ] || return 1
+        limit=
+        disk_drop
+        hold_end
+        permitted "$go_limit" || return 1
+        prepare
+    done
+}
 
 first_mib() { # FIFO, file: all that is written there is read, and 1 MiB of it kept. In a subshell only.
     exec <"$1" >"$2" 6>&- 7>&- 8>&- 9>&-
@@ -205,8 +223,8 @@ workers() { # of fio: the processes that it forked, which outlive it when it is 
 }
 
 changed=
-if permitted "$go_limit"; then
-    hold_checked_again || finish 125 "refused: $reason"
+if may_start; then
+    hold_checked_again || refuse "$reason"
     jobfile=$(hold_jobfile)
     kill "$beats" # the samples are signs of life enough
     enter fio "${fio_limit:-315360000}"
@@ -251,7 +269,7 @@ if permitted "$go_limit"; then
     while kill -0 "$filter" 2>/dev/null; do
         if ending && [ "$told" = 0 ]; then
             told=1
-            [ -e stop ] || [ -e .signal ] || limit=fio
+            asked || limit=fio
             # SIGTERM is to fio what SIGINT is, and ends it also before it listens.
             read -r fio <fio.pid 2>/dev/null && kill -TERM "$fio" 2>/dev/null
             (exec 9>&- >/dev/null 2>&1; sleep "$stop_patience"; kill -KILL "$fio" $(workers "$fio")) &

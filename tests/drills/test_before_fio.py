@@ -1,0 +1,323 @@
+"""What may go wrong between the start of a unit and fio's: turns, holds and permissions."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ulid
+from tests.cloud.rented import until
+from tests.drills.book import drill
+
+from diskbench.errors import MeasurementFailed
+from diskbench.hosts import unit as units
+from diskbench.hosts.cleanup import cleanup
+from diskbench.hosts.jobs import Unit, UnitExit, start, start_and_watch
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.workspace import make_workspace
+from diskbench.model.spec import ResolvedTarget
+
+HERE = LocalHost()
+CLAIMS = Path("/run/lock")
+HURRY_S = 100
+"""Far longer than any of it takes on an idle machine."""
+
+
+@contextlib.contextmanager
+def on_tmpfs(directory: Path) -> Iterator[None]:
+    """A disk of its own under `directory`, in memory: no other test waits for it."""
+    subprocess.run(["mount", "-t", "tmpfs", "none", str(directory)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(directory)], check=True)
+
+
+@pytest.fixture
+def unit(tmp_path: Path) -> Iterator[Unit]:
+    """A short step on a disk of its own."""
+    name = f"diskbench-{str(ulid.ULID()).lower()}"
+    measured = tmp_path / "measured"
+    measured.mkdir()
+    target = ResolvedTarget(
+        kind="directory", path=str(measured), work_dir=f"{measured}/{name}",
+        state_dir=f"{tmp_path}/{name}", size_bytes=2**20,
+    )  # fmt: skip
+    with on_tmpfs(measured):
+        make_workspace(HERE, target)
+        yield Unit(
+            trial_id=name.removeprefix("diskbench-"), run_index=0, name="000-read",
+            state_dir=target.state_dir, work_dir=target.work_dir, drop_caches=False,
+            job=f"[x]\ndirectory={target.work_dir}\nrw=randread\nsize=1m\nioengine=psync\n",
+        )  # fmt: skip
+        cleanup(HERE, target)
+
+
+@pytest.fixture
+def their_claim(unit: Unit) -> Iterator[Path]:
+    """A claim of somebody else on the unit's disk, which says no more than that."""
+    claim = CLAIMS / f"diskbench-00{secrets.token_hex(12)}.claim"
+    number = Path(unit.work_dir or "").stat().st_dev
+    claim.write_text(f"disks {os.major(number)}:{os.minor(number)}\n")
+    yield claim
+    claim.unlink()
+
+
+@contextlib.contextmanager
+def locked(claim: Path) -> Iterator[None]:
+    with claim.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def live(unit: Unit) -> str:
+    with contextlib.suppress(FileNotFoundError):
+        return Path(unit.directory, "live.tsv").read_text()
+    return ""
+
+
+def ran_fio(unit: Unit) -> bool:
+    return Path(unit.directory, "fio.pid").exists()
+
+
+def watched(unit: Unit, should_stop: Any = lambda: False, **more: Any) -> UnitExit:
+    return start_and_watch(HERE, unit, lambda _: None, should_stop, **more)
+
+
+@drill(
+    done="a stop while a claim on the disk, which is locked and names no trial, is in the way",
+    holds="the step ends as stopped within seconds, fio never starts, and the claim is given up",
+)
+def test_a_stop_arrives_while_a_claim_says_nothing(unit: Unit, their_claim: Path) -> None:
+    asked = threading.Event()
+
+    def stage(name: str) -> None:
+        if name == "turn":
+            asked.set()
+
+    with locked(their_claim):
+        begun = time.monotonic()
+        end = watched(unit, asked.is_set, on_stage=stage)
+    assert end.stopped
+    assert time.monotonic() - begun < HURRY_S
+    assert not ran_fio(unit)
+    assert not (CLAIMS / f"diskbench-{unit.trial_id}.claim").exists()
+
+
+@drill(
+    done="the same claim is in the way of a run that is not to wait, and of one that waits",
+    holds="the first is refused with the words whose claim it is; the second is told, and goes on "
+    "when the claim is let go",
+)
+def test_a_claim_that_says_nothing_is_told(unit: Unit, their_claim: Path) -> None:
+    notes: list[str] = []
+    with locked(their_claim):
+        with pytest.raises(MeasurementFailed, match=r"names no trial \(user root\)"):
+            watched(unit.model_copy(update={"if_busy": "fail"}))
+        assert not ran_fio(unit)
+        second = unit.model_copy(update={"name": "001-read"})
+        ends: list[UnitExit] = []
+        waits = threading.Thread(target=lambda: ends.append(watched(second, on_note=notes.append)))
+        waits.start()
+        until(lambda: bool(notes))
+    waits.join(HURRY_S)
+    assert "names no trial" in notes[0]
+    assert [end.fio_exit for end in ends] == [0]
+
+
+@drill(
+    done="a claim of another user is a file without lines of a terabyte",
+    holds="no more than a little of it is read: the disk is taken, and fio runs",
+)
+def test_a_claim_without_an_end_is_not_read_to_its_end(unit: Unit, their_claim: Path) -> None:
+    os.truncate(their_claim, 2**40)
+    assert watched(unit).fio_exit == 0
+
+
+@drill(
+    done="a program named fio has 3,000 files of another disk open while a step begins",
+    holds="looking at them takes a moment, and nothing is said of it",
+)
+def test_a_fio_with_many_files_is_looked_at_in_a_moment(unit: Unit) -> None:
+    many = Path("/dev/shm") / f"many-{secrets.token_hex(6)}"
+    many.mkdir()
+    code = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (4000, 4000))\n"
+        "files = [open(f'{sys.argv[1]}/{n}', 'w') for n in range(3000)]\n"
+        "open('/proc/self/comm', 'w').write('fio')\n"
+        "print(flush=True)\n"
+        "input()\n"
+    )
+    with subprocess.Popen(
+        ["python3", "-c", code, str(many)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        end = watched(unit)
+        other.communicate(b"\n")
+    assert end.fio_exit == 0
+    said = Path(unit.directory, "live.tsv").read_text().splitlines()
+    # One sign of life a second: 3,000 looks take minutes where other work goes on beside.
+    assert len(said) < 30
+    assert "beside" not in Path(unit.directory, "lock.txt").read_text()
+    for file in many.iterdir():
+        file.unlink()
+    many.rmdir()
+
+
+@drill(
+    done="a stop arrives in the very moment in which the disk is being opened to be held",
+    holds="the step ends as stopped, not as refused, and fio never starts",
+)
+def test_a_stop_while_the_disk_is_opened_is_a_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.drills.test_guard import Stage
+    from tests.rigs.loops import attached, empty_image
+
+    shims = tmp_path / "shims"
+    shims.mkdir()
+    for name in ("python3", "perl", "sh"):  # what opens the disk waits; whatever else goes on
+        real = subprocess.run(["which", name], capture_output=True, text=True, check=True).stdout
+        (shims / name).write_text(
+            f"""#!/bin/sh
+case "$*" in *O_EXCL* | *'exec 5<"$1"'*)
+    : >{tmp_path}/opening
+    while ! [ -e {tmp_path}/released ]; do sleep 0.05; done ;;
+esac
+exec {real.strip()} "$@"
+"""
+        )
+        (shims / name).chmod(0o755)
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    with on_tmpfs(memory), attached(empty_image(memory / "disk.img")) as disk:
+        stage = Stage(disk, tmp_path / "none", tmp_path, monkeypatch)
+        target = stage.target()
+        make_workspace(HERE, target)
+        monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
+        opening = tmp_path / "opening"
+        given: list[UnitExit] = []
+        original = start_and_watch
+
+        def stopping(host: Any, unit: Any, on_tick: Any, _: Any) -> UnitExit:
+            given.append(original(host, unit, on_tick, opening.exists))
+            return given[-1]
+
+        monkeypatch.setattr("tests.drills.test_guard.start_and_watch", stopping)
+        try:
+            end = stage.step(target)
+        finally:
+            (tmp_path / "released").touch()
+            cleanup(HERE, target)
+    assert end.stopped
+    assert end.seconds_in_fio == 0
+
+
+@drill(
+    done="a unit asked for its permission for an hour before somebody follows it",
+    holds="only what it asks now is answered, so that fio starts at once",
+)
+def test_a_unit_that_asked_for_long_is_answered_once(
+    unit: Unit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(HERE, unit)
+    until(lambda: "? " in live(unit))
+    with Path(unit.directory, "live.tsv").open("a") as file:
+        file.write("".join(f"? {number}\n" for number in range(3600)))
+    answers: list[str] = []
+    run = LocalHost.run
+
+    def counted(self: LocalHost, script: str, **more: Any) -> Any:
+        if "asked=" in script:
+            answers.append(script)
+        return run(self, script, **more)
+
+    monkeypatch.setattr(LocalHost, "run", counted)
+    assert watched(unit).fio_exit == 0
+    assert len(answers) < 60
+
+
+@drill(
+    done="a unit waits for its permission and nobody follows it, as after its command was killed; "
+    "another run measures the same disk",
+    holds="the other waits a minute at most; whoever follows the first one later has it measured",
+)
+def test_a_unit_that_nobody_follows_keeps_nobody_from_the_disk(
+    unit: Unit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(units, "TURN_LIMIT_S", 2)
+    start(HERE, unit)
+    until(lambda: "? " in live(unit))
+    state = f"{Path(unit.state_dir).parent}/diskbench-{str(ulid.ULID()).lower()}"
+    work = f"{Path(unit.work_dir or '').parent}/{Path(state).name}"
+    target = ResolvedTarget(
+        kind="directory", path=str(Path(work).parent), work_dir=work, state_dir=state,
+        size_bytes=2**20,
+    )  # fmt: skip
+    make_workspace(HERE, target)
+    other = unit.model_copy(
+        update={
+            "trial_id": state.rpartition("-")[2], "state_dir": state, "work_dir": work,
+            "job": unit.job.replace(unit.work_dir or "", work),
+        }
+    )  # fmt: skip
+    begun = time.monotonic()
+    try:
+        assert watched(other, lambda: time.monotonic() - begun > HURRY_S).fio_exit == 0
+    finally:
+        cleanup(HERE, target)
+    assert not ran_fio(unit)
+    assert watched(unit).fio_exit == 0
+
+
+@drill(
+    done="a unit is launched and never begins: its shell cannot be had",
+    holds="the step fails with these words after a while, instead of being waited for without end",
+)
+def test_a_unit_that_never_begins_is_not_waited_for(
+    unit: Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(units, "BEGIN_LIMIT_S", 2)
+    shim = tmp_path / "shims" / "setsid"
+    shim.parent.mkdir()
+    shim.write_text("#!/bin/sh\necho 'setsid: no more processes' >&2\nexit 1\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
+    ends: list[BaseException] = []
+
+    def follow() -> None:
+        try:
+            watched(unit)
+        except MeasurementFailed as error:
+            ends.append(error)
+
+    follows = threading.Thread(target=follow, daemon=True)
+    follows.start()
+    follows.join(HURRY_S)
+    assert ends, "it is still waited for"
+    assert "did not begin within 2 s; setsid: no more processes" in str(ends[0])
+
+
+@drill(
+    done="the unit, its fio and what holds its disk get SIGTERM, all in the moment before fio runs",
+    holds="the step is failed by the signal, not stopped by the user",
+)
+def test_a_shutdown_while_permission_is_awaited_is_told(unit: Unit) -> None:
+    start(HERE, unit)
+    until(lambda: "? " in live(unit))
+    os.kill(int(Path(unit.directory, "pid").read_text().split()[0]), signal.SIGTERM)
+    end = watched(unit)
+    assert (end.stopped, end.signal) == (False, 15)
+    assert not ran_fio(unit)

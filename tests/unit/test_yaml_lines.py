@@ -150,7 +150,7 @@ def _steps(text: str) -> int:
     """How many lines of diskbench's reader run for `text`."""
     count = 0
 
-    def each(frame, event, argument):
+    def each(frame, event, _):
         nonlocal count
         if not frame.f_code.co_filename.endswith("yaml_lines.py"):
             return None

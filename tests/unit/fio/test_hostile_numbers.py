@@ -7,6 +7,7 @@ import pytest
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.imported import read_imported
+from diskbench.fio.logs import layout
 from diskbench.limits import COUNTER, JOBS
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -78,3 +79,9 @@ def test_samples_that_together_pass_any_count_are_refused():
     bins.update(dict.fromkeys(bins, COUNTER))
     with pytest.raises((InvalidValue, FioOutputUnreadable), match="together count"):
         read(document)
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "9" * 20, str(2**63)])
+def test_a_log_with_a_number_that_no_database_holds_is_refused(number):
+    with pytest.raises(FioOutputUnreadable, match="line 2 is no row of a fio log"):
+        layout(f"1, 1, 0, 4096\n{number}, 1, 0, 4096\n".encode(), where="x_lat.1.log")

@@ -78,6 +78,8 @@ shipped profile bonnie makes 524,288."""
 TEXT_BYTES: Final = 8 * MIB
 """A matrix, profile or job file, as typed or as a template makes it. The profile bonnie makes 2 MB
 where it names 32,768 files."""
+SETTINGS_BYTES: Final = 64 * 1024
+"""diskbench.toml or config.toml, which have five settings."""
 YAML_BYTES: Final = MIB
 """A matrix, or the front matter of a profile: 10,000 cells written one by one."""
 YAML_VALUES: Final = 200_000

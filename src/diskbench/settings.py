@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 
 from diskbench.errors import InvalidValue, UnknownName
+from diskbench.limits import SETTINGS_BYTES
 from diskbench.model.base import Frozen
 from diskbench.store.urls import database_url, evidence_url, printable
+from diskbench.text_file import read_text
+from diskbench.visible import one_line
 
 PREFIX = "DISKBENCH_"
 FILE_NAME = "diskbench.toml"
@@ -46,6 +49,13 @@ class Settings(Frozen):
         min_length=1, max_length=63, description="who rents: a tag on every resource"
     )
     secret_file: Path = Field(description="the secret that SSH keys derive from, shared by workers")
+
+    @field_validator("owner")
+    @classmethod
+    def _owner_is_seen(cls, text: str) -> str:
+        if one_line(text) != text:
+            raise ValueError(f"{one_line(text)!r} holds control or invisible characters")
+        return text
 
     def shown(self, name: str) -> str:
         """The value of a setting as it may be printed."""
@@ -129,14 +139,18 @@ def _variables(environ: Mapping[str, str]) -> list[_Value]:
 
 def _file(path: Path) -> list[_Value]:
     try:
-        data = path.read_bytes()
+        text = read_text(path, SETTINGS_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
         raise InvalidValue(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InvalidValue(f"{path} is no TOML: {error}") from error
     try:
-        found = tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        found = tomllib.loads(text)
+    except RecursionError:
+        raise InvalidValue(f"{path} is no TOML that can be read: nested too deeply") from None
+    except ValueError as error:  # of TOML, and of numbers with thousands of digits
         raise InvalidValue(f"{path} is no TOML: {error}") from error
     for name in found:
         if name not in Settings.model_fields:

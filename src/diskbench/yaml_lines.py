@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from diskbench.limits import YAML_VALUES
+from diskbench.limits import COUNTER, YAML_VALUES
 from diskbench.visible import unstorable, unstorable_words
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ class _Reader:
         self._loader, self._found = loader, found
         self._nodes = 0
         self._open: list[Node] = []
+        self._told: set[int] = set()
 
     def value(self, node: Node, place: Place) -> Any:  # noqa: ANN401 - whatever YAML holds
         from yaml.nodes import MappingNode, ScalarNode, SequenceNode
@@ -183,14 +184,19 @@ class _Reader:
             if not isinstance(one, MappingNode):
                 self._complain(one, "<< takes a mapping, or a list of mappings")
                 continue
-            before = dict(self._found.lines)
-            merged = self.value(one, place)
+            # Lines are collected apart: copying all lines for each merge would take hours.
+            outer, self._found.lines = self._found.lines, {}
+            try:
+                merged = self.value(one, place)
+            finally:
+                inner, self._found.lines = self._found.lines, outer
             if not isinstance(merged, dict):
                 continue
             # What is given here, or merged before, stands; so do its lines.
-            kept = {key: line for key, line in before.items() if len(key) > len(place)}
-            self._found.lines |= {
-                key: line for key, line in kept.items() if key[len(place)] in {*found, *own}
+            outer |= {
+                at: line
+                for at, line in inner.items()
+                if at[len(place)] not in found and at[len(place)] not in own
             }
             for key, value in merged.items():
                 if key not in found and key not in own:
@@ -218,6 +224,16 @@ class _Reader:
         except ValueError as error:
             self._complain(node, f"{quoted(node.value)}: {error}", "put it in quotes")
             return None
+        except (ArithmeticError, AttributeError, LookupError, TypeError):
+            # PyYAML on a value that its tag does not fit (`!!int ""`), or past any float.
+            kind = node.tag.rpartition(":")[2]
+            self._complain(node, f"{quoted(node.value)} is no {kind}", "put it in quotes")
+            return None
+        if isinstance(value, int) and abs(value) > COUNTER:
+            self._complain(
+                node, f"{quoted(node.value)} is too large: whole numbers end at {COUNTER:,}"
+            )
+            return None
         if value is None or isinstance(value, str | int | float):
             return value
         self._complain(
@@ -228,11 +244,13 @@ class _Reader:
     def _no_value(self, node: Node, what: str) -> None:
         """Tell of a null, unless something else was told about it."""
         line = node.start_mark.line + 1
-        if not any(one.line == line for one in self._found.mistakes):
+        if line not in self._told:
             self._complain(node, f"{what} has no value", "give one, or leave it out")
 
     def _complain(self, node: Node, message: str, advice: str = "") -> None:
-        self._found.mistakes.append(Mistake(node.start_mark.line + 1, message, advice))
+        line = node.start_mark.line + 1
+        self._told.add(line)
+        self._found.mistakes.append(Mistake(line, message, advice))
 
 
 def quoted(value: str) -> str:

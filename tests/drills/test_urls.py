@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
+import signal
 import sqlite3
 import subprocess
 import time
@@ -159,9 +161,14 @@ def test_a_run_on_postgresql_leaves_its_password_nowhere(cli, postgres):
     job.write_text("[w]\nrw=write\nsize=1m\nioengine=psync\nbs=64k\n")
     process = cli.start("--debug", "run", "--path", "disk", "--profile", str(job))
     seen: set[str] = set()
-    while process.poll() is None:
-        seen |= command_lines()
-        time.sleep(0.02)  # between two looks at all processes
+    try:
+        while process.poll() is None:
+            seen |= command_lines()
+            time.sleep(0.02)  # between two looks at all processes
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     done = subprocess.CompletedProcess([], 0, out, err)

@@ -41,6 +41,13 @@ BOMBS = {
     "a control character": "a: \x07",
     "a terminal's escape": 'a: "\\e]0;owned\\a"',
     "a tab for indentation": "a:\n\tb: 1",
+    "a number without digits": 'a: !!int ""',
+    "a truth that is none": "a: !!bool x",
+    "a time that is none": "a: !!timestamp x",
+    "a fraction in base 60 beyond all numbers": f"a: 1{':1' * 300}.5",
+    "a hexadecimal number of 50,000 digits": f"a: 0x{'f' * 50_000}",
+    "40,000 entries without a value": "a:\n" + " -\n" * 40_000,
+    "40,000 merges": "b: &b {q: 1}\na:\n" + " - <<: *b\n" * 40_000,
 }
 
 

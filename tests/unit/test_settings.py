@@ -120,3 +120,32 @@ def test_reading_settings_imports_neither_sqlalchemy_nor_pydantic_settings():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"owner = {'[' * 5000}{']' * 5000}", "nested too deeply"),
+        (f"owner = {'9' * 5000}", "no TOML"),
+        (f"owner = '{'x' * 100_000}'", "more than 64 KiB"),
+    ],
+)
+def test_a_file_that_cannot_be_read_as_settings_is_refused(places, text, words):
+    file = places["directory"] / "diskbench.toml"
+    file.write_text(text)
+    with pytest.raises(InvalidValue, match=words):
+        load_settings(**places)
+
+
+def test_a_device_without_end_is_no_file_of_settings(places):
+    (places["directory"] / "diskbench.toml").symlink_to("/dev/zero")
+    with pytest.raises(InvalidValue, match="more than 64 KiB"):
+        load_settings(**places)
+
+
+@pytest.mark.parametrize("owner", ["a\x1b]0;x\x07", "a\0", "a\nb", "a\u202eb", "a\udcff"])
+def test_an_owner_of_unseen_characters_is_refused(places, owner):
+    """It is put on what is rented, and into the database."""
+    places["environ"] = {"DISKBENCH_OWNER": owner}
+    with pytest.raises(InvalidValue, match="owner from DISKBENCH_OWNER: "):
+        load_settings(**places)

@@ -1,5 +1,7 @@
 """YAML with the line of every value, and every mistake in it."""
 
+import sys
+
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -84,7 +86,10 @@ def test_aliases_of_aliases_end():
 
 
 PLAIN = st.recursive(
-    st.integers() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=8),
+    st.integers(-(2**63) + 1, 2**63 - 1)
+    | st.booleans()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner),
     max_leaves=12,
 )
@@ -105,3 +110,57 @@ def test_whatever_is_written_is_read_or_told(text):
     found = read_yaml(text)
     assert found.mistakes or found.data is not None
     assert all(one.line >= 1 for one in found.mistakes)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ('!!int ""', "'' is no int"),
+        ('!!float ""', "'' is no float"),
+        ("!!bool x", "'x' is no bool"),
+        ("!!timestamp x", "'x' is no timestamp"),
+        ("1" + ":1" * 300 + ".5", "is no float"),
+        ("0x" + "f" * 16, "is too large"),
+        ("-0x" + "f" * 50_000, "is too large"),
+    ],
+)
+def test_a_value_that_its_tag_does_not_fit_is_a_mistake(value, words):
+    (message,) = told(f"a: 1\nb: {value}\n")
+    assert message.startswith("f:2: ")
+    assert words in message
+    assert len(message) < 300
+
+
+def test_a_key_that_its_tag_does_not_fit_is_a_mistake():
+    assert told('!!int "": 1\n')[0].startswith("f:1: '' is no int")
+
+
+def test_the_largest_whole_number_is_taken():
+    assert read_yaml(f"a: {2**63 - 1}").data == {"a": 2**63 - 1}
+
+
+def test_mistakes_and_merges_by_the_thousand_take_time_by_their_number():
+    """Of the steps of the reader itself, so that no machine's speed counts."""
+    for line in ("  -\n", "  - <<: *b\n"):
+        steps = [_steps(f"b: &b {{q: 1}}\na:\n{line * count}") for count in (500, 2000)]
+        assert steps[1] < 6 * steps[0], (line, steps)
+
+
+def _steps(text: str) -> int:
+    """How many lines of diskbench's reader run for `text`."""
+    count = 0
+
+    def each(frame, event, _):
+        nonlocal count
+        if not frame.f_code.co_filename.endswith("yaml_lines.py"):
+            return None
+        count += event == "line"
+        return each
+
+    before = sys.gettrace()
+    sys.settrace(each)
+    try:
+        read_yaml(text)
+    finally:
+        sys.settrace(before)
+    return count

@@ -12,6 +12,7 @@ from diskbench.cli import results_import
 from diskbench.cli.results_import import AsDisk, AsMachine, Promised, hint
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import table_width
+from diskbench.limits import COUNTER
 from diskbench.report.screen import unguarded
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def list_(
     wanted = _filters(filter_, since, until)
     most = _TABLE_LIMIT if limit is None and output == "table" else limit or None
     engine = database(database_url)
-    runs = find_runs(engine, wanted, limit=most)
+    runs = find_runs(engine, wanted, limit=None if most is None else min(most, COUNTER))
     if output == "json":
         _print_document(runs)
     elif output == "csv":

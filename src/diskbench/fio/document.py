@@ -13,6 +13,8 @@ from diskbench.model.result import Direction
 _SECTOR_BYTES = 512
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim", "mixed", "sync")
 _ALL_CLIENTS = "All clients"
+_SHOWN = 60
+"""Characters of a value that a message shows."""
 _LARGEST = 1e30
 """No rate or time of a real disk is larger (1e30 ns are 10^13 years); squares stay finite."""
 
@@ -140,7 +142,7 @@ def _bins(value: object, where: str) -> dict[int, int]:
         if not (key.isascii() and key.isdigit() and len(key) < 20):
             continue
         if type(number) is not int or not 0 <= number <= COUNTER:
-            raise MisshapenError(f"{where}.bins[{key}] is {number!r}, not a count")
+            raise MisshapenError(f"{where}.bins[{key}] is {_beginning(number)}, not a count")
         if number:
             bins[int(key)] = number
     return bins
@@ -213,7 +215,8 @@ def _optional_int(values: Mapping[str, Any], key: str, where: str) -> int | None
     if number is None:
         return None
     if not 0 <= number <= COUNTER:
-        raise MisshapenError(f"{where}.{key} is {number:.20g}, not a count from 0 to {COUNTER}")
+        shown = number if abs(number) <= _LARGEST else "larger than any"
+        raise MisshapenError(f"{where}.{key} is {shown}, not a count from 0 to {COUNTER}")
     return int(number)
 
 
@@ -222,7 +225,12 @@ def _optional_float(values: Mapping[str, Any], key: str, where: str) -> float | 
     if number is None:
         return None
     if type(number) not in (int, float):
-        raise MisshapenError(f"{where}.{key} is {number!r}, not a number")
+        raise MisshapenError(f"{where}.{key} is {_beginning(number)}, not a number")
     if abs(number) > _LARGEST or not math.isfinite(number):
         return None
     return float(number)
+
+
+def _beginning(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -17,6 +17,7 @@ from diskbench.fio.logs import layout, log_name
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.fio.rows import ALL_JOBS, measurements
+from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction, Measurement
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
@@ -209,7 +210,7 @@ def _gobonniego(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Impo
     if not isinstance(results, list) or not results:
         raise InvalidValue(f"{name}: GoBonnieGo file without any result", advice=_FORMS)
     threads = root.get("num_readers_and_writers")
-    jobs = threads if isinstance(threads, int) and threads > 0 else 1
+    jobs = threads if type(threads) is int and 0 < threads <= JOBS else 1
     runs = []
     for index, result in enumerate(results):
         where = f"{name}: results[{index}]"
@@ -220,7 +221,7 @@ def _gobonniego(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Impo
     facts = {
         key: value
         for key, value in root.items()
-        if key in known and isinstance(value, int | float) and not isinstance(value, bool)
+        if key in known and type(value) in (int, float) and 0 <= value <= COUNTER
     }
     return Imported("gobonniego", str(root.get("version", "unknown")), tuple(runs), facts)
 
@@ -238,6 +239,10 @@ def _gobonniego_run(result: Mapping[str, Any], where: str, run_id: str, jobs: in
         if prefix == "io":
             ios = _count(result, "io_operations", where)
             size = ios * block
+            if size > COUNTER:
+                raise InvalidValue(
+                    f"{where}: io_operations is {ios:,}, more than any disk does", advice=_FORMS
+                )
         else:
             size = _count(result, f"{prefix}_bytes", where)
             ios = -(-size // block)
@@ -287,10 +292,11 @@ def _count(result: Mapping[str, Any], key: str, where: str) -> int:
 def _iso(text: object, where: str) -> str:
     try:
         # Go writes nanoseconds; Python reads up to six digits and drops the rest.
-        moment = datetime.fromisoformat(str(text))
-    except ValueError as error:
-        raise InvalidValue(f"{where}: start_time {text!r} is no time", advice=_FORMS) from error
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+        moment = datetime.fromisoformat(str(text)).astimezone(UTC)
+    except (OverflowError, ValueError) as error:
+        shown = str(text)[:_LONGEST_NAME]
+        raise InvalidValue(f"{where}: start_time {shown!r} is no time", advice=_FORMS) from error
+    return moment.isoformat(timespec="microseconds")
 
 
 def _utc(unix_ms: int) -> str | None:

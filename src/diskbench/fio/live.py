@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from diskbench.model.result import Tick
 
 _FIELDS = 14
+_LARGEST = 1e30
+"""No count, size or time of a real disk is larger, and sums of such stay finite."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def parse_live(line: bytes) -> LiveTotals | None:
         numbers = [float(field) for field in fields]
     except ValueError:
         return None
-    if not all(math.isfinite(n) and n >= 0 for n in numbers):
+    if not all(0 <= n <= _LARGEST for n in numbers):
         return None
     return LiveTotals(
         numbers[0],

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from diskbench.errors import FioOutputUnreadable
+from diskbench.limits import COUNTER
 
 LogKind = Literal["bw", "iops", "lat", "clat", "slat", "hist"]
 
@@ -29,6 +30,8 @@ _NAME = re.compile(
     r"(?:\.(?P<job>\d+))?\.log(?:\.zst)?$"
 )
 _DIRECTIONS = (b"0", b"1", b"2")
+_DIGITS = 19
+"""Digits of the largest count."""
 _MOST_COLUMNS = 9
 _EPOCH_MS = 10**11
 """Times above are Unix time: as ms since the start they would be three years of a run."""
@@ -90,7 +93,7 @@ def layout(head: bytes, *, where: str, kind: LogKind | None = None) -> Layout | 
         return None
     columns = len(rows[0])
     for number, row in enumerate(rows, 1):
-        numeric = all(cell.isdigit() for cell in row[:4])
+        numeric = all(_is_count(cell) for cell in row[:4])
         if len(row) != columns or not 4 <= columns <= _MOST_COLUMNS or not numeric:
             raise FioOutputUnreadable(
                 f"{where}: line {number} is no row of a fio log: {b', '.join(row)[:80]!r}",
@@ -112,6 +115,10 @@ def layout(head: bytes, *, where: str, kind: LogKind | None = None) -> Layout | 
         or (kind == "iops" and any(int(row[1]) > 1 for row in rows)),
         epoch=int(rows[0][0]) > _EPOCH_MS,
     )
+
+
+def _is_count(cell: bytes) -> bool:
+    return cell.isdigit() and len(cell) <= _DIGITS and int(cell) <= COUNTER
 
 
 def _kind(text: str) -> LogKind:

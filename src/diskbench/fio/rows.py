@@ -117,7 +117,8 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
     lat, clat, slat = (_pool(_of_all(parts, kind)) for kind in ("lat", "clat", "slat"))
     kind, samples, quantiles = _quantiles(parts)
     jobs = list({part.job.index: part for part in parts}.values())
-    total = max(ios, size, sum(part.members for part in jobs), *(_switches(jobs)))
+    members = sum(part.members for part in jobs)
+    total = max(ios, size, samples or 0, members, *(_switches(jobs)))
     if total > COUNTER:
         raise FioOutputUnreadable(
             f"step {step.name!r}: its jobs together count {total:,}, more than {COUNTER:,}",
@@ -132,7 +133,7 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
         scope="job" if scope_is_job else "step",
         job=first.job.name if scope_is_job else ALL_JOBS,
         job_index=first.job.index if scope_is_job else -1,
-        jobs=sum(part.members for part in jobs),
+        jobs=members,
         direction=first.direction,
         rw=_common(rw_of(part.options) for part in parts),
         block_bytes=_common(_block(part) for part in parts),

@@ -14,6 +14,7 @@ from diskbench.hosts.cleanup import cleanup
 from diskbench.hosts.collect import collect
 from diskbench.hosts.last_word import NOT_STARTED, LastWord
 from diskbench.hosts.patience import patiently, undelivered
+from diskbench.hosts.told_number import whole
 from diskbench.hosts.unit import (
     DeviceGuard,
     Unit,
@@ -114,10 +115,13 @@ class _Follower:
         if totals is not None:
             self._on_tick(tick(self._before, totals))
             self._before = totals
-        elif line.startswith(b"? ") and line[2:].isdigit():
+        elif (
+            line.startswith(b"? ")
+            and (asked := whole(line[2:].decode(errors="replace"))) is not None
+        ):
             # Of a unit that has asked for hours, only what it asks now is answered.
-            if int(line[2:]) + _ASKED_BEFORE_S >= self._since:
-                self.asked = int(line[2:])
+            if asked + _ASKED_BEFORE_S >= self._since:
+                self.asked = asked
             self._on_stage("go")
         elif line.startswith(b"#"):
             self._on_stage(line[1:].decode(errors="replace").strip())

@@ -11,12 +11,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from diskbench.hosts.told_number import whole
 from diskbench.hosts.unit import GO_LIMIT_S, SYNC_LIMIT_S
 
 NOT_STARTED = frozenset({"sync", "cache-drop", "go"})
 """Stages that come before fio: where one takes too long, fio is not started."""
 _LATEST_UNIX_S = 253_402_300_799.0
 """The end of the year 9999, the last that a date can hold."""
+_MOST_STATUS = 255
 _KEY = re.compile(r"(seconds|moved|limit|signal|boot|oom_kills)=(\S*)")
 
 
@@ -51,7 +53,7 @@ class LastWord:
             )
         keys, rest = _keys(words[4:])
         try:
-            status, started, ended = int(words[0]), _moment(words[2]), _moment(words[3])
+            status, started, ended = _status(words[0]), _moment(words[2]), _moment(words[3])
             seconds = _moment(keys.get("seconds") or str(max(0.0, ended - started)))
         except (IndexError, ValueError):
             return LastWord(is_garbled=True)
@@ -102,6 +104,13 @@ class LastWord:
         return "nothing was written; look at what happened to the disk"
 
 
+def _status(text: str) -> int:
+    """An exit status; ValueError for what no process ends with."""
+    if (found := whole(text, _MOST_STATUS)) is None:
+        raise ValueError(text)
+    return found
+
+
 def _moment(text: str) -> float:
     """Unix time or seconds; ValueError for what no clock shows."""
     value = float(text)
@@ -122,4 +131,4 @@ def _keys(words: list[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def _whole(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() else None
+    return whole(text) if text else None

@@ -43,7 +43,9 @@ class Log:
 @contextmanager
 def database(logs: Sequence[Log] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
     """An empty DuckDB in memory that spills into its own temporary folder; for few bytes of `logs`
-    with one thread, because handing work out to several then takes longer than the work."""
+    with one thread, because handing work out to several then takes longer than the work.
+
+    Whatever is read within: a file that does not parse becomes FioOutputUnreadable."""
     import duckdb
 
     bytes_of_logs = sum(log.path.stat().st_size for log in logs)
@@ -56,6 +58,8 @@ def database(logs: Sequence[Log] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
             db.execute(f"SET temp_directory = {literal(Path(spill))}")
             db.execute("SET preserve_insertion_order = false")
             yield db
+        except (duckdb.InvalidInputException, duckdb.DataError) as error:
+            raise _unreadable(error) from error
         finally:
             db.close()
 
@@ -135,8 +139,12 @@ def run(db: duckdb.DuckDBPyConnection, query: str) -> list[tuple[int, ...]]:
 
     try:
         return db.execute(query).fetchall()
-    except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
-        raise FioOutputUnreadable(
-            f"a log file of fio does not parse: {str(error).splitlines()[0]}",
-            advice="the file is kept; a log that ends within a line was cut while it was copied",
-        ) from error
+    except (duckdb.InvalidInputException, duckdb.DataError) as error:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> FioOutputUnreadable:
+    return FioOutputUnreadable(
+        f"a log file of fio does not parse: {str(error).splitlines()[0]}",
+        advice="the file is kept; a log that ends within a line was cut while it was copied",
+    )

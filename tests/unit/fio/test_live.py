@@ -93,3 +93,8 @@ def test_a_tick_is_never_negative(pairs, start):
         made = tick(before, now)
         assert made.read_iops >= 0
         assert made.read_bytes_per_s >= 0
+
+
+@pytest.mark.parametrize("number", ["1e400", "1e308", "1e31", "nan", "-1"])
+def test_a_number_that_no_disk_reaches_is_no_line(number):
+    assert parse_live("\t".join([number] * 14).encode()) is None

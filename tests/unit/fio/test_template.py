@@ -157,3 +157,16 @@ def test_local_nvme_is_told_from_network_nvme(model, local):
 
 def test_durations_are_seconds():
     assert [parse_duration_s(t) for t in ("90", "1.5m", "24h", "1d")] == [90, 90, 86400, 86400]
+
+
+@pytest.mark.parametrize("text", ["{{ 5|dictsort }}", "{{ 5|xmlattr }}", "{{ cycler() }}"])
+def test_whatever_a_filter_raises_is_told_with_its_line(text):
+    with pytest.raises(ProfileError, match=r"line 7: .+") as told:
+        render(profile(f"[a]\n{text}\n"), {}, CONTEXT)
+    assert "MiB" not in str(told.value)
+
+
+def test_a_name_that_the_template_made_is_told_by_its_beginning():
+    with pytest.raises(ProfileError) as told:
+        render(profile('{{ {}["x" * 100000] }}'), {}, CONTEXT)
+    assert len(str(told.value)) < 1000

@@ -93,8 +93,15 @@ def test_a_failing_sync_does_not_keep_the_cache_from_being_dropped(make_unit, ho
         ),
         ("= lost", LastWord(is_lost=True)),
         ("= lost boot=changed oom_kills=2", LastWord(is_lost=True, rebooted=True, oom_kills=2)),
-        ("= x y z w", LastWord(is_lost=True)),
+        ("= x y z w", LastWord(is_garbled=True)),
         ("= ", LastWord(is_lost=True)),
+        (f"= {'9' * 5000} 0 100 102 ", LastWord(is_garbled=True)),
+        ("= -1 0 100 102 ", LastWord(is_garbled=True)),
+        (
+            f"= 0 0 100 102 signal={'9' * 5000} ",
+            LastWord(0, started_unix_s=100, ended_unix_s=102, seconds=2),
+        ),
+        (f"= lost oom_kills={'9' * 5000}", LastWord(is_lost=True)),
     ],
 )
 def test_a_last_word_is_read_of_any_version(line, expected):

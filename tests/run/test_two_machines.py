@@ -112,7 +112,7 @@ def test_a_machine_that_dies_is_replaced_by_the_other_where_it_stood(
         (tmp_path / name).mkdir()
     hosts = [{"host": name, "path": str(tmp_path / name)} for name in ("db1", "db2")]
     matrix = here.home / "matrix.yaml"
-    fields = {"provider": "ssh", "profile": str(profile)}
+    fields = {"provider": "ssh", "profile": str(profile), "if_busy": "share"}
     matrix.write_text(json.dumps({"name": "m", "defaults": fields, "axes": {"where": hosts}}))
     workers = {one.home.name: working(one) for one in (here, there)}
     try:

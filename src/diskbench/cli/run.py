@@ -86,8 +86,9 @@ def run(
     if_busy: Annotated[
         str,
         typer.Option(
-            metavar="wait|fail|TIME",
-            help="While another trial measures the same disk: wait, fail, or wait so long (30m).",
+            metavar="wait|fail|share|TIME",
+            help="While another trial measures the same disk: wait, fail, measure beside it "
+            "(doubted), or wait so long (30m).",
         ),
     ] = "wait",
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",

@@ -24,7 +24,7 @@ def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:
     Raises TargetRefused in place of the note where the plan is not to wait (`--if-busy fail`).
     """
     twin = next((other for other in others if _same_disk(plan, other)), None)
-    if twin is None:
+    if twin is None or plan.cell.if_busy == "share":
         return plan
     same = _words(plan, twin)
     if plan.cell.if_busy == "fail":

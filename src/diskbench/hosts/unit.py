@@ -50,7 +50,7 @@ class Unit(Frozen):
     `work_dir` holds the test files (None for a raw device); `sampled` is the number MAJOR:MINOR of
     the disk whose counters are read once a second. `fio_limit_s` is after how many
     seconds fio counts as hung and is ended; None: never. `if_busy` is what to do while another
-    trial measures the same disk: `wait`, `fail`, or the seconds to wait at most.
+    trial measures the same disk: `wait`, `fail`, `share`, or the seconds to wait at most.
     """
 
     trial_id: str

@@ -111,7 +111,7 @@ class CellFields(Frozen):
         None, description="What you expect of a disk that no catalogue knows (vsphere, ssh, local)."
     )
     if_busy: str | None = Field(
-        None, description="While another trial measures the same disk: wait, fail, or a time (30m)."
+        None, description="While another trial measures the same disk: wait, fail, share, or 30m."
     )
     route: str | None = Field(
         None, description="Only workers that listen to PROVIDER/ROUTE measure it, as of a site."

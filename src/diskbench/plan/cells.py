@@ -102,8 +102,8 @@ def cells(request: Request) -> tuple[Cell, ...]:
 
 
 def if_busy(text: str) -> str:
-    """What `--if-busy` says, as a cell has it: wait, fail, or whole seconds."""
-    if text in ("wait", "fail"):
+    """What `--if-busy` says, as a cell has it: wait, fail, share, or whole seconds."""
+    if text in ("wait", "fail", "share"):
         return text
     try:
         seconds = parse_duration_s(text)
@@ -111,8 +111,9 @@ def if_busy(text: str) -> str:
         seconds = -1.0
     if not 1 <= seconds <= _LONGEST_WAIT_S:
         raise InvalidValue(
-            f"--if-busy {text!r} is neither wait nor fail nor a time",
-            advice="wait until the disk is free, fail at once, or wait at most so long: 30m",
+            f"--if-busy {text!r} is neither wait, fail, share nor a time",
+            advice="wait until the disk is free, fail at once, share the disk (the result is "
+            "doubted then), or wait at most so long: 30m",
         )
     return f"{seconds:.0f}"
 

@@ -169,7 +169,7 @@ disk_take() { # path -> 0: it is our turn; 1: it is not, and why in $reason. A s
     ticket=$(disk_ticket)
     disk_claim "$ticket" 0 0
     begun=$(disk_uptime) seen=
-    while rivals=$(disk_rivals "$ticket" "$claim"); [ -n "$rivals" ]; do
+    while [ "$if_busy" != share ] && rivals=$(disk_rivals "$ticket" "$claim") && [ -n "$rivals" ]; do
         if ending; then disk_drop; return 0; fi
         waited=$(($(disk_uptime) - begun))
         first=$(echo "$rivals" | grep -v '^choosing' | sort -k 2n | head -n 1)

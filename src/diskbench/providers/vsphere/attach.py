@@ -6,7 +6,7 @@ import functools
 import ipaddress
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import RentalFailed
+from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.providers.guest import ask_guest
 from diskbench.providers.guest_disks import disks, disks_before
 from diskbench.providers.vsphere import requests
@@ -125,12 +125,17 @@ def _add(order: Order, vm: Ref) -> None:
     order.watch.note(
         f"disk of {wanted.size_gib} GiB is being made on {details.datastore.name}: {how}"
     )
-    order.vsphere.run(
-        "VirtualMachine.Config.AddNewDisk",
-        f"disk for {moid(vm)}",
-        lambda: vm.ReconfigVM_Task(spec=spec),
-        timing.disk_s + timing.disk_s_per_gib * wanted.size_gib * wanted.count,
-    )
+    try:
+        order.vsphere.run(
+            "VirtualMachine.Config.AddNewDisk",
+            f"disk for {moid(vm)}",
+            lambda: vm.ReconfigVM_Task(spec=spec),
+            timing.disk_s + timing.disk_s_per_gib * wanted.size_gib * wanted.count,
+        )
+    except DiskbenchError:
+        # Asked twice, because an answer was lost, vSphere refuses the disk that it has added.
+        if len(virtual_disks(order, vm)) != wanted.count:
+            raise
 
 
 def _our_controller(order: Order, vm: Ref, devices: Sequence[Any]) -> Any:  # noqa: ANN401 - pyVmomi's

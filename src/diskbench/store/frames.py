@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import StepRecord
 
-SERIES_VERSION = 1
-"""Raised when the same logs give another series; older Parquet files are then left unused."""
+SERIES_VERSION = 2
+"""Raised when the same logs give another series; older Parquet files are then left unused.
+
+2: a second that fio did not log is at most as fast as the log and its bytes say.
+"""
 _SERIES = f"series-{SERIES_VERSION}.parquet"
 
 _FIO_JSON = "fio.json"

@@ -111,16 +111,8 @@ def _outputs(
     evidence: EvidenceStore, run_id: str, step: str | None
 ) -> Iterator[tuple[Step, FioOutput]]:
     """What fio reported of each step. An imported document of several steps lies in one file."""
-    from diskbench.fio.imported import split_steps
-    from diskbench.fio.output import parse_output
-    from diskbench.store.archive import read_manifest, run_prefix
-    from diskbench.store.content import read_file
-
-    manifest = read_manifest(evidence, run_id)
-    record = manifest.imported if manifest else None
-    if record and record.kind == "fio-json":
-        data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
-        pairs = split_steps(parse_output(data, where=record.name))
+    pairs = _imported_parts(evidence, run_id)
+    if pairs:
         if step is not None and all(one.name != step for one, _ in pairs):
             raise UnknownName("step", step, {one.name for one, _ in pairs})
         yield from (pair for pair in pairs if step is None or pair[0].name == step)
@@ -129,6 +121,21 @@ def _outputs(
         output = _output_of(evidence, run_id, folder, closed)
         if output is not None:
             yield closed.step, output
+
+
+def _imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:
+    """The steps of a run that was imported from a JSON of fio; none of any other run."""
+    from diskbench.fio.imported import split_steps
+    from diskbench.fio.output import parse_output
+    from diskbench.store.archive import read_manifest, run_prefix
+    from diskbench.store.content import read_file
+
+    manifest = read_manifest(evidence, run_id)
+    record = manifest.imported if manifest else None
+    if not record or record.kind != "fio-json":
+        return ()
+    data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
+    return split_steps(parse_output(data, where=record.name))
 
 
 def closed_steps(
@@ -190,8 +197,9 @@ def _output_of(
     from diskbench.store.content import read_file
 
     file = record.files.get(_FIO_JSON)
-    if file is None:
-        return None
+    if file is None:  # a step of an imported document of several, or logs alone
+        parts = _imported_parts(evidence, run_id)
+        return next((part for step, part in parts if step == record.step), None)
     data = read_file(evidence, f"{run_prefix(run_id)}/{folder}", _FIO_JSON, file)
     return parse_output(data, where=f"{folder}/{_FIO_JSON}")
 

@@ -83,12 +83,14 @@ def import_(
     Log files in the directory of a fio JSON file are its logs where its jobs name them
     (write_bw_log, write_iops_log, write_lat_log, write_hist_log) and have their numbers; they need
     not be typed. A JSON that names no log has all logs beside it if it is the only one there.
-    What was joined and what was left is said.
+    What was joined, what was left, and whether the figures of each run agree is said.
     """
     from importlib.metadata import version
 
     from diskbench.cli.stores import database, evidence
     from diskbench.plan.cells import key_values
+    from diskbench.report.audit_text import audit_line
+    from diskbench.store.audits import run_audits
     from diskbench.store.import_sources import read_sources
     from diskbench.store.imports import import_source
     from diskbench.store.rebuild import rows_of, write_run
@@ -104,6 +106,8 @@ def import_(
             write_run(engine, rows_of(store, manifest))
             print(manifest.run_id)
             _say(_taken_in(source.name, manifest, labels) + _joined(tuple(source.logs)))
+            if manifest.imported is not None and manifest.imported.kind == "fio-json":
+                _say(f"  {audit_line(run_audits(store, manifest.run_id))}")
             if _has_logs(manifest):
                 with_logs.append(manifest.run_id)
     for line in _left(found.left):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from diskbench.fio.declared import is_set, numjobs, options_of
+from diskbench.fio.declared import is_grouped, numjobs, options_of
 from diskbench.fio.logs import LogKind, LogName
 from diskbench.fio.reported import FioOutput
 
@@ -44,7 +44,7 @@ def named_logs(output: FioOutput) -> tuple[NamedLogs, ...]:
     number = 1
     for job in output.jobs:
         options = options_of(job, output, {})
-        grouped = is_set(options, "group_reporting")
+        grouped = is_grouped(job, output, options)
         clones = numjobs(options) if grouped else 1
         prefixes = {
             option: (options[option].rpartition("/")[2] or job.name)

@@ -85,7 +85,7 @@ def histogram_frame(
     from diskbench.fio.histogram import step_histograms
 
     rows: list[tuple[object, ...]] = []
-    for one, output in _outputs(evidence, run_id, step):
+    for one, output in step_outputs(evidence, run_id, step):
         seen = {d for job in output.jobs for d in job.directions}
         for found in sorted(seen if direction is None else seen & {direction}):
             for kind, histogram in step_histograms(output, found).items():
@@ -107,7 +107,7 @@ def histogram_frame(
     )
 
 
-def _outputs(
+def step_outputs(
     evidence: EvidenceStore, run_id: str, step: str | None
 ) -> Iterator[tuple[Step, FioOutput]]:
     """What fio reported of each step. An imported document of several steps lies in one file."""
@@ -165,7 +165,7 @@ def step_series(
 
     def write(logs: Sequence[Path], target: Path) -> None:
         output = _output_of(evidence, run_id, folder, record)
-        write_series(logs, target, totals=_totals(output) if output else None)
+        write_series(logs, target, totals=totals_of(output) if output else None)
 
     return read_from_logs(evidence, run_id, folder, record, _SERIES, write)
 
@@ -204,7 +204,7 @@ def _output_of(
     return parse_output(data, where=f"{folder}/{_FIO_JSON}")
 
 
-def _totals(output: FioOutput) -> dict[Direction, Total]:
+def totals_of(output: FioOutput) -> dict[Direction, Total]:
     """What the series of a step must sum up to (jobs of a step run side by side)."""
     found: dict[Direction, Total] = {}
     for job in output.jobs:

@@ -90,7 +90,7 @@ def imported_rows(
         "plan": None,
     }
     row = imported_run_row(manifest, record, found.facts, evidence.url)
-    return campaign, trial, row, tuple(_steps(manifest, record, found, run))
+    return campaign, trial, row, tuple(_steps(evidence, manifest, record, found, run))
 
 
 def _keep(
@@ -163,9 +163,19 @@ def _keep(
 
 
 def _steps(
-    manifest: Manifest, record: ImportRecord, found: Imported, run: ImportedRun
+    evidence: EvidenceStore,
+    manifest: Manifest,
+    record: ImportRecord,
+    found: Imported,
+    run: ImportedRun,
 ) -> list[StepResult]:
+    from diskbench.fio.audit import audit_warnings
     from diskbench.model.result import StepResult, Warning  # noqa: A004 - the noun
+    from diskbench.store.audits import run_audits
+
+    audits = {}
+    if found.kind == "fio-json":
+        audits = {one.step_index: one.checks for one in run_audits(evidence, manifest.run_id)}
 
     started, finished = _times(run, manifest.finished_at)
     notes = tuple(
@@ -183,7 +193,8 @@ def _steps(
             fio_exit=0,
             fio_version=found.tool_version,
             measurements=one.measurements,
-            warnings=notes if one is run.steps[0] else (),
+            warnings=(notes if one is run.steps[0] else ())
+            + audit_warnings(audits.get(one.step.index, ()), one.step.name),
             seconds_in_fio=max((m.runtime_ns for m in one.measurements), default=0) / 1e9,
         )
         for one in run.steps

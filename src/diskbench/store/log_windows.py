@@ -159,8 +159,9 @@ def _tail(
     found = {}
     for job, end, highest in short:
         # A window ends a little after its second; the sliver keeps 1.001 s from being second 1.
+        # Where no second is left, what is missing lies in one that other windows stand for.
         first, last = math.floor(end + SLIVER_S), math.ceil(runtime_s - SLIVER_S)
-        for second in range(first, max(last, first + 1)):
+        for second in range(first, last):
             found[job, second] = min(rate, float(highest))
     return found
 

@@ -65,6 +65,12 @@ def test_a_second_that_only_the_bw_log_has_holds_the_ios_of_its_bytes():
     assert rows[-1]["iops"] == pytest.approx(100)
 
 
+def test_a_sliver_after_a_missing_half_second_is_no_second():
+    logs = {"a_iops.1.log": [(500, 500), (1000, 500), (1500, 500)]}
+    rows = rows_of(logs, Total(ios=1_010, bytes=1_010 * 4096, runtime_s=2.003))
+    assert [row["iops"] for row in rows] == [500, 500]
+
+
 rate = st.integers(min_value=0, max_value=5_000)
 job = st.lists(rate, min_size=1, max_size=6)
 

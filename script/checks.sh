@@ -34,12 +34,14 @@ build_simulator() {
     say "the simulator of vSphere was not built"
 }
 
-# run_tests PYTEST-ARGUMENT…: as root, since they make loop devices, mounts and users' files of their
-# own. For another user that means sudo, and nothing of root's is left in the checkout.
+# run_tests PYTEST-ARGUMENT…: with the Python of $VENV (.venv unless set), as root, since they make
+# loop devices, mounts and users' files of their own. For another user that means sudo, and nothing
+# of root's is left in the checkout.
 run_tests() {
+  local venv=${VENV:-.venv}
   if [[ $(id -u) -eq 0 ]]; then
     # Rewritten assertions are kept as bytecode: without, every process rewrites them all.
-    PYTHONDONTWRITEBYTECODE='' .venv/bin/python -m pytest -n 3 -q "$@" </dev/null
+    PYTHONDONTWRITEBYTECODE='' "$venv/bin/python" -m pytest -n 3 -q "$@" </dev/null
     return
   fi
   say "with sudo, because the tests make loop devices and mounts of their own"
@@ -47,9 +49,83 @@ run_tests() {
   scratch=$(mktemp -d)
   sudo env PATH="$PATH" PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY="$scratch" \
     UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-}" \
-    .venv/bin/python -m pytest -n 3 -q -p no:cacheprovider "$@" </dev/null || status=$?
+    "$venv/bin/python" -m pytest -n 3 -q -p no:cacheprovider "$@" </dev/null || status=$?
   sudo rm -rf "$scratch"
   return "$status"
+}
+
+# named_pythons: the versions of Python that pyproject.toml's classifiers name, one a line.
+named_pythons() {
+  sed -n 's/.*"Programming Language :: Python :: \(3\.[0-9]*\)".*/\1/p' pyproject.toml
+}
+
+# find_python VERSION: the command of a Python of that version on this machine: on PATH, or one that
+# pyenv has made. Nothing is fetched. Returns 1 where there is none.
+find_python() {
+  local one
+  local candidates=("python$1" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/python)
+  for one in "${candidates[@]}"; do
+    # A shim of pyenv is there also for a version that is not chosen.
+    if "$one" -c "import sys; sys.exit(sys.version_info[:2] != tuple(map(int, '$1'.split('.'))))" \
+      2>/dev/null; then
+      printf '%s\n' "$one"
+      return
+    fi
+  done
+  return 1
+}
+
+# make_other_venv VERSION PYTHON: .venv-VERSION, as requirements/dev.txt locks it, with this checkout
+# installed in it. Returns 1 where that fails: it is called where `set -e` does not hold.
+make_other_venv() {
+  local place=.venv-$1 uv stamp
+  stamp="$("$2" -V) $(cat requirements/*.txt pyproject.toml | cksum)"
+  if [[ $(cat "$place/stamp" 2>/dev/null) == "$stamp" ]]; then return; fi
+  say "making $place from requirements/dev.txt (hashes checked)"
+  uv=$(uv_command "$2") &&
+    "$uv" venv --quiet --clear --python "$2" "$place" &&
+    "$uv" pip install --quiet --compile-bytecode --python "$place/bin/python" --require-hashes \
+      -r requirements/dev.txt &&
+    "$uv" pip install --quiet --python "$place/bin/python" --no-deps \
+      --build-constraints requirements/build.txt --editable . &&
+    printf '%s\n' "$stamp" >"$place/stamp"
+}
+
+# other_pythons: the fast tests and a whole run on every Python that the classifiers name, but that
+# of .venv; says which were run and which this machine does not have. Returns 1 when one fails.
+other_pythons() {
+  local version python ours failed=0 ran=() absent=()
+  ours=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  for version in $(named_pythons); do
+    if [[ $version == "$ours" ]]; then continue; fi
+    if ! python=$(find_python "$version"); then
+      absent+=("$version")
+      continue
+    fi
+    if ! make_other_venv "$version" "$python"; then
+      failed=1
+      ran+=("$version (NOT INSTALLED)")
+      continue
+    fi
+    say "fast tests on Python $version"
+    if run_fast_tests ".venv-$version" tests/unit tests/method tests/run/test_python.py; then
+      ran+=("$version")
+    else
+      failed=1
+      ran+=("$version (FAILED)")
+    fi
+  done
+  say "Python $ours is that of .venv; also run: ${ran[*]:-none}; not on this machine: ${absent[*]:-none}"
+  return "$failed"
+}
+
+# run_fast_tests VENV PYTEST-ARGUMENT…: what script/check runs, with the Python of VENV. Two
+# processes for two cores: nothing here waits.
+run_fast_tests() {
+  local venv=$1
+  shift
+  VENV=$venv run_tests -m "not slow" -n 2 -p no:playwright -p no:nbmake \
+    --hypothesis-profile=quick "$@"
 }
 
 # static_checks: what can be checked without running the program, side by side. Returns 1 when one

@@ -46,6 +46,8 @@ RECORD_BYTES: Final = 64 * MIB
 """plan.json, step.json or manifest.json: 20,000 files are 4 MB."""
 IMPORT_BYTES: Final = 512 * MIB
 """All files of one import: they are looked through in memory."""
+IMPORT_FILES: Final = 20_000
+"""Files in a folder that is imported: as many as one step may leave."""
 EXPANSION: Final = 20_000
 """How many times its size a compressed file may become. Real logs reach 300, a file of one byte
 repeated 30,000."""

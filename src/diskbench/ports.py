@@ -331,6 +331,18 @@ class EndsMachines(Protocol):
 
 
 @runtime_checkable
+class ExtendsLeases(Protocol):
+    """A renter that can move the end of a lease in all places where it stands: tags, and the switch
+    that ends the machine. Where one of them cannot be moved, a renter is none of these."""
+
+    def extend(self, lease_id: str, scope: Scope, expires_at: float) -> None:
+        """Let everything that was made for the lease end at `expires_at` (Unix seconds), as `found`
+        then says; twice is as once, and nothing there is as well. A thing that only carries a copy
+        of the tags keeps its own. Raises DiskbenchError; some things may have been moved then."""
+        ...
+
+
+@runtime_checkable
 class Caches(Protocol):
     """A renter whose machines can keep what is read or written of a disk: host caching."""
 

@@ -39,6 +39,7 @@ WEIGHTS: dict[str, Weight] = {
     "fio-error": "doubtful",
     "short-ios": "doubtful",
     "degraded-output": "doubtful",
+    "figures-disagree": "doubtful",
     "saturated": "doubtful",
     "cache-kept": "doubtful",
     "disk-shared": "doubtful",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.catalog.cost import TrialCost
+    from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.verdict import Verdict
@@ -151,7 +152,13 @@ def show(
         sys.stdout.write(rows_as_csv(engine, these, evidence_url=evidence_url))
         return
     from diskbench.cli.results_plots import print_plots
-    from diskbench.cli.results_show import phases_of_runs, print_runs, trial_cost, verdicts_on
+    from diskbench.cli.results_show import (
+        audits_of_runs,
+        phases_of_runs,
+        print_runs,
+        trial_cost,
+        verdicts_on,
+    )
     from diskbench.engine.takeover import is_abandoned
     from diskbench.store.rows import find_plan, load_results
 
@@ -163,8 +170,9 @@ def show(
     if said is not None and plan is not None and plan.expectation is not None:
         _say("what is said of the disk is left out: the plan of this run knows what it should get")
     verdicts = verdicts_on(engine, runs, phases, said, evidence_url)
+    audits = audits_of_runs(runs, evidence_url)
     if output == "json":
-        _print_document(runs, steps, [] if cost is None else [cost], phases, verdicts)
+        _print_document(runs, steps, [] if cost is None else [cost], phases, verdicts, audits)
     else:
         print_runs(
             runs,
@@ -172,6 +180,7 @@ def show(
             plan,
             phases=phases,
             verdicts=verdicts,
+            audits=audits,
             cost=cost,
             suspended=is_abandoned(engine, run["trial_id"]),
         )
@@ -263,11 +272,12 @@ def _print_document(
     costs: Sequence[TrialCost] | None = None,
     phases: Sequence[StepPhases] | None = None,
     verdicts: Sequence[Verdict] | None = None,
+    audits: Sequence[StepAudit] | None = None,
 ) -> None:
     from diskbench.store.document import results_document
     from diskbench.store.export import json_text
 
-    print(json_text(results_document(runs, steps, costs, phases, verdicts)))
+    print(json_text(results_document(runs, steps, costs, phases, verdicts, audits)))
 
 
 def _print_runs(runs: Sequence[dict[str, Any]]) -> None:

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from diskbench.errors import FioOutputUnreadable
     from diskbench.plan.as_disk import Hint
     from diskbench.ports import EvidenceStore
+    from diskbench.store.import_sources import Left
     from diskbench.store.manifest import Manifest
 
+_SHOWN = 12
+"""Files that a line names."""
 AsDisk = Annotated[
     str | None,
     typer.Option(
@@ -61,7 +64,10 @@ def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) 
 
 def import_(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="fio JSON, fio logs, GoBonnieGo JSON.")
+        list[Path],
+        typer.Argument(
+            metavar="FILE|DIR…", help="fio JSON, fio logs, GoBonnieGo JSON, or folders of them."
+        ),
     ],
     label: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label kept with the rows.")
@@ -74,28 +80,38 @@ def import_(
 ) -> None:
     """Take in what others measured, as runs marked `imported`; the same file twice is one run.
 
-    Log files beside one fio JSON file, in the same directory, are its logs.
+    Log files in the directory of a fio JSON file are its logs where its jobs name them
+    (write_bw_log, write_iops_log, write_lat_log, write_hist_log) and have their numbers; they need
+    not be typed. A JSON that names no log has all logs beside it if it is the only one there.
+    What was joined, what was left, and whether the figures of each run agree is said.
     """
     from importlib.metadata import version
 
     from diskbench.cli.stores import database, evidence
     from diskbench.plan.cells import key_values
-    from diskbench.store.imports import import_source, read_sources
+    from diskbench.report.audit_text import audit_line
+    from diskbench.store.audits import run_audits
+    from diskbench.store.import_sources import read_sources
+    from diskbench.store.imports import import_source
     from diskbench.store.rebuild import rows_of, write_run
 
     labels = dict(key_values("--label", label or ()))
     if said := hint(as_disk, as_machine, promise):
         labels |= said.labels()
-    sources = read_sources(files)
+    found = read_sources(files)
     engine, store = database(database_url), evidence(evidence_url)
     with_logs = []
-    for source in sources:
+    for source in found.sources:
         for manifest in import_source(store, source, labels=labels, version=version("diskbench")):
             write_run(engine, rows_of(store, manifest))
             print(manifest.run_id)
-            _say(_taken_in(source.name, manifest, labels))
+            _say(_taken_in(source.name, manifest, labels) + _joined(tuple(source.logs)))
+            if manifest.imported is not None and manifest.imported.kind == "fio-json":
+                _say(f"  {audit_line(run_audits(store, manifest.run_id))}")
             if _has_logs(manifest):
                 with_logs.append(manifest.run_id)
+    for line in _left(found.left):
+        _say(line)
     damaged = _read_ahead(store, with_logs)
     for run_id, error in damaged:
         _say(f"run {run_id} is kept, but its logs cannot be read: {error}")
@@ -158,6 +174,29 @@ def _taken_in(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
         f"{name} is known already, as run {manifest.run_id}; its labels are kept as they were: "
         f"{kept}"
     )
+
+
+def _joined(logs: Sequence[str]) -> str:
+    """The logs that a run was given, as the end of a line."""
+    if not logs:
+        return ""
+    return f", with {len(logs)} log{'s' if len(logs) > 1 else ''}: {_some(logs)}"
+
+
+def _left(left: Sequence[Left]) -> list[str]:
+    """What was not imported, a line for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for one in left:
+        by_reason.setdefault(one.why, []).append(str(one.path))
+    return [
+        f"left {len(paths)} file{'s' if len(paths) > 1 else ''}: {_some(paths)}: {why}"
+        for why, paths in by_reason.items()
+    ]
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
 def _say(text: str) -> None:

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.cost import TrialCost
     from diskbench.errors import DiskbenchError
+    from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
-    from diskbench.model.result import StepResult
+    from diskbench.model.result import StepResult, Warning  # noqa: A004 - the noun
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.plan.as_disk import Hint
@@ -25,11 +26,12 @@ def print_runs(
     *,
     phases: Sequence[StepPhases] = (),
     verdicts: Sequence[Verdict] = (),
+    audits: Sequence[StepAudit] = (),
     cost: TrialCost | None = None,
     suspended: bool = False,
 ) -> None:
     """Runs of one trial, in order: their table, phases, verdicts and warnings, how each ended,
-    where its evidence is, and what the trial cost.
+    where its evidence is, whether its figures agree, and what the trial cost.
 
     `plan` is None for imported runs; `cost` None where nothing was rented; `suspended` says that
     nobody works on them, and `diskbench resume` would.
@@ -39,6 +41,7 @@ def print_runs(
     from rich.text import Text
 
     from diskbench.fio.warnings import run_warnings
+    from diskbench.report.audit_text import audit_line
     from diskbench.report.cost_text import cost_line
     from diskbench.report.run_list import local_time
     from diskbench.report.screen import screen
@@ -51,6 +54,7 @@ def print_runs(
     warnings = [warning for step in results for warning in step.warnings]
     of_runs = [[row for s in steps[run["run_id"]] for row in s.measurements] for run in runs]
     warnings += run_warnings(of_runs)
+    warnings += doubts_of(audits, warnings)
     subject = subject_of_runs(runs, plan)
     if suspended:
         subject = replace(subject, state=SUSPENDED)
@@ -65,6 +69,8 @@ def print_runs(
             console.print(Text(f"  {run['advice']}"))
         place = Text(f"  evidence: {run['evidence_url']}/runs/{run['run_id']}/", "dim")
         console.print(place, no_wrap=True, overflow="ignore", crop=False)
+        if line := audit_line([one for one in audits if one.run_id == run["run_id"]]):
+            console.print(Text(f"  {line}", "dim" if "does not hold" not in line else "yellow"))
     if cost is not None:
         console.print(Text(f"cost  {cost_line(cost)}"))
 
@@ -107,6 +113,40 @@ def phases_of(
         except DiskbenchError as error:
             _no_phases(run_id, error)
     return found
+
+
+def audits_of_runs(
+    runs: Sequence[Mapping[str, Any]], evidence_url: str | None = None
+) -> list[StepAudit]:
+    """Whether the figures of the steps of runs (rows) agree, from the store that was typed, or the
+    one that they were kept in. A run whose evidence is gone or damaged has none."""
+    import logging
+
+    from diskbench.cli.stores import evidence
+    from diskbench.errors import DiskbenchError, UnknownName
+    from diskbench.store.audits import run_audits
+
+    found: list[StepAudit] = []
+    for run in runs:
+        try:
+            store = evidence(evidence_url or run["evidence_url"])
+            found += run_audits(store, run["run_id"])
+        except UnknownName:  # nothing finished
+            continue
+        except DiskbenchError as error:
+            log = logging.getLogger(__name__)
+            log.warning("no audit of run %s: %s", run["run_id"], error.message)
+    return found
+
+
+def doubts_of(audits: Sequence[StepAudit], told: Sequence[Warning]) -> list[Warning]:
+    """What audits doubt beyond the warnings that are told already: the logs of a run of our own are
+    read after its rows."""
+    from diskbench.fio.audit import audit_warnings
+
+    known = {(warning.code, warning.step, warning.message) for warning in told}
+    doubts = [doubt for audit in audits for doubt in audit_warnings(audit.checks, audit.step)]
+    return [doubt for doubt in doubts if (doubt.code, doubt.step, doubt.message) not in known]
 
 
 def verdicts_on(

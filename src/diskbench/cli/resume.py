@@ -26,16 +26,26 @@ def resume(
     """Go on with runs whose process was killed; finished steps are not run again."""
     import sys
 
+    from diskbench.cli.failures import report
     from diskbench.cli.foreground import Show, drive, leave, worst
     from diskbench.cli.gc import print_swept, sweep_code
+    from diskbench.engine.extend import check_lasts
     from diskbench.engine.sweep import sweep
     from diskbench.engine.takeover import abandoned_plans, claim
+    from diskbench.errors import DiskbenchError
 
     session = opened(database_url, evidence_url)
-    plans = [plan for plan in abandoned_plans(session.database, ids) if claim(session, plan)]
+    refused, plans = [], []
+    for plan in abandoned_plans(session.database, ids):
+        try:
+            check_lasts(session, plan)
+        except DiskbenchError as error:  # the others are resumed all the same
+            refused.append(report(error))
+        else:
+            plans += [plan] * claim(session, plan)
     code = drive(session, plans, Show(output, quiet, timing), take_over=True) if plans else 0
     swept = [] if ids else sweep(session, [], dry_run=False)  # killed just before giving back
     print_swept(swept, stream=sys.stderr)
-    if not plans and not swept:
+    if not plans and not swept and not refused:
         print("nothing to go on with: no run was abandoned", file=sys.stderr)
-    leave(session, worst([code, sweep_code(swept)]))
+    leave(session, worst([code, sweep_code(swept), *refused]))

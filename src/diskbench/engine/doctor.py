@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ def examine_machine(host: Host, providers: Sequence[str]) -> list[Finding]:
 
 def examine_stores(database_url: str, evidence_url: str) -> list[Finding]:
     """Database and evidence store; a probe is written to the latter and removed."""
-    return [_database(database_url), *_evidence(evidence_url)]
+    return [_database(database_url), *_sqlite(database_url), *_evidence(evidence_url)]
 
 
 def examine_providers(scopes: Sequence[Scope], needs: Sequence[Need] | None) -> list[Finding]:
@@ -155,6 +156,28 @@ def _database(url: str) -> Finding:
         return _told("database", HERE, "ok", f"{found.url}: reached, empty until the first run")
     told = f"{found.url}: schema {found.revision}, the next run brings it to {HEAD}"
     return _told("database", HERE, "ok", told)
+
+
+def _sqlite(url: str) -> list[Finding]:
+    """Which SQLite this Python has, and whether DBOS's clock is its own or supplied to it; nothing
+    where the database is another one or its URL cannot be read."""
+    import sqlite3
+
+    from diskbench.store.database import parse_url
+    from diskbench.store.sqlite_time import supply_unixepoch
+
+    try:
+        if parse_url(url).get_backend_name() != "sqlite":
+            return []
+    except DiskbenchError:
+        return []  # told by `_database`
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        supplied = supply_unixepoch(connection)
+    version = f"SQLite {sqlite3.sqlite_version}"
+    if not supplied:
+        return [_told("sqlite", HERE, "ok", version)]
+    words = f"{version} lacks unixepoch('subsec') (SQLite 3.42); diskbench supplies it"
+    return [_told("sqlite", HERE, "ok", words)]
 
 
 _CHOOSE_DATABASE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from diskbench.engine.executor import abandoned
-from diskbench.engine.lease import expiry, where
-from diskbench.errors import InvalidValue
+from diskbench.engine.lease import where
+from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ids import Known, meant
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
     from diskbench.model.spec import Plan
+
+log = logging.getLogger(__name__)
 
 
 def abandoned_plans(database: sa.Engine, ids: Sequence[str] | None) -> list[Plan]:
@@ -79,9 +82,10 @@ def unfinished_trial(database: sa.Engine, name: str, of_cells: Mapping[str, Cell
 
 
 def claim(session: Session, plan: Plan) -> bool:
-    """Make this process the trial's owner and extend its lease; False when another was faster."""
+    """Make this process the trial's owner and extend its lease where that can be done; False when
+    another was faster."""
+    from diskbench.engine.extend import extend
     from diskbench.store.claims import claim_trial, list_claims
-    from diskbench.store.leases import extend_lease
 
     trial_id = plan.trial_id
     previous = next((c.owner for c in list_claims(session.database) if c.trial_id == trial_id), "")
@@ -89,7 +93,10 @@ def claim(session: Session, plan: Plan) -> bool:
         return False
     won = claim_trial(session.database, trial_id, owner=session.executor_id, previous=previous)
     if won:
-        extend_lease(session.database, trial_id, expiry(session.database, plan))
+        try:
+            extend(session, plan)
+        except DiskbenchError as error:  # its row says what its tags and switch say
+            log.warning("the lease of %s keeps its end: %s", trial_id, error.message)
     return won
 
 

@@ -214,6 +214,7 @@ def _doubts(group: Group, plan: Plan | None) -> list[Doubt]:
         for one in group.kept
         if one.output is not None
         for doubt in step_warnings(one.step, rows, one.output, HostFacts(), None)
+        if doubt.code not in {each.code for each in told}
     ]
 
 

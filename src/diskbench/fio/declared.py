@@ -96,6 +96,15 @@ def numjobs(options: Options) -> int:
     return max(count_of(options.get("numjobs", "1")) or 1, 1)
 
 
+def is_grouped(job: FioJob, output: FioOutput, options: Options) -> bool:
+    """Whether an entry may stand for several jobs (group_reporting). fio leaves the option out
+    where it was typed apart from the job; then fewer entries than clones say it."""
+    if is_set(options, "group_reporting"):
+        return True
+    entries = sum(one.name == job.name and one.host == job.host for one in output.jobs)
+    return entries < numjobs(options)
+
+
 def is_set(options: Options, name: str) -> bool:
     """Whether a switch is on: `direct`, `direct=1`, but not `direct=0` nor its absence."""
     return options.get(name, "0") not in _OFF

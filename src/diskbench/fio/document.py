@@ -104,6 +104,8 @@ def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionS
         runtime_ns=_scaled(stats, "runtime", where, 1_000_000),
         short_ios=_int(stats, "short_ios", where),
         dropped_ios=_int(stats, "drop_ios", where),
+        iops=_optional_float(stats, "iops", where),
+        bytes_per_s=_optional_float(stats, "bw_bytes", where),
         lat=latency("lat"),
         clat=latency("clat"),
         slat=latency("slat"),

@@ -32,7 +32,7 @@ class DirectionStats:
     """One direction of one job. Latencies are None where fio timed nothing.
 
     `runtime_ns` is how long this direction ran, from fio's milliseconds; 0 for `sync`, which fio
-    does not time apart.
+    does not time apart. `iops` and `bytes_per_s` are as fio writes them, None where it does not.
     """
 
     ios: int
@@ -40,6 +40,8 @@ class DirectionStats:
     runtime_ns: int
     short_ios: int = 0
     dropped_ios: int = 0
+    iops: float | None = None
+    bytes_per_s: float | None = None
     lat: Latency | None = None
     clat: Latency | None = None
     slat: Latency | None = None

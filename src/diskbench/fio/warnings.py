@@ -17,6 +17,7 @@ too-short            a measured step ran < 2 s, or did < 100 I/Os
 no-io                a job did no I/O at all
 fio-error            fio reported an error of a job
 short-ios            some I/Os moved fewer bytes than asked
+figures-disagree     figures of one step contradict each other (fio/audit.py)
 degraded-output      fio's output needed repair, or an earlier document of it
 saturated            an offered load was not served (MR-11; fio/offered.py)
 disk-shared          another measurement used the disk meanwhile (fio/company.py)
@@ -34,6 +35,7 @@ import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
+from diskbench.fio.audit import audit_output, audit_warnings
 from diskbench.fio.client_bound import client_bound, percent
 from diskbench.fio.declared import Options, declared, iodepth, is_set, options_of, size_of
 from diskbench.fio.reported import FioJob, FioOutput
@@ -70,6 +72,7 @@ def step_warnings(
     found = [
         *_errors(output, sections),
         *_notes(output),
+        *audit_warnings(audit_output(output, sections, end_known=bool(step.job)), step.name),
         *_client_bound(step, rows, output, samples),
         *_cache(step, rows, output, sections, facts, samples),
         *_queue(output, sections),

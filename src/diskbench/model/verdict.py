@@ -85,6 +85,7 @@ DOUBT_WORDS = {
     "fio-error": "fio reported an error",
     "short-ios": "short I/Os",
     "degraded-output": "damaged output",
+    "figures-disagree": "figures that contradict each other",
     "saturated": "offered load not served",
     "cache-kept": "page cache was not dropped",
     "disk-shared": "measured beside another",

@@ -1,6 +1,6 @@
 """How often each step of a plan runs, and how long that takes: pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from diskbench.model.spec import Plan, Step
 
@@ -32,3 +32,10 @@ def repetitions(plan: Plan, *, longest: bool) -> Iterator[tuple[Step, int]]:
 def longest_s(plan: Plan) -> float:
     """How long the plan's steps may take, in seconds: a loop may go on to its last round."""
     return sum(step.expected_s * times for step, times in repetitions(plan, longest=True))
+
+
+def left_s(plan: Plan, done: Iterable[str]) -> float:
+    """How long what is left of the plan may take, in seconds: `done` are the names of the steps
+    that have ended, one of a loop once for each of its rounds."""
+    expected = {step.name: step.expected_s for step in plan.steps}
+    return max(longest_s(plan) - sum(expected.get(name, 0.0) for name in done), 0.0)

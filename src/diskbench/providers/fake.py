@@ -33,7 +33,7 @@ from diskbench.providers.listed import Tagged, by_lease
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from diskbench.model.rental import Claim, Found
     from diskbench.model.spec import Cell
@@ -162,7 +162,7 @@ class FakeProvider:
             "diskbench-expires": claim.expires_at,
             "diskbench-owner": claim.owner,
         }
-        (new / "tags.json").write_text(json.dumps({**tags, "zone": zone}))
+        _write_tags(new, {**tags, "zone": zone})
         new.rename(made)
 
     def release(
@@ -209,6 +209,12 @@ class FakeProvider:
                 if "diskbench-lease" in tags
             ),
         )
+
+    def extend(self, lease_id: str, scope: Scope, expires_at: float) -> None:  # noqa: ARG002
+        """See ports.ExtendsLeases. There is one scope."""
+        for path, tags in _resources():
+            if tags.get("diskbench-lease") == lease_id and is_named_for(lease_id, path.name):
+                _write_tags(path, {**tags, "diskbench-expires": expires_at})
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:  # noqa: ARG002 - there is one
         """See ports.Renter.gone."""
@@ -278,6 +284,13 @@ def _resources() -> Iterator[tuple[Path, dict[str, Any]]]:
             yield path, json.loads((path / "tags.json").read_text())
         except (FileNotFoundError, ValueError):
             continue
+
+
+def _write_tags(path: Path, tags: Mapping[str, Any]) -> None:
+    """Write the tags of a resource, whole or not at all: others list them meanwhile."""
+    new = path / ".tags.json"
+    new.write_text(json.dumps(tags))
+    new.rename(path / "tags.json")
 
 
 def _made(lease_id: str) -> tuple[str, ...]:

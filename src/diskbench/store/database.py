@@ -18,6 +18,7 @@ from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable
 from diskbench.private import data_directory, private_directory
 from diskbench.store.clock import warn_of_skew
 from diskbench.store.schema import HEAD, REVISIONS, VERSION_TABLE, metadata
+from diskbench.store.sqlite_time import supply_unixepoch
 from diskbench.store.urls import DATABASE_FORMS, database_url, printable
 from diskbench.visible import unstorable, unstorable_words
 
@@ -48,7 +49,7 @@ def open_database(url: str) -> Engine:
     _make_file(parsed)
     engine = sa.create_engine(parsed, **engine_options(parsed))
     if parsed.get_backend_name() == "sqlite":
-        sa.event.listen(engine, "connect", _sqlite_pragmas)
+        sa.event.listen(engine, "connect", _prepare_sqlite)
     else:
         sa.event.listen(engine, "handle_error", mark_refused)
     sa.event.listen(engine, "before_cursor_execute", refuse_unstorable)
@@ -181,8 +182,10 @@ def _keep_private() -> None:
 _CHOOSE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
 
 
-def _sqlite_pragmas(connection: sqlite3.Connection, _record: object) -> None:
-    """Readers beside one writer (WAL), few syncs, and foreign keys that hold."""
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    """Readers beside one writer (WAL), few syncs, foreign keys that hold, and the function that
+    DBOS needs."""
+    supply_unixepoch(connection)
     cursor = connection.cursor()
     if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         _switch_to_wal(cursor)

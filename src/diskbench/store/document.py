@@ -3,9 +3,9 @@
     {"format": 1, "runs": [{…a run…, "steps": [{…, "measurements": […], "warnings": […]}]}]}
 
 Within a format number fields are only ever added. `steps`, `phases` (an entry a step of a minute or
-more) and `verdicts` (one a measured step) are there where a command shows them, and `costs`, one
-for each trial that rented something. Names end in their unit: `_bytes`, `_bytes_per_s`, `_ns`,
-`_s`, `_usd`; times are ISO 8601 in UTC.
+more), `verdicts` (one a measured step) and `audits` (one a step: whether its figures agree) are
+there where a command shows them, and `costs`, one for each trial that rented something. Names end
+in their unit: `_bytes`, `_bytes_per_s`, `_ns`, `_s`, `_usd`; times are ISO 8601 in UTC.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from diskbench.catalog.cost import TrialCost
+    from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.verdict import Verdict
@@ -35,9 +36,10 @@ def results_document(
     costs: Sequence[TrialCost] | None = None,
     phases: Sequence[StepPhases] | None = None,
     verdicts: Sequence[Verdict] | None = None,
+    audits: Sequence[StepAudit] | None = None,
 ) -> dict[str, Any]:
     """The document of `runs` (rows), with the steps of each by its id, what their trials cost, and
-    the phases of their steps and the verdicts on them, where they are given."""
+    the phases of their steps, the verdicts on them and their audits, where they are given."""
     found: list[dict[str, Any]] = []
     for run in runs:
         one = dict(run)
@@ -49,6 +51,9 @@ def results_document(
         if verdicts is not None:
             judged = [each for each in verdicts if each.run_id == run["run_id"]]
             one["verdicts"] = [each.model_dump(mode="json") for each in judged]
+        if audits is not None:
+            checked = [each for each in audits if each.run_id == run["run_id"]]
+            one["audits"] = [each.model_dump(mode="json") for each in checked]
         found.append(one)
     document: dict[str, Any] = {"format": FORMAT, "runs": found}
     if costs is not None:
@@ -59,6 +64,7 @@ def results_document(
 def results_schema() -> dict[str, Any]:
     """The JSON schema of the document."""
     from diskbench.catalog.cost import TrialCost
+    from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import RunState, StepResult
     from diskbench.model.verdict import Verdict
@@ -69,6 +75,8 @@ def results_schema() -> dict[str, Any]:
     definitions |= phases.pop("$defs", {}) | {"StepPhases": phases}
     verdict = Verdict.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions |= verdict.pop("$defs", {}) | {"Verdict": verdict}
+    audit = StepAudit.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
+    definitions |= audit.pop("$defs", {}) | {"StepAudit": audit}
     definitions["TrialCost"] = TrialCost.model_json_schema(mode="serialization")
     columns = schema.run.c
     run = {
@@ -79,6 +87,7 @@ def results_schema() -> dict[str, Any]:
             "steps": {"type": "array", "items": {"$ref": "#/$defs/StepResult"}},
             "phases": {"type": "array", "items": {"$ref": "#/$defs/StepPhases"}},
             "verdicts": {"type": "array", "items": {"$ref": "#/$defs/Verdict"}},
+            "audits": {"type": "array", "items": {"$ref": "#/$defs/StepAudit"}},
         },
         "required": [column.name for column in columns],
     }

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import StepRecord
 
-SERIES_VERSION = 1
-"""Raised when the same logs give another series; older Parquet files are then left unused."""
+SERIES_VERSION = 2
+"""Raised when the same logs give another series; older Parquet files are then left unused.
+
+2: a second that fio did not log is at most as fast as the log and its bytes say.
+"""
 _SERIES = f"series-{SERIES_VERSION}.parquet"
 
 _FIO_JSON = "fio.json"
@@ -82,7 +85,7 @@ def histogram_frame(
     from diskbench.fio.histogram import step_histograms
 
     rows: list[tuple[object, ...]] = []
-    for one, output in _outputs(evidence, run_id, step):
+    for one, output in step_outputs(evidence, run_id, step):
         seen = {d for job in output.jobs for d in job.directions}
         for found in sorted(seen if direction is None else seen & {direction}):
             for kind, histogram in step_histograms(output, found).items():
@@ -104,20 +107,12 @@ def histogram_frame(
     )
 
 
-def _outputs(
+def step_outputs(
     evidence: EvidenceStore, run_id: str, step: str | None
 ) -> Iterator[tuple[Step, FioOutput]]:
     """What fio reported of each step. An imported document of several steps lies in one file."""
-    from diskbench.fio.imported import split_steps
-    from diskbench.fio.output import parse_output
-    from diskbench.store.archive import read_manifest, run_prefix
-    from diskbench.store.content import read_file
-
-    manifest = read_manifest(evidence, run_id)
-    record = manifest.imported if manifest else None
-    if record and record.kind == "fio-json":
-        data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
-        pairs = split_steps(parse_output(data, where=record.name))
+    pairs = _imported_parts(evidence, run_id)
+    if pairs:
         if step is not None and all(one.name != step for one, _ in pairs):
             raise UnknownName("step", step, {one.name for one, _ in pairs})
         yield from (pair for pair in pairs if step is None or pair[0].name == step)
@@ -126,6 +121,21 @@ def _outputs(
         output = _output_of(evidence, run_id, folder, closed)
         if output is not None:
             yield closed.step, output
+
+
+def _imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:
+    """The steps of a run that was imported from a JSON of fio; none of any other run."""
+    from diskbench.fio.imported import split_steps
+    from diskbench.fio.output import parse_output
+    from diskbench.store.archive import read_manifest, run_prefix
+    from diskbench.store.content import read_file
+
+    manifest = read_manifest(evidence, run_id)
+    record = manifest.imported if manifest else None
+    if not record or record.kind != "fio-json":
+        return ()
+    data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
+    return split_steps(parse_output(data, where=record.name))
 
 
 def closed_steps(
@@ -155,7 +165,7 @@ def step_series(
 
     def write(logs: Sequence[Path], target: Path) -> None:
         output = _output_of(evidence, run_id, folder, record)
-        write_series(logs, target, totals=_totals(output) if output else None)
+        write_series(logs, target, totals=totals_of(output) if output else None)
 
     return read_from_logs(evidence, run_id, folder, record, _SERIES, write)
 
@@ -187,13 +197,14 @@ def _output_of(
     from diskbench.store.content import read_file
 
     file = record.files.get(_FIO_JSON)
-    if file is None:
-        return None
+    if file is None:  # a step of an imported document of several, or logs alone
+        parts = _imported_parts(evidence, run_id)
+        return next((part for step, part in parts if step == record.step), None)
     data = read_file(evidence, f"{run_prefix(run_id)}/{folder}", _FIO_JSON, file)
     return parse_output(data, where=f"{folder}/{_FIO_JSON}")
 
 
-def _totals(output: FioOutput) -> dict[Direction, Total]:
+def totals_of(output: FioOutput) -> dict[Direction, Total]:
     """What the series of a step must sum up to (jobs of a step run side by side)."""
     found: dict[Direction, Total] = {}
     for job in output.jobs:

@@ -1,29 +1,25 @@
 """Taking in what others measured: fio's JSON and logs, and GoBonnieGo's JSON.
 
 The originals are kept as evidence like any other, under an id that follows from their bytes, so
-the same file twice is one run; rows are marked `imported`. Log files that lie beside a fio JSON
-file of one step belong to it; other logs of one prefix are a run with a series and no rows.
+the same file twice is one run; rows are marked `imported`. Which logs belong to which file is
+decided by store/import_sources.py.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import EvidenceDamaged, InvalidValue
-from diskbench.fio.logs import log_name
-from diskbench.limits import IMPORT_BYTES, PARSED_BYTES
+from diskbench.errors import EvidenceDamaged
+from diskbench.limits import IMPORT_BYTES
 from diskbench.store import archive
-from diskbench.store.clock import iso, now
 from diskbench.store.content import read_file
 from diskbench.store.manifest import FileRecord, ImportRecord, Manifest
 from diskbench.store.parse_step import FIO_JSON, PARSER_VERSION
 from diskbench.store.run_row import imported_run_row
-from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
     from diskbench.fio.imported import Imported, ImportedRun
@@ -33,8 +29,6 @@ if TYPE_CHECKING:
 _ULID_TIME_BITS = 48
 _ULID_DIGEST_DIGITS = 16
 """The digits of a ULID after its ten of time: exactly the 80 bits of the digest."""
-_FIRST_FIO_S = datetime(2005, 1, 1, tzinfo=UTC).timestamp()
-"""fio is from 2005: an earlier time is what an archive without times leaves behind."""
 
 
 @dataclass(frozen=True)
@@ -42,44 +36,14 @@ class Source:
     """One file that holds runs (or the first of several logs), and the logs that belong to it.
 
     `modified` is when the file was last written to: its time where its content tells none.
+    `steps` says of which step (its place in the file) each log is, in a file of several.
     """
 
     name: str
     data: bytes
     logs: Mapping[str, bytes]
     modified: str
-
-
-def read_sources(paths: Sequence[Path]) -> tuple[Source, ...]:
-    """The files of one import, logs put to where they belong. Raises InvalidValue naming a file."""
-    from diskbench.fio.imported import check_log, kind_of
-
-    contents = _contents(paths)
-    kinds = {path: kind_of(data, name=path.name) for path, data in contents.items()}
-    logs = [path for path, kind in kinds.items() if kind == "fio-log"]
-    for path in logs:
-        if contents[path].strip() or len(paths) == 1:  # a direction that did nothing has no row
-            check_log(contents[path], name=path.name)
-    sources = []
-    for path, kind in kinds.items():
-        if kind == "fio-log":
-            continue
-        beside = [log for log in logs if log.parent == path.parent] if kind == "fio-json" else []
-        alone = [p for p, k in kinds.items() if k == "fio-json" and p.parent == path.parent] == [
-            path
-        ]
-        mine = beside if alone and _is_one_step(path, contents[path]) else []
-        logs = [log for log in logs if log not in mine]
-        sources.append(_source(path, mine, contents))
-    for group in _by_prefix(logs):
-        first, *rest = group
-        sources.append(_source(first, rest, contents))
-    return tuple(sources)
-
-
-def _source(path: Path, logs: Sequence[Path], contents: Mapping[Path, bytes]) -> Source:
-    named = {log.name: contents[log] for log in logs}
-    return Source(path.name, contents[path], named, _modified(path))
+    steps: Mapping[str, int] = field(default_factory=dict)
 
 
 def import_source(
@@ -126,7 +90,7 @@ def imported_rows(
         "plan": None,
     }
     row = imported_run_row(manifest, record, found.facts, evidence.url)
-    return campaign, trial, row, tuple(_steps(manifest, record, found, run))
+    return campaign, trial, row, tuple(_steps(evidence, manifest, record, found, run))
 
 
 def _keep(
@@ -160,7 +124,16 @@ def _keep(
         folder = archive.step_folder(run.steps[0].step)
         records = {name: _under(folder, kept.record.files[names[name]]) for name in files}
     else:
-        records = archive.put_originals(evidence, prefix, files)
+        apart = {name: data for name, data in files.items() if name not in source.steps}
+        records = archive.put_originals(evidence, prefix, apart)
+        for place, one in enumerate(run.steps):
+            mine = {name: files[name] for name, at in source.steps.items() if at == place}
+            if mine:
+                kept = archive.write_step_evidence(
+                    evidence, run_id, one.step, mine, started_at=started, finished_at=finished
+                )
+                folder = archive.step_folder(one.step)
+                records |= {name: _under(folder, kept.record.files[name]) for name in mine}
     record = ImportRecord(
         kind=found.kind,
         name=source.name,
@@ -190,9 +163,19 @@ def _keep(
 
 
 def _steps(
-    manifest: Manifest, record: ImportRecord, found: Imported, run: ImportedRun
+    evidence: EvidenceStore,
+    manifest: Manifest,
+    record: ImportRecord,
+    found: Imported,
+    run: ImportedRun,
 ) -> list[StepResult]:
+    from diskbench.fio.audit import audit_warnings
     from diskbench.model.result import StepResult, Warning  # noqa: A004 - the noun
+    from diskbench.store.audits import run_audits
+
+    audits = {}
+    if found.kind == "fio-json":
+        audits = {one.step_index: one.checks for one in run_audits(evidence, manifest.run_id)}
 
     started, finished = _times(run, manifest.finished_at)
     notes = tuple(
@@ -210,7 +193,8 @@ def _steps(
             fio_exit=0,
             fio_version=found.tool_version,
             measurements=one.measurements,
-            warnings=notes if one is run.steps[0] else (),
+            warnings=(notes if one is run.steps[0] else ())
+            + audit_warnings(audits.get(one.step.index, ()), one.step.name),
             seconds_in_fio=max((m.runtime_ns for m in one.measurements), default=0) / 1e9,
         )
         for one in run.steps
@@ -250,57 +234,5 @@ def _digest(source: Source, index: int) -> bytes:
     return digest.digest()[:10]
 
 
-def _modified(path: Path) -> str:
-    """When a file was last written; the present where that is before fio was, or not yet."""
-    try:
-        seconds = path.stat().st_mtime
-    except OSError:
-        return now()
-    present = datetime.now(UTC).timestamp()
-    return iso(
-        datetime.fromtimestamp(seconds if _FIRST_FIO_S < seconds < present else present, UTC)
-    )
-
-
 def _under(folder: str, file: FileRecord) -> FileRecord:
     return file.model_copy(update={"key": f"{folder}/{file.key}"})
-
-
-def _is_one_step(path: Path, data: bytes) -> bool:
-    from diskbench.fio.imported import read_imported
-
-    found = read_imported(data, name=path.name, run_id_of=lambda _: "")
-    return [len(run.steps) for run in found.runs] == [1]
-
-
-def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:
-    groups: dict[tuple[Path, str], list[Path]] = {}
-    for path in sorted(logs):
-        found = log_name(path.name)
-        groups.setdefault((path.parent, found.prefix if found else ""), []).append(path)
-    return list(groups.values())
-
-
-def _contents(paths: Sequence[Path]) -> dict[Path, bytes]:
-    """What the files hold, as far as one import may hold so much."""
-    found: dict[Path, bytes] = {}
-    left = IMPORT_BYTES
-    for path in paths:
-        try:
-            with path.open("rb") as file:
-                found[path] = file.read(left + 1)
-        except OSError as error:
-            raise InvalidValue(f"cannot read {path}: {error.strerror}") from error
-        left -= len(found[path])
-        if left < 0:
-            raise InvalidValue(
-                f"{path}: with it this import holds more than {format_bytes(IMPORT_BYTES)}",
-                advice="import fewer files at once, or make logs smaller with log_avg_msec",
-            )
-        if len(found[path]) > PARSED_BYTES and log_name(path.name) is None:
-            raise InvalidValue(
-                f"{path}: it has {format_bytes(len(found[path]))}; JSON of at most "
-                f"{format_bytes(PARSED_BYTES)} is read",
-                advice="with group_reporting, or json in place of json+, fio writes less",
-            )
-    return found

@@ -109,33 +109,72 @@ def fill_tail(
     """Add what fio's JSON counts beyond the logged windows to the seconds that have none.
 
     Whether fio still logs the last window of a job is a matter of a millisecond, so each job's
-    logged time is looked at. With t_j the time that job j did not log, every job gets the rate
-    (total − Σ logged) / Σ t_j in the seconds that it did not log.
+    logged time is looked at, of its iops and its bw log apart; a kind without a log stays without.
+    With t_j the time that job j did not log, every job gets the rate (total - sum logged) / sum t_j
+    in the seconds that it did not log, but at most
+
+    * the highest rate that its own log holds: fio rounds each window down and each second is
+      counted as a whole one, so the difference to the JSON has the rounding of the whole log in it
+      (a day at 3,000 IOPS ended in a second with 752,918), and windows lost in the middle as well;
+    * in IOPS, what the bytes of the same second make in I/Os of the mean size of the JSON.
+
+    What is left over is no part of any second. fio/audit.py says how far logs and JSON differ.
     """
-    rows = db.execute(
-        """
-        SELECT coalesce(max(time) FILTER (kind IN ('iops', 'bw')) - any_value(zero.ms), 0) / 1000
-        FROM windows, zero WHERE direction = ? GROUP BY job
-        """,
-        [direction],
-    ).fetchall()
-    ends = [row[0] for row in rows if runtime_s - row[0] > SLIVER_S]
-    missing_s = sum(runtime_s - end for end in ends)
-    counted = db.execute(
-        "SELECT coalesce(sum(ios), 0), coalesce(sum(bytes), 0) FROM counted WHERE direction = ?",
-        [direction],
-    ).fetchone()
-    if not ends or counted is None:
-        return
-    rates = [
-        max(total - logged, 0) / missing_s
-        for total, logged in zip((ios, size), counted, strict=True)
-    ]
-    for end in ends:
-        # A window ends a little after its second; the sliver keeps 1.001 s from being second 1.
-        first, last = math.floor(end + SLIVER_S), math.ceil(runtime_s - SLIVER_S)
-        seconds = range(first, max(last, first + 1))
-        db.executemany(
+    kinds = {"iops": (ios, 1), "bw": (size, 1024)}
+    tails: dict[str, dict[tuple[int, int], float]] = {}
+    for kind, (total, unit) in kinds.items():
+        tails[kind] = _tail(db, direction, kind=kind, total=total / unit, runtime_s=runtime_s)
+    for job, second in sorted({place for tail in tails.values() for place in tail}):
+        rate, kib = (tails[kind].get((job, second)) for kind in kinds)
+        if rate is not None and size:
+            known = kib if kib is not None else _logged_kib(db, direction, job, second)
+            if known is not None:
+                rate = min(rate, known * 1024 * ios / size)
+        db.execute(
             "INSERT INTO counted VALUES (?, ?, ?, ?)",
-            [(second, direction, *rates) for second in seconds],
+            [second, direction, rate, None if kib is None else kib * 1024],
         )
+
+
+def _tail(
+    db: duckdb.DuckDBPyConnection, direction: int, *, kind: str, total: float, runtime_s: float
+) -> dict[tuple[int, int], float]:
+    """(job, second) that the logs of a kind leave out, with the rate there, in the log's unit."""
+    jobs = db.execute(
+        """
+        SELECT job, (max(time) - any_value(zero.ms)) / 1000, max(value)
+        FROM windows, zero WHERE direction = ? AND kind = ? GROUP BY job
+        """,
+        [direction, kind],
+    ).fetchall()
+    short = [(job, end, highest) for job, end, highest in jobs if runtime_s - end > SLIVER_S]
+    if not short:
+        return {}
+    column = "ios" if kind == "iops" else "bytes / 1024"
+    counted = db.execute(
+        f"SELECT coalesce(sum({column}), 0) FROM counted WHERE direction = ?", [direction]
+    ).fetchone()
+    logged = counted[0] if counted else 0.0
+    rate = max(total - logged, 0.0) / sum(runtime_s - end for _, end, _ in short)
+    found = {}
+    for job, end, highest in short:
+        # A window ends a little after its second; the sliver keeps 1.001 s from being second 1.
+        # Where no second is left, what is missing lies in one that other windows stand for.
+        first, last = math.floor(end + SLIVER_S), math.ceil(runtime_s - SLIVER_S)
+        for second in range(first, last):
+            found[job, second] = min(rate, float(highest))
+    return found
+
+
+def _logged_kib(
+    db: duckdb.DuckDBPyConnection, direction: int, job: int, second: int
+) -> float | None:
+    """KiB a second that a job's bw log tells of a second; None where it has no such log."""
+    row = db.execute(
+        """
+        SELECT count(*), coalesce(max(value) FILTER (second = ?), 0)
+        FROM spread WHERE kind = 'bw' AND job = ? AND direction = ?
+        """,
+        [second, job, direction],
+    ).fetchone()
+    return float(row[1]) if row and row[0] else None

@@ -10,7 +10,8 @@ what a series is for (axboe/fio #1112). All jobs of a step are summed.
 * Quantiles come from the I/Os, else from the histogram log, never from averages; one that too few
   I/Os back is null (MR-10).
 * fio leaves the last, incomplete window out of averaged iops and bw logs. What the JSON counts
-  beyond the logged windows is put there (`totals`).
+  beyond the logged windows is put there (`totals`), as far as that second can have held it: the
+  rounding of a whole log is no part of its last second (`fill_tail`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
-from diskbench.store.imports import import_source, read_sources
+from diskbench.store.import_sources import read_sources
+from diskbench.store.imports import import_source
 from diskbench.store.rebuild import rows_of, write_run
 from diskbench.store.rows import begin_run, save_plan, save_step
 
@@ -242,7 +243,7 @@ def test_an_imported_gobonniego_file_is_set_beside_a_named_figure(stores, compar
     file = tmp_path / "gp2.json"
     told = {"version": "1.0.8", "gobonniego_directory": "x", "results": [result]}
     file.write_text(json.dumps(told))
-    (source,) = read_sources([file])
+    (source,) = read_sources([file]).sources
     for manifest in import_source(evidence, source, labels={}, version="0.1.0"):
         write_run(database, rows_of(evidence, manifest))
     assert compare("last")[0] == 2

@@ -33,7 +33,7 @@ def test_a_machine_that_is_well_ends_with_0_and_is_left_as_it_was(call, tmp_path
     code, out, err = call("doctor")
     assert (code, err) == (0, "")
     assert [line.split()[1] for line in out.splitlines() if not line.startswith(" ")] == [
-        "clock", "fio", "ssh", "database", "evidence",
+        "clock", "fio", "ssh", "database", "sqlite", "evidence",
     ]  # fmt: skip
     assert list(tmp_path.iterdir()) == []
 

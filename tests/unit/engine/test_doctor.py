@@ -95,7 +95,26 @@ class TestStores:
         found = examine_stores(
             f"sqlite:///{tmp_path}/evidence/rows.db", (tmp_path / "evidence" / "deep").as_uri()
         )
-        assert [one.state for one in found] == ["problem", "problem"]
+        assert [one.state for one in found if one.check != "sqlite"] == ["problem", "problem"]
+
+    @pytest.mark.parametrize("null", [True, False])
+    def test_which_sqlite_it_is_and_what_it_lacks_is_told(self, tmp_path, monkeypatch, null):
+        connect = sqlite3.connect
+
+        def connected(*given, **named):
+            made = connect(*given, **named)
+            made.create_function("unixepoch", 1, lambda _: None if null else 1.5)
+            return made
+
+        monkeypatch.setattr(sqlite3, "connect", connected)
+        found = of(self.stores(tmp_path), "sqlite")
+        assert (found.state, sqlite3.sqlite_version in found.told) == ("ok", True)
+        assert ("lacks unixepoch" in found.told) == null
+        assert ("diskbench supplies it" in found.told) == null
+
+    def test_another_database_needs_no_sqlite(self, tmp_path):
+        found = examine_stores("postgresql://nobody@127.0.0.1:1/x", (tmp_path / "e").as_uri())
+        assert [one.check for one in found] == ["database", "evidence"]
 
     def mark(self, tmp_path, revision: str) -> None:
         open_database(f"sqlite:///{tmp_path}/rows.db").dispose()

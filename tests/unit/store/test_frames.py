@@ -17,7 +17,8 @@ from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.store import archive
 from diskbench.store.evidence import open_evidence
 from diskbench.store.frames import read_series_ahead, series_frame
-from diskbench.store.imports import import_source, read_sources
+from diskbench.store.import_sources import read_sources
+from diskbench.store.imports import import_source
 from diskbench.store.rows import save_plan
 
 API = Path(__file__).parents[3] / "docs" / "api.md"
@@ -174,7 +175,7 @@ def test_an_imported_document_of_several_steps_has_their_histograms(evidence, tm
     document["jobs"][1]["groupid"] = 1
     path = tmp_path / "theirs.json"
     path.write_text(json.dumps(document))
-    (source,) = read_sources([path])
+    (source,) = read_sources([path]).sources
     (manifest,) = import_source(evidence, source, labels={}, version="0")
     frame = diskbench.load_histogram(manifest.run_id, evidence=evidence.url)
     assert set(frame["step"]) == {"a", "b"}
@@ -221,7 +222,7 @@ def test_series_are_read_ahead_for_runs_that_have_none(tmp_path):
         place.mkdir()
         rows = "".join(f"{1000 * second}, {number}, 0, 0, 0, 0\n" for second in range(1, 5))
         (place / "disk_iops.1.log").write_text(rows)
-        [source] = read_sources([place / "disk_iops.1.log"])
+        [source] = read_sources([place / "disk_iops.1.log"]).sources
         [manifest] = import_source(evidence, source, labels={}, version="0")
         ids.append(manifest.run_id)
     read_series_ahead(evidence, [*ids, "01hzzzzzzzzzzzzzzzzzzzzzzz"])

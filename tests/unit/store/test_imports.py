@@ -10,7 +10,8 @@ from diskbench.errors import InvalidValue
 from diskbench.store import archive
 from diskbench.store.clock import now, ulid_time
 from diskbench.store.database import open_database
-from diskbench.store.imports import import_source, read_sources
+from diskbench.store.import_sources import read_sources
+from diskbench.store.imports import import_source
 from diskbench.store.query import find_measurements, find_run, find_runs
 from diskbench.store.rebuild import rebuild, rows_of, write_run
 
@@ -27,7 +28,7 @@ GOBONNIEGO = b"""{"version": "1.0.8", "gobonniego_directory": "/mnt", "num_reade
 def take_in(database, evidence, *paths, labels=()):
     manifests = [
         manifest
-        for source in read_sources(paths)
+        for source in read_sources(paths).sources
         for manifest in import_source(evidence, source, labels=dict(labels), version="0.1.0")
     ]
     for manifest in manifests:

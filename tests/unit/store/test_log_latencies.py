@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.histogram import bucket_index, bucket_middle_ns
 from diskbench.store.evidence import open_evidence
-from diskbench.store.imports import import_source, read_sources
+from diskbench.store.import_sources import read_sources
+from diskbench.store.imports import import_source
 from diskbench.store.log_latencies import BUCKETS_A_DOUBLING, latency_seconds, write_latencies
 
 COLUMNS = 29 * 64
@@ -89,7 +90,7 @@ def test_counts_are_kept_beside_the_evidence_and_read_from_there(tmp_path):
     (logs / "disk_clat_hist.1.log").write_text(
         histogram_row(1000, [100_000] * 3) + histogram_row(2000, [100_000])
     )
-    [source] = read_sources(sorted(logs.iterdir()))
+    [source] = read_sources(sorted(logs.iterdir())).sources
     [manifest] = import_source(evidence, source, labels={}, version="0")
     first = latency_seconds(evidence, manifest.run_id)
     assert first.select("step", "second", "count").rows() == [("disk", 0, 3), ("disk", 1, 1)]

@@ -12,7 +12,8 @@ from diskbench.model.rental import LabSpec, Rental, RentSpec, Scope
 from diskbench.model.spec import Step
 from diskbench.report.headline import headline
 from diskbench.store.evidence import open_evidence
-from diskbench.store.imports import import_source, read_sources
+from diskbench.store.import_sources import read_sources
+from diskbench.store.imports import import_source
 from diskbench.store.manifest import StepRecord
 from diskbench.store.phases import _arrays, _groups, _shortest_s, run_phases
 
@@ -32,7 +33,7 @@ def imported(evidence, place, series, name="disk"):
             for direction in (0, 1)
         ]
         (place / f"{name}_{kind}.1.log").write_text("".join(rows))
-    [source] = read_sources(sorted(place.iterdir()))
+    [source] = read_sources(sorted(place.iterdir())).sources
     [manifest] = import_source(evidence, source, labels={}, version="0")
     return manifest.run_id
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, HostUnavailable, InvalidValue, ReleaseFailed
 from diskbench.providers.lab import loops, processes
-from diskbench.providers.lab.build import build, read_record, revive
+from diskbench.providers.lab.build import build, read_record, revive, write_record
 from diskbench.providers.lab.demolish import demolish, remove
 from diskbench.providers.lab.disks import read_orders, save_orders
 from diskbench.providers.lab.groups import find_groups, init_of
@@ -165,6 +165,19 @@ def sweep(*, now: float | None = None) -> tuple[str, ...]:
 def is_up(lease_id: str) -> bool:
     """Whether the host of a lease runs."""
     return init_of(find_groups().of(lease_id)) is not None
+
+
+def extend(lease_id: str, expires_at: float) -> None:
+    """Let the lease of a host end at `expires_at` (Unix seconds); nothing there is as well."""
+    check_lease_id(lease_id)
+    if lease_id not in _known(find_groups()):
+        return
+    with locked(lease_id) as here:
+        record = read_record(here)
+        if record is None:  # half made or half taken away: whoever acquires it makes it anew
+            return
+        request = record.request.model_copy(update={"expires_at": expires_at})
+        write_record(here, record.model_copy(update={"request": request}))
 
 
 def set_credit(lease_id: str, *, on: bool) -> None:

@@ -154,6 +154,10 @@ class LabProvider:
         """See ports.Renter.gone."""
         return None if machines.is_up(lease_id) else f"lab host {lease_id} was switched off"
 
+    def extend(self, lease_id: str, scope: Scope, expires_at: float) -> None:  # noqa: ARG002
+        """See ports.ExtendsLeases. There is one lab, and `diskbench gc` alone ends its hosts."""
+        machines.extend(lease_id, expires_at)
+
     def set_credit(self, lease_id: str, *, on: bool) -> None:
         """See ports.HoldsCredit.set_credit."""
         machines.set_credit(lease_id, on=on)

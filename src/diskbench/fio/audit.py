@@ -1,0 +1,235 @@
+"""Whether the figures of one step agree with each other: of every import and of every run.
+
+check        what must hold
+bytes        bytes = I/Os x block for each job and direction: between the smallest and the largest
+             block (bssplit, bsrange), less what short and failed I/Os did not move; fio before 3.2
+             rounds bytes down to KiB
+rate         IOPS x runtime = I/Os and bandwidth x runtime = bytes, as fio itself writes them,
+             within 1 % (fio 2 rounds IOPS to whole ones)
+percentiles  a higher percentile is no shorter time
+end          when fio ended is known: a time in an imported document, and its last document whole
+logs         the seconds of the logs sum up to the JSON within 5 % and one second's worth: fio's
+             windows are a little late, and each counts as a whole second
+
+A check that cannot be made (no block size, no log) holds neither way. The limits are our choice.
+"""
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from diskbench.fio.declared import (
+    Options,
+    directions_of,
+    is_grouped,
+    numjobs,
+    options_of,
+    size_of,
+)
+from diskbench.fio.reported import DirectionStats, FioJob, FioOutput
+from diskbench.model.audit import AuditCheck, AuditName
+from diskbench.model.result import Direction, Warning  # noqa: A004 - the field's word
+from diskbench.units import NS_PER_S
+
+RATE_SHARE = 0.01
+LOGS_SHARE = 0.05
+_LEAST_RATE = 1.0
+"""IOPS, which fio 2 rounds to whole ones; of bandwidth a KiB/s."""
+_KIB = 1024
+_COUNTS_BYTES = (3, 2)
+_POSITIONS: tuple[Direction, ...] = ("read", "write", "trim")
+_FROM_ELSEWHERE = ("read_iolog", "profile")
+"""Options with which the I/Os are not those of the job's block size."""
+_ADVICE = "compare with fio's own output in the evidence before trusting the figure"
+_SUMS = {"iops": "I/Os", "bytes_per_s": "bytes"}
+
+
+def audit_output(
+    output: FioOutput, sections: Mapping[str, Options], *, end_known: bool
+) -> tuple[AuditCheck, ...]:
+    """The checks that fio's JSON alone allows, in order. `end_known` says that somebody else saw
+    when fio ended."""
+    ended = not output.interim and (end_known or output.timestamp_ms is not None)
+    end = "the end of fio is known" if ended else _no_end(output)
+    return (
+        _check("bytes", _bytes(output, sections), "bytes are I/Os times block"),
+        _check("rate", _rates(output), "rates times runtime are the I/Os and bytes"),
+        _check("percentiles", _percentiles(output), "percentiles rise"),
+        AuditCheck(name="end", holds=ended, message=end),
+    )
+
+
+def audit_logs(
+    sums: Mapping[tuple[Direction, str], float],
+    totals: Mapping[tuple[Direction, str], float],
+    runtime_s: Mapping[Direction, float],
+) -> AuditCheck:
+    """Whether the logs (sum of a direction's `iops` or `bytes_per_s`) are what the JSON counts."""
+    return _check("logs", _logs(sums, totals, runtime_s), "the logs sum up to the JSON")
+
+
+def audit_warnings(checks: Iterable[AuditCheck], step: str) -> tuple[Warning, ...]:
+    """A doubt for each check that does not hold; it names the figure."""
+    return tuple(
+        Warning(
+            code="figures-disagree",
+            message=f"{check.name}: {check.message}",
+            advice=_ADVICE,
+            step=step,
+        )
+        for check in checks
+        if check.holds is False
+    )
+
+
+def _check(name: AuditName, found: Iterator[str | None], holds: str) -> AuditCheck:
+    """Of all that a check looked at (None: it held), the first that does not hold."""
+    looked = list(found)
+    wrong = [one for one in looked if one is not None]
+    if not looked:
+        return AuditCheck(name=name, holds=None, message="the evidence does not tell")
+    if not wrong:
+        return AuditCheck(name=name, holds=True, message=holds)
+    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    return AuditCheck(name=name, holds=False, message=wrong[0] + more)
+
+
+def _no_end(output: FioOutput) -> str:
+    if output.interim:
+        return "fio's last document is not complete: when it ended is not known"
+    return "the document has no time: when fio ended is not known"
+
+
+def _measured(output: FioOutput) -> Iterator[tuple[FioJob, Direction, DirectionStats]]:
+    for job in output.jobs:
+        for direction, stats in job.directions.items():
+            if direction != "sync" and stats.ios:
+                yield job, direction, stats
+
+
+def _bytes(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[str | None]:
+    if output.interim:  # fio counts an I/O and its bytes one after the other
+        return
+    for job, direction, stats in _measured(output):
+        sizes = [
+            size
+            for options in _behind(job, output, sections)
+            for size in block_sizes(options, direction) or (0,)
+        ]
+        if not sizes or 0 in sizes:
+            continue
+        least, most = min(sizes), max(sizes)
+        options = options_of(job, output, sections)
+        failed = max(job.total_errors, numjobs(options) if job.error else 0)
+        partly = stats.short_ios + failed
+        rounded = _KIB if output.version_numbers < _COUNTS_BYTES else 0
+        low = max(stats.ios - partly, 0) * least - rounded
+        high = (stats.ios + stats.short_ios) * most
+        if low <= stats.bytes <= high:
+            yield None
+            continue
+        block = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        yield (
+            f"job {job.name} counts {stats.bytes:,} bytes of {direction} and {stats.ios:,} I/Os "
+            f"of {block} bytes, which make {stats.ios * (least if stats.bytes < low else most):,}"
+        )
+
+
+def _behind(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) -> tuple[Options, ...]:
+    """The options of all sections that an entry stands for; none where they are not known.
+
+    With group_reporting it may be several, of which fio names the first. They are all in the job
+    file; without one, as many jobs as that section has clones say that there is no other, where
+    they ran for long enough to be counted by their time.
+    """
+    options = options_of(job, output, sections)
+    if not is_grouped(job, output, options):
+        return (options,)
+    if sections:
+        return tuple(sections.values())
+    wall_ns = max(stats.runtime_ns for stats in job.directions.values())
+    ran = round((job.run_ms or 0) * 1_000_000 / wall_ns) if wall_ns >= NS_PER_S else 0
+    return (options,) if ran == numjobs(options) else ()
+
+
+def block_sizes(options: Options, direction: Direction) -> tuple[int, ...]:
+    """The sizes that I/Os of a direction may have, in bytes; the smallest and the largest are what
+    counts. Empty where the job does not say, or did not ask for the direction."""
+    asked = directions_of(options)
+    wanted = asked if direction == "mixed" else (direction,)
+    if not asked or not set(wanted) <= set(asked) or any(o in options for o in _FROM_ELSEWHERE):
+        return ()
+    text = options.get("bssplit") or options.get("bsrange") or options.get("bs", "4k")
+    parts = [part.strip() for part in text.split(",")]
+    if options.get("bs_is_seq_rand", "0") != "0":
+        chosen = parts
+    else:
+        places = [_POSITIONS.index(one) for one in wanted]
+        chosen = [parts[place] if place < len(parts) else parts[-1] for place in places]
+    found: list[int] = []
+    for part in chosen:
+        for one in re.split("[:-]", part or "4k"):
+            size = size_of(one.partition("/")[0] or "4k")
+            if size is None:
+                return ()
+            found.append(size)
+    return tuple(found)
+
+
+def _rates(output: FioOutput) -> Iterator[str | None]:
+    for job, direction, stats in _measured(output):
+        seconds = stats.runtime_ns / NS_PER_S
+        if not seconds:
+            continue
+        for rate, total, least, unit in (
+            (stats.iops, stats.ios, _LEAST_RATE, "IOPS"),
+            (stats.bytes_per_s, stats.bytes, _KIB * 2.0, "bytes/s"),
+        ):
+            if rate is None:
+                continue
+            if abs(rate - total / seconds) <= max(RATE_SHARE * total / seconds, least):
+                yield None
+                continue
+            what = "I/Os" if unit == "IOPS" else "bytes"
+            yield (
+                f"job {job.name} tells of {rate:,.0f} {unit} of {direction} in {seconds:,.3f} s, "
+                f"and of {total:,} {what}, which are {total / seconds:,.0f} {unit}"
+            )
+
+
+def _percentiles(output: FioOutput) -> Iterator[str | None]:
+    for job, direction, stats in _measured(output):
+        for kind in ("lat", "clat", "slat"):
+            latency = getattr(stats, kind)
+            if latency is None or len(latency.percentiles) < 2:
+                continue
+            yield _falling(sorted(latency.percentiles.items()), f"{kind} of {direction}", job)
+
+
+def _falling(pairs: Sequence[tuple[float, int]], what: str, job: FioJob) -> str | None:
+    for (low, before), (high, after) in itertools.pairwise(pairs):
+        if after < before:
+            return (
+                f"job {job.name}, {what}: p{high:g} is {after:,} ns, "
+                f"less than p{low:g} with {before:,} ns"
+            )
+    return None
+
+
+def _logs(
+    sums: Mapping[tuple[Direction, str], float],
+    totals: Mapping[tuple[Direction, str], float],
+    runtime_s: Mapping[Direction, float],
+) -> Iterator[str | None]:
+    for (direction, column), logged in sums.items():
+        total = totals.get((direction, column))
+        seconds = runtime_s.get(direction, 0.0)
+        if total is None or not seconds:
+            continue
+        if abs(logged - total) <= LOGS_SHARE * total + total / max(seconds, 1.0):
+            yield None
+            continue
+        yield (
+            f"the logs sum up to {logged:,.0f} {_SUMS[column]} of {direction}, "
+            f"the JSON counts {total:,.0f}"
+        )

@@ -1,0 +1,298 @@
+"""What one import reads: the files that were typed, what folders hold, and the logs beside a JSON.
+
+A log belongs to the JSON file of its folder whose jobs name it (fio/beside.py). A JSON that names
+no log (fio 2 lists no options) has those of its folder, where it is the only JSON there and of one
+step. What was typed and belongs to nothing is a run of its own; what was only found is left, and
+said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diskbench.errors import FioOutputUnreadable, InvalidValue
+from diskbench.fio.logs import LogName, log_name
+from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
+from diskbench.store.clock import iso, now
+from diskbench.store.imports import Source
+from diskbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from diskbench.fio.beside import NamedLogs
+
+_FIRST_FIO_S = datetime(2005, 1, 1, tzinfo=UTC).timestamp()
+"""fio is from 2005: an earlier time is what an archive without times leaves behind."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """A file that was found and is not imported, and why."""
+
+    path: Path
+    why: str
+
+
+@dataclass(frozen=True)
+class ImportSet:
+    """The sources of one import in order, and what was left."""
+
+    sources: tuple[Source, ...]
+    left: tuple[Left, ...]
+
+
+@dataclass(frozen=True)
+class _Json:
+    """What a JSON file of fio says of its logs; `groups` are its steps in order."""
+
+    path: Path
+    named: tuple[NamedLogs, ...]
+    groups: tuple[int, ...]
+
+
+def read_sources(paths: Sequence[Path]) -> ImportSet:
+    """The files of one import, each log put to where it belongs. Folders are looked through with
+    all below them. Raises InvalidValue naming a file."""
+    left: list[Left] = []
+    typed, found = _listed(paths)
+    contents: dict[Path, bytes] = {}
+    kinds = _read_results(typed, found, contents, left)
+    results = [path for path, kind in kinds.items() if kind == "fio-json"]
+    fio = {path: _json(path, contents[path]) for path in results}
+    logs = [path for path in (*typed, *found) if log_name(path.name)]
+    beside = [log for log in _beside(results) if log not in logs]
+    owner: dict[Path, tuple[_Json, int]] = {}
+    alone: list[Path] = []
+    for log in (*logs, *beside):
+        mine = [one for one in fio.values() if one.path.parent == log.parent]
+        owned, why = _owner(log, mine, searched=log in beside)
+        if owned:
+            owner[log] = owned
+        elif log in typed or not mine:
+            alone.append(log)
+        else:
+            left.append(Left(log, why))
+    _read_logs([*logs, *beside], {*owner, *alone}, set(beside), contents, left)
+    _check(contents, typed, left, single=len(paths) == 1)
+    alone = [log for log in alone if log in contents]
+    sources = []
+    for path, kind in kinds.items():
+        of = {log: place for log, (one, place) in owner.items() if one.path == path}
+        of = {log: place for log, place in of.items() if log in contents}
+        several = kind == "fio-json" and len(fio[path].groups) > 1
+        sources.append(_source(path, of, contents, steps=of if several else {}))
+    for first, *rest in _by_prefix(alone):
+        sources.append(_source(first, rest, contents, steps={}))
+    if not sources:
+        names = ", ".join(map(str, paths))
+        raise InvalidValue(
+            f"{names}: holds nothing that can be imported",
+            advice="importable are fio's JSON, fio's log files, and GoBonnieGo -json",
+        )
+    return ImportSet(tuple(sources), tuple(left))
+
+
+def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """The files that were typed, and those that lie in the folders that were."""
+    typed: list[Path] = []
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            typed.append(path)
+            continue
+        for one in sorted(path.rglob("*")):
+            hidden = any(part.startswith(".") for part in one.relative_to(path).parts)
+            if hidden or not one.is_file():
+                continue
+            found.append(one)
+            if len(found) > IMPORT_FILES:
+                raise InvalidValue(
+                    f"{path}: it holds more than {IMPORT_FILES:,} files",
+                    advice="import its folders one by one",
+                )
+    typed = list(dict.fromkeys(typed))
+    return typed, [path for path in dict.fromkeys(found) if path not in typed]
+
+
+def _read_results(
+    typed: Sequence[Path], found: Sequence[Path], contents: dict[Path, bytes], left: list[Left]
+) -> dict[Path, str]:
+    """Read all that is no log into `contents`; what each is. In a folder anything may lie: what is
+    no result, or a damaged one, is left."""
+    from diskbench.fio.imported import kind_of, read_imported
+
+    kinds: dict[Path, str] = {}
+    for path in (*typed, *found):
+        if log_name(path.name):
+            continue
+        if path not in typed and path.stat().st_size > PARSED_BYTES:
+            left.append(Left(path, f"it has more than {format_bytes(PARSED_BYTES)}"))
+            continue
+        data = _read(path, contents)
+        if len(data) > PARSED_BYTES:
+            raise InvalidValue(
+                f"{path}: it has {format_bytes(len(data))}; JSON of at most "
+                f"{format_bytes(PARSED_BYTES)} is read",
+                advice="with group_reporting, or json in place of json+, fio writes less",
+            )
+        try:
+            kinds[path] = kind_of(data, name=path.name)
+            if path not in typed:
+                read_imported(data, name=path.name, run_id_of=lambda _: "")
+        except InvalidValue as error:
+            if path in typed:
+                raise
+            kinds.pop(path, None)
+            left.append(Left(path, error.message.removeprefix(f"{path.name}: ")))
+            continue
+        contents[path] = data
+    return kinds
+
+
+def _read_logs(
+    logs: Sequence[Path],
+    wanted: set[Path],
+    beside: set[Path],
+    contents: dict[Path, bytes],
+    left: list[Left],
+) -> None:
+    """Read the logs into `contents`; one that was only found beside a JSON is left where it is too
+    much, or cannot be read."""
+    for log in logs:
+        if log not in wanted:
+            continue
+        try:
+            contents[log] = _read(log, contents)
+        except InvalidValue as error:
+            if log not in beside:
+                raise
+            left.append(Left(log, error.message.removeprefix(f"{log}: ")))
+
+
+def _read(path: Path, contents: Mapping[Path, bytes]) -> bytes:
+    """What a file holds, as far as one import may hold so much beside `contents`."""
+    room = IMPORT_BYTES - sum(map(len, contents.values()))
+    try:
+        with path.open("rb") as file:
+            data = file.read(room + 1)
+    except OSError as error:
+        raise InvalidValue(f"cannot read {path}: {error.strerror}") from error
+    if len(data) > room:
+        raise InvalidValue(
+            f"{path}: with it this import holds more than {format_bytes(IMPORT_BYTES)}",
+            advice="import fewer files at once, or make logs smaller with log_avg_msec",
+        )
+    return data
+
+
+def _json(path: Path, data: bytes) -> _Json:
+    from diskbench.fio.beside import named_logs
+    from diskbench.fio.output import parse_output
+
+    try:
+        output = parse_output(data, where=path.name)
+    except FioOutputUnreadable as error:
+        raise InvalidValue(error.message, advice=error.advice) from error
+    groups = tuple(sorted({job.group for job in output.jobs}))
+    return _Json(path, named_logs(output), groups)
+
+
+def _beside(results: Iterable[Path]) -> list[Path]:
+    """The logs in the folders of these files."""
+    folders = dict.fromkeys(path.parent for path in results)
+    return [
+        path
+        for folder in folders
+        for path in sorted(folder.iterdir())
+        if log_name(path.name) and path.is_file()
+    ]
+
+
+def _owner(
+    log: Path, mine: Sequence[_Json], *, searched: bool
+) -> tuple[tuple[_Json, int] | None, str]:
+    """The JSON of the same folder that a log belongs to with the place of its step, or why none."""
+    from diskbench.fio.beside import group_of
+
+    name = log_name(log.name)
+    assert name is not None
+    naming = [(one, group) for one in mine if (group := group_of(name, one.named)) is not None]
+    if len(naming) > 1:
+        naming = [pair for pair in naming if _stem(pair[0].path) == name.prefix] or naming
+    if len(naming) == 1:
+        one, group = naming[0]
+        return (one, one.groups.index(group)), ""
+    if naming:
+        names = ", ".join(one.path.name for one, _ in naming)
+        return None, f"several files name it: {names}"
+    silent = [one for one in mine if not one.named and len(one.groups) == 1]
+    of_name = [one for one in silent if _is_of(name, one)]
+    if len(of_name) == 1:
+        return (of_name[0], 0), ""
+    only = len(mine) == 1 and not (searched and _has_other_json(mine[0].path))
+    if silent and only:
+        return (silent[0], 0), ""
+    return None, "no job of a JSON file beside it names it"
+
+
+def _is_of(name: LogName, one: _Json) -> bool:
+    """Whether a log has the name of a JSON file whose document names no logs."""
+    return bool(name.prefix) and name.prefix == _stem(one.path)
+
+
+def _stem(path: Path) -> str:
+    return path.name.split(".", maxsplit=1)[0]
+
+
+def _has_other_json(path: Path) -> bool:
+    return any(one != path and one.suffix == ".json" for one in path.parent.iterdir())
+
+
+def _check(
+    contents: dict[Path, bytes], typed: Sequence[Path], left: list[Left], *, single: bool
+) -> None:
+    """That the logs are whole: a damaged one that was typed is refused, one that was found is left.
+    A direction that did nothing has a log without a row, which is refused alone."""
+    from diskbench.fio.imported import check_log
+
+    for path in [one for one in contents if log_name(one.name)]:
+        if not contents[path].strip() and not (single and path in typed):
+            continue
+        try:
+            check_log(contents[path], name=path.name)
+        except InvalidValue as error:
+            if path in typed:
+                raise
+            del contents[path]
+            left.append(Left(path, error.message.removeprefix(f"{path.name}: ")))
+
+
+def _source(
+    path: Path, logs: Iterable[Path], contents: Mapping[Path, bytes], *, steps: Mapping[Path, int]
+) -> Source:
+    named = {log.name: contents[log] for log in logs}
+    places = {log.name: place for log, place in steps.items()}
+    return Source(path.name, contents[path], named, _modified(path), places)
+
+
+def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:
+    groups: dict[tuple[Path, str], list[Path]] = {}
+    for path in sorted(logs):
+        found = log_name(path.name)
+        groups.setdefault((path.parent, found.prefix if found else ""), []).append(path)
+    return list(groups.values())
+
+
+def _modified(path: Path) -> str:
+    """When a file was last written; the present where that is before fio was, or not yet."""
+    try:
+        seconds = path.stat().st_mtime
+    except OSError:
+        return now()
+    present = datetime.now(UTC).timestamp()
+    return iso(
+        datetime.fromtimestamp(seconds if _FIRST_FIO_S < seconds < present else present, UTC)
+    )

@@ -1,0 +1,64 @@
+"""`results import` and `results show` say whether the figures agree, as a line and as data."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from diskbench.cli.main import app
+
+
+@pytest.fixture
+def typed(tmp_path):
+    stores = [
+        "--database-url",
+        f"sqlite:///{tmp_path}/d.db",
+        "--evidence-url",
+        f"file://{tmp_path}/e",
+    ]
+
+    def run(*args):
+        return CliRunner().invoke(app, ["results", *args, *stores])
+
+    return run
+
+
+def place(folder, *, size=4096, logged=1000):
+    stats = {
+        "io_bytes": size * 3000, "total_ios": 3000, "runtime": 3000, "iops": 1000.0,
+        "bw_bytes": size * 1000, "clat_ns": {"N": 3000, "mean": 10.0, "min": 9, "max": 20},
+    }  # fmt: skip
+    options = {"rw": "randread", "bs": "4k", "write_iops_log": "x"}
+    job = {"jobname": "a", "groupid": 0, "error": 0, "job options": options, "read": stats}
+    root = {"fio version": "fio-3.33", "timestamp_ms": 1_600_000_000_000, "jobs": [job]}
+    folder.mkdir()
+    (folder / "r.json").write_text(json.dumps(root))
+    rows = (f"{1000 * at}, {logged}, 0, 0, 0\n" for at in (1, 2, 3))
+    (folder / "x_iops.1.log").write_text("".join(rows))
+    return str(folder)
+
+
+def test_a_sound_import_is_said_to_hold(typed, tmp_path):
+    done = typed("import", place(tmp_path / "in"))
+    assert done.exit_code == 0
+    line = "audit: bytes, rate, end, logs hold; not checked: percentiles"
+    assert line in done.stderr
+    assert "with 1 log: x_iops.1.log" in done.stderr
+    assert line in typed("show").stdout
+    (run,) = json.loads(typed("show", "--output", "json").stdout)["runs"]
+    assert {one["name"]: one["holds"] for one in run["audits"][0]["checks"]} == {
+        "bytes": True, "rate": True, "percentiles": None, "end": True, "logs": True,
+    }  # fmt: skip
+    assert not run["steps"][0]["warnings"]
+
+
+@pytest.mark.parametrize(("wrong", "name"), [({"size": 8192}, "bytes"), ({"logged": 300}, "logs")])
+def test_what_does_not_hold_is_named_and_makes_the_row_doubtful(typed, tmp_path, wrong, name):
+    done = typed("import", place(tmp_path / "in", **wrong))
+    assert f"audit: {name} of step a does not hold" in done.stderr
+    shown = typed("show", "--output", "json")
+    (run,) = json.loads(shown.stdout)["runs"]
+    (doubt,) = [w for w in run["steps"][0]["warnings"] if w["code"] == "figures-disagree"]
+    assert doubt["message"].startswith(f"{name}: ")
+    assert run["verdicts"][0]["believe"] == "doubtful"
+    assert f"audit: {name} of step a does not hold" in typed("show").stdout

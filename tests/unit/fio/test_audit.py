@@ -1,0 +1,154 @@
+"""The audit: each check on both sides of its limit, and with what it needs missing."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from diskbench.errors import FioOutputUnreadable
+from diskbench.fio.audit import audit_logs, audit_output, audit_warnings, block_sizes
+from diskbench.fio.declared import declared
+from diskbench.fio.output import parse_output
+from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, Latency
+from diskbench.model.audit import StepAudit
+from diskbench.report.audit_text import audit_line
+
+CASES = Path(__file__).parents[2] / "cases" / "fio_output"
+KNOWN_TO_FAIL = {"truncated-last.out": {"end"}}
+
+
+def output(*, version="fio-3.33", options=None, stamp=1, job=None, **stats):
+    figures = {"ios": 1000, "bytes": 4_096_000, "runtime_ns": 10**9} | stats
+    told = {"rw": "read", "bs": "4k"} if options is None else options
+    one = FioJob(
+        name="j", index=0, group=0, error=0, options=told,
+        directions={"read": DirectionStats(**figures)},
+    )  # fmt: skip
+    one = replace(one, **(job or {}))
+    return FioOutput(where="fio.json", version=version, jobs=(one,), options={}, timestamp_ms=stamp)
+
+
+def holds(one, name, job=""):
+    checks = audit_output(one, declared(job), end_known=bool(job))
+    return next(check.holds for check in checks if check.name == name)
+
+
+@pytest.mark.parametrize("path", sorted(CASES.glob("*.out")), ids=lambda path: path.name)
+def test_what_fio_wrote_holds_in_every_version(path):
+    try:
+        found = parse_output(path.read_bytes(), where=path.name)
+    except FioOutputUnreadable:
+        return
+    checks = audit_output(found, {}, end_known=False)
+    wrong = {check.name for check in checks if check.holds is False}
+    assert wrong == KNOWN_TO_FAIL.get(path.name, set())
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "factor"),
+    [("bytes", "io_bytes", 2), ("bytes", "total_ios", 3),
+     ("rate", "iops", 1.02), ("rate", "bw_bytes", 0.9)],
+)  # fmt: skip
+def test_one_wrong_figure_of_a_real_output_is_named(name, field, factor):
+    root = json.loads((CASES / "v3.33-plain-json.out").read_text())
+    for job in root["jobs"]:
+        for direction in ("read", "write"):
+            job[direction][field] = type(job[direction][field])(job[direction][field] * factor)
+    found = parse_output(json.dumps(root).encode(), where="x.json")
+    checks = audit_output(found, {}, end_known=False)
+    assert {check.name for check in checks if check.holds is False} >= {name}
+    (doubt, *_) = audit_warnings([c for c in checks if c.name == name], "s")
+    assert (doubt.code, doubt.step) == ("figures-disagree", "s")
+    assert doubt.message.startswith(f"{name}: job ")
+
+
+@pytest.mark.parametrize(
+    ("size", "short", "expected"),
+    [(4_096_000, 0, True), (4_095_999, 0, False), (4_096_001, 0, False),
+     (4_091_904, 1, True), (4_000_000, 1, False)],
+)  # fmt: skip
+def test_bytes_are_ios_times_block_less_short_ios(size, short, expected):
+    assert holds(output(bytes=size, short_ios=short), "bytes") is expected
+
+
+@pytest.mark.parametrize(("version", "expected"), [("fio-2.21", True), ("fio-3.33", False)])
+def test_old_versions_round_bytes_down_to_kib(version, expected):
+    options = {"rw": "read", "bs": "2300"}
+    size = 1000 * 2300 // 1024 * 1024
+    assert holds(output(version=version, options=options, bytes=size), "bytes") is expected
+
+
+@pytest.mark.parametrize(
+    ("options", "sizes"),
+    [
+        ({"rw": "read", "bs": "4k,8k"}, (4096,)),
+        ({"rw": "read"}, (4096,)),
+        ({"rw": "read", "bssplit": "4k/60:64k/40,8k"}, (4096, 65536)),
+        ({"rw": "read", "bssplit": "4k:64k"}, (4096, 65536)),
+        ({"rw": "read", "bsrange": "1k-16k,4k-8k"}, (1024, 16384)),
+        ({"rw": "read", "bs": "4k,64k", "bs_is_seq_rand": "1"}, (4096, 65536)),
+        ({"rw": "write", "bs": "4k"}, ()),
+        ({}, ()),
+        ({"rw": "read", "bs": "4k", "read_iolog": "x"}, ()),
+    ],
+)
+def test_the_blocks_that_ios_may_have(options, sizes):
+    assert block_sizes(options, "read") == sizes
+
+
+def test_blocks_of_a_range_are_allowed_for():
+    options = {"rw": "read", "bssplit": "4k/50:64k/50"}
+    assert holds(output(options=options, bytes=1000 * 30_000), "bytes") is True
+    assert holds(output(options=options, bytes=1000 * 70_000), "bytes") is False
+    assert holds(output(options={}), "bytes") is None
+
+
+def test_a_group_of_several_sections_is_judged_by_all_of_them():
+    grouped = {"rw": "read", "bs": "4k", "group_reporting": "1"}
+    two = output(options=grouped, bytes=6_000_000, job={"run_ms": 2000})
+    assert holds(two, "bytes") is None  # of an import the other section is not known
+    job = "[global]\nrw=read\ngroup_reporting\n[j]\nbs=4k\n[k]\nbs=8k\n"
+    assert holds(two, "bytes", job) is True
+    assert holds(output(options=grouped, bytes=6_000_000, job={"run_ms": 1000}), "bytes") is False
+
+
+@pytest.mark.parametrize(("iops", "expected"), [(None, None), (1009.0, True), (1011.0, False)])
+def test_iops_times_runtime_are_the_ios(iops, expected):
+    assert holds(output(iops=iops), "rate") is expected
+
+
+@pytest.mark.parametrize(("last", "expected"), [(300, True), (199, False)])
+def test_percentiles_rise(last, expected):
+    latency = Latency(1000, 1, 400, 200.0, 1.0, percentiles={50.0: 100, 99.0: 200, 99.9: last})
+    assert holds(output(clat=latency), "percentiles") is expected
+
+
+def test_the_end_of_an_import_is_in_its_document():
+    assert holds(output(), "end") is True
+    assert holds(output(stamp=None), "end") is False
+    assert holds(output(stamp=None), "end", "[j]\nrw=read\n") is True
+    assert holds(replace(output(), interim=True), "end") is False
+
+
+@pytest.mark.parametrize(
+    ("logged", "expected"), [(100_000, True), (94_100, True), (93_900, False), (106_100, False)]
+)
+def test_logs_sum_up_to_the_json(logged, expected):
+    found = audit_logs({("read", "iops"): logged}, {("read", "iops"): 100_000}, {"read": 100.0})
+    assert found.holds is expected
+    assert audit_logs({}, {("read", "iops"): 1}, {"read": 1.0}).holds is None
+
+
+def test_the_line_says_which_figure_of_which_step():
+    good = audit_output(output(), {}, end_known=False)
+    bad = audit_output(output(bytes=1), {}, end_known=False)
+    steps = [
+        StepAudit(run_id="r", step_index=at, step=name, checks=checks)
+        for at, (name, checks) in enumerate((("a", good), ("b", bad)))
+    ]
+    assert audit_line(steps[:1]) == "audit: bytes, end hold; not checked: rate, percentiles"
+    assert audit_line(steps).startswith(
+        "audit: bytes of step b does not hold: job j counts 1 bytes of read and 1,000 I/Os"
+    )
+    assert audit_line([]) == ""

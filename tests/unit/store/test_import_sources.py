@@ -1,0 +1,189 @@
+"""Which logs become part of which run: by prefix, job name and number; and what is left."""
+
+import json
+
+import pytest
+
+import diskbench
+from diskbench.errors import InvalidValue
+from diskbench.store import import_sources
+from diskbench.store.import_sources import read_sources
+from diskbench.store.imports import import_source
+from diskbench.store.rebuild import rows_of, write_run
+
+STATS = {
+    "io_bytes": 4096 * 3000, "io_kbytes": 12_000, "total_ios": 3000, "runtime": 3000,
+    "clat_ns": {"N": 3000, "mean": 1000.0, "min": 900, "max": 2000, "stddev": 1.0},
+}  # fmt: skip
+WINDOWS = "1000, 1000, 0, 0, 0\n2000, 1000, 0, 0, 0\n3000, 1000, 0, 0, 0\n"
+
+
+def document(*jobs, version="fio-3.33", common=None):
+    """A JSON of fio: jobs are (name, group, options)."""
+    return json.dumps(
+        {
+            "fio version": version,
+            "timestamp_ms": 1_600_000_000_000,
+            "global options": {"bs": "4k", "rw": "read", **(common or {})},
+            "jobs": [
+                {
+                    "jobname": name,
+                    "groupid": group,
+                    "error": 0,
+                    "job options": options,
+                    "read": STATS,
+                }
+                for name, group, options in jobs
+            ],
+        }
+    )
+
+
+def place(folder, **files):
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def joined(found):
+    return {source.name: sorted(source.logs) for source in found.sources}
+
+
+def names(found):
+    return sorted(one.path.name for one in found.left)
+
+
+def test_a_json_alone_has_the_logs_beside_it_that_it_names(tmp_path):
+    text = document(("a", 0, {"write_bw_log": "x", "write_lat_log": ""}))
+    files = dict.fromkeys(
+        ["x_bw.1.log", "a_lat.1.log", "a_clat.1.log", "x_bw.2.log", "y_bw.1.log", "x_iops.1.log"],
+        WINDOWS,
+    )
+    place(tmp_path, **{"r.json": text, **files})
+    found = read_sources([tmp_path / "r.json"])
+    assert joined(found) == {"r.json": ["a_clat.1.log", "a_lat.1.log", "x_bw.1.log"]}
+    assert names(found) == ["x_bw.2.log", "x_iops.1.log", "y_bw.1.log"]
+
+
+def test_a_folder_of_six_results_is_six_runs(tmp_path):
+    kinds = ("bw", "iops", "lat", "clat", "slat")
+    for number in range(6):
+        name = f"job{number}"
+        options = dict.fromkeys(("write_bw_log", "write_iops_log", "write_lat_log"), name)
+        place(tmp_path, **{f"{name}.json": document((name, 0, options), (name, 0, options))})
+        for kind in kinds:
+            for job in (1, 2):
+                (tmp_path / f"{name}_{kind}.{job}.log").write_text(WINDOWS)
+    (tmp_path / "notes.txt").write_text("bought on Tuesday")
+    (tmp_path / "old_bw.1.log").write_text(WINDOWS)
+    found = read_sources([tmp_path])
+    assert {name: len(logs) for name, logs in joined(found).items()} == {
+        f"job{number}.json": 10 for number in range(6)
+    }
+    assert names(found) == ["notes.txt", "old_bw.1.log"]
+
+
+def test_clones_of_a_group_have_their_numbers(tmp_path):
+    options = {"write_bw_log": "g", "numjobs": "3", "group_reporting": "1"}
+    files = {f"g_bw.{number}.log": WINDOWS for number in (1, 2, 3)}
+    place(tmp_path, **{"g.json": document(("g", 0, options)), **files})
+    assert joined(read_sources([tmp_path])) == {"g.json": sorted(files)}
+
+
+def test_without_numbers_the_prefix_decides(tmp_path):
+    common = {"write_iops_log": "logs/all", "per_job_logs": "0"}
+    place(
+        tmp_path,
+        **{"a.json": document(("a", 0, {}), ("b", 0, {}), common=common), "all_iops.log": WINDOWS},
+    )
+    assert joined(read_sources([tmp_path])) == {"a.json": ["all_iops.log"]}
+
+
+def test_a_log_that_two_results_name_is_left_unless_one_has_its_name(tmp_path):
+    options = {"write_bw_log": "fio"}
+    one, two = document(("a", 0, options)), document(("b", 0, options))
+    place(tmp_path, **{"a.json": one, "b.json": two, "fio_bw.1.log": WINDOWS})
+    found = read_sources([tmp_path])
+    assert joined(found) == {"a.json": [], "b.json": []}
+    assert "a.json, b.json" in found.left[0].why
+    place(tmp_path, **{"fio.json": one})
+    assert joined(read_sources([tmp_path]))["fio.json"] == ["fio_bw.1.log"]
+
+
+def test_a_result_that_names_no_log_has_those_beside_it_if_it_is_alone(tmp_path):
+    text = document(("a", 0, {}))
+    place(tmp_path, **{"a.json": text, "q_bw.1.log": WINDOWS})
+    assert joined(read_sources([tmp_path / "a.json"])) == {"a.json": ["q_bw.1.log"]}
+    place(tmp_path, **{"b.json": text, "b_bw.1.log": WINDOWS})
+    found = read_sources([tmp_path / "a.json"])
+    assert joined(found) == {"a.json": []}
+    both = read_sources([tmp_path])
+    assert joined(both) == {"a.json": [], "b.json": ["b_bw.1.log"]}
+    assert names(both) == ["q_bw.1.log"]
+
+
+def test_logs_that_were_typed_and_belong_to_nothing_are_a_run(tmp_path):
+    place(tmp_path, **{"a.json": document(("a", 0, {"write_bw_log": "a"})), "q_bw.1.log": WINDOWS})
+    found = read_sources([tmp_path / "a.json", tmp_path / "q_bw.1.log"])
+    assert joined(found) == {"a.json": [], "q_bw.1.log": []}
+    assert found.left == ()
+
+
+def test_a_folder_of_logs_alone_is_a_run_a_prefix(tmp_path):
+    place(tmp_path / "one", **{"x_bw.1.log": WINDOWS, "x_iops.1.log": WINDOWS})
+    place(tmp_path / "two", **{"x_bw.1.log": WINDOWS})
+    assert len(read_sources([tmp_path]).sources) == 2
+
+
+def test_steps_of_one_file_have_their_own_logs(database, evidence, tmp_path):
+    common = {"write_iops_log": "s"}
+    place(
+        tmp_path / "in",
+        **{
+            "s.json": document(("a", 0, {}), ("b", 1, {}), common=common),
+            "s_iops.1.log": WINDOWS,
+            "s_iops.2.log": WINDOWS.replace(", 1000,", ", 500,", 3),
+        },
+    )
+    (source,) = read_sources([tmp_path / "in" / "s.json"]).sources
+    (manifest,) = import_source(evidence, source, labels={}, version="0.1.0")
+    write_run(database, rows_of(evidence, manifest))
+    series = diskbench.load_series(manifest.run_id, evidence=(tmp_path / "evidence").as_uri())
+    of = {step[0]: frame["iops"].to_list() for step, frame in series.group_by("step")}
+    assert of == {"a": [1000] * 3, "b": [500] * 3}
+
+
+def test_a_damaged_log_that_was_found_is_left_and_an_empty_one_is_joined(tmp_path):
+    text = document(("a", 0, {"write_bw_log": "a", "write_lat_log": "a"}))
+    cut = WINDOWS + "4000, 10"
+    place(tmp_path, **{"a.json": text, "a_bw.1.log": cut, "a_slat.1.log": ""})
+    for path in (tmp_path, tmp_path / "a.json"):
+        found = read_sources([path])
+        assert joined(found) == {"a.json": ["a_slat.1.log"]}
+        assert "line 4 is no row of a fio log" in found.left[0].why
+    with pytest.raises(InvalidValue, match="line 4"):
+        read_sources([tmp_path / "a.json", tmp_path / "a_bw.1.log"])
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    with pytest.raises(InvalidValue, match="nothing that can be imported"):
+        read_sources([tmp_path])
+
+
+def test_a_log_beside_that_is_too_large_is_left_and_a_typed_one_refused(tmp_path, monkeypatch):
+    text = document(("a", 0, {"write_bw_log": "a"}))
+    place(tmp_path, **{"a.json": text, "a_bw.1.log": WINDOWS * 50})
+    monkeypatch.setattr(import_sources, "IMPORT_BYTES", len(text) + 100)
+    found = read_sources([tmp_path / "a.json"])
+    assert joined(found) == {"a.json": []}
+    assert "holds more than" in found.left[0].why
+    with pytest.raises(InvalidValue, match="holds more than"):
+        read_sources([tmp_path / "a.json", tmp_path / "a_bw.1.log"])
+
+
+def test_a_folder_of_too_many_files_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(import_sources, "IMPORT_FILES", 2)
+    place(tmp_path, a="", b="", c="")
+    with pytest.raises(InvalidValue, match="more than 2 files"):
+        read_sources([tmp_path])

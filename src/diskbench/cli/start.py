@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from diskbench.cli.foreground import Show, drive, leave, print_error, worst
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 _NEEDED_NEXT = (
-    "jinja2.sandbox",
     "tenacity",
     "ulid",
     "diskbench.engine.execute",
@@ -66,6 +66,8 @@ def start(
     ).settings
     database_url = settings.database_url.get_secret_value()
     profile = find_profile(request.profile)
+    # Threads that look at hosts render profiles: two that import it at once can find half of it.
+    import_module("jinja2.sandbox")
     try:
         looked = look(cells(request), profile, install_fio=install_fio, timing=timing)
         # The hosts answer while this process imports and opens what it stores into.
@@ -143,8 +145,6 @@ def hold_to(limit: CostLimit, plans: Sequence[Plan], session: Session) -> None:
 
 def warm_up() -> None:
     """Import what is needed next while the hosts are still answering."""
-    from importlib import import_module
-
     for name in _NEEDED_NEXT:
         import_module(name)
 

@@ -70,7 +70,7 @@ def tree(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     "moment",
     [
-        "after diskbench.store.archive:_put_file 1",
+        "after diskbench.store.archive:_put_files 1",
         "before diskbench.store.archive:write_manifest 2",
         "after diskbench.store.archive:write_manifest 2",
         "before diskbench.store.rebuild:write_step 3",

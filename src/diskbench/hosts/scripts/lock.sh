@@ -80,7 +80,7 @@ disk_read() { # file of a claim -> its values in $c_…; those of a file that is
             trial | user | disks | state) eval "c_$key=\$value" ;;
         esac
     done 2>/dev/null <<END
-$(head -c "$DISK_CLAIM_BYTES" "$1" 2>/dev/null)
+$(dd if="$1" bs="$DISK_CLAIM_BYTES" count=1 2>/dev/null)
 END
 }
 

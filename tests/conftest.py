@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.rigs.cli import all_ended
 from tests.rigs.own_locks import forget_claims, have_own_locks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from xdist.remote import Producer
     from xdist.scheduler import LoadScopeScheduling
 
@@ -35,8 +38,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_claim_of_an_earlier_test() -> None:
+def _nothing_of_an_earlier_test() -> Iterator[None]:
     forget_claims()
+    with all_ended():
+        yield
 
 
 def skip_is_allowed(test_id: str) -> bool:

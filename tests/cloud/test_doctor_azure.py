@@ -81,7 +81,7 @@ def test_gc_finds_the_expired_of_every_region(azure, monkeypatch, tmp_path, regi
     azure.resources.resource_groups.create_or_update("diskbench-old", made)
     azure.network.public_ip_addresses.begin_create_or_update(
         "diskbench-old",
-        "left",
+        "diskbench-old-ip",
         {
             "location": region,
             "sku": {"name": "Standard"},
@@ -91,6 +91,9 @@ def test_gc_finds_the_expired_of_every_region(azure, monkeypatch, tmp_path, regi
     anywhere = rig.scope().model_copy(update={"region": None})
     (found,) = rig.provider.found(anywhere)
     assert (found.lease_id, found.scope.region, found.expires_at) == ("old", region, 1.0)
-    assert set(found.resources) == {"resource-group diskbench-old", "publicIPAddresses left"}
+    assert set(found.resources) == {
+        "resource-group diskbench-old",
+        "publicIPAddresses diskbench-old-ip",
+    }
     rig.provider.release("old", found.scope)
     assert azure.left() == []

@@ -88,7 +88,7 @@ def test_what_is_printed_is_a_list_with_remarks():
 
 def test_gc_finds_the_expired_in_the_whole_inventory(vsphere, monkeypatch, tmp_path):
     cloud = VsphereCloud(vsphere, monkeypatch, tmp_path)
-    clone(vsphere, "left", "diskbench-lease: old\ndiskbench-expires: 1")
+    clone(vsphere, "diskbench-old-vm", "diskbench-lease: old\ndiskbench-expires: 1")
     (found,) = cloud.provider.found(scope_of(cloud))
     assert (found.lease_id, found.expires_at) == ("old", 1.0)
     cloud.provider.release("old", found.scope)

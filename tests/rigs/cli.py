@@ -7,9 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 WRITE_THEN_READ = """[global]
 size=4m
@@ -26,6 +30,28 @@ time_based
 runtime={seconds}
 """
 """A job file of two steps; the second lasts `seconds`."""
+
+
+_started: list[subprocess.Popen[str]] = []
+
+
+@contextmanager
+def all_ended() -> Iterator[None]:
+    """Kill, and wait for, what is started inside and still runs at the end: a test that fails must
+    not leave a process (and its open pipes) that a later test is blamed for."""
+    before = len(_started)
+    try:
+        yield
+    finally:
+        for process in _started[before:]:
+            if process.poll() is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+        del _started[before:]
 
 
 @dataclass
@@ -49,7 +75,7 @@ class Cli:
 
     def start(self, *args: str, **popen: Any) -> subprocess.Popen[str]:
         """Start `diskbench ARGS` without waiting for it."""
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*self.command, *args],
             env=self.env,
             cwd=self.home,
@@ -59,6 +85,8 @@ class Cli:
             start_new_session=True,
             **popen,
         )
+        _started.append(process)
+        return process
 
     def run(self, *args: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
         """Run `diskbench ARGS` to its end."""

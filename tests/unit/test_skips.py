@@ -1,5 +1,6 @@
 """A skipped test fails the run (tests/conftest.py); shown on a run of its own."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
+ENV = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+"""conftest.py takes what it needs from tests/rigs."""
 SUITE = """
 import pytest
 def test_that_is_skipped(): pytest.skip("no disk here")
@@ -21,7 +24,7 @@ def outcome(directory: Path, conftest: str, *arguments: str) -> subprocess.Compl
     (directory / "test_suite.py").write_text(SUITE)
     (directory / "pytest.ini").write_text("[pytest]\n")
     argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    return subprocess.run(argv, cwd=directory, capture_output=True, text=True, timeout=60)
+    return subprocess.run(argv, cwd=directory, env=ENV, capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.slow

@@ -77,6 +77,7 @@ class RowWatcher:
         self._run_ids = {plan.trial_id: plan.run_ids for plan in plans}
         self._current: dict[str, tuple[str, Step]] = {}
         self._written: dict[str, float] = {}
+        self._looked: dict[str, float] = {}
 
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         """Pass on, and write the step's row at once."""
@@ -92,8 +93,7 @@ class RowWatcher:
 
     def alive(self, trial_id: str) -> None:
         """Look, at most once a second, whether somebody asked the trial to stop."""
-        if time.monotonic() - self._written.get(trial_id, 0.0) >= PROGRESS_EVERY_S:
-            self._written[trial_id] = time.monotonic()
+        if time.monotonic() - self._looked.get(trial_id, 0.0) >= PROGRESS_EVERY_S:
             self._obey(trial_id)
 
     def step_finished(self, trial_id: str, result: StepResult) -> None:
@@ -131,5 +131,6 @@ class RowWatcher:
     def _obey(self, trial_id: str) -> None:
         from diskbench.store.claims import cancel_requested
 
+        self._looked[trial_id] = time.monotonic()
         if not self._stop.of(trial_id).is_set() and cancel_requested(self._database, trial_id):
             self._stop.ask(trial_id)

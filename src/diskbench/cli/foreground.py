@@ -177,7 +177,8 @@ def _verdicts(session: Session, plan: Plan, phases: Sequence[StepPhases]) -> Seq
 
     runs = find_runs(session.database, [Filter("trial_id", "=", plan.trial_id)])
     own = [one for one in phases if one.run_id in plan.run_ids]
-    return trial_verdicts(session.database, session.evidence, runs, phases=own)
+    books = session.books
+    return trial_verdicts(session.database, session.evidence, runs, books=books, phases=own)
 
 
 def _state(report: TrialReport) -> str:

@@ -35,6 +35,7 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from diskbench.catalog.books import Books
     from diskbench.model.rental import Claim, Found
     from diskbench.model.spec import Cell
     from diskbench.ports import RentWatch
@@ -73,7 +74,7 @@ class FakeProvider:
         if spec.count > 1 or spec.stripe:
             raise InvalidValue(f"--count {spec.count}: a fake machine has one disk")
 
-    def resolve(self, cell: Cell) -> Rental:
+    def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Renter.resolve."""
         spec = cell.rent
         assert spec is not None
@@ -88,9 +89,9 @@ class FakeProvider:
             hourly_usd=0.0,
         )
 
-    def foresee(self, cell: Cell) -> Rental:
+    def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees. There is nothing to ask."""
-        return self.resolve(cell)
+        return self.resolve(cell, books)
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from tests.books import SHIPPED
 from typer.testing import CliRunner
 
 from diskbench.cli.main import run as main
@@ -253,7 +254,7 @@ def test_a_cloud_that_answers_is_asked_once_a_block(monkeypatch):
 
     def answer(self, cell):
         asked.append(cell)
-        return self.foresee(cell)
+        return self.foresee(cell, SHIPPED)
 
     monkeypatch.setattr(AWSProvider, "resolve", answer)
     document = run("plan", "gp2-burst", "--output", "json")

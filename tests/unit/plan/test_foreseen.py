@@ -1,6 +1,7 @@
 """Beginning a matrix some of whose clouds cannot be asked now."""
 
 import pytest
+from tests.books import SHIPPED
 
 from diskbench.engine.matrix_file import read_matrix
 from diskbench.engine.matrix_outlook import look_ahead
@@ -20,7 +21,7 @@ AWAY = Problem(kind="HostUnavailable", message="no answer")
 @pytest.fixture
 def foreseen(tmp_path):
     """What is known without a call: all of the first block, nothing of the second."""
-    outlook = look_ahead(read_matrix(MATRIX, "two.yaml", tmp_path), seed=1, offline=True)
+    outlook = look_ahead(read_matrix(MATRIX, "two.yaml", tmp_path), SHIPPED, seed=1, offline=True)
     known, other = outlook.blocks
     nothing = other.model_copy(update={"problem": UNKNOWN, "cost": None})
     return outlook.model_copy(update={"blocks": (known, nothing)})

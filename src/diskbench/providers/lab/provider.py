@@ -33,6 +33,7 @@ from diskbench.units import MIB
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from diskbench.catalog.books import Books
     from diskbench.model.disk import Acquired
     from diskbench.model.rental import Claim, RentSpec
     from diskbench.model.spec import Cell
@@ -58,7 +59,7 @@ class LabProvider:
         """See ports.Provider.check."""
         machines.check(_request(_spec(cell)))
 
-    def resolve(self, cell: Cell) -> Rental:
+    def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Renter.resolve. Nothing is looked up: the lab is this machine."""
         spec = _spec(cell)
         request = _request(spec)
@@ -78,9 +79,9 @@ class LabProvider:
             details=request.model_dump(mode="json", exclude={"expires_at"}),
         )
 
-    def foresee(self, cell: Cell) -> Rental:
+    def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees. There is nothing to ask."""
-        return self.resolve(cell)
+        return self.resolve(cell, books)
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""

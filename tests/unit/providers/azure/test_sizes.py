@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.books import SHIPPED
 
-from diskbench.catalog.azure_sizes import azure_sizes
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.rental import AzureSpec, RentSpec
 from diskbench.providers.azure.choice import candidates, too_small
@@ -121,13 +121,13 @@ def test_a_disk_that_the_machine_cannot_carry_is_refused(
 def test_the_default_sustains_more_than_the_disk_may_burst() -> None:
     need = needs(of().limits(256))
     assert (need.iops, need.mb_per_s) == (pytest.approx(4200), pytest.approx(204))
-    assert candidates(azure_sizes(), need, of())[0] == "Standard_D8s_v5"
+    assert candidates(SHIPPED.azure, need, of())[0] == "Standard_D8s_v5"
 
 
 def test_a_cached_disk_gets_a_machine_with_a_host_cache() -> None:
     need = needs(of("Standard_LRS", 20).limits(20))
-    found = candidates(azure_sizes(), need, of("Standard_LRS", 20, cache="readwrite"))
-    book = azure_sizes().sizes
+    found = candidates(SHIPPED.azure, need, of("Standard_LRS", 20, cache="readwrite"))
+    book = SHIPPED.azure.sizes
     assert found
     assert all(book[name].interface == "scsi" and book[name].cacheable for name in found)
 

@@ -66,6 +66,7 @@ def check_until(typed: Mapping[str, Any]) -> Until | None:
             f"--replicates {least} with --until-ci: of fewer than {FIRST_REPLICATES} nothing is "
             "said of how narrow their interval is (MR-7)",
             advice="leave it out, or give 10 or more: the fewest that are measured",
+            field="replicates",
         )
     for flag, value in (("--replicates", least), ("--max-replicates", most)):
         if value > REPLICATES:
@@ -159,6 +160,7 @@ def matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
             f"--until-ci {format_share(until.share)} needs a new machine and disk for each "
             f"replicate, and --provider {provider} rents none",
             advice="use --runs to repeat on one machine; its runs are no samples (MR-5)",
+            field="provider",
         )
     profile = typed["profile"]
     find_profile(profile)

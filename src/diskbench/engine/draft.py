@@ -142,4 +142,5 @@ def look_up(cell: Cell, books: Books, *, offline: bool) -> tuple[Rental, bool, t
     raise InvalidValue(
         f"--provider {cell.provider} tells nothing without being asked",
         advice="leave --offline out",
+        field="provider",
     )

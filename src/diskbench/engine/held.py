@@ -15,6 +15,8 @@ from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
     HostUnavailable,
+    KeyTaken,
+    NewerFormat,
     StoreUnavailable,
 )
 from diskbench.model.outcome import Outcome, Problem, problem_of
@@ -110,9 +112,6 @@ class PatientStations:
 
 def _comes_back(error: BaseException) -> bool:
     """Whether it is a store that may be there later; what it holds stays as it is."""
-    from diskbench.store.archive import NewerFormat
-    from diskbench.store.evidence import KeyTaken
-
     return isinstance(error, StoreUnavailable) and not isinstance(error, KeyTaken | NewerFormat)
 
 

@@ -107,7 +107,8 @@ class _Checker:
         """Providers and profiles that do not exist: told once each, wherever they are named."""
         for place, fields in self._all_fields():
             if fields.provider is not None and fields.provider not in self._world.providers():
-                error: UserError = UnknownName("provider", fields.provider, self._world.providers())
+                known = self._world.providers()
+                error: UserError = UnknownName("provider", fields.provider, known, field="provider")
                 yield self._error((*place, "provider"), fields.provider, error)
             if fields.profile is not None and place[0] != "exclude":
                 try:
@@ -208,7 +209,12 @@ class _Checker:
         for key, value in made.cells[0].parameters:
             try:
                 if key not in taken:
-                    raise UnknownName(f"parameter of profile {profile.name!r}", key, taken)
+                    raise UnknownName(
+                        f"parameter of profile {profile.name!r}",
+                        key,
+                        taken,
+                        field=f"parameters.{key}",
+                    )
                 read_value(taken[key], value)
             except UserError as error:
                 yield self._about(one, error)

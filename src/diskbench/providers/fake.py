@@ -65,14 +65,16 @@ class FakeProvider:
         """See ports.Provider.check."""
         spec = cell.rent
         if spec is None or spec.disk is None:
-            raise InvalidValue("--provider fake needs a disk", advice="add --disk plain --size 1")
+            raise InvalidValue(
+                "--provider fake needs a disk", advice="add --disk plain --size 1", field="provider"
+            )
         check_others(spec, self.name)
         if spec.disk not in DISKS:
-            raise UnknownName("fake disk type", spec.disk, DISKS)
+            raise UnknownName("fake disk type", spec.disk, DISKS, field="disk")
         if spec.zone is not None and spec.zone not in ZONES:
-            raise UnknownName("fake zone", spec.zone, ZONES)
+            raise UnknownName("fake zone", spec.zone, ZONES, field="zone")
         if spec.count > 1 or spec.stripe:
-            raise InvalidValue(f"--count {spec.count}: a fake machine has one disk")
+            raise InvalidValue(f"--count {spec.count}: a fake machine has one disk", field="count")
 
     def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Renter.resolve."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diskbench.errors import LimitExceeded, StoreUnavailable
+from diskbench.errors import KeyTaken, LimitExceeded, StoreUnavailable
 from diskbench.limits import RECORD_BYTES
 from diskbench.private import FILE_MODE, data_directory, is_private, private_directory
 from diskbench.store.urls import evidence_directory, evidence_url, printable
@@ -26,10 +26,6 @@ _WHOLE_BYTES = 8 * 2**20
 """Up to this size a file goes up in one call, which fails where the key is taken; our choice."""
 _PIECE_BYTES = 2**20
 _CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
-
-
-class KeyTaken(StoreUnavailable):
-    """A key that holds other bytes already; evidence is never overwritten."""
 
 
 class ObjectEvidence:

@@ -179,6 +179,7 @@ def _places(here: Lookup, machine: Machine, zones: Sequence[str]) -> tuple[Place
         raise InvalidValue(
             f"--subnet {typed} is in {', '.join(sorted(known))}, where {machine.type} is not",
             advice=f"{machine.type} is offered in {', '.join(zones)}",
+            field="subnet",
         )
     raise InvalidValue(
         f"there is no default subnet in {', '.join(zones)}",
@@ -190,7 +191,7 @@ def _check_zone(here: Lookup, zone: str) -> None:
     listed = here.ec2.call("describe_availability_zones")["AvailabilityZones"]
     names = [item["ZoneName"] for item in listed]
     if zone not in names:
-        raise UnknownName(f"zone of {here.aws.region}", zone, names)
+        raise UnknownName(f"zone of {here.aws.region}", zone, names, field="zone")
 
 
 def _check_group(here: Lookup, places: Sequence[Place]) -> None:
@@ -203,4 +204,5 @@ def _check_group(here: Lookup, places: Sequence[Place]) -> None:
         raise InvalidValue(
             f"--security-group {group} is in {vpc}, the subnet in {places[0].vpc}",
             advice="use a group and a --subnet of one VPC",
+            field="security_group",
         )

@@ -98,6 +98,7 @@ class AWSProvider:
             raise InvalidValue(
                 f"--disk {cell.rent.disk} comes with its machine, which reuse_host keeps",
                 advice="measure volumes so, or leave reuse_host out",
+                field="disk",
             )
         check_machine_is_named(cell.rent)
 

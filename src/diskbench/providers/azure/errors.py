@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import (
     AccessDenied,
+    Busy,
     DiskbenchError,
     HostUnavailable,
     InvalidValue,
     NoCapacity,
     QuotaExceeded,
     RentalFailed,
+    Throttled,
 )
 from diskbench.providers.azure.login import why_no_login
-from diskbench.providers.unanswered import Unanswered
 
 if TYPE_CHECKING:
     from azure.core.exceptions import AzureError, HttpResponseError
@@ -65,14 +66,6 @@ _FAMILY = re.compile(r"approved (?P<quota>[\w .-]*?[Cc]ores?) quota|'(?P<named>[
 _NAMESPACE = re.compile(r"namespace '?(?P<name>Microsoft\.[A-Za-z]+)'?")
 
 
-class Throttled(Unanswered):
-    """Azure asked to come again later, or did not answer; the edge repeats the call."""
-
-
-class Busy(Throttled):
-    """Another change of the same thing is under way, as a rule ours whose answer was lost."""
-
-
 def error_code(error: BaseException | None) -> str:
     """Azure's own code of an error, ours or the SDK's; "" where it has none."""
     while error is not None:
@@ -106,7 +99,7 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
         )
     return Throttled(
         f"no answer to {action}: {_said(error)}",
-        advice="look at the network and --endpoint-url, then diskbench resume",
+        look_at="look at the network and --endpoint-url",
     )
 
 
@@ -122,11 +115,11 @@ def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchE
         return _quota(told, said)
     # Before throttling: Azure says that a thing is being changed with HTTP 429, too.
     if code in _BUSY:
-        return Busy(f"Azure is busy at {action}: {told}", advice="diskbench resume")
+        return Busy(f"Azure is busy at {action}: {told}")
     if code in _THROTTLED or status == 429:
         return Throttled(
             f"Azure throttles this subscription's calls: {told} at {action}",
-            advice="run less at a time in this subscription and region, then diskbench resume",
+            look_at="run less at a time in this subscription and region",
         )
     if code in _LOGIN or status == 401:
         return _not_logged_in(f"Azure does not accept the credentials: {told}")
@@ -142,7 +135,7 @@ def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchE
     if status >= 500:
         return Throttled(
             f"Azure failed at {action}: {told}",
-            advice="look at azure.status.microsoft, then diskbench resume",
+            look_at="look at azure.status.microsoft",
         )
     if code in _MISSING or status in {400, 404} or code.startswith("Invalid"):
         return InvalidValue(
@@ -157,6 +150,7 @@ def no_subscription() -> InvalidValue:
         "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID names one",
         advice="set AZURE_SUBSCRIPTION_ID (where there is the flag, --subscription does, too); "
         "az account show --query id says which you use",
+        field="subscription",
     )
 
 
@@ -165,6 +159,7 @@ def no_region() -> InvalidValue:
     return InvalidValue(
         "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION names one",
         advice="add --region, such as --region westeurope",
+        field="region",
     )
 
 

@@ -57,7 +57,7 @@ def look_up(
     here = Lookup(azure, azure.edge(timing), spec, wanted, known, region)
     sold = _sold(here)
     if spec.zone is not None and spec.zone not in sold.all_zones():
-        raise UnknownName(f"zone of {region}", spec.zone, sold.all_zones())
+        raise UnknownName(f"zone of {region}", spec.zone, sold.all_zones(), field="zone")
     typed = spec.instance_type
     machine = sold.machine(typed, known) if typed else _cheapest(here, sold)
     check_support(machine, wanted, tuple(sold.disks))
@@ -149,7 +149,7 @@ def _zones(here: Lookup, sold: Offer, machine: Machine) -> tuple[str, ...]:
     if typed is not None:
         if typed not in zones:
             what = f"zone of {here.region} that has {machine.size} with {here.wanted.type}"
-            raise UnknownName(what, typed, zones)
+            raise UnknownName(what, typed, zones, field="zone")
         return (typed,)
     if not zones and here.wanted.type in _ZONAL and sold.zones(machine.size, None):
         raise InvalidValue(

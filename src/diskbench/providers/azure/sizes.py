@@ -41,7 +41,9 @@ class Offer:
                 advice="choose another --instance-type or --region, or ask for it in the portal",
             )
         if name not in self.machines:
-            raise UnknownName(f"machine size of {self.region}", name, self.machines)
+            raise UnknownName(
+                f"machine size of {self.region}", name, self.machines, field="instance_type"
+            )
         return machine(self.machines[name], book)
 
     def all_zones(self) -> tuple[str, ...]:
@@ -133,7 +135,9 @@ def check_support(found: Machine, wanted: Wanted, sold: Sequence[str]) -> None:
         )
     if wanted.kind == "disk" and wanted.count > found.max_disks:
         raise InvalidValue(
-            f"--count {wanted.count} on {found.size}", advice=f"it takes {found.max_disks}"
+            f"--count {wanted.count} on {found.size}",
+            advice=f"it takes {found.max_disks}",
+            field="count",
         )
 
 

@@ -92,6 +92,7 @@ class GCPProvider:
             raise InvalidValue(
                 f"--disk {cell.rent.disk} comes with its machine, which reuse_host keeps",
                 advice="measure persistent disks so, or leave reuse_host out",
+                field="disk",
             )
         check_machine_is_named(cell.rent)
 

@@ -12,9 +12,10 @@ from diskbench.errors import (
     NoCapacity,
     QuotaExceeded,
     RentalFailed,
+    Throttled,
     UnknownName,
 )
-from diskbench.providers.aws.errors import Throttled, error_code, is_missing, translate
+from diskbench.providers.aws.errors import error_code, is_missing, translate
 
 RUN = "ec2:RunInstances"
 

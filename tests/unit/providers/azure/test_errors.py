@@ -9,16 +9,16 @@ from azure.core.exceptions import (
 
 from diskbench.errors import (
     AccessDenied,
+    Busy,
     DiskbenchError,
     HostUnavailable,
     InvalidValue,
     NoCapacity,
     QuotaExceeded,
     RentalFailed,
+    Throttled,
 )
 from diskbench.providers.azure.errors import (
-    Busy,
-    Throttled,
     error_code,
     is_missing,
     of_code,
@@ -133,7 +133,7 @@ def test_a_code_is_found_behind_our_own_error() -> None:
 def test_while_nothing_is_rented_silence_is_the_users_environment() -> None:
     def look() -> None:
         with while_looking():
-            raise Throttled("no answer", advice="look at the network")
+            raise Throttled("no answer", look_at="look at the network")
 
     with pytest.raises(HostUnavailable, match="no answer") as raised:
         look()

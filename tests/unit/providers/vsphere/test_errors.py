@@ -10,12 +10,13 @@ from diskbench.errors import (
     AccessDenied,
     HostUnavailable,
     InvalidValue,
+    LoggedOut,
     NoCapacity,
     RentalFailed,
+    Unanswered,
 )
-from diskbench.providers.unanswered import Unanswered, while_looking
+from diskbench.providers.unanswered import while_looking
 from diskbench.providers.vsphere.errors import (
-    LoggedOut,
     fault_name,
     is_missing,
     translate,

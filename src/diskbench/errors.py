@@ -86,7 +86,7 @@ class UnknownName(UserError):
         told = f"{value!r} is no {kind}" if whole else f"unknown {kind} {value!r}"
         super().__init__(told, advice=advice or f"{hint}known: {listed}", field=field)
         # Where the names stand nearby anyway, the nearest ones are advice enough.
-        self.short_advice = advice or f"{hint.rstrip()}" or f"known: {listed}"
+        self.short_advice = advice or hint.rstrip() or f"known: {listed}"
 
 
 class InvalidValue(UserError):

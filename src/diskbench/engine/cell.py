@@ -244,7 +244,7 @@ class LiveCells:
         from diskbench.engine.sweep import end_unfinished
 
         reason = problem or _NOT_KEPT
-        stopped = reason.kind == BY_USER.kind
+        stopped = reason.is_stop
         return end_unfinished(
             self.session, plan, reason, state="interrupted" if stopped else "failed"
         )

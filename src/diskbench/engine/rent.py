@@ -19,7 +19,7 @@ from diskbench.engine.lease import release
 from diskbench.engine.machine import acquire
 from diskbench.engine.session import host_at
 from diskbench.errors import DiskbenchError, Interrupted, ProfileError, ReleaseFailed
-from diskbench.model.outcome import Problem, RunEnd, TrialEnd, problem_of
+from diskbench.model.outcome import RunEnd, TrialEnd, problem_of
 from diskbench.model.rental import Claim
 from diskbench.model.spec import TargetSpec
 
@@ -210,7 +210,7 @@ def give_up(session: Session, plan: Plan, error: Exception) -> TrialReport:
 
     stopped = isinstance(error, Interrupted)
     state: RunState = "interrupted" if stopped else "failed"
-    problem = _problem(error)
+    problem = problem_of(error)
     report = TrialReport(plan)
     try:
         with session.timing.span("release", plan.trial_id):
@@ -226,12 +226,6 @@ def give_up(session: Session, plan: Plan, error: Exception) -> TrialReport:
     report.end = TrialEnd(trial_id=plan.trial_id, runs=tuple(ends))
     report.refused = error if isinstance(error, DiskbenchError) else None
     return report
-
-
-def _problem(error: Exception) -> Problem:
-    if isinstance(error, DiskbenchError):
-        return problem_of(error)
-    return Problem(kind=type(error).__name__, message=f"a fault in diskbench: {error!r}")
 
 
 class Onlooker:

@@ -172,6 +172,7 @@ def _check_range(parameter: Parameter, value: float, what: str) -> None:
         raise InvalidValue(
             f"{what} is out of range",
             advice=f"it must be {bounds}" if bounds else "give a number",
+            field=f"parameters.{parameter.name}",
         )
 
 

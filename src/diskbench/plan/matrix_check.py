@@ -259,8 +259,8 @@ class _Checker:
         return self._told(place, error)
 
     def _told(self, place: Place, error: DiskbenchError) -> Mistake:
-        advice, more, _ = error.advice.partition("? known: ")
-        return self._at(place, in_fields(error.message), in_fields(advice) + ("?" if more else ""))
+        advice = error.short_advice if isinstance(error, UnknownName) else error.advice
+        return self._at(place, in_fields(error.message), in_fields(advice))
 
     def _at(self, place: Place, message: str, advice: str = "") -> Mistake:
         return Mistake(self._line(place), message, advice)

@@ -32,6 +32,9 @@ _CAPACITY = frozenset(
         "InsufficientCapacityOnHost", "InsufficientFreeAddressesInSubnet", "SpotMaxPriceTooLow",
     }
 )  # fmt: skip
+_NOT_IN_THAT_ZONE = ("Unsupported", "ec2:RunInstances")
+"""What EC2 answers where a zone does not have the machine type (EC2 API Reference, "Error codes").
+It answers so to some settings of a machine, too: the next zones then answer alike."""
 _THROTTLED = frozenset(
     {
         "RequestLimitExceeded", "Throttling", "ThrottlingException", "ThrottledException",
@@ -139,7 +142,7 @@ def of_code(
     decode: Callable[[str], str | None] | None = None,
 ) -> DiskbenchError:
     """Our error for a code that AWS gave, in an answer or as the reason of a state."""
-    if code in _CAPACITY or (code == "Unsupported" and "vailability Zone" in said):
+    if code in _CAPACITY or (code, action) == _NOT_IN_THAT_ZONE:
         return NoCapacity(
             f"AWS has no capacity for it: {said} ({code})",
             advice="try another --zone, --region or --instance-type, or later",

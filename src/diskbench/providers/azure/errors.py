@@ -7,6 +7,7 @@ Machines documentation, and the exchanges recorded in azure-mgmt-compute's own t
 from __future__ import annotations
 
 import re
+import ssl
 from typing import TYPE_CHECKING
 
 from diskbench.errors import (
@@ -45,6 +46,10 @@ _BUSY = frozenset(
         "ReferencedResourceNotProvisioned", "RetryableError",
     }
 )  # fmt: skip
+_QUOTA_ENDS = ("QuotaExceeded", "LimitReached", "LimitExceeded")
+_NO_CORES = ("OperationNotAllowed", "Microsoft.Compute/virtualMachines/write")
+"""What Azure answers to a new machine for which a quota has no cores left (Azure Resource Manager,
+"Resolve errors for resource quotas"); the same code at other things means something else."""
 _LOGIN = frozenset(
     {
         "AuthenticationFailed", "InvalidAuthenticationToken", "ExpiredAuthenticationToken",
@@ -92,7 +97,7 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
         return _not_logged_in(f"{why} ({code})" if code else why)
     if isinstance(error, sdk.HttpResponseError):
         return of_code(error_code(error), _said(error), action, status=error.status_code or 0)
-    if isinstance(error, sdk.ServiceRequestError) and "certificate" in str(error).lower():
+    if isinstance(error, sdk.ServiceRequestError) and _is_untrusted(error):
         return HostUnavailable(
             f"the certificate of the endpoint is not trusted: {_said(error)}",
             advice="name the authority that signed it in REQUESTS_CA_BUNDLE",
@@ -111,7 +116,7 @@ def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchE
             f"Azure has no capacity for it: {told}",
             advice="try another --zone, --region or --instance-type, or later",
         )
-    if _is_quota(code, said):
+    if _is_quota(code, action):
         return _quota(told, said)
     # Before throttling: Azure says that a thing is being changed with HTTP 429, too.
     if code in _BUSY:
@@ -170,10 +175,24 @@ def _said(error: AzureError | HttpResponseError) -> str:
     return " ".join(str(text).split())
 
 
-def _is_quota(code: str, said: str) -> bool:
-    if code.endswith(("QuotaExceeded", "LimitReached", "LimitExceeded")):
-        return True
-    return code in {"OperationNotAllowed", "ResourceQuotaExceeded"} and "quota" in said.lower()
+def _is_quota(code: str, action: str) -> bool:
+    return code.endswith(_QUOTA_ENDS) or (code, action) == _NO_CORES
+
+
+def _is_untrusted(error: BaseException) -> bool:
+    """Whether the certificate of an endpoint is why the SDK did not get through to it: what the SDK
+    and the libraries below it raised says so by its class."""
+    seen: set[int] = set()
+    below: list[object] = [error]
+    while below:
+        one = below.pop()
+        if isinstance(one, ssl.SSLCertVerificationError):
+            return True
+        if isinstance(one, BaseException) and id(one) not in seen:
+            seen.add(id(one))
+            inner = [getattr(one, name, None) for name in ("inner_exception", "reason")]
+            below += [*one.args, one.__cause__, one.__context__, *inner]
+    return False
 
 
 def _quota(told: str, said: str) -> QuotaExceeded:

@@ -130,7 +130,7 @@ def of_reason(reason: str, said: str, action: str, *, status: int = 0) -> Diskbe
 
 def _of_reason(reason: str, said: str, action: str, status: int) -> DiskbenchError:
     told = f"{said} ({reason})" if reason and reason not in said else said
-    if _CAPACITY.fullmatch(reason) or "does not have enough resources" in said:
+    if _CAPACITY.fullmatch(reason):
         return NoCapacity(
             f"Google Cloud has no capacity for it: {told}",
             advice="try another --zone, --region or --instance-type, or later",

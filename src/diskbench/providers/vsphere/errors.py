@@ -63,7 +63,7 @@ def fault_name(error: BaseException | None) -> str:
 
     while error is not None:
         if isinstance(error, vmodl.MethodFault):
-            return type(error).__name__.rpartition(".")[2]
+            return str(type(error)._wsdlName)  # noqa: SLF001 - its name in VMware's API
         error = error.__cause__
     return ""
 

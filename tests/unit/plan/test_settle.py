@@ -8,6 +8,7 @@ from diskbench.errors import (
     Busy,
     CloudSilent,
     DiskbenchError,
+    Interrupted,
     NoCapacity,
     QuotaExceeded,
     RentalFailed,

@@ -83,7 +83,7 @@ def test_no_answer_is_repeated_and_names_the_call() -> None:
 
 
 def untrusted() -> ServiceRequestError:
-    """What azure-core raises, as it does: around requests' error, around urllib3's, around ssl's."""
+    """What azure-core raises: around requests' error, that around urllib3's, around ssl's."""
     cause = ssl.SSLCertVerificationError("self-signed certificate")
     pool = urllib3.HTTPSConnectionPool("127.0.0.1")
     below = urllib3.exceptions.MaxRetryError(pool, "/", urllib3.exceptions.SSLError(cause))

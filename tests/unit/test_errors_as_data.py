@@ -36,6 +36,9 @@ _CUTS = frozenset(
 _ASKS = frozenset({"startswith", "endswith", "find", "rfind", "index", "count"})
 _SEARCHES = frozenset({"search", "match", "fullmatch", "findall", "finditer"})
 _TEXTS = frozenset({"message", "advice", "args", "msg", "strerror"})
+_SAID = "said"
+"""What a cloud or its SDK says, as every `providers/*/errors.py` calls it."""
+_NOT_SAID_TWICE = ("providers/gcp/errors.py", "reason not in said")
 _NAMED = re.compile(r"^(error|err|exc|fault|failure|raised|problem)$")
 
 
@@ -219,6 +222,18 @@ def test_the_scan_finds_a_decision_by_text(text: str) -> None:
 )
 def test_the_scan_lets_data_and_words_that_are_shown_through(text: str) -> None:
     assert list(decisions(ast.parse(text))) == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "providers").glob("*/errors.py")))
+def test_a_cloud_s_error_is_classified_by_its_code_and_not_by_what_it_says(path: Path) -> None:
+    found = [
+        ast.unparse(one)
+        for one in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(one, ast.Compare)
+        and any(isinstance(name, ast.Name) and name.id == _SAID for name in ast.walk(one))
+    ]
+    name = str(path.relative_to(ROOT))
+    assert [one for one in found if (name, one) != _NOT_SAID_TWICE] == []
 
 
 # The tree of errors

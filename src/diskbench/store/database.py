@@ -313,6 +313,8 @@ _REBUILD = (
 
 def _advice(error: BaseException | None, *, before_work: bool) -> str:
     """What to do next, by the driver's code: SQLite's own, or PostgreSQL's SQLSTATE."""
+    import sqlite3
+
     # An extended code (SQLITE_CORRUPT_VTAB) has its kind in its low byte.
     code = getattr(error, "sqlite_errorcode", -1) & 0xFF
     state = getattr(error, "sqlstate", None)

@@ -8,6 +8,7 @@ from pyVmomi import vim, vmodl
 
 from diskbench.errors import (
     AccessDenied,
+    Busy,
     HostUnavailable,
     InvalidValue,
     LoggedOut,
@@ -32,7 +33,7 @@ from diskbench.providers.vsphere.errors import (
         (vim.fault.NotAuthenticated(), LoggedOut, "session"),
         (vim.fault.NoDiskSpace(datastore="nvme"), RentalFailed, "datastore nvme has no room"),
         (vim.fault.InsufficientResourcesFault(), NoCapacity, "no room for the machine"),
-        (vim.fault.TaskInProgress(), Unanswered, "busy"),
+        (vim.fault.TaskInProgress(), Busy, "busy"),
         (vim.fault.HostConnectFault(msg="no response"), Unanswered, "no answer"),
         (vim.fault.InvalidDeviceSpec(property="spec.controllerKey"), InvalidValue,
          "spec.controllerKey"),

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.books import SHIPPED
 from tests.unit.providers.vsphere.made import resolved, wanted
 
 from diskbench.model.promise import Promise
@@ -16,7 +15,7 @@ SERVER = Server("https://vcenter.example:443", "/etc/ca.pem")
 
 
 def offered(details: Resolved, server: Server = SERVER, promise: Promise | None = None) -> Any:
-    return rental(SHIPPED, RentSpec(size_gib=20), details, server, "uuid-of-vcenter", promise)
+    return rental(RentSpec(size_gib=20), details, server, "uuid-of-vcenter", promise)
 
 
 def test_the_offer_names_machine_disk_and_place() -> None:

@@ -190,6 +190,7 @@ def simulate(
     what that holds, as in the lab. Formulas: docs/METHOD.md. Raises UnknownName, InvalidValue.
     """
     from diskbench.catalog.course_frame import course_frame
+    from diskbench.engine.refreshed import open_books
     from diskbench.model.expectation import Load
 
     load = Load(
@@ -200,6 +201,7 @@ def simulate(
         max_per_s=max_per_s,
     )
     return course_frame(
+        open_books(),
         provider,
         disk,
         size_gib,
@@ -230,12 +232,15 @@ def disk_price(
     from diskbench.catalog.charges import charge_book
     from diskbench.catalog.lookup import limits
     from diskbench.catalog.worth import disk_price as price_of
+    from diskbench.engine.refreshed import open_books
     from diskbench.model.disk import DiskSpec
 
     told = limits(provider, disk, size_gib, iops, throughput)
     spec = DiskSpec(type=disk, size_gib=size_gib, iops=iops, throughput_mib_per_s=throughput)
     charges = charge_book().clouds.get(provider)
-    return price_of(provider, spec, region or (charges.region if charges else ""), told)
+    return price_of(
+        open_books(), provider, spec, region or (charges.region if charges else ""), told
+    )
 
 
 def example_data(directory: str | os.PathLike[str] | None = None) -> ExampleData:

@@ -1,4 +1,4 @@
-"""Every error diskbench raises on purpose.
+"""Every error diskbench raises on purpose, and nothing but this file defines one.
 
 * DiskbenchError                 exit 1, never raised itself
   - UserError                    exit 2: the input or the environment; nothing was changed
@@ -8,8 +8,13 @@
     - MatrixError                a matrix file with mistakes, each with its line
     - TargetRefused              a path or device that must not, or cannot, be written to
     - HostUnavailable            a host that cannot be reached, trusted or used
+      - Unreachable              nobody answers there, or no SSH server does
+      - CloudSilent              a cloud that does not answer, where nothing is rented yet
     - StoreUnavailable           the database or the evidence store cannot be used
+      - KeyTaken                 other evidence is kept under that key already
+      - NewerFormat              it was written by a newer diskbench
     - AccessDenied               credentials absent, expired, or not permitted to do it
+      - LoggedOut                a session with a cloud ended; the edge logs in again once
     - QuotaExceeded              the account may not rent so much
     - CostRefused                it would cost more than was allowed, or nobody knows how much
     - FactsDiffer                figures that must not be pooled: what was found differs
@@ -20,11 +25,23 @@
     - LimitExceeded              a host or a file gave more than diskbench takes (limits.py)
     - RentalFailed               what was to be rented could not be had, or was not as asked for
       - NoCapacity               the provider has none of it there now; elsewhere or later it may
+      - Unanswered               a cloud did not answer, after something was rented
+        - Throttled              a cloud asked to come again later
+        - Busy                   a cloud is changing the same thing already
   - ConnectionLost               exit 1: a host went away (the engine retries before a user sees it)
   - ReleaseFailed                exit 3: something could not be given back
   - Interrupted                  exit 130: a person stopped it
 
-Each carries `message` (what was wrong, with the value) and `advice` (what to do next).
+Each carries, as data, all that is decided by it; its text is for people and decides nothing:
+
+  message     what was wrong, with the value
+  advice      what to do next
+  retryable   whether the same attempt may succeed later though nobody changes anything
+  passing     whether it holds here and now only: another worker, or this one later, may be able to
+  field       the field of a cell that it is about (`size`, `parameters.runtime`); "" for none
+  exit_code   the exit status of the process
+
+An error that is stored, or handed to another process, is a `model.outcome.Problem` with all of it.
 """
 
 import difflib
@@ -32,14 +49,17 @@ from collections.abc import Iterable
 
 
 class DiskbenchError(Exception):
-    """What went wrong, and what to do next; `exit_code` is the process's exit status."""
+    """What went wrong, what to do next, and what may be decided by it: see this file's head."""
 
     exit_code = 1
+    retryable = False
+    passing = False
 
-    def __init__(self, message: str, *, advice: str = "") -> None:
+    def __init__(self, message: str, *, advice: str = "", field: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.advice = advice
+        self.field = field
 
     def __str__(self) -> str:
         return f"{self.message}\n  {self.advice}" if self.advice else self.message
@@ -54,7 +74,9 @@ class UserError(DiskbenchError):
 class UnknownName(UserError):
     """A name that does not exist; lists the nearest and the known ones."""
 
-    def __init__(self, kind: str, value: str, known: Iterable[str], *, advice: str = "") -> None:
+    def __init__(
+        self, kind: str, value: str, known: Iterable[str], *, advice: str = "", field: str = ""
+    ) -> None:
         self.kind, self.value, self.known = kind, value, sorted(known)
         near = difflib.get_close_matches(value, self.known, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
@@ -62,7 +84,9 @@ class UnknownName(UserError):
         whole = kind.partition(" of ")[2]
         # "unknown parameter of profile 'quick' 'foo'" would read as if 'quick' were unknown.
         told = f"{value!r} is no {kind}" if whole else f"unknown {kind} {value!r}"
-        super().__init__(told, advice=advice or f"{hint}known: {listed}")
+        super().__init__(told, advice=advice or f"{hint}known: {listed}", field=field)
+        # Where the names stand nearby anyway, the nearest ones are advice enough.
+        self.short_advice = advice or hint.rstrip() or f"known: {listed}"
 
 
 class InvalidValue(UserError):
@@ -84,21 +108,52 @@ class TargetRefused(UserError):
 class HostUnavailable(UserError):
     """A host that cannot be reached, trusted or used."""
 
+    passing = True
+
+
+class Unreachable(HostUnavailable):
+    """Nobody answered, or not as an SSH server does; it may be otherwise in a moment."""
+
 
 class CloudSilent(HostUnavailable):
     """A cloud that does not answer, or asks to come later, where nothing is rented yet."""
 
+    retryable = True
+
 
 class StoreUnavailable(UserError):
-    """The database or the evidence store cannot be used."""
+    """The database or the evidence store cannot be used. `detail` is what its library said."""
+
+    def __init__(
+        self, message: str, *, advice: str = "", field: str = "", advice_before_work: str = ""
+    ) -> None:
+        super().__init__(message, advice=advice, field=field)
+        self.advice_before_work = advice_before_work or advice
+
+
+class KeyTaken(StoreUnavailable):
+    """A key that holds other bytes already; evidence is never overwritten."""
+
+
+class NewerFormat(StoreUnavailable):
+    """Evidence that a later diskbench wrote, in a format this one does not know."""
 
 
 class AccessDenied(UserError):
     """Credentials are absent, expired, or lack a permission; names it and how to get it."""
 
+    passing = True
+
+
+class LoggedOut(AccessDenied):
+    """The session with a cloud ended; its edge logs in again once."""
+
 
 class QuotaExceeded(UserError):
     """The account's quota is used up; names it and where to raise it."""
+
+    retryable = True
+    passing = True
 
 
 class CostRefused(UserError):
@@ -134,13 +189,42 @@ class LimitExceeded(MeasurementFailed):
 class RentalFailed(MeasurementFailed):
     """What was to be rented could not be had, or was not as asked for."""
 
+    retryable = True
+
 
 class NoCapacity(RentalFailed):
     """The provider has none of it in this place now."""
 
+    passing = True
+
+
+class Unanswered(RentalFailed):
+    """A cloud did not answer, or not with a result; its edge repeats the call for a while.
+
+    `look_at` is what a person can do about it. What was rented meanwhile is gone on with by
+    `diskbench resume`, which `advice` therefore ends with.
+    """
+
+    def __init__(self, message: str, *, look_at: str = "") -> None:
+        super().__init__(
+            message, advice=f"{look_at}, then diskbench resume" if look_at else "diskbench resume"
+        )
+        self.look_at = look_at
+
+
+class Throttled(Unanswered):
+    """A cloud asked to come again later."""
+
+
+class Busy(Unanswered):
+    """A cloud is changing the same thing already, as a rule by a call of ours whose answer was
+    lost."""
+
 
 class ConnectionLost(DiskbenchError):
     """The connection to a host broke; the work on the host goes on."""
+
+    passing = True
 
 
 class ReleaseFailed(DiskbenchError):

@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from pydantic import SecretBytes
 
+from diskbench.catalog.books import Books
 from diskbench.catalog.overlay import Overlay
 from diskbench.limits import RECORD_BYTES
 from diskbench.model.disk import Acquired, SshAccess
@@ -193,9 +194,9 @@ class Renter(Provider, Protocol):
     second time finds what the first one made.
     """
 
-    def resolve(self, cell: Cell) -> Rental:
-        """What would be rented for `cell`, by read-only calls; raises UserError with the offending
-        value and what is allowed. Rents nothing."""
+    def resolve(self, cell: Cell, books: Books) -> Rental:
+        """What would be rented for `cell`, by read-only calls, chosen and priced by `books`; raises
+        UserError with the offending value and what is allowed. Rents nothing."""
         ...
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
@@ -305,8 +306,8 @@ class Governed(Protocol):
 class Foresees(Protocol):
     """A renter that can say without a call what it would probably rent."""
 
-    def foresee(self, cell: Cell) -> Rental:
-        """What `resolve` is expected to answer, by the catalogue alone: None for a machine, a
+    def foresee(self, cell: Cell, books: Books) -> Rental:
+        """What `resolve` is expected to answer, by `books` alone: None for a machine, a
         price or an image that it does not know. Raises UserError as `check` does."""
         ...
 
@@ -315,8 +316,9 @@ class Foresees(Protocol):
 class Refreshes(Protocol):
     """A provider whose cloud tells limits and prices of its machines and disks by API."""
 
-    def refreshed(self) -> Overlay:
-        """What the cloud says today, to be laid over the shipped catalogue. Changes nothing."""
+    def refreshed(self, books: Books) -> Overlay:
+        """What the cloud says today of the things that `books` knows, to be laid over the shipped
+        catalogue. Changes nothing."""
         ...
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.books import SHIPPED
 from tests.rigs.measured import measure
 from tests.rigs.plans import make_plan, run_fio
 from tests.rigs.replicates import ulid
@@ -133,7 +134,7 @@ def burst_plan(run_id, trial_id, number, labels):
             "steps": (Step(index=0, name="burst", job=JOB, expected_s=float(SECONDS)),),
         }
     )
-    return plan.model_copy(update={"expectation": expectation_of(plan)})
+    return plan.model_copy(update={"expectation": expectation_of(plan, SHIPPED)})
 
 
 def logs(series):

@@ -6,6 +6,7 @@ import dataclasses
 import time
 from typing import Any
 
+from tests.books import SHIPPED
 from tests.cloud.emulator.azure import server
 from tests.cloud.emulator.azure.faults import Faults
 from tests.cloud.rented_azure import Azure
@@ -52,7 +53,7 @@ class Rig:
         return Cell(provider="azure", target=target, rent=rent, profile="quick")
 
     def resolve(self, spec: RentSpec = PREMIUM, **more: Any) -> Rental:
-        return self.provider.resolve(self.cell(spec, **more))
+        return self.provider.resolve(self.cell(spec, **more), SHIPPED)
 
     def acquire(self, lease: str = "one", spec: RentSpec = PREMIUM, **more: Any) -> Acquired:
         rental = self.resolve(spec, **more)

@@ -5,15 +5,12 @@ Prices come from price lists that no emulator has: tests/unit/providers/*/test_r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
+from tests.books import SHIPPED
 from tests.cloud.rented import Aws
 from tests.cloud.rented_azure import Azure
 
-from diskbench.catalog.azure_sizes import azure_sizes
-from diskbench.catalog.instances import instances
-from diskbench.catalog.overlay import lay
+from diskbench.catalog.books import Books
 from diskbench.providers.aws import refresh as of_aws
 from diskbench.providers.azure import refresh as of_azure
 
@@ -21,19 +18,11 @@ pytestmark = pytest.mark.slow
 TODAY = "2026-11-21"
 
 
-@pytest.fixture(autouse=True)
-def nothing_stays() -> Iterator[None]:
-    lay([])
-    yield
-    lay([])
-
-
 def test_what_ec2_describes_is_what_the_catalogue_was_made_of(aws: Aws) -> None:
-    shipped = dict(instances("aws").instances)
+    shipped = dict(SHIPPED.aws.instances)
     pages = aws.client().get_paginator("describe_instance_types").paginate()
     types = [one for page in pages for one in page["InstanceTypes"]]
-    lay([of_aws.overlay(types, [], [], "us-east-1", TODAY)])
-    book = instances("aws")
+    book = Books((of_aws.overlay(SHIPPED.aws, types, [], [], TODAY),)).aws
     refreshed = {name for name, one in book.instances.items() if one.source == "refreshed-types"}
     assert refreshed
     for name in refreshed:
@@ -45,11 +34,10 @@ def test_what_ec2_describes_is_what_the_catalogue_was_made_of(aws: Aws) -> None:
 
 
 def test_what_azure_tells_of_its_sizes_is_what_the_catalogue_was_made_of(azure: Azure) -> None:
-    shipped = dict(azure_sizes().sizes)
+    shipped = dict(SHIPPED.azure.sizes)
     listed = azure.compute.resource_skus.list(filter="location eq 'eastus'")
     skus = [one.as_dict() for one in listed]
-    lay([of_azure.overlay(skus, [], [], "eastus", TODAY)])
-    book = azure_sizes()
+    book = Books((of_azure.overlay(SHIPPED.azure, skus, [], [], TODAY),)).azure
     refreshed = {name for name, one in book.sizes.items() if one.source == "refreshed-skus"}
     assert refreshed & set(shipped)
     for name in refreshed & set(shipped):

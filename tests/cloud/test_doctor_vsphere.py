@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.books import SHIPPED
 from tests.cloud.doctored import Doctor, of
 from tests.cloud.rented_vsphere import clone, listed
 from tests.contract.rented import Onlooker, cell, claim, scope_of
@@ -69,7 +70,7 @@ def test_the_privileges_are_those_of_the_methods_that_are_called(vsphere, monkey
 
     monkeypatch.setattr(SoapAdapter.SoapStubAdapter, "InvokeMethod", recorded)
     cloud = VsphereCloud(vsphere, monkeypatch, tmp_path)
-    rental = cloud.provider.resolve(cell(cloud))
+    rental = cloud.provider.resolve(cell(cloud), SHIPPED)
     cloud.provider.acquire(claim("one"), rental, Onlooker())
     cloud.provider.found(scope_of(cloud))
     cloud.provider.release("one", scope_of(cloud))

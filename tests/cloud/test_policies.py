@@ -4,6 +4,7 @@ allow; Azure's is held in test_azure_renting.py."""
 from __future__ import annotations
 
 import pytest
+from tests.books import SHIPPED
 from tests.contract.gcp_cloud import GcpCloud
 from tests.contract.rented import AwsCloud, Cloud, Onlooker, cell, claim, scope_of
 
@@ -35,7 +36,7 @@ NOT_SEEN_ON_GOOGLE = {
 
 
 def rent_and_give_back(cloud: Cloud) -> None:
-    rental = cloud.provider.resolve(cell(cloud))
+    rental = cloud.provider.resolve(cell(cloud), SHIPPED)
     cloud.provider.acquire(claim("one"), rental, Onlooker())
     cloud.provider.found(scope_of(cloud))
     if isinstance(cloud.provider, Regional):

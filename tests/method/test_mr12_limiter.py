@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.books import SHIPPED
 
 from diskbench.analysis.client import Client
 from diskbench.analysis.limiter import limiter
@@ -84,7 +85,7 @@ def judge(case: dict[str, Any]) -> Verdict:
 def _promise(case: dict[str, Any], load: Load | None) -> Promise | None:
     if "disk" not in case or load is None:
         return None
-    path = way_of_words(case["disk"], case.get("machine")).path
+    path = way_of_words(case["disk"], case.get("machine"), SHIPPED).path
     left = case.get("credit", 1.0)
     credit = tuple(gate.capacity * left for gate in path.gates)
     expected = expect_on(path, load, credit=credit)

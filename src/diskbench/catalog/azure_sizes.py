@@ -6,17 +6,17 @@ disk share. What a size bursts to lasts half an hour; only the baseline can be l
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
-from diskbench.catalog.book import parse_book, shipped
+from diskbench.catalog.book import parse_book
 from diskbench.catalog.entry import Figure, Source
 from diskbench.catalog.instances import Month
-from diskbench.catalog.overlay import overlaid
 from diskbench.model.base import Frozen
 
-_FILE = "azure_sizes.yaml"
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class SizeEntry(Figure):
@@ -102,12 +102,7 @@ class SizeCatalogue(Frozen):
         return month / self.month_hours.value
 
 
-@overlaid
-def azure_sizes() -> SizeCatalogue:
-    """The file, with what was refreshed."""
-    return parse_sizes(shipped(_FILE), where=_FILE)
-
-
-def parse_sizes(text: str, *, where: str) -> SizeCatalogue:
-    """A catalogue of sizes from YAML. Raises InvalidValue naming `where` and every fault."""
-    return parse_book(SizeCatalogue, text, where=where, wanted="catalogue of sizes")
+def parse_sizes(text: str, *, where: str, patch: Mapping[str, Any] | None = None) -> SizeCatalogue:
+    """A catalogue of sizes from YAML with `patch` laid over it. Raises InvalidValue naming `where`
+    and every fault."""
+    return parse_book(SizeCatalogue, text, where=where, wanted="catalogue of sizes", patch=patch)

@@ -30,23 +30,26 @@ def tier_limits(disk_type: str, tier: str, size_gib: int) -> DiskLimits:
         raise InvalidValue(
             f"--performance-tier {tier} does not go with {disk_type}",
             advice=f"only {PREMIUM} has tiers to choose from",
+            field="performance_tier",
         )
     own = limits("azure", disk_type, size_gib)
     table = catalogue("azure").disks[PREMIUM].tiers
     assert table is not None, "Premium SSD is sold in tiers"
     rows = {row.name: row for row in table.rows}
     if tier not in rows:
-        raise UnknownName("performance tier", tier, rows)
+        raise UnknownName("performance tier", tier, rows, field="performance_tier")
     assert own.tier is not None
     if rows[tier].gib < rows[own.tier].gib:
         raise InvalidValue(
             f"--performance-tier {tier} is below {own.tier}, which {size_gib:,} GiB are",
             advice=f"{own.tier} or above",
+            field="performance_tier",
         )
     if tier in _LARGE_TIERS and size_gib <= _LARGE_GIB:
         raise InvalidValue(
             f"--performance-tier {tier} on {size_gib:,} GiB",
             advice=f"{', '.join(sorted(_LARGE_TIERS))} are for disks above {_LARGE_GIB:,} GiB",
+            field="performance_tier",
         )
     return replace(limits("azure", disk_type, rows[tier].gib), size_gib=size_gib)
 
@@ -55,7 +58,9 @@ def check_bursting(disk_type: str, size_gib: int, *, on: bool) -> None:
     """Refuse bursting on demand where it is not sold. Raises InvalidValue."""
     if on and disk_type != PREMIUM:
         raise InvalidValue(
-            f"--bursting does not go with {disk_type}", advice=f"only {PREMIUM} bursts on demand"
+            f"--bursting does not go with {disk_type}",
+            advice=f"only {PREMIUM} bursts on demand",
+            field="bursting",
         )
     above = _on_demand().above_gib
     if on and size_gib <= above:
@@ -63,6 +68,7 @@ def check_bursting(disk_type: str, size_gib: int, *, on: bool) -> None:
             f"--bursting on {size_gib:,} GiB: disks up to {above} GiB burst on credit, "
             "without asking",
             advice=f"leave it out, or take more than {above} GiB",
+            field="bursting",
         )
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from diskbench.catalog.overlay import patched
+from diskbench.catalog.overlay import merged
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 Book = TypeVar("Book", bound=BaseModel)
@@ -30,8 +31,15 @@ def read_yaml(text: str) -> object:
     return yaml.load(text, Loader=loader)  # noqa: S506 - either is the safe one
 
 
-def parse_book(model: type[Book], text: str, *, where: str, wanted: str) -> Book:
-    """What `model` makes of the YAML in `text`, with what was refreshed of the file `where`.
+def parse_book(
+    model: type[Book],
+    text: str,
+    *,
+    where: str,
+    wanted: str,
+    patch: Mapping[str, Any] | None = None,
+) -> Book:
+    """What `model` makes of the YAML in `text`, with `patch`, what was refreshed, laid over it.
 
     Raises InvalidValue saying that `where` is no `wanted`, and naming every fault.
     """
@@ -39,7 +47,7 @@ def parse_book(model: type[Book], text: str, *, where: str, wanted: str) -> Book
 
     try:
         data: Any = read_yaml(text)
-        return model.model_validate(patched(where, data))
+        return model.model_validate(merged(data, patch) if patch else data)
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(
             f"{where} is no {wanted}: {error}",

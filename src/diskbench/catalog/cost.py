@@ -23,6 +23,7 @@ from diskbench.model.spec import EMULATED_PROVIDERS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from diskbench.catalog.books import Books
     from diskbench.model.disk import DiskSpec
     from diskbench.model.rental import Rental
     from diskbench.model.result import Measurement
@@ -184,6 +185,7 @@ def age_s(lease: LeaseLike, now: datetime) -> float:
 
 
 def monthly(
+    books: Books,
     cloud: str,
     disk: DiskSpec,
     region: str,
@@ -195,9 +197,9 @@ def monthly(
     """What one disk costs in a month of so many hours with the work that is done in it; `tier` is a
     performance tier that is paid for in place of the size's own (Azure).
 
-    At full load: `monthly(…, [expected_work(cloud, disk, [4096], hours * 3600)])`.
+    At full load: `monthly(books, …, [expected_work(cloud, disk, [4096], hours * 3600)])`.
     """
-    hourly = disk_hourly_usd(cloud, disk, region, tier=tier)
+    hourly = disk_hourly_usd(books, cloud, disk, region, tier=tier)
     charge = charge_of(cloud, disk, region)
     count = charge.counting.count(work) if charge else 0.0
     if charge is None:

@@ -14,10 +14,12 @@ from diskbench.model.expectation import LIMIT_WORDS
 if TYPE_CHECKING:
     import polars as pl
 
+    from diskbench.catalog.books import Books
     from diskbench.model.expectation import Load
 
 
 def course_frame(
+    books: Books,
     provider: str,
     disk: str,
     size_gib: float,
@@ -36,7 +38,7 @@ def course_frame(
     """
     import polars as pl
 
-    machine = machine_of(provider, instance_type, disk)
+    machine = machine_of(books, provider, instance_type, disk)
     told = limits(provider, disk, size_gib, iops, throughput)
     path = path_of(Disk(told, time_scale=time_scale), machine)
     held = [balance * credit for balance in path.full()]

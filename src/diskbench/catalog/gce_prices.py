@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import model_validator
 
-from diskbench.catalog.book import parse_book, shipped
+from diskbench.catalog.book import parse_book
 from diskbench.catalog.entry import Figure, Source
 from diskbench.catalog.instances import Month, VolumePrice
-from diskbench.catalog.overlay import overlaid
 from diskbench.model.base import Frozen
 
-_FILE = "gcp_prices.yaml"
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class MachinePrices(Figure):
@@ -76,12 +76,7 @@ class PriceBook(Frozen):
         return price.month_usd(size_gib, iops or 0.0, mib_per_s or 0.0) / self.month_hours.value
 
 
-@overlaid
-def price_book() -> PriceBook:
-    """The file, with what was refreshed."""
-    return parse_prices(shipped(_FILE), where=_FILE)
-
-
-def parse_prices(text: str, *, where: str) -> PriceBook:
-    """Prices from YAML. Raises InvalidValue naming `where` and every fault."""
-    return parse_book(PriceBook, text, where=where, wanted="list of prices")
+def parse_prices(text: str, *, where: str, patch: Mapping[str, Any] | None = None) -> PriceBook:
+    """Prices from YAML with `patch` laid over them. Raises InvalidValue naming `where` and every
+    fault."""
+    return parse_book(PriceBook, text, where=where, wanted="list of prices", patch=patch)

@@ -7,15 +7,16 @@ measures the machine.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
-from diskbench.catalog.book import parse_book, shipped
+from diskbench.catalog.book import parse_book
 from diskbench.catalog.entry import Figure, Source
-from diskbench.catalog.overlay import overlaid
-from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class LocalSpeed(Figure):
@@ -145,22 +146,11 @@ class InstanceCatalogue(Frozen):
         return price.month_usd(size_gib, iops or 0.0, mib_per_s or 0.0) / self.month_hours.value
 
 
-CLOUDS = ("aws",)
-
-
-def instances(cloud: str) -> InstanceCatalogue:
-    """The file of one cloud, with what was refreshed. Raises UnknownName."""
-    if cloud not in CLOUDS:
-        raise UnknownName("catalogue of machines", cloud, CLOUDS)
-    return _aws()
-
-
-@overlaid
-def _aws() -> InstanceCatalogue:
-    name = "aws_instances.yaml"
-    return parse_instances(shipped(name), where=name)
-
-
-def parse_instances(text: str, *, where: str) -> InstanceCatalogue:
-    """A catalogue of machines from YAML. Raises InvalidValue naming `where` and every fault."""
-    return parse_book(InstanceCatalogue, text, where=where, wanted="catalogue of machines")
+def parse_instances(
+    text: str, *, where: str, patch: Mapping[str, Any] | None = None
+) -> InstanceCatalogue:
+    """A catalogue of machines from YAML with `patch` laid over it. Raises InvalidValue naming
+    `where` and every fault."""
+    return parse_book(
+        InstanceCatalogue, text, where=where, wanted="catalogue of machines", patch=patch
+    )

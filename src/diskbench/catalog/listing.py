@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from diskbench.catalog.azure_sizes import azure_sizes
 from diskbench.catalog.charges import charge_book
 from diskbench.catalog.entry import CLOUDS, Figure, catalogue
 from diskbench.catalog.gce_machines import machine_book, vcpus_of
-from diskbench.catalog.gce_prices import price_book
-from diskbench.catalog.instances import instances
 from diskbench.catalog.vsphere import vsphere_book
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
@@ -22,6 +19,7 @@ from diskbench.model.base import Frozen
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from diskbench.catalog.books import Books
     from diskbench.catalog.entry import DiskEntry, Source
 
 
@@ -79,9 +77,9 @@ def disk_entries() -> Iterator[tuple[str, str, DiskEntry]]:
             yield cloud, name, entry
 
 
-def machine_rows() -> Iterator[MachineRow]:
+def machine_rows(books: Books) -> Iterator[MachineRow]:
     """Every machine of which a limit or a price is known."""
-    aws = instances("aws")
+    aws = books.aws
     for name, one in aws.instances.items():
         yield MachineRow(
             cloud="aws",
@@ -96,7 +94,7 @@ def machine_rows() -> Iterator[MachineRow]:
             source=aws.sources[one.source].words(),
             price_source=aws.sources[one.price_source].words(),
         )
-    azure = azure_sizes()
+    azure = books.azure
     for name, size in azure.sizes.items():
         price = azure.sources[size.price_source].words() if size.price_source else ""
         yield MachineRow(
@@ -114,11 +112,11 @@ def machine_rows() -> Iterator[MachineRow]:
             source=azure.sources[size.source].words(),
             price_source=price,
         )
-    yield from _google()
+    yield from _google(books)
 
 
-def _google() -> Iterator[MachineRow]:
-    book, prices = machine_book(), price_book()
+def _google(books: Books) -> Iterator[MachineRow]:
+    book, prices = machine_book(), books.gcp
     for name in prices.machine_types():
         series, vcpus, priced = book.series_of(name), vcpus_of(name), prices.priced(name)
         if series is None or priced is None:
@@ -141,10 +139,10 @@ def _google() -> Iterator[MachineRow]:
         )
 
 
-def find(name: str) -> tuple[Thing, ...]:
+def find(books: Books, name: str) -> tuple[Thing, ...]:
     """Everything of that name, in every cloud: a disk type, one of its tiers, a part of its title,
     a machine, a part of vSphere. Raises InvalidValue with what is near."""
-    things = list(_things())
+    things = list(_things(books))
     found = [one for one in things if one.name.lower() == name.lower()]
     found = found or _of_tier(things, name.upper()) or _of_title(things, name.lower())
     if not found:
@@ -177,14 +175,14 @@ def _of_title(things: Iterable[Thing], part: str) -> list[Thing]:
     return [one for one in things if one.kind == "disk type" and part in one.title.lower()]
 
 
-def _things() -> Iterator[Thing]:
+def _things(books: Books) -> Iterator[Thing]:
     for cloud, name, entry in disk_entries():
-        lines = [*_lines(entry, catalogue(cloud).sources), *_price_lines(cloud, name)]
+        lines = [*_lines(entry, catalogue(cloud).sources), *_price_lines(books, cloud, name)]
         if entry.unknown:
             lines.insert(0, Told("speed", entry.unknown))
         yield Thing(cloud, name, "disk type", entry.title, tuple(lines))
-    for row in machine_rows():
-        yield Thing(row.cloud, row.type, "machine", "", tuple(_machine_lines(row)))
+    for row in machine_rows(books):
+        yield Thing(row.cloud, row.type, "machine", "", tuple(_machine_lines(books, row)))
     yield from vsphere_things()
 
 
@@ -246,20 +244,20 @@ def _value(value: Any) -> str:  # noqa: ANN401 - whatever stands in a figure
     return str(value)
 
 
-def _price_lines(cloud: str, name: str) -> Iterator[Told]:
-    if cloud == "aws" and (volume := instances("aws").volumes.get(name)):
-        yield Told("usd a month", _words(volume), instances("aws").sources[volume.source].words())
-    if cloud == "azure" and (price := azure_sizes().disks.get(name)):
-        yield Told("usd a month", _words(price), azure_sizes().sources[price.source].words())
-    if cloud == "gcp" and (sold := price_book().disks.get(name)):
-        yield Told("usd a month", _words(sold), price_book().sources[sold.source].words())
+def _price_lines(books: Books, cloud: str, name: str) -> Iterator[Told]:
+    if cloud == "aws" and (volume := books.aws.volumes.get(name)):
+        yield Told("usd a month", _words(volume), books.aws.sources[volume.source].words())
+    if cloud == "azure" and (price := books.azure.disks.get(name)):
+        yield Told("usd a month", _words(price), books.azure.sources[price.source].words())
+    if cloud == "gcp" and (sold := books.gcp.disks.get(name)):
+        yield Told("usd a month", _words(sold), books.gcp.sources[sold.source].words())
     charges = charge_book()
     billed = charges.clouds[cloud].transactions.get(name) if cloud in charges.clouds else None
     if billed is not None:
         yield Told("transactions", _words(billed), charges.sources[billed.source].words())
 
 
-def _machine_lines(row: MachineRow) -> Iterator[Told]:
+def _machine_lines(books: Books, row: MachineRow) -> Iterator[Told]:
     told = row.model_dump(
         exclude_none=True,
         exclude={"cloud", "type", "source", "price_source", "usd_per_hour", "caps"},
@@ -269,8 +267,8 @@ def _machine_lines(row: MachineRow) -> Iterator[Told]:
         text = f"read {read:,.0f} IOPS, {read_rate:,.0f} MiB/s; "
         text += f"write {write:,.0f} IOPS, {write_rate:,.0f} MiB/s"
         yield Told(disk, text, row.source)
-    if row.cloud == "aws" and (local := instances("aws").instances[row.type].local) is not None:
-        source = instances("aws").sources[local.speed.source].words() if local.speed else ""
+    if row.cloud == "aws" and (local := books.aws.instances[row.type].local) is not None:
+        source = books.aws.sources[local.speed.source].words() if local.speed else ""
         speed = f", together {_words(local.speed)}" if local.speed else ", speed not known"
         yield Told("own disks", f"{local.count} of {local.size_gb} GB{speed}", source or row.source)
     if row.usd_per_hour is not None:

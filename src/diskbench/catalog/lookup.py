@@ -129,9 +129,10 @@ def limits_of(
     """As `limits`, from a given catalogue."""
     disk = book.disks.get(disk_type)
     if disk is None:
-        raise UnknownName(f"{book.cloud} disk type", disk_type, book.disks)
+        raise UnknownName(f"{book.cloud} disk type", disk_type, book.disks, field="disk")
     if disk.size_gib is not None:
-        _within(disk_type, "size", size_gib, disk.size_gib.min, disk.size_gib.max, "GiB")
+        sold = disk.size_gib
+        _within(disk_type, "size", size_gib, sold.min, sold.max, "GiB", field="size")
     pools, tier = (
         _tier_pools(disk, disk_type, size_gib, iops, throughput)
         if disk.tiers is not None
@@ -163,8 +164,8 @@ def _tier_pools(
     disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
 ) -> tuple[tuple[Pool, ...], str]:
     assert disk.tiers is not None
-    _not_sold(name, "--iops", iops)
-    _not_sold(name, "--throughput", throughput)
+    _not_sold(name, "iops", iops)
+    _not_sold(name, "throughput", throughput)
     row, unit = disk.tiers.row(size_gib), disk.tiers.unit_bytes
     seconds = disk.tier_burst.duration_s if disk.tier_burst else 0.0
     pool = Pool(
@@ -186,10 +187,10 @@ def _pools(
     disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
 ) -> tuple[Pool, ...]:
     if disk.iops is None and disk.throughput is None:
-        _not_sold(name, "--iops", iops)
-        _not_sold(name, "--throughput", throughput)
+        _not_sold(name, "iops", iops)
+        _not_sold(name, "throughput", throughput)
         return ()
-    asked = _asked(disk.throughput, name, "--throughput", size_gib, throughput)
+    asked = _asked(disk.throughput, name, "throughput", size_gib, throughput)
     operations = _iops(disk, name, size_gib, iops, asked)
     _check_ratio(disk.iops_ratio, name, "IOPS", iops, size_gib, operations)
     _check_ratio(disk.throughput_ratio, name, "throughput", throughput, size_gib, operations)
@@ -214,28 +215,30 @@ def _iops(
     disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
 ) -> float | None:
     if disk.iops is None:
-        _not_sold(name, "--iops", iops)
+        _not_sold(name, "iops", iops)
         return None
-    asked = _asked(disk.iops, name, "--iops", size_gib, iops)
+    asked = _asked(disk.iops, name, "iops", size_gib, iops)
     return asked if asked is not None else disk.iops.value(size_gib, throughput)
 
 
 def _asked(
-    quantity: Quantity | None, name: str, flag: str, size_gib: float, value: float | None
+    quantity: Quantity | None, name: str, field: str, size_gib: float, value: float | None
 ) -> float | None:
     """What is provisioned: asked for, or the default. None where the type provisions none."""
     if quantity is None or not quantity.provisioned:
-        _not_sold(name, flag, value)
+        _not_sold(name, field, value)
         return None
     chosen = value if value is not None else quantity.default_value(size_gib)
     if chosen is None:
         raise InvalidValue(
-            f"{name} needs {flag}",
+            f"{name} needs --{field}",
             advice=f"give a value from {quantity.min:,g} to {quantity.max:,g}",
+            field=field,
         )
     assert quantity.min is not None
     assert quantity.max is not None
-    _within(name, flag, chosen, quantity.min, quantity.max, quantity.unit or "IOPS")
+    sold = (quantity.min, quantity.max, quantity.unit or "IOPS")
+    _within(name, f"--{field}", chosen, *sold, field=field)
     return chosen
 
 
@@ -278,25 +281,31 @@ def _check_ratio(
             f"{name}: {value:,g} {what} on {size_gib:g} GiB is {value / size_gib:,.4g} per GiB",
             advice=f"at most {ratio.max_per_gib:g} per GiB: "
             f"{ratio.max_per_gib * size_gib:,.0f} for this size",
+            field=what.lower(),
         )
     if ratio.max_per_iops is not None and iops and value > ratio.max_per_iops * iops:
         raise InvalidValue(
             f"{name}: a {what} of {value:,g} is too much for {iops:,g} IOPS",
             advice=f"at most {ratio.max_per_iops:g} per IOPS: {ratio.max_per_iops * iops:,.0f}",
+            field=what.lower(),
         )
 
 
-def _not_sold(name: str, flag: str, value: float | None) -> None:
+def _not_sold(name: str, field: str, value: float | None) -> None:
     if value is not None:
         raise InvalidValue(
-            f"{name} takes no {flag}: its performance follows from type and size",
-            advice=f"leave {flag} out, or choose a type that provisions it",
+            f"{name} takes no --{field}: its performance follows from type and size",
+            advice=f"leave --{field} out, or choose a type that provisions it",
+            field=field,
         )
 
 
-def _within(name: str, what: str, value: float, low: float, high: float, unit: str) -> None:
+def _within(
+    name: str, what: str, value: float, low: float, high: float, unit: str, *, field: str
+) -> None:
     if not low <= value <= high:
         raise InvalidValue(
             f"{name}: {what} {value:,g} {unit} is not sold",
             advice=f"it goes from {low:,g} to {high:,g} {unit}",
+            field=field,
         )

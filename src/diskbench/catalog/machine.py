@@ -12,16 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.catalog.azure_sizes import azure_sizes
 from diskbench.catalog.gate import Gate
 from diskbench.catalog.gce_machines import machine_book, vcpus_of
-from diskbench.catalog.instances import instances
 from diskbench.catalog.lookup import Allowance
 from diskbench.units import KIB, MIB
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from diskbench.catalog.books import Books
     from diskbench.catalog.entry import Source
     from diskbench.catalog.instances import EbsBurst
     from diskbench.model.expectation import LimitName
@@ -43,15 +42,15 @@ class Machine:
     unknown: str = ""
 
 
-def machine_of(cloud: str, machine_type: str | None, disk_type: str) -> Machine:
+def machine_of(books: Books, cloud: str, machine_type: str | None, disk_type: str) -> Machine:
     """The gates between a machine and its disks of a type."""
     name = machine_type or ""
     if not name:
         return Machine("")
     if cloud == "aws":
-        return _aws_store(name) if disk_type in LOCAL_TYPES else _aws(name)
+        return _aws_store(books, name) if disk_type in LOCAL_TYPES else _aws(books, name)
     if cloud == "azure":
-        return _azure(name, disk_type)
+        return _azure(books, name, disk_type)
     if cloud == "gcp" and disk_type not in LOCAL_TYPES:
         return _gcp(name, disk_type)
     return Machine(name)
@@ -68,8 +67,8 @@ def capped(name: str, iops: float | None, bytes_per_s: float | None, source: str
     return Machine(name, tuple(gate for gate in gates if gate))
 
 
-def _aws(name: str) -> Machine:
-    book = instances("aws")
+def _aws(books: Books, name: str) -> Machine:
+    book = books.aws
     entry = book.instances.get(name)
     if entry is None:
         return Machine(name, unknown=f"limits of {name} towards EBS")
@@ -88,8 +87,8 @@ def _aws(name: str) -> Machine:
     return Machine(name, tuple(gates))
 
 
-def _aws_store(name: str) -> Machine:
-    book = instances("aws")
+def _aws_store(books: Books, name: str) -> Machine:
+    book = books.aws
     entry = book.instances.get(name)
     speed = entry.local.speed if entry and entry.local else None
     if speed is None:
@@ -124,8 +123,8 @@ def _ebs(
     )
 
 
-def _azure(name: str, disk_type: str) -> Machine:
-    book = azure_sizes()
+def _azure(books: Books, name: str, disk_type: str) -> Machine:
+    book = books.azure
     size = book.sizes.get(name)
     if size is None:
         return Machine(name, unknown=f"limits of {name} towards its disks")

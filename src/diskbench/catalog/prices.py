@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.azure_sizes import azure_sizes
 from diskbench.catalog.charges import charge_book
-from diskbench.catalog.gce_prices import price_book
-from diskbench.catalog.instances import instances
 from diskbench.catalog.lookup import limits
 from diskbench.errors import UserError
 from diskbench.model.rental import PricePart
@@ -18,6 +15,7 @@ from diskbench.model.rental import PricePart
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from diskbench.catalog.books import Books
     from diskbench.catalog.charges import Minimum
     from diskbench.catalog.entry import Source
     from diskbench.model.disk import DiskSpec
@@ -25,39 +23,42 @@ if TYPE_CHECKING:
 
 def priced_region(cloud: str) -> str | None:
     """The region that a cloud's prices are of; None for what has none."""
-    if cloud == "aws":
-        return instances("aws").region
-    if cloud == "azure":
-        return azure_sizes().region
-    return price_book().region if cloud == "gcp" else None
+    charges = charge_book().clouds.get(cloud)
+    return charges.region if charges else None
 
 
-def machine_part(cloud: str, machine_type: str, region: str) -> PricePart:
+def machine_part(books: Books, cloud: str, machine_type: str, region: str) -> PricePart:
     """The price of a machine on demand; a spot machine costs at most that."""
     charges = charge_book().clouds.get(cloud)
     return PricePart(
         name=f"machine {machine_type}",
-        hourly_usd=_machine_usd(cloud, machine_type, region),
+        hourly_usd=_machine_usd(books, cloud, machine_type, region),
         minimum_s=_seconds(charges.machine_minimum if charges else None),
-        source=_machine_source(cloud, machine_type),
+        source=_machine_source(books, cloud, machine_type),
     )
 
 
 def disk_part(
-    cloud: str, disk: DiskSpec, region: str, *, what: str = "disk", tier: str | None = None
+    books: Books,
+    cloud: str,
+    disk: DiskSpec,
+    region: str,
+    *,
+    what: str = "disk",
+    tier: str | None = None,
 ) -> PricePart:
     """The price of `count` equal disks, IOPS and throughput as provisioned, without transactions.
 
     `tier` is a performance tier that is paid for in place of the size's own (Azure).
     """
     charges = charge_book().clouds.get(cloud)
-    one = disk_hourly_usd(cloud, disk, region, tier=tier)
+    one = disk_hourly_usd(books, cloud, disk, region, tier=tier)
     count = f"{disk.count} × " if disk.count > 1 else ""
     return PricePart(
         name=f"{what} {count}{disk.type or 'of any type'} of {disk.size_gib} GiB",
         hourly_usd=None if one is None else one * disk.count,
         minimum_s=_seconds(charges.disk_minimum if charges else None),
-        source=_disk_source(cloud, disk.type),
+        source=_disk_source(books, cloud, disk.type),
     )
 
 
@@ -81,7 +82,7 @@ def sum_usd(parts: Iterable[PricePart]) -> float | None:
 
 
 def disk_hourly_usd(
-    cloud: str, disk: DiskSpec, region: str, *, tier: str | None = None
+    books: Books, cloud: str, disk: DiskSpec, region: str, *, tier: str | None = None
 ) -> float | None:
     """The price of one disk of a spec without transactions; None where it is not known.
 
@@ -89,16 +90,16 @@ def disk_hourly_usd(
     """
     iops, rate = disk.iops, disk.throughput_mib_per_s
     if cloud == "aws":
-        return instances("aws").volume_hourly_usd(
+        return books.aws.volume_hourly_usd(
             disk.type, disk.size_gib, region, iops=iops, mib_per_s=rate
         )
     if cloud == "gcp":
-        return price_book().disk_hourly_usd(
+        return books.gcp.disk_hourly_usd(
             disk.type, disk.size_gib, region, iops=iops, mib_per_s=rate
         )
     if cloud == "azure":
         row = tier or _tier(disk)
-        return azure_sizes().disk_hourly_usd(
+        return books.azure.disk_hourly_usd(
             disk.type, row, disk.size_gib, region, iops=iops, mb_per_s=rate
         )
     return None
@@ -111,31 +112,31 @@ def _tier(disk: DiskSpec) -> str | None:
         return None
 
 
-def _machine_usd(cloud: str, machine_type: str, region: str) -> float | None:
+def _machine_usd(books: Books, cloud: str, machine_type: str, region: str) -> float | None:
     if cloud == "aws":
-        return instances("aws").instance_hourly_usd(machine_type, region)
+        return books.aws.instance_hourly_usd(machine_type, region)
     if cloud == "azure":
-        return azure_sizes().size_hourly_usd(machine_type, region)
-    return price_book().machine_hourly_usd(machine_type, region) if cloud == "gcp" else None
+        return books.azure.size_hourly_usd(machine_type, region)
+    return books.gcp.machine_hourly_usd(machine_type, region) if cloud == "gcp" else None
 
 
-def _machine_source(cloud: str, machine_type: str) -> str:
-    if cloud == "aws" and (instance := instances("aws").instances.get(machine_type)):
-        return _told(instances("aws").sources, instance.price_source)
-    if cloud == "azure" and (size := azure_sizes().sizes.get(machine_type)):
-        return _told(azure_sizes().sources, size.price_source or size.source)
-    if cloud == "gcp" and (priced := price_book().priced(machine_type)):
-        return _told(price_book().sources, priced[1])
+def _machine_source(books: Books, cloud: str, machine_type: str) -> str:
+    if cloud == "aws" and (instance := books.aws.instances.get(machine_type)):
+        return _told(books.aws.sources, instance.price_source)
+    if cloud == "azure" and (size := books.azure.sizes.get(machine_type)):
+        return _told(books.azure.sources, size.price_source or size.source)
+    if cloud == "gcp" and (priced := books.gcp.priced(machine_type)):
+        return _told(books.gcp.sources, priced[1])
     return ""
 
 
-def _disk_source(cloud: str, disk_type: str) -> str:
-    if cloud == "aws" and (volume := instances("aws").volumes.get(disk_type)):
-        return _told(instances("aws").sources, volume.source)
-    if cloud == "azure" and (price := azure_sizes().disks.get(disk_type)):
-        return _told(azure_sizes().sources, price.source)
-    if cloud == "gcp" and (sold := price_book().disks.get(disk_type)):
-        return _told(price_book().sources, sold.source)
+def _disk_source(books: Books, cloud: str, disk_type: str) -> str:
+    if cloud == "aws" and (volume := books.aws.volumes.get(disk_type)):
+        return _told(books.aws.sources, volume.source)
+    if cloud == "azure" and (price := books.azure.disks.get(disk_type)):
+        return _told(books.azure.sources, price.source)
+    if cloud == "gcp" and (sold := books.gcp.disks.get(disk_type)):
+        return _told(books.gcp.sources, sold.source)
     return ""
 
 

@@ -20,6 +20,7 @@ from diskbench.model.expectation import DiskPrice, Load
 from diskbench.units import KIB, MIB
 
 if TYPE_CHECKING:
+    from diskbench.catalog.books import Books
     from diskbench.catalog.lookup import DiskLimits
     from diskbench.model.disk import DiskSpec
 
@@ -28,7 +29,13 @@ _LARGE = Load(block_bytes=MIB, random=False)
 
 
 def disk_price(
-    cloud: str, disk: DiskSpec, region: str, limits: DiskLimits | None, *, tier: str | None = None
+    books: Books,
+    cloud: str,
+    disk: DiskSpec,
+    region: str,
+    limits: DiskLimits | None,
+    *,
+    tier: str | None = None,
 ) -> DiskPrice:
     """The price of one disk of a spec; None stands for what is not known."""
     bare = Disk(limits) if limits else None
@@ -39,7 +46,7 @@ def disk_price(
         seconds = MONTH_HOURS * HOUR_S
         requests = small.lasting.iops * seconds
         work = [Work(requests=requests, request_bytes=_SMALL.block_bytes, seconds=seconds)]
-    month = monthly(cloud, disk.model_copy(update={"count": 1}), region, work, tier=tier)
+    month = monthly(books, cloud, disk.model_copy(update={"count": 1}), region, work, tier=tier)
     total = month.total_usd
 
     def per(rate: float | None, unit: float) -> float | None:

@@ -13,6 +13,8 @@ from diskbench.cli.terminal import print_json
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from diskbench.catalog.books import Books
+
 app = typer.Typer(help="What disks and machines promise and cost, and where that stands.")
 
 FORMAT = 1
@@ -43,7 +45,7 @@ def disks(
     from diskbench.catalog.listing import disk_entries, vsphere_things
     from diskbench.report.catalog_text import disk_table, vsphere_table
 
-    _lay(cloud, refresh=refresh)
+    _open(cloud, refresh=refresh)
     found = [one for one in disk_entries() if cloud in (None, one[0])]
     parts = list(vsphere_things()) if cloud in (None, "vsphere") else []
     if output == "table":
@@ -67,8 +69,8 @@ def instances(
     from diskbench.catalog.listing import machine_rows
     from diskbench.report.catalog_text import machine_table
 
-    _lay(cloud, refresh=refresh)
-    found = [one for one in machine_rows() if cloud in (None, one.cloud)]
+    books = _open(cloud, refresh=refresh)
+    found = [one for one in machine_rows(books) if cloud in (None, one.cloud)]
     if output == "table":
         _print(machine_table(found))
     else:
@@ -89,8 +91,7 @@ def show(
     from diskbench.catalog.listing import find
     from diskbench.report.catalog_text import thing_text
 
-    _lay(None, refresh=refresh)
-    found = find(name)
+    found = find(_open(None, refresh=refresh), name)
     if output == "json":
         _print_json("found", [asdict(one) for one in found])
         return
@@ -98,14 +99,13 @@ def show(
     _print(line for thing in found for line in thing_text(thing, width))
 
 
-def _lay(cloud: str | None, *, refresh: bool) -> None:
-    """Use what was refreshed before; with `refresh` ask anew, one cloud after the other."""
+def _open(cloud: str | None, *, refresh: bool) -> Books:
+    """The catalogue with what was refreshed before; with `refresh` each cloud is asked first."""
     from diskbench.engine import refreshed
     from diskbench.errors import DiskbenchError, InvalidValue
 
-    refreshed.lay_refreshed()
     if not refresh:
-        return
+        return refreshed.open_books()
     if cloud == "vsphere":
         raise InvalidValue(
             "vSphere publishes neither limits nor prices", advice="leave --refresh out"
@@ -123,6 +123,7 @@ def _lay(cloud: str | None, *, refresh: bool) -> None:
     # Nobody is logged in to all clouds: where one answered, the others are only told.
     if len(failures) == len(asked):
         raise failures[0]
+    return refreshed.open_books()
 
 
 def _print(lines: Iterable[str]) -> None:

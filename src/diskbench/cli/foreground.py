@@ -177,7 +177,8 @@ def _verdicts(session: Session, plan: Plan, phases: Sequence[StepPhases]) -> Seq
 
     runs = find_runs(session.database, [Filter("trial_id", "=", plan.trial_id)])
     own = [one for one in phases if one.run_id in plan.run_ids]
-    return trial_verdicts(session.database, session.evidence, runs, phases=own)
+    books = session.books
+    return trial_verdicts(session.database, session.evidence, runs, books=books, phases=own)
 
 
 def _state(report: TrialReport) -> str:
@@ -224,8 +225,8 @@ def print_problems(report: TrialReport) -> None:
     name = f"{report.plan.address}: " if report.plan.address else ""
     told = set()
     for run in report.end.runs if report.end else ():
-        if run.problem and run.state != "cancelled" and run.problem.message not in told:
-            told.add(run.problem.message)
+        if run.problem and run.state != "cancelled" and run.problem not in told:
+            told.add(run.problem)
             advice = f"\n  {run.problem.advice}" if run.problem.advice else ""
             print(
                 f"{name}run {run.run_id} {run.state}: {run.problem.message}{advice}",

@@ -91,9 +91,10 @@ def plan(
     """Tell what a matrix will do: cells, order, time, cost, quota, credit. Rents nothing."""
     from diskbench.engine.matrix_file import load_matrix, seed_of
     from diskbench.engine.matrix_outlook import look_ahead
+    from diskbench.engine.refreshed import open_books
 
     loaded = load_matrix(file)
-    outlook = look_ahead(loaded, seed=seed_of(loaded.matrix, seed), offline=offline)
+    outlook = look_ahead(loaded, open_books(), seed=seed_of(loaded.matrix, seed), offline=offline)
     if output is Output.json:
         print_json(outlook.model_dump_json(indent=2))
     else:

@@ -52,11 +52,13 @@ def run(
     from diskbench.engine.campaign import begin_campaign, check_outlook, check_prices
     from diskbench.engine.matrix_file import load_matrix, seed_of
     from diskbench.engine.matrix_outlook import look_ahead
+    from diskbench.engine.refreshed import open_books
 
     file = with_money(load_matrix(matrix), budget, assume_price)
-    seen = look_ahead(file, seed=seed_of(file.matrix, seed), offline=False)
+    books = open_books()
+    seen = look_ahead(file, books, seed=seed_of(file.matrix, seed), offline=False)
     (check_prices if keep_going else check_outlook)(seen)
-    session = opened(database_url, evidence_url)
+    session = opened(database_url, evidence_url, books)
     campaign = begin_campaign(session.database, file, seen, own_queue=not queue)
     if queue:
         print(campaign.campaign_id)

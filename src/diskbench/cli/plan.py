@@ -26,13 +26,15 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
     from diskbench.cli.asked import asked_for
     from diskbench.cli.run_until import check_until, outlook_until
     from diskbench.engine.look import look
+    from diskbench.engine.refreshed import open_books
 
     until = check_until(typed)
     if until is not None:
         typer.echo(outlook_until(typed, until), nl=False)
         return
     asked = asked_for(typed)
-    found = look(asked.request, install_fio=typed["install_fio"], offline=typed["offline"])
+    books = open_books()
+    found = look(asked.request, books, install_fio=typed["install_fio"], offline=typed["offline"])
     if typed["output"] == "json":
         _print_document(found)
     else:

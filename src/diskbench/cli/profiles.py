@@ -230,9 +230,13 @@ def _target(
     from diskbench.fio.guard import FioTarget
 
     if path is not None and device is not None:
-        raise InvalidValue("--path and --device exclude each other", advice="give one of them")
+        raise InvalidValue(
+            "--path and --device exclude each other", advice="give one of them", field="path"
+        )
     if size_gib is not None and not 0 < size_gib < math.inf:
-        raise InvalidValue(f"--size {size_gib} is no size", advice="give GiB, more than 0")
+        raise InvalidValue(
+            f"--size {size_gib} is no size", advice="give GiB, more than 0", field="size"
+        )
     size = None if size_gib is None else int(size_gib * GIB)
     if device is not None or (path is None and "directory" not in profile.targets):
         return FioTarget(kind="device", path=device or "/dev/DEVICE", size_bytes=size)
@@ -245,7 +249,11 @@ def _overrides(settings: Sequence[str] | None) -> dict[str, str]:
     for setting in settings or ():
         key, equals, value = setting.partition("=")
         if not equals:
-            raise InvalidValue(f"--set {setting!r} has no value", advice="write --set key=value")
+            raise InvalidValue(
+                f"--set {setting!r} has no value",
+                advice="write --set key=value",
+                field="parameters",
+            )
         found[key.strip()] = value
     return found
 

@@ -59,16 +59,17 @@ def show(
 ) -> None:
     """Show figures with all that is known of them: machine, method, samples, doubts, verdict."""
     from diskbench.catalog.published import find_published
+    from diskbench.engine.refreshed import open_books
 
-    found = find_published(name)
+    found, books = find_published(name), open_books()
     if output == "json":
         from diskbench.plan.published_verdict import published_verdict
 
-        _print_document(found, {one.id: published_verdict(one) for one in found})
+        _print_document(found, {one.id: published_verdict(one, books) for one in found})
         return
     from diskbench.report.published_text import show_lines
 
-    for line in show_lines(found):
+    for line in show_lines(found, books):
         print(line)
 
 

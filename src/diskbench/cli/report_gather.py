@@ -58,8 +58,11 @@ class Gathered:
     """The trials of a report, and the plans and phases that its charts are drawn of, too."""
 
     def __init__(self, database: Engine, evidence_url: str | None) -> None:
+        from diskbench.engine.refreshed import open_books
+
         self.database = database
         self.evidence_url = evidence_url
+        self._books = open_books()
         self.plans: dict[str, Plan | None] = {}
         self.phases: dict[str, tuple[StepPhases, ...]] = {}
         """By run."""
@@ -195,7 +198,9 @@ class Gathered:
             return ()
         hint = hint_of(rows[0]["labels"] or {})
         try:
-            verdicts, promises = judge(store, rows, steps, plan, self.phases, hint=hint)
+            verdicts, promises = judge(
+                store, rows, steps, plan, self.phases, self._books, hint=hint
+            )
         except DiskbenchError as error:
             _warn("no verdict", rows[0]["run_id"], error)
             return ()

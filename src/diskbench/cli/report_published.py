@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.catalog.published import Published
     from diskbench.catalog.published_match import Match
+    from diskbench.model.expectation import PlanExpectation
     from diskbench.model.verdict import Verdict
     from diskbench.report.published_charts import PostChart
     from diskbench.report.published_draw import Own
@@ -50,6 +52,7 @@ def report_published(
     from diskbench import __version__
     from diskbench.catalog.published import load_published
     from diskbench.engine.published_outlook import published_outlook
+    from diskbench.engine.refreshed import open_books
     from diskbench.report.chart_file import write_chart
     from diskbench.report.charts import PAGE, PICTURE
     from diskbench.report.published_charts import find_chart
@@ -72,12 +75,16 @@ def report_published(
         engine = database(database_url)
         runs = runs_of(engine, asked, filters)
         own = _own(engine, runs, found, evidence_url, include_emulated=include_emulated)
-    figures = load_published()
+    figures, books = load_published(), open_books()
+
+    def outlook(one: Published, runs: int) -> PlanExpectation | None:
+        return published_outlook(one, books, runs)
+
     made = f"Drawn by diskbench {__version__} from the figures of {_post_words(found)}"
     for path, kind in files:
         linked = kind == "html"
         palette = PAGE if linked else PICTURE
-        figure = draw(found, figures, palette, outlook=published_outlook, own=own, linked=linked)
+        figure = draw(found, figures, palette, outlook=outlook, own=own, linked=linked)
         points = rows_of(found, figures, own, linked=linked)
         log = None if axis is None else axis == "log"
         for written in write_chart(path, figure, points, kind, log=log, made=made):

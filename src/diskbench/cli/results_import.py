@@ -124,6 +124,7 @@ def hint(as_disk: str | None, as_machine: str | None, promise: str | None) -> Hi
     """What was typed of a disk that nobody rented, checked; None where nothing was."""
     if as_disk is None and as_machine is None and promise is None:
         return None
+    from diskbench.engine.refreshed import open_books
     from diskbench.errors import InvalidValue
     from diskbench.plan.as_disk import Hint
 
@@ -132,7 +133,7 @@ def hint(as_disk: str | None, as_machine: str | None, promise: str | None) -> Hi
         raise InvalidValue(
             "--as-machine alone says nothing of a disk", advice="say which with --as-disk"
         )
-    said.way()
+    said.way(open_books())
     return said
 
 

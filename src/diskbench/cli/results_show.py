@@ -159,6 +159,7 @@ def verdicts_on(
     """The verdicts on the runs (rows) of one trial; none where their evidence cannot be opened.
     Raises InvalidValue, UserError for a hint that names no disk."""
     from diskbench.cli.stores import evidence
+    from diskbench.engine.refreshed import open_books
     from diskbench.engine.verdicts import trial_verdicts
     from diskbench.errors import StoreUnavailable
 
@@ -166,7 +167,7 @@ def verdicts_on(
         store = evidence(evidence_url or runs[0]["evidence_url"])
     except StoreUnavailable:
         return ()
-    return trial_verdicts(database, store, runs, phases=phases, hint=hint)
+    return trial_verdicts(database, store, runs, books=open_books(), phases=phases, hint=hint)
 
 
 def _no_phases(run_id: str, error: DiskbenchError) -> None:

@@ -66,6 +66,7 @@ def check_until(typed: Mapping[str, Any]) -> Until | None:
             f"--replicates {least} with --until-ci: of fewer than {FIRST_REPLICATES} nothing is "
             "said of how narrow their interval is (MR-7)",
             advice="leave it out, or give 10 or more: the fewest that are measured",
+            field="replicates",
         )
     for flag, value in (("--replicates", least), ("--max-replicates", most)):
         if value > REPLICATES:
@@ -101,15 +102,16 @@ def start_until(typed: Mapping[str, Any], until: Until, show: Show, stores: Stor
     from diskbench.engine.campaign import begin_campaign, check_outlook
     from diskbench.engine.matrix_file import seed_of
     from diskbench.engine.matrix_outlook import look_ahead
+    from diskbench.engine.refreshed import open_books
     from diskbench.report.matrix_text import render_outlook
 
-    file = matrix_of(typed, until)
-    seen = look_ahead(file, seed=seed_of(file.matrix), offline=False)
+    file, books = matrix_of(typed, until), open_books()
+    seen = look_ahead(file, books, seed=seed_of(file.matrix), offline=False)
     _check_block(seen.blocks[0].problem)
     check_outlook(seen)
     if not show.quiet:
         print(render_outlook(seen), file=sys.stderr)
-    session = opened(stores.database_url, stores.evidence_url)
+    session = opened(stores.database_url, stores.evidence_url, books)
     campaign = begin_campaign(session.database, file, seen, own_queue=True)
     if typed["detach"]:
         in_background(session, campaign)
@@ -123,10 +125,11 @@ def outlook_until(typed: Mapping[str, Any], until: Until) -> str:
     """What `plan --until-ci` prints: as text, or as one document. Raises InvalidValue."""
     from diskbench.engine.matrix_file import seed_of
     from diskbench.engine.matrix_outlook import look_ahead
+    from diskbench.engine.refreshed import open_books
     from diskbench.report.matrix_text import render_outlook
 
-    file = matrix_of(typed, until)
-    seen = look_ahead(file, seed=seed_of(file.matrix), offline=typed["offline"])
+    file, books = matrix_of(typed, until), open_books()
+    seen = look_ahead(file, books, seed=seed_of(file.matrix), offline=typed["offline"])
     _check_block(seen.blocks[0].problem)
     if typed["output"] == "json":
         return json_escaped(seen.model_dump_json(indent=2)) + "\n"
@@ -157,6 +160,7 @@ def matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
             f"--until-ci {format_share(until.share)} needs a new machine and disk for each "
             f"replicate, and --provider {provider} rents none",
             advice="use --runs to repeat on one machine; its runs are no samples (MR-5)",
+            field="provider",
         )
     profile = typed["profile"]
     find_profile(profile)

@@ -16,6 +16,7 @@ from diskbench.cli.stores import session_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from diskbench.catalog.books import Books
     from diskbench.engine.prepare import Prepared
     from diskbench.engine.session import Session
     from diskbench.engine.timing import Timing
@@ -54,13 +55,14 @@ def start(
 ) -> NoReturn:
     """Everything `diskbench run` does; ends the process with its exit code."""
     from diskbench.engine.notes import with_notes
+    from diskbench.engine.refreshed import open_books
     from diskbench.engine.timing import Timing
     from diskbench.fio.profiles import find_profile
     from diskbench.plan.cells import cells
     from diskbench.settings import load_settings
     from diskbench.store.urls import database_file, evidence_directory
 
-    timing = Timing()
+    timing, books = Timing(), open_books()
     settings = load_settings(
         {"database_url": stores.database_url, "evidence_url": stores.evidence_url}
     ).settings
@@ -69,9 +71,9 @@ def start(
     # Threads that look at hosts render profiles: two that import it at once can find half of it.
     import_module("jinja2.sandbox")
     try:
-        looked = look(cells(request), profile, install_fio=install_fio, timing=timing)
+        looked = look(cells(request), profile, books, install_fio=install_fio, timing=timing)
         # The hosts answer while this process imports and opens what it stores into.
-        session = session_of(settings, timing)
+        session = session_of(settings, timing, books)
         warm_up()
         prepared = looked()
     except KeyboardInterrupt:
@@ -111,7 +113,12 @@ def start(
 
 
 def look(
-    cells: Sequence[Cell], profile: Profile, *, install_fio: bool, timing: Timing
+    cells: Sequence[Cell],
+    profile: Profile,
+    books: Books,
+    *,
+    install_fio: bool,
+    timing: Timing,
 ) -> Callable[[], Prepared]:
     """Begin to look at the machines, or at what would be rented; gives what waits for the answer.
 
@@ -122,9 +129,9 @@ def look(
 
     renter = renter_named(cells[0].provider)
     if renter is None:
-        return Preparation(cells, profile, install_fio=install_fio, timing=timing).result
+        return Preparation(cells, profile, books, install_fio=install_fio, timing=timing).result
     with timing.span("look up"):
-        plans, refused = drafts(renter, cells, profile)
+        plans, refused = drafts(renter, cells, profile, books)
     return lambda: Prepared(plans=plans, refused=refused)
 
 

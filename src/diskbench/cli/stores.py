@@ -9,6 +9,7 @@ import typer
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
+    from diskbench.catalog.books import Books
     from diskbench.engine.session import Session
     from diskbench.engine.timing import Timing
     from diskbench.settings import Settings
@@ -23,16 +24,22 @@ EvidenceUrl = Annotated[
 ]
 
 
-def opened(database_url: str | None, evidence_url: str | None) -> Session:
-    """A session with the stores as flags and settings name them. Raises StoreUnavailable."""
+def opened(
+    database_url: str | None, evidence_url: str | None, books: Books | None = None
+) -> Session:
+    """A session with the stores as flags and settings name them, on the catalogue `books` where the
+    command has opened it. Raises as engine.session.open_session."""
     from diskbench.settings import load_settings
 
     given = {"database_url": database_url, "evidence_url": evidence_url}
-    return session_of(load_settings(given).settings)
+    return session_of(load_settings(given).settings, books=books)
 
 
-def session_of(settings: Settings, timing: Timing | None = None) -> Session:
-    """A session as the settings say. Raises StoreUnavailable."""
+def session_of(
+    settings: Settings, timing: Timing | None = None, books: Books | None = None
+) -> Session:
+    """A session as the settings say, on the catalogue `books` where the command has opened it.
+    Raises as engine.session.open_session."""
     from diskbench.engine.session import open_session
 
     return open_session(
@@ -40,6 +47,7 @@ def session_of(settings: Settings, timing: Timing | None = None) -> Session:
         settings.evidence_url,
         secret_file=settings.secret_file,
         owner=settings.owner,
+        books=books,
         timing=timing,
     )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from diskbench.engine.matrix_file import rents
 from diskbench.engine.session import new_id
 from diskbench.errors import CostRefused, InvalidValue
-from diskbench.model.campaign import FINAL, CellRow
+from diskbench.model.campaign import ERROR_COLUMNS, FINAL, CellRow, error_columns
 from diskbench.plan.matrix import expand
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def runs_now(database: sa.Engine, campaign: CampaignRow) -> bool:
 
 
 _OF_AN_ATTEMPT = (
-    "not_before", "owner", "cancel", "note", "error_kind", "error", "advice",
+    "not_before", "owner", "cancel", "note", *ERROR_COLUMNS,
     "started_at", "finished_at",
 )  # fmt: skip
 
@@ -175,13 +175,8 @@ def _row(campaign_id: str, one: MatrixCell, block: BlockOutlook, limits: Limits)
     return row.model_copy(update={"state": "refused", **_told(block)})
 
 
-def _told(block: BlockOutlook) -> Mapping[str, str | None]:
+def _told(block: BlockOutlook) -> Mapping[str, Any]:
     from diskbench.store.clock import now
 
     assert block.problem is not None
-    return {
-        "error_kind": block.problem.kind,
-        "error": block.problem.message,
-        "advice": block.problem.advice or None,
-        "finished_at": now(),
-    }
+    return {**error_columns(block.problem), "finished_at": now()}

@@ -176,11 +176,11 @@ class LiveCells:
         from diskbench.plan.trial import Names
 
         assert row.trial_id is not None
-        profile = find_profile(row.cell.profile)
+        profile, books = find_profile(row.cell.profile), self.session.books
         names = Names(row.campaign_id, row.trial_id, run_ids(row.trial_id, row.cell.runs))
         renter = renter_named(row.cell.provider)
         if renter is None:
-            plan, host = look_at(row.cell, profile, names, install_fio=False)
+            plan, host = look_at(row.cell, profile, names, books, install_fio=False)
             try:
                 plan = queued_behind(plan, self._measured_now(row))
             except DiskbenchError:
@@ -192,7 +192,7 @@ class LiveCells:
 
             def draft_in(zone: str | None) -> Plan:
                 cell = _in_zone(row.cell, zone)
-                return draft_of(cell, profile, renter.resolve(cell), names)
+                return draft_of(cell, profile, renter.resolve(cell, books), names, books)
 
             zone = zone_of(row)
             shares = row.machine is not None
@@ -244,7 +244,7 @@ class LiveCells:
         from diskbench.engine.sweep import end_unfinished
 
         reason = problem or _NOT_KEPT
-        stopped = reason.kind == BY_USER.kind
+        stopped = reason.is_stop
         return end_unfinished(
             self.session, plan, reason, state="interrupted" if stopped else "failed"
         )

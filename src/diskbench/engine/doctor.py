@@ -84,9 +84,10 @@ def examine_matrix(name_or_path: str) -> MatrixFindings:
     """
     from diskbench.engine.matrix_file import load_matrix, seed_of
     from diskbench.engine.matrix_outlook import look_ahead
+    from diskbench.engine.refreshed import open_books
 
     file = load_matrix(name_or_path)
-    told = look_ahead(file, seed=seed_of(file.matrix), offline=False)
+    told = look_ahead(file, open_books(), seed=seed_of(file.matrix), offline=False)
     where = told.name
     findings = [
         _told("matrix", where, "problem", f"{one.block}: {one.problem.message}", one.problem.advice)

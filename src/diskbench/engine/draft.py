@@ -10,9 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
-from diskbench.catalog.overlay import digest
 from diskbench.engine.probe import check_profile_suits
-from diskbench.engine.refreshed import lay_refreshed
 from diskbench.engine.session import new_id
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
@@ -26,6 +24,7 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from diskbench.catalog.books import Books
     from diskbench.fio.profiles import Profile
     from diskbench.model.rental import Rental
     from diskbench.model.spec import Cell, Plan
@@ -36,20 +35,19 @@ _ASSUMED_MEMORY = 8 * GIB
 
 
 def drafts(
-    renter: Renter, cells: Sequence[Cell], profile: Profile
+    renter: Renter, cells: Sequence[Cell], profile: Profile, books: Books
 ) -> tuple[list[Plan], list[tuple[Cell, DiskbenchError]]]:
     """A draft for each cell that can be rented, and why the others cannot.
 
     Raises UserError for what is wrong with all of them. Rents nothing.
     """
-    lay_refreshed()
     for cell in cells:
         check_rentable(renter, cell, profile)
     campaign_id = new_id()
 
     def resolved(cell: Cell) -> Plan | DiskbenchError:
         try:
-            return draft(cell, profile, renter.resolve(cell), campaign_id)
+            return draft(cell, profile, renter.resolve(cell, books), campaign_id, books)
         except DiskbenchError as error:
             return error
 
@@ -64,7 +62,7 @@ def drafts(
             refused.append((cell, found))
         else:
             assert found.rental is not None
-            plans.append(draft(cell, profile, found.rental, campaign_id))
+            plans.append(draft(cell, profile, found.rental, campaign_id, books))
     return plans, refused
 
 
@@ -74,24 +72,29 @@ def check_rentable(renter: Renter, cell: Cell, profile: Profile) -> None:
     check_profile_suits(profile, cell)
 
 
-def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str) -> Plan:
+def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str, books: Books) -> Plan:
     """The plan of `cell` on the machine that `rental` describes, under new ids."""
     names = Names(
         campaign_id=campaign_id,
         trial_id=new_id(),
         run_ids=tuple(new_id() for _ in range(cell.runs)),
     )
-    return draft_of(cell, profile, rental, names)
+    return draft_of(cell, profile, rental, names, books)
 
 
-def draft_of(cell: Cell, profile: Profile, rental: Rental, names: Names) -> Plan:
-    """The plan of `cell` on the machine that `rental` describes, under the ids `names`."""
+def draft_of(cell: Cell, profile: Profile, rental: Rental, names: Names, books: Books) -> Plan:
+    """The plan of `cell` on the machine that `rental` describes, under the ids `names`. It carries
+    the digest of `books`."""
     facts, drain = assumed_facts(rental), drain_s(rental)
     plan = make_plan(cell, profile, facts, names, version=__version__, drain_s=drain)
     plan = plan.model_copy(update={"rental": rental})
     notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
     return plan.model_copy(
-        update={"notes": notes, "expectation": expectation_of(plan), "catalogue": digest()}
+        update={
+            "notes": notes,
+            "expectation": expectation_of(plan, books),
+            "catalogue": books.digest,
+        }
     )
 
 
@@ -120,24 +123,24 @@ def renter_named(name: str) -> Renter | None:
     return found if isinstance(found, Renter) else None
 
 
-def look_up(cell: Cell, *, offline: bool) -> tuple[Rental, bool, tuple[str, ...]]:
+def look_up(cell: Cell, books: Books, *, offline: bool) -> tuple[Rental, bool, tuple[str, ...]]:
     """What would be rented, whether the provider was asked, and why not. Who may not ask is
     answered by the catalogue. Raises DiskbenchError."""
     from diskbench.ports import Foresees
 
-    lay_refreshed()
     renter = renter_named(cell.provider)
     assert renter is not None, "rents() said so"
     if not offline:
         try:
-            return renter.resolve(cell), True, ()
+            return renter.resolve(cell, books), True, ()
         except AccessDenied as error:
             if not isinstance(renter, Foresees):
                 raise
-            return renter.foresee(cell), False, (f"not asked: {error.message}",)
+            return renter.foresee(cell, books), False, (f"not asked: {error.message}",)
     if isinstance(renter, Foresees):
-        return renter.foresee(cell), False, ()
+        return renter.foresee(cell, books), False, ()
     raise InvalidValue(
         f"--provider {cell.provider} tells nothing without being asked",
         advice="leave --offline out",
+        field="provider",
     )

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from diskbench.engine.session import new_id
 from diskbench.engine.spend import spent_by
 from diskbench.engine.until import standings_of
-from diskbench.model.campaign import LIVE
+from diskbench.model.campaign import LIVE, error_columns
+from diskbench.model.outcome import Problem
 from diskbench.plan.admit import Moment, admit, full
 from diskbench.plan.until import Standing, turn_of
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from diskbench.model.campaign import CellRow
-    from diskbench.model.outcome import Problem
     from diskbench.store.campaigns import CampaignRow, Locked
 
 _PAGE = 100
@@ -164,9 +164,8 @@ def _spare(held: Locked, position: int, why: str) -> None:
     from diskbench.store.clock import iso
 
     over = iso(held.now())
-    held.set_cell(
-        position, state="spared", error_kind="Spared", error=why, advice=None, finished_at=over
-    )
+    spared = error_columns(Problem(kind="Spared", message=why))
+    held.set_cell(position, state="spared", finished_at=over, **spared)
 
 
 def _live(cells: list[CellRow]) -> int:
@@ -194,11 +193,9 @@ def _refuse(held: Locked, position: int, problem: Problem) -> None:
 
     held.set_cell(
         position,
-        state="cancelled" if problem.kind == "Cancelled" else "refused",
-        error_kind=problem.kind,
-        error=problem.message,
-        advice=problem.advice or None,
+        state="cancelled" if problem.is_stop else "refused",
         finished_at=iso(held.now()),
+        **error_columns(problem),
     )
 
 

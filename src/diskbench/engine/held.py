@@ -15,6 +15,8 @@ from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
     HostUnavailable,
+    KeyTaken,
+    NewerFormat,
     StoreUnavailable,
 )
 from diskbench.model.outcome import Outcome, Problem, problem_of
@@ -68,7 +70,7 @@ class Patience:
                     self.note(trial_id, "")
                 return result
             if not _comes_back(error) and (not isinstance(error, _HOSTS) or away >= HOST_AWAY_S):
-                return otherwise(_problem(error))
+                return otherwise(problem_of(error))
             self.note(trial_id, f"waits {wait:.0f} s: {_first_line(error)}")
             stop = self.stop.of(trial_id)
             if stop.is_set():
@@ -78,7 +80,7 @@ class Patience:
             if isinstance(error, _HOSTS):
                 away += wait
                 if stop.is_set():
-                    return otherwise(_problem(error))
+                    return otherwise(problem_of(error))
             wait = min(2 * wait, LONGEST_WAIT_S)
 
 
@@ -110,9 +112,6 @@ class PatientStations:
 
 def _comes_back(error: BaseException) -> bool:
     """Whether it is a store that may be there later; what it holds stays as it is."""
-    from diskbench.store.archive import NewerFormat
-    from diskbench.store.evidence import KeyTaken
-
     return isinstance(error, StoreUnavailable) and not isinstance(error, KeyTaken | NewerFormat)
 
 
@@ -120,11 +119,6 @@ def _failed(problem: Problem) -> Outcome:
     return Outcome(state="failed", problem=problem)
 
 
-def _problem(error: BaseException) -> Problem:
-    if isinstance(error, DiskbenchError):
-        return problem_of(error)
-    return Problem(kind=type(error).__name__, message=f"a fault in diskbench: {error!r}")
-
-
 def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0]
+    text = error.message if isinstance(error, DiskbenchError) else str(error)
+    return next(iter(text.splitlines()), type(error).__name__)

@@ -16,6 +16,7 @@ from diskbench.plan.cells import cells
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from diskbench.catalog.books import Books
     from diskbench.fio.profiles import Profile
     from diskbench.model.spec import Cell, Plan
     from diskbench.plan.cells import Request
@@ -30,22 +31,26 @@ class Looked:
     refused: list[tuple[Cell, DiskbenchError]] = field(default_factory=list)
 
 
-def look(request: Request, *, install_fio: bool = False, offline: bool = False) -> Looked:
+def look(
+    request: Request, books: Books, *, install_fio: bool = False, offline: bool = False
+) -> Looked:
     """The plans of a request. `offline` asks no cloud. Raises UserError for what is wrong with all
     of it."""
     profile = find_profile(request.profile)
     asked = cells(request)
     renter = renter_named(asked[0].provider)
     if renter is not None:
-        return _rented(renter, asked, profile, offline=offline)
+        return _rented(renter, asked, profile, books, offline=offline)
     timing = Timing()
-    prepared = Preparation(asked, profile, install_fio=install_fio, timing=timing).result()
+    prepared = Preparation(asked, profile, books, install_fio=install_fio, timing=timing).result()
     for host in prepared.hosts.values():
         host.close()
     return Looked([(plan, True) for plan in prepared.plans], prepared.refused)
 
 
-def _rented(renter: Renter, asked: Sequence[Cell], profile: Profile, *, offline: bool) -> Looked:
+def _rented(
+    renter: Renter, asked: Sequence[Cell], profile: Profile, books: Books, *, offline: bool
+) -> Looked:
     """Replicates differ in nothing that is looked up: one plan stands for all of them."""
     found = Looked()
     for cell in asked:
@@ -53,8 +58,8 @@ def _rented(renter: Renter, asked: Sequence[Cell], profile: Profile, *, offline:
         if cell.replicate:
             continue
         try:
-            rental, was_asked, notes = look_up(cell, offline=offline)
-            plan = draft(cell, profile, rental, new_id())
+            rental, was_asked, notes = look_up(cell, books, offline=offline)
+            plan = draft(cell, profile, rental, new_id(), books)
         except DiskbenchError as error:
             found.refused.append((cell, error))
         else:

@@ -44,11 +44,13 @@ def check_shared(renter: Provider, cell: Cell) -> None:
         raise InvalidValue(
             f"--provider {renter.name} cannot give a machine other disks, as reuse_host needs",
             advice="leave reuse_host out",
+            field="provider",
         )
     if cell.rent is not None and cell.rent.stripe:
         raise InvalidValue(
             "--stripe does not go with reuse_host: an array stays with its machine",
             advice="leave one of them out",
+            field="stripe",
         )
     renter.check_swap(cell)
 
@@ -63,6 +65,7 @@ def acquire(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) -> A
         raise InvalidValue(
             f"--provider {renter.name} cannot give a machine other disks",
             advice="leave reuse_host out of the matrix",
+            field="provider",
         )
     return renter.swap(claim, rental, watch)
 

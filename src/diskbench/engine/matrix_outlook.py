@@ -26,6 +26,7 @@ from diskbench.plan.trial import Names, make_plan
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
+    from diskbench.catalog.books import Books
     from diskbench.engine.matrix_file import MatrixFile
     from diskbench.model.matrix import MatrixCell
     from diskbench.model.spec import Cell, Plan
@@ -37,7 +38,7 @@ _MACHINES_OWN = frozenset({"instance-store", "temp-disk"})
 """Disks that come with the machine and count against no quota of disks."""
 
 
-def look_ahead(file: MatrixFile, *, seed: int, offline: bool) -> MatrixOutlook:
+def look_ahead(file: MatrixFile, books: Books, *, seed: int, offline: bool) -> MatrixOutlook:
     """What the matrix will do. Rents nothing; `offline` makes no call either.
 
     A block that cannot be planned is told with its problem; the others are planned.
@@ -48,7 +49,7 @@ def look_ahead(file: MatrixFile, *, seed: int, offline: bool) -> MatrixOutlook:
     firsts = [one for one in expand(listed, seed=seed, rents=rents) if one.cell.replicate == 0]
     counts = Counter(one.block for one in cells)
     with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(firsts) or 1)) as pool:
-        looked = list(pool.map(lambda one: _look(one, offline=offline), firsts))
+        looked = list(pool.map(lambda one: _look(one, books, offline=offline), firsts))
     blocks = [
         _block(number, first, counts[first.block], found)
         for number, (first, found) in enumerate(zip(firsts, looked, strict=True), start=1)
@@ -64,22 +65,23 @@ class _Looked:
     problem: DiskbenchError | None = None
 
 
-def _look(one: MatrixCell, *, offline: bool) -> _Looked:
+def _look(one: MatrixCell, books: Books, *, offline: bool) -> _Looked:
     try:
         if not rents(one.cell.provider):
-            return _Looked(_there(one.cell))
-        rental, asked, notes = look_up(one.cell, offline=offline)
-        plan = draft(one.cell, find_profile(one.cell.profile), rental, new_id())
+            return _Looked(_there(one.cell, books))
+        rental, asked, notes = look_up(one.cell, books, offline=offline)
+        plan = draft(one.cell, find_profile(one.cell.profile), rental, new_id(), books)
     except DiskbenchError as error:
         return _Looked(problem=error)
     return _Looked(plan, asked, notes)
 
 
-def _there(cell: Cell) -> Plan:
+def _there(cell: Cell, books: Books) -> Plan:
     """The plan of a machine that is there, which is not looked at now."""
     names = Names(new_id(), new_id(), tuple(new_id() for _ in range(cell.runs)))
     plan = make_plan(cell, find_profile(cell.profile), _ASSUMED, names, version=__version__)
-    return plan.model_copy(update={"expectation": expectation_of(plan)})
+    expectation = expectation_of(plan, books)
+    return plan.model_copy(update={"expectation": expectation})
 
 
 def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> BlockOutlook:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from diskbench.engine.campaign import begin_campaign, check_prices
 from diskbench.engine.matrix_file import read_matrix
 from diskbench.engine.matrix_outlook import look_ahead
+from diskbench.engine.refreshed import open_books
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.schedule import Occurrence
 from diskbench.plan.cron import due
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
+    from diskbench.catalog.books import Books
     from diskbench.engine.durable.schedules import Clock
     from diskbench.engine.matrix_file import MatrixFile
     from diskbench.model.schedule import ScheduleRow
@@ -136,7 +138,7 @@ def _begin(database: sa.Engine, schedule: ScheduleRow, chosen: Occurrence) -> di
     campaign_id = campaign_id_of(schedule.name, chosen.scheduled_for)
     try:
         file = matrix_of(schedule)
-        seen = _outlook(file, seed=_seed(file, campaign_id))
+        seen = _outlook(file, open_books(), seed=_seed(file, campaign_id))
         check_prices(seen)
         begin_campaign(
             database,
@@ -173,14 +175,14 @@ def matrix_of(schedule: ScheduleRow) -> MatrixFile:
     return dataclasses.replace(file, matrix=matrix)
 
 
-def _outlook(file: MatrixFile, *, seed: int) -> MatrixOutlook:
+def _outlook(file: MatrixFile, books: Books, *, seed: int) -> MatrixOutlook:
     """The matrix looked at before it begins. Whether a cell whose provider cannot be reached can be
     had is found out at its turn, with patience: a schedule has no second try before its next time.
     """
-    seen = look_ahead(file, seed=seed, offline=False)
+    seen = look_ahead(file, books, seed=seed, offline=False)
     if not out_of_reach(seen):
         return seen
-    return with_foreseen(seen, look_ahead(file, seed=seed, offline=True))
+    return with_foreseen(seen, look_ahead(file, books, seed=seed, offline=True))
 
 
 def campaign_id_of(name: str, scheduled_for: str) -> str:

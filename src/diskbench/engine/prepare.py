@@ -17,6 +17,7 @@ from diskbench.plan.trial import Names, make_plan
 from diskbench.providers.registry import provider
 
 if TYPE_CHECKING:
+    from diskbench.catalog.books import Books
     from diskbench.engine.timing import Timing
     from diskbench.fio.profiles import Profile
     from diskbench.model.spec import Cell, Plan
@@ -40,12 +41,19 @@ class Preparation:
     open its stores meanwhile; `result` waits and raises nothing that belongs to one host."""
 
     def __init__(
-        self, cells: Sequence[Cell], profile: Profile, *, install_fio: bool, timing: Timing
+        self,
+        cells: Sequence[Cell],
+        profile: Profile,
+        books: Books,
+        *,
+        install_fio: bool,
+        timing: Timing,
     ) -> None:
         for cell in cells:
             provider(cell.provider).check(cell)
             check_profile_suits(profile, cell)
         self._cells, self._profile, self._timing = cells, profile, timing
+        self._books = books
         self._install_fio = install_fio
         self._pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(cells)))
         self._campaign_id = new_id()
@@ -83,6 +91,7 @@ class Preparation:
                 cell,
                 self._profile,
                 names,
+                self._books,
                 install_fio=self._install_fio,
                 parses=self._check_parses,
             )
@@ -106,6 +115,7 @@ def look_at(
     cell: Cell,
     profile: Profile,
     names: Names,
+    books: Books,
     *,
     install_fio: bool,
     parses: Callable[[Host, Plan], None] = check_parses,
@@ -120,7 +130,8 @@ def look_at(
     except BaseException:
         host.close()
         raise
-    return plan.model_copy(update={"expectation": expectation_of(plan)}), host
+    expectation = expectation_of(plan, books)
+    return plan.model_copy(update={"expectation": expectation}), host
 
 
 def _jobs_without_paths(plan: Plan) -> tuple[str, ...]:

@@ -78,7 +78,9 @@ def check_profile_suits(profile: Profile, cell: Cell) -> None:
     known = {parameter.name for parameter in profile.parameters}
     for key, _ in cell.parameters:
         if key not in known:
-            raise UnknownName(f"parameter of profile {profile.name!r}", key, known)
+            raise UnknownName(
+                f"parameter of profile {profile.name!r}", key, known, field=f"parameters.{key}"
+            )
 
 
 NEEDED_TOOLS = ("awk", "tar", "sha256sum", "setsid", "mkfifo")

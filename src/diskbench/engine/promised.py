@@ -13,6 +13,7 @@ from diskbench.plan.recalled import Done, recalled
 from diskbench.plan.turn import expected_of, place_of
 
 if TYPE_CHECKING:
+    from diskbench.catalog.books import Books
     from diskbench.model.spec import Plan
     from diskbench.plan.as_disk import Hint
     from diskbench.plan.way import Way
@@ -22,13 +23,13 @@ RunsOf = Sequence[tuple[Row, Sequence[Group]]]
 
 
 def promises_of(
-    runs_of: RunsOf, plan: Plan | None, hint: Hint | None = None
+    runs_of: RunsOf, plan: Plan | None, hint: Hint | None, books: Books
 ) -> dict[tuple[str, int], Promise]:
     """The promise of each step that has one, by run and index. What was said of the disk stands
     where no plan knows better. Raises InvalidValue, UserError for words that name no disk."""
     if plan is not None and plan.expectation is not None:
         return _planned(runs_of, plan)
-    way = hint.way() if hint is not None else None
+    way = hint.way(books) if hint is not None else None
     return _said(runs_of, plan, way) if way is not None else {}
 
 

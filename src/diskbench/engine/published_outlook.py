@@ -18,6 +18,7 @@ from diskbench.plan.expectation import expectation_of
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
+    from diskbench.catalog.books import Books
     from diskbench.catalog.published import Published
     from diskbench.model.expectation import PlanExpectation
 
@@ -28,15 +29,15 @@ GUEST_SHARE = 0.974
 twice its memory (github.com/cunnie/cloud_storage_benchmarks, 2018-04-15)."""
 
 
-def published_outlook(figure: Published, runs: int = 1) -> PlanExpectation | None:
+def published_outlook(figure: Published, books: Books, runs: int = 1) -> PlanExpectation | None:
     """What `runs` runs of the figure's profile should find on its disk and machine; None where the
     disk's size is not known, or no catalogue knows the disk."""
     if figure.size_gib is None:
         return None
     try:
-        return expectation_of(
-            draft(_cell(figure, runs), shipped_profile(figure.profile), _rental(figure), _CAMPAIGN)
-        )
+        profile = shipped_profile(figure.profile)
+        plan = draft(_cell(figure, runs), profile, _rental(figure), _CAMPAIGN, books)
+        return expectation_of(plan, books)
     except DiskbenchError:  # a profile that no longer takes the parameters, a disk too small for it
         return None
 

@@ -1,32 +1,36 @@
-"""The refreshed catalogue: asked of the clouds, kept in the user's cache, laid over the files."""
+"""The catalogue of a session: the shipped files, with what was refreshed in the user's cache."""
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.overlay import Overlay, lay
+from diskbench.catalog.books import Books
 from diskbench.errors import InvalidValue
-from diskbench.store.overlays import overlay_directory, read_overlays, write_overlay
+from diskbench.store.overlays import read_overlays, write_overlay
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from diskbench.catalog.overlay import Overlay
+
 CLOUDS = ("aws", "azure", "gcp")
 
 
-@functools.cache
-def lay_refreshed() -> None:
-    """Lay what is in the user's cache over the shipped catalogue, once a process. Raises
-    InvalidValue for a file there that cannot be read."""
-    if overlay_directory().is_dir():
-        lay(read_overlays())
+def open_books() -> Books:
+    """The catalogue as it is now: the shipped files with what is in the user's cache.
+
+    Opened once, where a session or a command begins, and handed down from there; what is refreshed
+    afterwards counts for the sessions that are opened afterwards. Raises InvalidValue for a file in
+    the cache that cannot be read.
+    """
+    return Books(read_overlays())
 
 
 def refresh(cloud: str) -> tuple[Overlay, Path]:
-    """Ask a cloud for limits and prices, keep the answer and lay it over the shipped files.
+    """Ask a cloud for limits and prices, and keep the answer for the sessions opened from now on.
 
-    Raises InvalidValue for a cloud that cannot be asked, and what its provider raises.
+    Raises InvalidValue for a cloud that cannot be asked and for an answer that breaks the rules of
+    the catalogue, which is not kept; and what the cloud's provider raises.
     """
     from diskbench.ports import Refreshes
     from diskbench.providers.registry import provider
@@ -36,23 +40,8 @@ def refresh(cloud: str) -> tuple[Overlay, Path]:
         raise InvalidValue(
             f"--cloud {cloud} has no API of limits and prices", advice=f"one of {', '.join(CLOUDS)}"
         )
-    found = asked.refreshed()
-    others = [one for one in read_overlays() if one.cloud != cloud]
-    _check([*others, found])
-    path = write_overlay(found)
-    return found, path
-
-
-def _check(overlays: list[Overlay]) -> None:
-    """Lay them and read every file with them, so that what is kept is known to be readable."""
-    from diskbench.catalog.azure_sizes import azure_sizes
-    from diskbench.catalog.gce_prices import price_book
-    from diskbench.catalog.instances import instances
-
-    before = read_overlays()
-    lay(overlays)
-    try:
-        instances("aws"), azure_sizes(), price_book()
-    except BaseException:
-        lay(before)
-        raise
+    before = open_books()
+    found = asked.refreshed(before)
+    others = tuple(one for one in before.overlays if one.cloud != cloud)
+    Books((*others, found)).check()
+    return found, write_overlay(found)

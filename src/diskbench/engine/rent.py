@@ -19,7 +19,7 @@ from diskbench.engine.lease import release
 from diskbench.engine.machine import acquire
 from diskbench.engine.session import host_at
 from diskbench.errors import DiskbenchError, Interrupted, ProfileError, ReleaseFailed
-from diskbench.model.outcome import Problem, RunEnd, TrialEnd, problem_of
+from diskbench.model.outcome import RunEnd, TrialEnd, problem_of
 from diskbench.model.rental import Claim
 from diskbench.model.spec import TargetSpec
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from pydantic import SecretBytes
 
+    from diskbench.catalog.books import Books
     from diskbench.engine.session import Session
     from diskbench.engine.stop import Stop
     from diskbench.fio.profiles import Profile
@@ -101,7 +102,7 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
     try:
         with session.timing.span("connect and look", draft.trial_id):
             plan = patiently(
-                lambda: _look(draft, profile, acquired, host),
+                lambda: _look(draft, profile, acquired, host, session.books),
                 onlooker.asked.is_set,
                 Absence(draft, renter, onlooker.note).noted_or_raise,
             )
@@ -114,16 +115,13 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
     return plan
 
 
-def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host) -> Plan:
+def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host, books: Books) -> Plan:
     """The plan for the machine that was acquired, by what is found on it."""
-    from diskbench.catalog.overlay import digest
     from diskbench.engine.probe import check_parses, probe
-    from diskbench.engine.refreshed import lay_refreshed
     from diskbench.plan.drain import drain_s
     from diskbench.plan.expectation import expectation_of
     from diskbench.plan.trial import Names, make_plan
 
-    lay_refreshed()
     names = Names(draft.campaign_id, draft.trial_id, draft.run_ids)
     if draft.rental is not None and draft.rental.spec.stripe:
         acquired = striped(host, draft.trial_id, acquired)
@@ -141,7 +139,8 @@ def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host) -> Plan
         }
     )
     check_parses(host, plan)
-    return plan.model_copy(update={"expectation": expectation_of(plan), "catalogue": digest()})
+    expectation = expectation_of(plan, books)
+    return plan.model_copy(update={"expectation": expectation, "catalogue": books.digest})
 
 
 def striped(host: Host, trial_id: str, acquired: Acquired) -> Acquired:
@@ -211,7 +210,7 @@ def give_up(session: Session, plan: Plan, error: Exception) -> TrialReport:
 
     stopped = isinstance(error, Interrupted)
     state: RunState = "interrupted" if stopped else "failed"
-    problem = _problem(error)
+    problem = problem_of(error)
     report = TrialReport(plan)
     try:
         with session.timing.span("release", plan.trial_id):
@@ -227,12 +226,6 @@ def give_up(session: Session, plan: Plan, error: Exception) -> TrialReport:
     report.end = TrialEnd(trial_id=plan.trial_id, runs=tuple(ends))
     report.refused = error if isinstance(error, DiskbenchError) else None
     return report
-
-
-def _problem(error: Exception) -> Problem:
-    if isinstance(error, DiskbenchError):
-        return problem_of(error)
-    return Problem(kind=type(error).__name__, message=f"a fault in diskbench: {error!r}")
 
 
 class Onlooker:

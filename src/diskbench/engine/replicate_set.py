@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from diskbench.engine.canaries import off_trials
 from diskbench.engine.levels import Stores
 from diskbench.engine.pool import alike, apart
+from diskbench.engine.refreshed import open_books
 from diskbench.engine.replicated import replicated
 from diskbench.engine.step_verdicts import step_verdicts
 from diskbench.engine.trial_figures import trial_figures, words
@@ -135,6 +136,7 @@ class _Judge:
 
     def __init__(self, database: Engine, evidence: EvidenceStore | None) -> None:
         self._database, self._stores = database, Stores(evidence)
+        self._books = open_books()
         self._open: dict[frozenset[str], dict[str, StepVerdict]] = {}
 
     def on(self, step: str, group: Sequence[TrialFigure]) -> StepVerdict | None:
@@ -157,7 +159,7 @@ class _Judge:
         runs.sort(key=lambda run: (run["trial_id"], run["run_index"]))
         try:
             store = self._stores.at(runs[0]["evidence_url"])
-            found = step_verdicts(self._database, store, runs)
+            found = step_verdicts(self._database, store, runs, books=self._books)
         except DiskbenchError as error:
             log.warning("no verdict on these trials: %s", error.message)
             return {}

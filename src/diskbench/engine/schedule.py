@@ -10,6 +10,7 @@ from diskbench.engine.campaign import check_outlook
 from diskbench.engine.matrix_file import seed_of
 from diskbench.engine.matrix_outlook import look_ahead
 from diskbench.engine.occurrence import matrix_of
+from diskbench.engine.refreshed import open_books
 from diskbench.errors import InvalidValue
 from diskbench.model.schedule import (
     Occurrence,
@@ -90,11 +91,11 @@ def add_schedule(
 def _look(row: ScheduleRow) -> list[BlockOutlook]:
     """The blocks that cannot be looked at from here; raises for those that nobody can measure."""
     file = matrix_of(row)
-    seed = seed_of(file.matrix)
-    seen = look_ahead(file, seed=seed, offline=False)
+    seed, books = seed_of(file.matrix), open_books()
+    seen = look_ahead(file, books, seed=seed, offline=False)
     unseen = out_of_reach(seen)
     if unseen:
-        seen = with_foreseen(seen, look_ahead(file, seed=seed, offline=True))
+        seen = with_foreseen(seen, look_ahead(file, books, seed=seed, offline=True))
     check_outlook(seen)
     return unseen
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.engine.executor import enrol, retire
+from diskbench.engine.refreshed import open_books
 from diskbench.engine.timing import Timing
 from diskbench.ports import Renter
 from diskbench.providers.registry import provider as provider_named
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
     from pydantic import SecretBytes
 
+    from diskbench.catalog.books import Books
     from diskbench.model.disk import SshAccess
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore, Host, Provider
@@ -44,6 +46,8 @@ class Session:
     database: sa.Engine
     evidence: EvidenceStore
     executor_id: str
+    books: Books
+    """The catalogue that everything in this session is planned on."""
     secret_file: Path | None = None
     """Holds the secret that SSH keys derive from; None: the user's own."""
     owner: str = "diskbench"
@@ -120,18 +124,22 @@ def open_session(
     database_url: str,
     evidence_url: str,
     *,
+    books: Books | None = None,
     secret_file: Path | None = None,
     owner: str = "diskbench",
     timing: Timing | None = None,
 ) -> Session:
-    """Open database and evidence store, and enrol this process as an executor whose row beats.
+    """Open database, evidence store and catalogue, and enrol this process as an executor whose row
+    beats. `books` is the catalogue where the caller opened it already.
 
-    Raises StoreUnavailable when either cannot be used; nothing was measured then.
+    Raises StoreUnavailable when a store cannot be used, InvalidValue for a refreshed catalogue that
+    cannot be read; nothing was measured then.
     """
     from diskbench.store.database import open_database
     from diskbench.store.evidence import open_evidence
 
     timing = timing or Timing()
+    books = books or open_books()
     with timing.span("open stores"):
         database = open_database(database_url)
         evidence = open_evidence(evidence_url)
@@ -142,6 +150,7 @@ def open_session(
         database=database,
         evidence=evidence,
         executor_id=executor_id,
+        books=books,
         secret_file=secret_file,
         owner=owner,
         timing=timing,

@@ -19,6 +19,7 @@ from diskbench.units import format_iops, format_mb_per_s
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
+    from diskbench.catalog.books import Books
     from diskbench.model.verdict import Judged, Verdict
     from diskbench.plan.as_disk import Hint
     from diskbench.ports import EvidenceStore
@@ -32,6 +33,7 @@ def step_verdicts(
     evidence: EvidenceStore,
     runs: Sequence[Row],
     *,
+    books: Books,
     hint: Hint | None = None,
 ) -> tuple[StepVerdict, ...]:
     """The verdict on each step over runs that measured alike: those of a trial, or of all
@@ -41,7 +43,7 @@ def step_verdicts(
     verdicts = [
         one
         for of_trial in by_trial
-        for one in trial_verdicts(database, evidence, of_trial, hint=hint)
+        for one in trial_verdicts(database, evidence, of_trial, books=books, hint=hint)
     ]
     return over_runs(runs, verdicts)
 

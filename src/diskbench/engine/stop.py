@@ -4,9 +4,10 @@ of a matrix one."""
 import threading
 from collections.abc import Iterable
 
-from diskbench.model.outcome import Problem
+from diskbench.errors import Interrupted
+from diskbench.model.outcome import Problem, problem_of
 
-BY_USER = Problem(kind="Interrupted", message="stopped by the user")
+BY_USER = problem_of(Interrupted("stopped by the user"))
 
 
 class Stop:

@@ -61,6 +61,7 @@ def sweep_provider(
         raise InvalidValue(
             f"--provider {scope.provider} rents nothing that could be left",
             advice="without --provider, gc takes away what runs left on their hosts",
+            field="provider",
         )
     listed, unlisted = _listed(renter, scope)
     listed = [_recorded(session, one) for one in listed]

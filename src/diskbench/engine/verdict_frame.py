@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from diskbench.engine.refreshed import open_books
 from diskbench.engine.verdicts import trial_verdicts
 
 if TYPE_CHECKING:
@@ -27,13 +28,13 @@ def verdicts_frame(
     from diskbench.store.database import open_database
     from diskbench.store.query import Filter, find_runs
 
-    engine = open_database(database)
+    books, engine = open_books(), open_database(database)
     told: dict[str, list[Verdict]] = {}
     try:
         asked = find_runs(engine, run_ids=run_ids)[::-1]
         for trial_id in dict.fromkeys(row["trial_id"] for row in asked):
             runs = find_runs(engine, [Filter("trial_id", "=", trial_id)])
-            for one in trial_verdicts(engine, evidence, runs):
+            for one in trial_verdicts(engine, evidence, runs, books=books):
                 told.setdefault(one.run_id, []).append(one)
     finally:
         engine.dispose()

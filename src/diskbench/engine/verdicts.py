@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.analysis.run_course import Course
+    from diskbench.catalog.books import Books
     from diskbench.model.expectation import Load
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
@@ -49,6 +50,7 @@ def run_verdicts(
     evidence: EvidenceStore,
     run: Row,
     *,
+    books: Books,
     phases: Sequence[StepPhases] | None = None,
     hint: Hint | None = None,
 ) -> tuple[Verdict, ...]:
@@ -60,7 +62,7 @@ def run_verdicts(
     """
     runs = find_runs(database, [Filter("trial_id", "=", run["trial_id"])])
     known = {run["run_id"]: phases} if phases is not None else {}
-    return _verdicts(database, evidence, runs, known, hint, only=run["run_id"])
+    return _verdicts(database, evidence, runs, known, hint, books, only=run["run_id"])
 
 
 def trial_verdicts(
@@ -68,6 +70,7 @@ def trial_verdicts(
     evidence: EvidenceStore,
     runs: Sequence[Row],
     *,
+    books: Books,
     phases: Sequence[StepPhases] | None = None,
     hint: Hint | None = None,
 ) -> tuple[Verdict, ...]:
@@ -75,7 +78,7 @@ def trial_verdicts(
     known: dict[str, Sequence[StepPhases]] = {}
     if phases is not None:
         known = dict.fromkeys((run["run_id"] for run in runs), ()) | dict(phases_by_run(phases))
-    return _verdicts(database, evidence, runs, known, hint)
+    return _verdicts(database, evidence, runs, known, hint, books)
 
 
 def _verdicts(
@@ -84,6 +87,7 @@ def _verdicts(
     runs: Sequence[Row],
     phases: Mapping[str, Sequence[StepPhases]],
     hint: Hint | None,
+    books: Books,
     *,
     only: str | None = None,
 ) -> tuple[Verdict, ...]:
@@ -91,7 +95,7 @@ def _verdicts(
     plan = find_plan(database, ordered[0]["trial_id"])
     results = load_results(database, *(run["run_id"] for run in ordered))
     hint = hint or hint_of(ordered[0]["labels"] or {})
-    return judge(evidence, ordered, results, plan, phases, hint=hint, only=only)[0]
+    return judge(evidence, ordered, results, plan, phases, books, hint=hint, only=only)[0]
 
 
 def judge(
@@ -100,6 +104,7 @@ def judge(
     results: Mapping[str, Sequence[StepResult]],
     plan: Plan | None,
     phases: Mapping[str, Sequence[StepPhases]],
+    books: Books,
     *,
     hint: Hint | None = None,
     only: str | None = None,
@@ -116,7 +121,7 @@ def judge(
         if course is None:
             course = _phases(evidence, run, plan) if wanted else ()
         runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
-    courses, promises = _courses(runs_of), promises_of(runs_of, plan, hint)
+    courses, promises = _courses(runs_of), promises_of(runs_of, plan, hint, books)
     found: list[Verdict] = []
     for run, groups in runs_of:
         if only is None or run["run_id"] == only:

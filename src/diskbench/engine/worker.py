@@ -30,7 +30,7 @@ from diskbench.engine.takeover import is_left
 from diskbench.engine.vanished import Vanished
 from diskbench.engine.watch import RowWatcher, Silent
 from diskbench.errors import DiskbenchError, StoreUnavailable
-from diskbench.model.outcome import Problem
+from diskbench.model.outcome import Problem, problem_of
 from diskbench.plan.route import EVERYWHERE, serves
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Worker:
         self.cells = LiveCells(self.session, self.stop, self.note, lambda _: self.wake.set())
         self._swept_at = time.monotonic()
         self._ticked_at = self._back_at = time.monotonic()
-        self._away: str | None = None
+        self._away: Problem | None = None
         self._vanished = Vanished()
         self._clock = DatabaseClock(self.session.database)
 
@@ -120,9 +120,10 @@ class Worker:
         try:
             open_ones = self._tick()
         except StoreUnavailable as error:
-            if error.message != self._away:
+            away = problem_of(error)
+            if away != self._away:
                 log.warning("the database is away: %s", error.message)
-            self._away = error.message
+            self._away = away
             return None
         if self._away is not None:
             log.info("the database is back")

@@ -18,6 +18,8 @@ from diskbench.visible import UNKNOWN, unstorable, unstorable_words
 
 __all__ = ["FioOutput", "parse_output"]
 
+_OPEN_TEXT = re.compile(r'"(?:[^"\\]|\\.)*\\?', re.DOTALL)
+"""A text of JSON that has no end."""
 _START = re.compile(r'\{\s*"fio version"')
 """How fio begins each document (stat.c, client.c)."""
 
@@ -156,7 +158,7 @@ def _decode(text: str, start: int) -> tuple[Any, int, str]:
 def _cause(text: str, error: ValueError | RecursionError) -> str:
     if not isinstance(error, json.JSONDecodeError):
         return "brackets are nested too deep" if isinstance(error, RecursionError) else str(error)
-    if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated"):
+    if error.pos >= len(text.rstrip()) - 1 or _OPEN_TEXT.fullmatch(text, error.pos):
         return f"the file ends in the middle of a document, at character {error.pos}"
     return f"{error.msg} at line {error.lineno}, column {error.colno} (character {error.pos})"
 

@@ -144,7 +144,7 @@ def shipped_names() -> tuple[str, ...]:
 def shipped_profile(name: str) -> Profile:
     """The shipped profile `name`. Raises UnknownName with the nearest names."""
     if name not in shipped_names():
-        raise UnknownName("profile", name, shipped_names())
+        raise UnknownName("profile", name, shipped_names(), field="profile")
     return parse_profile((_directory() / f"{name}{SUFFIX}").read_text("utf-8"), name=name)
 
 

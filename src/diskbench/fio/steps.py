@@ -193,4 +193,5 @@ def _check_size(profile: Profile, steps: Sequence[Step], target: FioTarget) -> N
             f"profile {profile.name!r} uses {format_bytes(needed)} of the target, but --size "
             f"allows {format_bytes(target.size_bytes)}",
             advice="give a larger --size, or a smaller size with --set",
+            field="size",
         )

@@ -100,7 +100,9 @@ def render(profile: Profile, overrides: Mapping[str, str], context: RenderContex
     known = {p.name for p in profile.parameters}
     for key in overrides:
         if key not in known:
-            raise UnknownName(f"parameter of profile {profile.name!r}", key, known)
+            raise UnknownName(
+                f"parameter of profile {profile.name!r}", key, known, field=f"parameters.{key}"
+            )
     names = _names(context)
     values = {
         p.name: read_value(p, overrides[p.name])
@@ -121,6 +123,7 @@ def read_value(parameter: Parameter, text: str) -> Value:
         raise InvalidValue(
             f"{what} holds a character that no parameter may hold",
             advice="letters, digits, blanks and _ . , : % + / = - may stand in it",
+            field=f"parameters.{parameter.name}",
         )
     value = _typed(parameter, text.strip(), what)
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -147,7 +150,9 @@ def _typed(parameter: Parameter, text: str, what: str) -> Value:
                 return text
     except (ValueError, OverflowError, InvalidValue) as error:
         raise InvalidValue(
-            f"{what} is no {parameter.kind}", advice=f"{parameter.name}: {parameter.help}"
+            f"{what} is no {parameter.kind}",
+            advice=f"{parameter.name}: {parameter.help}",
+            field=f"parameters.{parameter.name}",
         ) from error
 
 
@@ -167,6 +172,7 @@ def _check_range(parameter: Parameter, value: float, what: str) -> None:
         raise InvalidValue(
             f"{what} is out of range",
             advice=f"it must be {bounds}" if bounds else "give a number",
+            field=f"parameters.{parameter.name}",
         )
 
 

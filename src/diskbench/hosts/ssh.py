@@ -11,7 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from diskbench.errors import ConnectionLost, HostUnavailable
+from diskbench.errors import ConnectionLost, HostUnavailable, Unreachable
 from diskbench.hosts.bounded import Allowance, whole_lines
 from diskbench.hosts.shell import command_line, put_script, require_put, root_refused
 from diskbench.ports import Completed
@@ -155,7 +155,7 @@ class SshHost:
         if self._transport is not None and self._transport.is_active():
             return self._transport
         self.close()
-        from diskbench.hosts.ssh_connect import Limits, Unreachable, open_transport
+        from diskbench.hosts.ssh_connect import Limits, open_transport
 
         try:
             self._transport = open_transport(self.name, self._limits or Limits(), self._config)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import paramiko
 
-from diskbench.errors import HostUnavailable
+from diskbench.errors import Unreachable
 from diskbench.hosts.known_hosts import key_order, known_keys, verify
 from diskbench.hosts.ssh_auth import login
 from diskbench.hosts.ssh_config import Route, expand_proxy, resolve
@@ -32,10 +32,6 @@ class Limits:
     connect_s: float = 15.0
     banner_s: float = 15.0
     auth_s: float = 20.0
-
-
-class Unreachable(HostUnavailable):
-    """Nobody answered, or not as an SSH server does; it may be otherwise in a moment."""
 
 
 def open_transport(address: str, limits: Limits, config: str | None = None) -> paramiko.Transport:

@@ -1,6 +1,6 @@
 """A matrix that runs: where each of its cells stands."""
 
-from typing import Literal
+from typing import Any, Final, Literal
 
 from diskbench.model.base import Frozen
 from diskbench.model.outcome import Problem
@@ -16,6 +16,9 @@ is a further replicate that was not needed, or not allowed for, under `until_ci`
 LIVE: frozenset[CellState] = frozenset({"queued", "renting", "measuring"})
 """The states of a cell that takes one of the places that may be taken at once."""
 FINAL: frozenset[CellState] = frozenset({"done", "failed", "refused", "cancelled", "spared"})
+
+ERROR_COLUMNS: Final = ("error_kind", "error", "advice", "error_data")
+"""The columns of a cell that `error_columns` gives."""
 
 CampaignState = Literal["running", "cancelling", "done"]
 
@@ -48,6 +51,8 @@ class CellRow(Frozen):
     error_kind: str | None = None
     error: str | None = None
     advice: str | None = None
+    error_data: dict[str, Any] | None = None
+    """The fields of a Problem that are not text; None for a cell that was kept without them."""
     expected_s: float | None = None
     hourly_usd: float | None = None
     cost_usd: float | None = None
@@ -60,4 +65,21 @@ class CellRow(Frozen):
         """Why it failed, or did the last time."""
         if self.error is None:
             return None
-        return Problem(kind=self.error_kind or "", message=self.error, advice=self.advice or "")
+        return Problem(
+            kind=self.error_kind or "",
+            message=self.error,
+            advice=self.advice or "",
+            **(self.error_data or {}),
+        )
+
+
+def error_columns(problem: Problem | None) -> dict[str, Any]:
+    """The columns of a cell that hold `problem`, so that `CellRow.problem` is it again."""
+    if problem is None:
+        return dict.fromkeys(ERROR_COLUMNS)
+    return {
+        "error_kind": problem.kind,
+        "error": problem.message,
+        "advice": problem.advice or None,
+        "error_data": problem.model_dump(mode="json", exclude={"kind", "message", "advice"}),
+    }

@@ -2,22 +2,43 @@
 
 from typing import Literal
 
-from diskbench.errors import DiskbenchError
+from diskbench.errors import DiskbenchError, Interrupted
 from diskbench.model.base import Frozen
 from diskbench.model.result import RunState, StepResult
 
 
 class Problem(Frozen):
-    """An error as data: its class name, what was wrong, and what to do next."""
+    """An error as the data that a checkpoint, a row or a manifest holds (errors.py says what each
+    field means). `kind` is its class name, or a word of ours for what was never raised: it is shown
+    and filtered by, and decides nothing."""
 
     kind: str
     message: str
     advice: str = ""
+    retryable: bool = False
+    passing: bool = False
+    field: str = ""
+    exit_code: int = 1
+
+    @property
+    def is_stop(self) -> bool:
+        """Whether a person stopped it."""
+        return self.exit_code == Interrupted.exit_code
 
 
-def problem_of(error: DiskbenchError) -> Problem:
-    """An error as the data that a checkpoint can hold."""
-    return Problem(kind=type(error).__name__, message=error.message, advice=error.advice)
+def problem_of(error: BaseException) -> Problem:
+    """An error as data; one that diskbench does not raise on purpose is a fault of its own."""
+    if not isinstance(error, DiskbenchError):
+        return Problem(kind=type(error).__name__, message=f"a fault in diskbench: {error!r}")
+    return Problem(
+        kind=type(error).__name__,
+        message=error.message,
+        advice=error.advice,
+        retryable=error.retryable,
+        passing=error.passing,
+        field=error.field,
+        exit_code=error.exit_code,
+    )
 
 
 class Outcome(Frozen):

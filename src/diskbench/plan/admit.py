@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from diskbench.errors import Interrupted
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Problem
 from diskbench.plan.makespan import ONE_AT_A_TIME
@@ -63,9 +64,10 @@ def admit(cells: Sequence[CellRow], limits: Limits, moment: Moment) -> Decision:
             continue
         if (cell.not_before or "") > moment.now or not places.free_for(cell):
             continue
-        over = _too_dear(cell, limits, committed, some_run=bool(live or begin))
+        over = _too_dear(cell, limits, committed)
         if over is not None:
-            if over.kind == _BUDGET:
+            # While others run, what they really cost is not known yet: this cell waits for it.
+            if not live and not begin:
                 refuse.append((cell.position, over))
             continue
         places.take(cell)
@@ -142,9 +144,11 @@ def _begun_lately(cells: Sequence[CellRow], now: str) -> list[CellRow]:
 
 _ALL = ""
 _NO_LIMIT = 10**9
-_BUDGET = "BudgetReached"
-_LATER = "Later"
-_CANCELLED = Problem(kind="Cancelled", message="the matrix was cancelled before its turn came")
+_CANCELLED = Problem(
+    kind="Cancelled",
+    message="the matrix was cancelled before its turn came",
+    exit_code=Interrupted.exit_code,
+)
 
 
 def _names(cell: CellRow) -> set[str]:
@@ -166,16 +170,15 @@ def _too_late(cell: CellRow, limits: Limits, moment: Moment) -> Problem | None:
     )
 
 
-def _too_dear(cell: CellRow, limits: Limits, committed: float, *, some_run: bool) -> Problem | None:
-    """Why the cell may not begin for money's sake. While others run, what they really cost is not
-    known yet: the cell waits for it, it is not refused."""
+def _too_dear(cell: CellRow, limits: Limits, committed: float) -> Problem | None:
+    """Why the budget does not allow the cell to begin now; None where it does."""
     if limits.budget_usd is None:
         return None
     costs = cell.cost_usd or 0.0
     if committed + costs <= limits.budget_usd:
         return None
     return Problem(
-        kind=_LATER if some_run else _BUDGET,
+        kind="BudgetReached",
         message=f"it would cost about ${costs:.2f}, and of the budget of "
         f"${limits.budget_usd:.2f} ${max(0.0, limits.budget_usd - committed):.2f} are left",
         advice="raise the budget, then 'diskbench matrix retry --failed'",

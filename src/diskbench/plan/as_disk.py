@@ -17,6 +17,7 @@ from diskbench.plan.cells import read_promise
 from diskbench.plan.way import Way
 
 if TYPE_CHECKING:
+    from diskbench.catalog.books import Books
     from diskbench.catalog.path import Cache
 
 FORM = "CLOUD:TYPE:GIB, such as aws:gp2:20 or azure:Premium_LRS:256:cache=readonly"
@@ -28,7 +29,7 @@ _CACHES: dict[str, Cache] = {
 _MORE = frozenset({"iops", "throughput", "cache"})
 
 
-def way_of_words(words: str, machine: str | None = None) -> Way:
+def way_of_words(words: str, machine: str | None, books: Books) -> Way:
     """The way to a disk from what was typed, on a machine type of the same cloud where one is
     known. Raises InvalidValue for words of another form, UserError for a disk of no catalogue."""
     cloud, disk_type, size_gib, more = _read(words)
@@ -40,7 +41,7 @@ def way_of_words(words: str, machine: str | None = None) -> Way:
             f"{words!r}: {more['cache']!r} is no host cache",
             advice="write cache=none, cache=readonly or cache=readwrite",
         )
-    on = machine_of(cloud, machine, disk_type)
+    on = machine_of(books, cloud, machine, disk_type)
     sources = [one.words() for one in found.sources] + [gate.source for gate in on.gates]
     return Way(
         path_of(Disk(found, 1, _CACHES[cache]), on),
@@ -92,10 +93,10 @@ class Hint(Frozen):
         """As they are kept with a run."""
         return {name: value for name, value in self.model_dump().items() if value is not None}
 
-    def way(self) -> Way | None:
+    def way(self, books: Books) -> Way | None:
         """The way to the disk; None where nothing was said. Raises InvalidValue, UserError."""
         if self.as_disk is not None:
-            return way_of_words(self.as_disk, self.as_machine)
+            return way_of_words(self.as_disk, self.as_machine, books)
         if self.promise is not None:
             return Way(promised_path(read_promise(self.promise)), sources=("--promise",))
         return None

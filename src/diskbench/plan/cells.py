@@ -10,6 +10,7 @@ from diskbench.limits import CELLS, REPLICATES, RUNS
 from diskbench.model.promise import Promise
 from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, Filesystem, TargetSpec
+from diskbench.plan.rent_flags import field_of
 from diskbench.units import GIB, parse_duration_s
 
 ROOT = "root"
@@ -52,25 +53,31 @@ def cells(request: Request) -> tuple[Cell, ...]:
     """The cells of a request. Raises InvalidValue for what cannot be meant."""
     for name, count in (("--runs", request.runs), ("--replicates", request.replicates)):
         if count < 1:
-            raise InvalidValue(f"{name} {count} measures nothing", advice="give 1 or more")
+            raise InvalidValue(
+                f"{name} {count} measures nothing", advice="give 1 or more", field=field_of(name)
+            )
     for name, count, most in (
         ("--runs", request.runs, RUNS),
         ("--replicates", request.replicates, REPLICATES),
     ):
         if count > most:
             raise InvalidValue(
-                f"{name} {count:,} is more than diskbench plans", advice=f"at most {most:,}"
+                f"{name} {count:,} is more than diskbench plans",
+                advice=f"at most {most:,}",
+                field=field_of(name),
             )
     if (count := request.replicates * max(len(request.hosts), 1)) > CELLS:
         raise InvalidValue(
             f"{count:,} trials ({request.replicates:,} replicates of {len(request.hosts):,} hosts)",
             advice=f"at most {CELLS:,} are planned at once",
+            field="replicates",
         )
     twice = {host for host in request.hosts if list(request.hosts).count(host) > 1}
     if twice:
         raise InvalidValue(
             f"--host {sorted(twice)[0]} is given twice",
             advice="a host measures one thing at a time; use --runs to repeat",
+            field="host",
         )
     target = rented_target(request) if request.rent else target_spec(request)
     parameters = key_values("--set", request.parameters)
@@ -80,7 +87,8 @@ def cells(request: Request) -> tuple[Cell, ...]:
     for key, _ in labels:
         if not _LABEL_KEY.match(key):
             raise InvalidValue(
-                f"label key {key!r} holds something other than letters, digits, '_', '.' and '-'"
+                f"label key {key!r} holds something other than letters, digits, '_', '.' and '-'",
+                field="labels",
             )
     return tuple(
         Cell(
@@ -114,6 +122,7 @@ def if_busy(text: str) -> str:
             f"--if-busy {text!r} is neither wait, fail, share nor a time",
             advice="wait until the disk is free, fail at once, share the disk (the result is "
             "doubted then), or wait at most so long: 30m",
+            field="if_busy",
         )
     return f"{seconds:.0f}"
 
@@ -132,6 +141,7 @@ def rented_target(request: Request) -> TargetSpec:
                 f"{flag} {value} does not go with --provider {request.provider}, which makes its "
                 "own machine and disk",
                 advice="leave it out, or measure a machine of yours with --provider ssh",
+                field=field_of(flag),
             )
     rent = request.rent
     of_root = rent is not None and rent.disk == ROOT
@@ -151,6 +161,7 @@ def target_spec(request: Request) -> TargetSpec:
         raise InvalidValue(
             f"both --path {request.path} and --device {request.device} are given",
             advice="measure one of them",
+            field="path",
         )
     filesystem = _filesystem(request.filesystem)
     size_bytes = _size_bytes(request.size_gib)
@@ -159,6 +170,7 @@ def target_spec(request: Request) -> TargetSpec:
             raise InvalidValue(
                 f"measuring {request.device} destroys all data on it",
                 advice="find its identity with 'diskbench devices' and add --destroy-data IDENTITY",
+                field="device",
             )
         return TargetSpec(
             kind="device",
@@ -169,7 +181,9 @@ def target_spec(request: Request) -> TargetSpec:
         )
     if request.destroy_data:
         raise InvalidValue(
-            "--destroy-data goes with --device", advice="leave it out to measure in a directory"
+            "--destroy-data goes with --device",
+            advice="leave it out to measure in a directory",
+            field="destroy_data",
         )
     if not request.path:
         raise InvalidValue(
@@ -192,6 +206,7 @@ def promise(request: Request) -> Promise | None:
         raise InvalidValue(
             f"--promise does not go with --provider {request.provider}: its catalogue promises",
             advice=f"it is for {', '.join(sorted(PROMISED_BY_OWNER))}",
+            field="promise",
         )
     return read_promise(text)
 
@@ -207,7 +222,9 @@ def read_promise(text: str) -> Promise:
             raise ValueError
     except ValueError:
         raise InvalidValue(
-            f"--promise {text!r} is none", advice="it looks like --promise iops=5000,mb_per_s=100"
+            f"--promise {text!r} is none",
+            advice="it looks like --promise iops=5000,mb_per_s=100",
+            field="promise",
         ) from None
     return Promise(**read)
 
@@ -218,9 +235,11 @@ def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
     for pair in pairs:
         key, sep, value = pair.partition("=")
         if not sep or not key.strip():
-            raise InvalidValue(f"{flag} {pair!r} is not of the form key=value")
+            raise InvalidValue(
+                f"{flag} {pair!r} is not of the form key=value", field=field_of(flag)
+            )
         if key.strip() in found:
-            raise InvalidValue(f"{flag} {key.strip()} is given twice")
+            raise InvalidValue(f"{flag} {key.strip()} is given twice", field=field_of(flag))
         found[key.strip()] = value.strip()
     return tuple(sorted(found.items()))
 
@@ -230,7 +249,9 @@ def _size_bytes(size_gib: float | None) -> int | None:
         return None
     if not 0 < size_gib < 2**20:
         raise InvalidValue(
-            f"--size {size_gib:g} is no size", advice="give GiB, more than 0: --size 20, --size 0.5"
+            f"--size {size_gib:g} is no size",
+            advice="give GiB, more than 0: --size 20, --size 0.5",
+            field="size",
         )
     return int(size_gib * GIB)
 
@@ -241,4 +262,8 @@ def _filesystem(name: str | None) -> Filesystem | None:
             return known
     if name is None:
         return None
-    raise InvalidValue(f"unknown filesystem {name!r}", advice=f"known: {', '.join(FILESYSTEMS)}")
+    raise InvalidValue(
+        f"unknown filesystem {name!r}",
+        advice=f"known: {', '.join(FILESYSTEMS)}",
+        field="filesystem",
+    )

@@ -37,6 +37,7 @@ def cost_limit(
             raise InvalidValue(
                 f"{name} {value:g} does not go with --provider {provider}, which rents nothing",
                 advice="leave it out: to measure a machine that is there costs nothing",
+                field="provider",
             )
     if assume_price is not None and max_cost is None:
         raise InvalidValue(

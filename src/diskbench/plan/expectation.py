@@ -29,6 +29,7 @@ from diskbench.plan.way import Way, cloud_of, way_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from diskbench.catalog.books import Books
     from diskbench.catalog.path import Path
     from diskbench.catalog.simulate import Course
     from diskbench.model.expectation import Level, Load
@@ -37,10 +38,10 @@ if TYPE_CHECKING:
 _Turn = tuple[int, int | None, "Step"]
 
 
-def expectation_of(plan: Plan, way: Way | None = None) -> PlanExpectation | None:
+def expectation_of(plan: Plan, books: Books, way: Way | None = None) -> PlanExpectation | None:
     """What a plan should find, on another way to its disk if one is given; None where nothing is
     known of it."""
-    way = way or way_of(plan)
+    way = way or way_of(plan, books)
     if way is None:
         return None
     turns = list(in_turn(plan))
@@ -56,7 +57,7 @@ def expectation_of(plan: Plan, way: Way | None = None) -> PlanExpectation | None
         steps=tuple(_without_repeats(steps)),
         credits=_credits(turns, asked, course, way.path),
         seconds=sum(one.seconds for one in steps),
-        price=_price(plan, way),
+        price=_price(plan, books, way),
         sources=way.sources,
         unknown=way.unknown,
     )
@@ -187,7 +188,7 @@ def _credits(
     return tuple(found)
 
 
-def _price(plan: Plan, way: Way) -> DiskPrice | None:
+def _price(plan: Plan, books: Books, way: Way) -> DiskPrice | None:
     rental = plan.rental
     if rental is None or rental.disk is None or rental.scope.provider in EMULATED_PROVIDERS:
         return None
@@ -195,4 +196,4 @@ def _price(plan: Plan, way: Way) -> DiskPrice | None:
     if region is None:
         return None
     tier = rental.spec.azure.performance_tier
-    return disk_price(cloud_of(rental), rental.disk, region, way.limits, tier=tier)
+    return disk_price(books, cloud_of(rental), rental.disk, region, way.limits, tier=tier)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from diskbench.plan.outlook import BlockOutlook, MatrixOutlook
 
-OF_REACH: Final = frozenset(
-    {"AccessDenied", "ConnectionLost", "HostUnavailable", "NoCapacity", "QuotaExceeded"}
-)
-"""What keeps a cell from being planned here and now, and may be over at its turn."""
-
 
 def out_of_reach(seen: MatrixOutlook) -> list[BlockOutlook]:
-    """The blocks that could not be looked at from here, or now."""
-    return [one for one in seen.blocks if one.problem and one.problem.kind in OF_REACH]
+    """The blocks that could not be looked at from here, or now, and may be at their turn."""
+    return [one for one in seen.blocks if one.problem and one.problem.passing]
 
 
 def with_foreseen(seen: MatrixOutlook, foreseen: MatrixOutlook) -> MatrixOutlook:

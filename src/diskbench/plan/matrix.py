@@ -166,6 +166,7 @@ def _request(
         raise InvalidValue(
             f"path {path!r} is relative, and a cell may run in any directory",
             advice="give an absolute one",
+            field="path",
         )
     promise = fields.get("promise")
     return Request(
@@ -202,10 +203,14 @@ def _zones(fields: Mapping[str, Any]) -> tuple[str, ...]:
     zone, zones = fields.get("zone"), fields.get("zones")
     if zone is not None and zones is not None:
         raise InvalidValue(
-            f"both zone {zone} and zones {', '.join(zones)} are given", advice="leave one out"
+            f"both zone {zone} and zones {', '.join(zones)} are given",
+            advice="leave one out",
+            field="zone",
         )
     if zones is not None and len(set(zones)) < len(zones):
-        raise InvalidValue(f"zones {', '.join(zones)} name one twice", advice="name each once")
+        raise InvalidValue(
+            f"zones {', '.join(zones)} name one twice", advice="name each once", field="zones"
+        )
     return zones or ((zone,) if zone is not None else ())
 
 

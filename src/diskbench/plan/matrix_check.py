@@ -107,7 +107,8 @@ class _Checker:
         """Providers and profiles that do not exist: told once each, wherever they are named."""
         for place, fields in self._all_fields():
             if fields.provider is not None and fields.provider not in self._world.providers():
-                error: UserError = UnknownName("provider", fields.provider, self._world.providers())
+                known = self._world.providers()
+                error: UserError = UnknownName("provider", fields.provider, known, field="provider")
                 yield self._error((*place, "provider"), fields.provider, error)
             if fields.profile is not None and place[0] != "exclude":
                 try:
@@ -208,7 +209,12 @@ class _Checker:
         for key, value in made.cells[0].parameters:
             try:
                 if key not in taken:
-                    raise UnknownName(f"parameter of profile {profile.name!r}", key, taken)
+                    raise UnknownName(
+                        f"parameter of profile {profile.name!r}",
+                        key,
+                        taken,
+                        field=f"parameters.{key}",
+                    )
                 read_value(taken[key], value)
             except UserError as error:
                 yield self._about(one, error)
@@ -253,8 +259,8 @@ class _Checker:
         return self._told(place, error)
 
     def _told(self, place: Place, error: DiskbenchError) -> Mistake:
-        advice, more, _ = error.advice.partition("? known: ")
-        return self._at(place, in_fields(error.message), in_fields(advice) + ("?" if more else ""))
+        advice = error.short_advice if isinstance(error, UnknownName) else error.advice
+        return self._at(place, in_fields(error.message), in_fields(advice))
 
     def _at(self, place: Place, message: str, advice: str = "") -> Mistake:
         return Mistake(self._line(place), message, advice)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from diskbench.errors import DiskbenchError
 from diskbench.model.matrix import CellFields, Limits, Matrix
 from diskbench.model.promise import Promise
 from diskbench.yaml_lines import Document, Mistake, quoted, read_yaml
@@ -37,6 +38,8 @@ _KINDS = {
     "dict": "a mapping",
     "model": "a mapping",
 }
+_BOUNDS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
+"""The bounds that pydantic names, in words."""
 _NAME = "unnamed"
 _NAME_LENGTH = 100
 """As much of a name as is compared with known ones: the time that takes grows with its length."""
@@ -140,8 +143,10 @@ def _words(error: ErrorDetails, place: Place) -> tuple[str, str, _Meant]:
         told = f"{what}: {_shown(value)} is none of {', '.join(known)}"
         return told, near(str(value), known), _Meant(value=nearest(str(value), known))
     if kind == "value_error":
-        message, _, advice = str(error["msg"]).removeprefix("Value error, ").partition("; ")
-        return f"{what}: {message}", advice, nothing
+        raised = error.get("ctx", {})["error"]
+        if isinstance(raised.__cause__, DiskbenchError):
+            return f"{what}: {raised.__cause__.message}", raised.__cause__.advice, nothing
+        return f"{what}: {raised}", "", nothing
     if rest in {"type", "from_float", "parsing"} and name in _KINDS:
         of_several = any(part in {"parameters", "labels"} for part in place[-2:])
         wanted = "text, a number, or true or false" if of_several else _KINDS[name]
@@ -151,9 +156,10 @@ def _words(error: ErrorDetails, place: Place) -> tuple[str, str, _Meant]:
     if kind == "string_pattern_mismatch":
         allowed = "use lower-case letters, digits, dots and dashes"
         return f"{what}: {_shown(value)} is no name", allowed, nothing
-    bound = str(error["msg"]).removeprefix("Input should be ")
-    bound = bound.replace("greater than or equal to", "at least")
-    return f"{what}: {_shown(value)} is out of range", f"it must be {bound}", nothing
+    bounds = error.get("ctx", {})
+    words = [f"{word} {bounds[name]}" for name, word in _BOUNDS.items() if name in bounds]
+    advice = f"it must be {' and '.join(words)}" if words else str(error["msg"])
+    return f"{what}: {_shown(value)} is out of range", advice, nothing
 
 
 def _unknown(place: Place) -> tuple[str, str, _Meant]:

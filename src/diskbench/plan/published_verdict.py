@@ -22,6 +22,7 @@ from diskbench.units import KIB
 if TYPE_CHECKING:
     from typing import Literal
 
+    from diskbench.catalog.books import Books
     from diskbench.catalog.path import Cache
     from diskbench.catalog.published import Published
     from diskbench.model.verdict import Verdict
@@ -43,7 +44,7 @@ _LOADS = {
 not known."""
 
 
-def published_verdict(figure: Published) -> Verdict:
+def published_verdict(figure: Published, books: Books) -> Verdict:
     """What a published figure was promised, what set its pace, and whether to believe it. Of a
     latency only the last is told."""
     load = _LOADS.get(figure.step) if figure.profile == "gobonniego" else None
@@ -67,12 +68,12 @@ def published_verdict(figure: Published) -> Verdict:
         medium=_medium(figure),
         memory_share=0.5,
     )
-    told = verdict(measured, setting, _promise(figure, load))
+    told = verdict(measured, setting, _promise(figure, load, books))
     doubt = figure.doubt
     if doubt is None or any(one.code == doubt.code for one in told.reasons):
         return told
     said = Reason(code=doubt.code, weight=_WEIGHTS[doubt.code], message=doubt.words)
-    told = verdict(measured, setting, _promise(figure, load), reasons=(said,))
+    told = verdict(measured, setting, _promise(figure, load, books), reasons=(said,))
     if doubt.code != "served-from-cache" or told.stands_for.limiter.name != "unknown":
         return told
     below: LimiterName = "host-cache" if figure.cache in _CACHES else "page-cache"
@@ -89,7 +90,7 @@ def _medium(figure: Published) -> Medium | None:
     return Medium(link) if link in LINKS else None
 
 
-def _promise(figure: Published, load: Load | None) -> Promise | None:
+def _promise(figure: Published, load: Load | None, books: Books) -> Promise | None:
     if load is None or figure.size_gib is None:
         return None
     try:
@@ -98,7 +99,7 @@ def _promise(figure: Published, load: Load | None) -> Promise | None:
         disk = limits(
             figure.provider, figure.disk_type, figure.size_gib, iops=figure.provisioned_iops
         )
-        machine = machine_of(figure.provider, figure.instance_type, figure.disk_type)
+        machine = machine_of(books, figure.provider, figure.instance_type, figure.disk_type)
     except DiskbenchError:
         return None
     path = path_of(Disk(disk, 1, _CACHES.get(figure.cache or "", "none")), machine)

@@ -28,9 +28,18 @@ ACCOUNTS = {"aws": "profile_name", "azure": "subscription", "gcp": "project"}
 """Provider → the option that says who pays; each cloud has its own word for it."""
 
 
+_FIELDS = {"--set": "parameters", "--label": "labels"}
+"""Flags that give one pair of a field which is a mapping."""
+
+
 def flag(field: str) -> str:
     """The flag that sets a field of RentSpec or LabSpec."""
     return _FLAGS.get(field, f"--{field.replace('_', '-')}")
+
+
+def field_of(flag: str) -> str:
+    """The field of a cell that a flag of `run` sets: `--vm-iops` sets `vm_iops`."""
+    return _FIELDS.get(flag, flag[2:].replace("-", "_"))
 
 
 def typed(spec: RentSpec) -> Iterator[tuple[str, object]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue
-from diskbench.plan.rent_flags import ACCOUNTS, flag, typed
+from diskbench.plan.rent_flags import ACCOUNTS, field_of, flag, typed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +49,7 @@ def rent_spec(provider: str, options: Mapping[str, Any], *, rents: bool) -> Rent
         raise InvalidValue(
             f"{name} {value} does not go with --provider {provider}, which rents nothing",
             advice="name a provider that does: diskbench providers",
+            field="provider",
         )
     return None
 
@@ -74,6 +75,7 @@ def account_of(provider: str, options: Mapping[str, Any]) -> str | None:
                 raise InvalidValue(
                     f"{flag(name)} {value} does not go with --provider {provider}",
                     advice=f"it is {cloud}'s",
+                    field=field_of(flag(name)),
                 )
             return value
     return None
@@ -101,6 +103,7 @@ def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
         raise InvalidValue(
             f"{flag(str(first['loc'][-1]))} {first['input']}: {first['msg']}",
             advice="see diskbench run --help",
+            field=field_of(flag(str(first["loc"][-1]))),
         ) from error
 
 
@@ -115,6 +118,8 @@ def _whole(size_gib: float | None) -> int | None:
         return None
     if size_gib < 1 or size_gib != int(size_gib):
         raise InvalidValue(
-            f"--size {size_gib:g}: a disk is rented in whole GiB", advice="give 1 or more"
+            f"--size {size_gib:g}: a disk is rented in whole GiB",
+            advice="give 1 or more",
+            field="size",
         )
     return int(size_gib)

@@ -5,19 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from diskbench.model.campaign import error_columns
+
 if TYPE_CHECKING:
     from diskbench.model.campaign import CellRow
     from diskbench.model.matrix import Limits
     from diskbench.model.outcome import Problem, TrialEnd
 
-TRIED_AGAIN = frozenset(
-    {
-        "NoCapacity", "QuotaExceeded", "RentalFailed", "Unanswered", "Throttled", "Busy",
-        "CloudSilent",
-    }
-)  # fmt: skip
-"""What may be different later: the provider has none of it now, it never became ready, or the cloud
-throttles or does not answer."""
 FIRST_WAIT_S = 60.0
 LONGEST_WAIT_S = 3600.0
 """Before the second attempt, doubled each time, up to the longest; our choice."""
@@ -40,33 +34,25 @@ def after(
     """
     states = {run.state for run in end.runs} if end else set()
     if end and states == {"done"}:
-        return {"state": "done", **_told(None)}
-    stopped = "interrupted" in states if problem is None else problem.kind == "Interrupted"
+        return {"state": "done", **error_columns(None)}
+    stopped = "interrupted" in states if problem is None else problem.is_stop
     if end and problem is None:
         problem = next((run.problem for run in end.runs if run.problem is not None), None)
     if stopped and cancelling:
-        return {"state": "cancelled", **_told(problem)}
+        return {"state": "cancelled", **error_columns(problem)}
     if stopped:
         again = {"state": "waiting", "attempt": row.attempt - 1, "not_before": None}
-        return {**again, **_told(None)}
-    tried_again = end is None and problem is not None and problem.kind in TRIED_AGAIN
+        return {**again, **error_columns(None)}
+    tried_again = end is None and problem is not None and problem.retryable
     if tried_again and row.attempt < limits.attempts and not cancelling:
         wait_s = min(FIRST_WAIT_S * 2 ** (row.attempt - 1), LONGEST_WAIT_S)
         moment = datetime.fromisoformat(now) + timedelta(seconds=wait_s)
         later = moment.isoformat(timespec="microseconds")
-        return {"state": "waiting", "not_before": later, **_told(problem)}
-    return {"state": "failed", **_told(problem)}
+        return {"state": "waiting", "not_before": later, **error_columns(problem)}
+    return {"state": "failed", **error_columns(problem)}
 
 
 def zone_of(row: CellRow) -> str | None:
     """Where this attempt looks: each attempt in the next of the zones that the matrix allows; None
     leaves it to the provider, which tries all of the region's."""
     return row.zones[(row.attempt - 1) % len(row.zones)] if row.zones else None
-
-
-def _told(problem: Problem | None) -> dict[str, Any]:
-    return {
-        "error_kind": problem.kind if problem else None,
-        "error": problem.message if problem else None,
-        "advice": (problem.advice or None) if problem else None,
-    }

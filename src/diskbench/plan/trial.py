@@ -44,6 +44,7 @@ def resolve_target(cell: Cell, profile: Profile, facts: HostFacts, trial_id: str
         raise InvalidValue(
             f"--filesystem {filesystem} needs a device to be made on, not {spec.path}",
             advice="give --device and --destroy-data, or leave --filesystem out",
+            field="filesystem",
         )
     uses_files = spec.kind == "directory" or filesystem != "none"
     if "directory" not in profile.targets and uses_files:

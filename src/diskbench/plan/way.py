@@ -17,6 +17,7 @@ from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
+    from diskbench.catalog.books import Books
     from diskbench.catalog.path import Cache
     from diskbench.model.disk import DiskSpec
     from diskbench.model.rental import AzureSpec, Rental
@@ -36,12 +37,12 @@ class Way:
     unknown: tuple[str, ...] = ()
 
 
-def way_of(plan: Plan) -> Way | None:
+def way_of(plan: Plan, books: Books) -> Way | None:
     """The way to a plan's disk; None where no limit of it is known."""
     rental, promise = plan.rental, plan.cell.promise
     if rental is None:
         return Way(promised_path(promise), sources=("--promise",)) if promise else None
-    found = _rented(rental)
+    found = _rented(rental, books)
     if found is not None and found.path.gates:
         return found
     if promise is not None:
@@ -54,7 +55,7 @@ def cloud_of(rental: Rental) -> str:
     return rental.cloud or rental.scope.provider
 
 
-def _rented(rental: Rental) -> Way | None:
+def _rented(rental: Rental, books: Books) -> Way | None:
     limit = rental.spec.vsphere.iops_limit
     if limit is not None:
         gate = Gate("disk-iops", "ios", Allowance(float(limit)), source="--iops-limit")
@@ -66,7 +67,7 @@ def _rented(rental: Rental) -> Way | None:
     if found is None:
         return None
     on_lab = rental.scope.provider in EMULATED_PROVIDERS or rental.spec.endpoint_url is not None
-    machine = machine_of(cloud, rental.instance_type, rental.disk.type)
+    machine = machine_of(books, cloud, rental.instance_type, rental.disk.type)
     caps = capped("lab", lab.vm_iops, (lab.vm_throughput_mib_per_s or 0) * MIB, "--vm-…")
     if rental.scope.provider in EMULATED_PROVIDERS:
         machine = caps

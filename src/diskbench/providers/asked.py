@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from diskbench.catalog.entry import catalogue
 from diskbench.errors import InvalidValue
 from diskbench.model.rental import LabSpec
-from diskbench.plan.rent_flags import flag
+from diskbench.plan.rent_flags import field_of, flag
 from diskbench.providers.networks import check_cidr
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def check_others(spec: RentSpec, own: str) -> None:
                 raise InvalidValue(
                     f"{flag(name)} {value} does not go with --provider {own}",
                     advice=f"{cloud} alone knows it: leave it out",
+                    field=field_of(flag(name)),
                 )
 
 
@@ -37,11 +38,16 @@ def check_count(spec: RentSpec, most: int) -> None:
         raise InvalidValue(
             f"--count {spec.count} without --stripe: only one disk would be measured",
             advice="add --stripe for one RAID 0 of them all, or leave --count out",
+            field="count",
         )
     if spec.stripe and spec.count < 2:
-        raise InvalidValue("--stripe needs several disks", advice="add --count N, 2 or more")
+        raise InvalidValue(
+            "--stripe needs several disks", advice="add --count N, 2 or more", field="stripe"
+        )
     if spec.count > most:
-        raise InvalidValue(f"--count {spec.count} is too many", advice=f"at most {most}")
+        raise InvalidValue(
+            f"--count {spec.count} is too many", advice=f"at most {most}", field="count"
+        )
 
 
 def check_ssh(spec: RentSpec, kept: str) -> None:
@@ -54,6 +60,7 @@ def check_ssh(spec: RentSpec, kept: str) -> None:
         raise InvalidValue(
             f"--ssh-cidr does not go with --security-group: {kept} not changed",
             advice="leave one of them out",
+            field="ssh_cidr",
         )
 
 
@@ -75,7 +82,9 @@ def whole_throughput(spec: RentSpec, unit: str) -> int | None:
     typed = spec.throughput_mib_per_s
     if typed is not None and typed != int(typed):
         raise InvalidValue(
-            f"--throughput {typed:g}: it is sold in whole {unit}", advice="give a whole number"
+            f"--throughput {typed:g}: it is sold in whole {unit}",
+            advice="give a whole number",
+            field="throughput",
         )
     return None if typed is None else int(typed)
 
@@ -95,4 +104,5 @@ def check_machine_is_named(spec: RentSpec) -> None:
         raise InvalidValue(
             f"--disk {spec.disk} is given without a machine, which reuse_host needs",
             advice="add --instance-type: without one the disk decides which is rented",
+            field="disk",
         )

@@ -35,6 +35,7 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from diskbench.catalog.books import Books
     from diskbench.model.rental import Claim, Found
     from diskbench.model.spec import Cell
     from diskbench.ports import RentWatch
@@ -64,16 +65,18 @@ class FakeProvider:
         """See ports.Provider.check."""
         spec = cell.rent
         if spec is None or spec.disk is None:
-            raise InvalidValue("--provider fake needs a disk", advice="add --disk plain --size 1")
+            raise InvalidValue(
+                "--provider fake needs a disk", advice="add --disk plain --size 1", field="provider"
+            )
         check_others(spec, self.name)
         if spec.disk not in DISKS:
-            raise UnknownName("fake disk type", spec.disk, DISKS)
+            raise UnknownName("fake disk type", spec.disk, DISKS, field="disk")
         if spec.zone is not None and spec.zone not in ZONES:
-            raise UnknownName("fake zone", spec.zone, ZONES)
+            raise UnknownName("fake zone", spec.zone, ZONES, field="zone")
         if spec.count > 1 or spec.stripe:
-            raise InvalidValue(f"--count {spec.count}: a fake machine has one disk")
+            raise InvalidValue(f"--count {spec.count}: a fake machine has one disk", field="count")
 
-    def resolve(self, cell: Cell) -> Rental:
+    def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Renter.resolve."""
         spec = cell.rent
         assert spec is not None
@@ -88,9 +91,9 @@ class FakeProvider:
             hourly_usd=0.0,
         )
 
-    def foresee(self, cell: Cell) -> Rental:
+    def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees. There is nothing to ask."""
-        return self.resolve(cell)
+        return self.resolve(cell, books)
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""

@@ -15,6 +15,7 @@ class LocalProvider:
             raise InvalidValue(
                 f"--host {cell.address} does not go with --provider local",
                 advice="use --provider ssh to measure another machine",
+                field="host",
             )
         refuse_replicates(cell)
 
@@ -25,4 +26,5 @@ def refuse_replicates(cell: Cell) -> None:
         raise InvalidValue(
             f"--replicates rents a new machine and disk each time; {cell.provider!r} rents none",
             advice="use --runs N for consecutive runs on the same machine and disk",
+            field="replicates",
         )

@@ -21,7 +21,7 @@ def provider(name: str) -> Provider:
         if point.name == name:
             make: Callable[[], Provider] = point.load()
             return make()
-    raise UnknownName("provider", name, provider_names())
+    raise UnknownName("provider", name, provider_names(), field="provider")
 
 
 @functools.cache  # it reads what every installed package says of itself: 11 ms

@@ -14,6 +14,8 @@ class SshProvider:
         """An SSH cell names its host."""
         if not cell.address:
             raise InvalidValue(
-                "--provider ssh needs a machine to measure", advice="add --host USER@HOST[:PORT]"
+                "--provider ssh needs a machine to measure",
+                advice="add --host USER@HOST[:PORT]",
+                field="provider",
             )
         refuse_replicates(cell)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, TypeVar
 
-from diskbench.errors import CloudSilent, RentalFailed
+from diskbench.errors import CloudSilent, Unanswered
 from diskbench.providers.waits import nap
 
 if TYPE_CHECKING:
@@ -15,12 +15,6 @@ if TYPE_CHECKING:
     from diskbench.providers.patience import CloudTiming
 
 T = TypeVar("T")
-_GO_ON = "diskbench resume"
-"""What the advice of an Unanswered ends with."""
-
-
-class Unanswered(RentalFailed):
-    """The cloud asked to come again later, or did not answer; the edge repeats the call."""
 
 
 @contextlib.contextmanager
@@ -29,9 +23,8 @@ def while_looking() -> Iterator[None]:
     try:
         yield
     except Unanswered as error:
-        # There is nothing yet to go on with.
-        advice = error.advice.removesuffix(_GO_ON).removesuffix(", then ") or "try again"
-        raise CloudSilent(error.message, advice=advice) from error
+        # Nothing was rented yet that `diskbench resume` could go on with.
+        raise CloudSilent(error.message, advice=error.look_at or "try again") from error
 
 
 def repeated(

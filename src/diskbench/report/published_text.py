@@ -13,6 +13,7 @@ from diskbench.report.verdict_text import promised_words
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
+    from diskbench.catalog.books import Books
     from diskbench.catalog.published import Metric, Published
 
 WIDTH = 80
@@ -36,12 +37,12 @@ def list_lines(figures: Sequence[Published]) -> Iterator[str]:
             yield _cut(line)
 
 
-def show_lines(figures: Sequence[Published]) -> Iterator[str]:
+def show_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
     """What is the same for a disk once, then its figures."""
     for number, (_, same) in enumerate(groupby(figures, key=group)):
         if number:
             yield ""
-        yield from _disk_lines(list(same))
+        yield from _disk_lines(list(same), books)
 
 
 def told(metric: Metric, value: float) -> str:
@@ -69,7 +70,7 @@ def labelled(label: str, text: str, *, indent: int = 2) -> list[str]:
     )
 
 
-def _disk_lines(figures: Sequence[Published]) -> Iterator[str]:
+def _disk_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
     first = figures[0]
     yield from textwrap.wrap(f"{group(first)}: {first.disk}", WIDTH, subsequent_indent="  ")
     by = " by " + first.post.author if first.post.author else ""
@@ -80,7 +81,7 @@ def _disk_lines(figures: Sequence[Published]) -> Iterator[str]:
     yield from labelled("machine", " · ".join(_machine(first)))
     yield from labelled("disk", " · ".join(_disk(first)))
     for one in figures:
-        yield from _figure_lines(one)
+        yield from _figure_lines(one, books)
     yield from _once("note", (note for one in figures for note in one.notes))
 
 
@@ -100,7 +101,7 @@ def _disk(figure: Published) -> Iterator[str]:
         yield f"host caching {figure.cache}"
 
 
-def _figure_lines(figure: Published) -> Iterator[str]:
+def _figure_lines(figure: Published, books: Books) -> Iterator[str]:
     name = figure.id.rpartition("/")[2]
     yield ""
     yield f"  {name}: {told(figure.metric, figure.value)}"
@@ -111,12 +112,12 @@ def _figure_lines(figure: Published) -> Iterator[str]:
     yield from labelled("again", again, indent=4)
     if figure.doubt:
         yield from labelled("doubt", f"{figure.doubt.code}: {figure.doubt.words}", indent=4)
-    yield from labelled("verdict", _verdict(figure), indent=4)
+    yield from labelled("verdict", _verdict(figure, books), indent=4)
 
 
-def _verdict(figure: Published) -> str:
+def _verdict(figure: Published, books: Books) -> str:
     """`no: served from cache; limited by …`; of a latency only whether to believe it."""
-    found = published_verdict(figure)
+    found = published_verdict(figure, books)
     one = found.stands_for
     if one.iops is None and one.bytes_per_s is None:
         return found.words()

@@ -20,12 +20,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from diskbench.errors import EvidenceDamaged, StoreUnavailable
+from diskbench.errors import (
+    EvidenceDamaged,
+    KeyTaken,
+    NewerFormat,
+)
 from diskbench.model.record_names import RECORD_NAMES
 from diskbench.model.spec import Plan, Step
 from diskbench.store.content import PACKED, Content, put_content, read_ends, read_file
 from diskbench.store.content import size_and_digest as _size_and_digest
-from diskbench.store.evidence import KeyTaken
 from diskbench.store.manifest import FORMAT, FileRecord, Manifest, StepRecord
 from diskbench.store.parse_step import END_BYTES, PARSED_FILES, PARSED_IN_PART
 
@@ -42,10 +45,6 @@ DAMAGED = ".damaged"
 """Stands behind the name of a record that could not be read and that a new one replaced."""
 _RecordT = TypeVar("_RecordT", bound="BaseModel")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]")
-
-
-class NewerFormat(StoreUnavailable):
-    """Evidence that a later diskbench wrote, in a format this one does not know."""
 
 
 @dataclass(frozen=True)

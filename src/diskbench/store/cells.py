@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from diskbench.model.campaign import LIVE, CellRow
+from diskbench.errors import Interrupted
+from diskbench.model.campaign import LIVE, CellRow, error_columns
+from diskbench.model.outcome import Problem
 from diskbench.store import schema
 from diskbench.store.clock import present
 from diskbench.store.database import transaction
@@ -70,6 +72,11 @@ def update_cell(
         return connection.execute(change).rowcount == 1
 
 
+_CANCELLED = Problem(
+    kind="Cancelled", message="stopped by the user", exit_code=Interrupted.exit_code
+)
+
+
 def cancel_untaken_cell(database: Engine, trial_id: str) -> bool:
     """End the cell whose newest attempt is `trial_id` if no process has it yet; whether it did."""
     cell = schema.cell
@@ -80,10 +87,8 @@ def cancel_untaken_cell(database: Engine, trial_id: str) -> bool:
         .values(
             state="cancelled",
             cancel=True,
-            error_kind="Cancelled",
-            error="stopped by the user",
-            advice=None,
             finished_at=present(),
+            **error_columns(_CANCELLED),
         )
     )
     with transaction(database) as connection:

@@ -297,33 +297,41 @@ def as_unavailable(engine: Engine, *, before_work: bool = False) -> Iterator[Non
         cause = str(error.orig).strip().splitlines()
         raise StoreUnavailable(
             f"database {shown_url(engine)}: {cause[0] if cause else type(error.orig).__name__}",
-            advice=_advice(str(error.orig), before_work=before_work),
+            advice=_advice(error.orig, before_work=before_work),
         ) from error
     except exc.NoSuchModuleError as error:
         raise StoreUnavailable(f"database {shown_url(engine)}: {error}") from error
 
 
+_DISK_FULL = "53100"
+"""PostgreSQL, "Appendix A. Error Codes": disk_full."""
 _REBUILD = (
     "'diskbench results rebuild' then makes the results again from the evidence, and "
     "'diskbench gc --provider NAME --dry-run' lists what is still rented there"
 )
 
 
-def _advice(cause: str, *, before_work: bool) -> str:
-    if "malformed" in cause or "corrupt" in cause:
+def _advice(error: BaseException | None, *, before_work: bool) -> str:
+    """What to do next, by the driver's code: SQLite's own, or PostgreSQL's SQLSTATE."""
+    import sqlite3
+
+    # An extended code (SQLITE_CORRUPT_VTAB) has its kind in its low byte.
+    code = getattr(error, "sqlite_errorcode", -1) & 0xFF
+    state = getattr(error, "sqlstate", None)
+    if code == sqlite3.SQLITE_CORRUPT:
         return f"the file is damaged: move it away, with its -wal and -shm; {_REBUILD}"
-    if "not a database" in cause:
+    if code == sqlite3.SQLITE_NOTADB:
         return (
             f"{_CHOOSE}; if it was diskbench's and is damaged, move it away with its -wal and "
             f"-shm: {_REBUILD}"
         )
-    if "full" in cause or "No space" in cause:
+    if code == sqlite3.SQLITE_FULL or state == _DISK_FULL:
         if before_work:
             return f"free some space there, or {_CHOOSE}"
         return "free some space there, then go on with 'diskbench resume'; nothing is lost"
-    if "unable to open" in cause or "readonly" in cause:
+    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
         return _CHOOSE
-    if "locked" in cause:
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         then = f"or {_CHOOSE}" if before_work else "then 'diskbench resume'"
         return f"another process keeps the database locked; end it, {then}"
     return "check that the server runs, and the URL: 'diskbench config' shows where it comes from"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diskbench.errors import LimitExceeded, StoreUnavailable
+from diskbench.errors import KeyTaken, LimitExceeded, StoreUnavailable
 from diskbench.limits import RECORD_BYTES
 from diskbench.private import FILE_MODE, data_directory, is_private, private_directory
 from diskbench.store.urls import evidence_directory, evidence_url, printable
@@ -25,11 +27,10 @@ _PROBE = "diskbench-probe"
 _WHOLE_BYTES = 8 * 2**20
 """Up to this size a file goes up in one call, which fails where the key is taken; our choice."""
 _PIECE_BYTES = 2**20
+_TRIED_BYTES = 4096
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NOT_HERE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR})
 _CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
-
-
-class KeyTaken(StoreUnavailable):
-    """A key that holds other bytes already; evidence is never overwritten."""
 
 
 class ObjectEvidence:
@@ -55,7 +56,7 @@ class ObjectEvidence:
                 return
             data = data.read_bytes()
         try:
-            with self._as_unavailable(f"cannot write {key}", AlreadyExistsError):
+            with self._as_unavailable(f"cannot write {key}", AlreadyExistsError, needs=len(data)):
                 self._store.put(key, data, mode="create")
                 self._keep_private(key)
         except AlreadyExistsError:
@@ -66,7 +67,7 @@ class ObjectEvidence:
         """Upload a file in parts. Stores write parts over what is there only, so that is looked at
         first: two processes never keep the same step, since one of them holds its trial."""
         if (there := self._digest(key)) is None:
-            with self._as_unavailable(f"cannot write {key}"):
+            with self._as_unavailable(f"cannot write {key}", needs=path.stat().st_size):
                 self._store.put(key, path)
                 self._keep_private(key)
             return
@@ -112,7 +113,7 @@ class ObjectEvidence:
 
     def replace(self, key: str, data: bytes) -> None:
         """Write `data` over what `key` holds: for a record of ours that cannot be read any more."""
-        with self._as_unavailable(f"cannot write {key}"):
+        with self._as_unavailable(f"cannot write {key}", needs=len(data)):
             self._store.put(key, data, mode="overwrite")
 
     def _digest(self, key: str) -> bytes | None:
@@ -153,7 +154,7 @@ class ObjectEvidence:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise _unavailable(self.url, f"cannot list {prefix}/", error) from error
+            raise _unavailable(self.url, f"cannot list {prefix}/", error, directory) from error
 
     def delete(self, prefix: str) -> None:
         """Delete all keys that start with `prefix/`; none is as well."""
@@ -172,9 +173,7 @@ class ObjectEvidence:
         try:
             self._probe()
         except StoreUnavailable as error:
-            cause = error.__cause__
-            if cause is not None:
-                error.advice = _advice(str(cause), before_work=True)
+            error.advice = error.advice_before_work
             raise
 
     def _probe(self) -> None:
@@ -193,10 +192,13 @@ class ObjectEvidence:
         self.delete(folder)
 
     @contextmanager
-    def _as_unavailable(self, doing: str, *through: type[Exception]) -> Iterator[None]:
+    def _as_unavailable(
+        self, doing: str, *through: type[Exception], needs: int = 0
+    ) -> Iterator[None]:
         """Let the answers `through` that the caller expects; all others are the store's failure.
 
         A missing bucket is a FileNotFoundError too, so nobody gets that without asking for it.
+        `needs` are the bytes that were to be written.
         """
         from obstore.exceptions import BaseError
 
@@ -205,7 +207,7 @@ class ObjectEvidence:
         except through:
             raise
         except (BaseError, OSError, ValueError) as error:
-            raise _unavailable(self.url, doing, error) from error
+            raise _unavailable(self.url, doing, error, self._directory, needs) from error
 
 
 class _Digest:
@@ -235,7 +237,9 @@ def open_evidence(url: str) -> ObjectEvidence:
             return ObjectEvidence(url, LocalStore.from_url(url, automatic_cleanup=True))
         return ObjectEvidence(url, from_url(url))
     except (BaseError, OSError, ValueError) as error:
-        raise _unavailable(printable(url), "cannot open it", error, before_work=True) from error
+        found = _unavailable(printable(url), "cannot open it", error, directory)
+        found.advice = found.advice_before_work
+        raise found from error
 
 
 def _make_directory(directory: Path) -> None:
@@ -251,28 +255,47 @@ def _make_directory(directory: Path) -> None:
 
 
 def _unavailable(
-    url: str, doing: str, error: Exception, *, before_work: bool = False
+    url: str, doing: str, error: Exception, directory: Path | None, needs: int = 0
 ) -> StoreUnavailable:
     lines = str(error).strip().splitlines()
     cause = lines[0] if lines else type(error).__name__
+    before, after = _advices(error, directory, needs)
     return StoreUnavailable(
-        f"evidence {url}: {doing}: {cause}", advice=_advice(str(error), before_work=before_work)
+        f"evidence {url}: {doing}: {cause}", advice=after, advice_before_work=before
     )
 
 
-def _advice(cause: str, *, before_work: bool) -> str:
-    if "No space left" in cause or "StorageFull" in cause or "QuotaExceeded" in cause:
-        if before_work:
-            return f"free some space there, or {_CHOOSE}"
-        return (
+def _advices(error: Exception, directory: Path | None, needs: int) -> tuple[str, str]:
+    """What to do next: where nothing was started yet, and where something was measured."""
+    if directory is None and isinstance(error, FileNotFoundError):
+        make = "make the bucket first, or correct the URL; diskbench never makes one"
+        return make, make
+    number = error.errno if isinstance(error, OSError) else None
+    if number is None and directory is not None:
+        number = _fault_of(directory, needs)
+    if number in _FULL:
+        go_on = (
             "free some space there, then 'diskbench resume': the files are still on the measured "
             "host, and finished steps are not run again"
         )
-    if "NoSuchBucket" in cause or "ContainerNotFound" in cause:
-        return "make the bucket first, or correct the URL; diskbench never makes one"
-    if "Permission denied" in cause or "Read-only" in cause or "Not a directory" in cause:
-        return _CHOOSE
+        return f"free some space there, or {_CHOOSE}", go_on
+    if number in _NOT_HERE:
+        return _CHOOSE, _CHOOSE
     origin = "'diskbench config' shows where the URL comes from"
-    return (
-        f"{origin}; or {_CHOOSE}" if before_work else f"{origin}; then 'diskbench resume' goes on"
-    )
+    return f"{origin}; or {_CHOOSE}", f"{origin}; then 'diskbench resume' goes on"
+
+
+def _fault_of(directory: Path, needs: int) -> int | None:
+    """The errno of writing so many bytes there, since obstore tells it in words only; None where it
+    would work now. What a failed write had taken may be free again: so the room is looked at, too.
+    """
+    import shutil
+
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(bytes(_TRIED_BYTES))
+            file.flush()
+        room = shutil.disk_usage(directory).free
+    except OSError as error:
+        return error.errno
+    return errno.ENOSPC if room < needs else None

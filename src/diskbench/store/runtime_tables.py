@@ -132,6 +132,7 @@ cell = sa.Table(
     text("error_kind"),
     text("error"),
     text("advice"),
+    sa.Column("error_data", JSON),
     sa.Column("expected_s", REAL),
     sa.Column("hourly_usd", REAL),
     sa.Column("cost_usd", REAL),

@@ -35,7 +35,8 @@ def _answers(connection: sqlite3.Connection) -> bool:
     try:
         return cursor.execute(_QUESTION).fetchone()[0] is not None
     except sqlite3.OperationalError as error:
-        if "no such function" not in str(error):
+        # SQLite has no finer code for a function that it does not know.
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
             raise
         return False
     finally:

@@ -7,10 +7,11 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.books import SHIPPED
 from tests.unit.catalog.test_entry import figures
 
 from diskbench.catalog.charges import Counting, Work, charge_book, parse_charges
-from diskbench.catalog.gce_prices import parse_prices, price_book
+from diskbench.catalog.gce_prices import parse_prices
 from diskbench.errors import InvalidValue
 from diskbench.units import KIB, MIB
 
@@ -43,7 +44,7 @@ def test_every_listed_source_is_used():
     assert {f.source for cloud in book.clouds.values() for f in cloud.figures()} == set(
         book.sources
     )
-    prices = price_book()
+    prices = SHIPPED.gcp
     used = {f.source for f in (*prices.disks.values(), prices.machines, prices.month_hours)}
     assert used == set(prices.sources)
 
@@ -108,7 +109,7 @@ def test_a_cap_never_raises_and_a_smaller_unit_never_lowers_what_is_billed(
 
 
 def test_prices_of_google_hold_in_their_region_only():
-    book = price_book()
+    book = SHIPPED.gcp
     assert book.machine_hourly_usd("n2-standard-2", "us-central1") == 0.097118
     assert book.machine_hourly_usd("n2-standard-2", "europe-west4") is None
     assert book.machine_hourly_usd("no-such-1", "us-central1") is None

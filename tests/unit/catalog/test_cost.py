@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.books import SHIPPED
 from tests.unit.report.made import row
 
 from diskbench.catalog.charges import Work
@@ -55,14 +56,14 @@ def test_the_first_seeds_formula_gives_a_tenth_of_what_it_prints():
     hours = 30 * 24
     for per_s, usd in ((1100, 142.56), (11_000, 1425.60)):
         work = Work(requests=per_s * hours * 3600, request_bytes=4096, seconds=hours * 3600)
-        month = monthly("azure", HDD, "eastus", [work], hours=hours)
+        month = monthly(SHIPPED, "azure", HDD, "eastus", [work], hours=hours)
         assert month.transactions_usd == pytest.approx(usd)
 
 
 def test_a_busy_month_of_a_standard_disk_costs_what_it_promises_and_its_size():
     work = expected_work("azure", HDD, [4096], 730 * 3600)
     assert work.requests == 500 * 730 * 3600  # S15 promises 500 IOPS
-    month = monthly("azure", HDD, "eastus", [work])
+    month = monthly(SHIPPED, "azure", HDD, "eastus", [work])
     assert month.storage_usd == pytest.approx(11.328)
     assert month.transactions_usd == pytest.approx(500 * 730 * 3600 / 10_000 * 0.0005)
     assert month.total_usd == pytest.approx(11.328 + 65.7)
@@ -70,12 +71,14 @@ def test_a_busy_month_of_a_standard_disk_costs_what_it_promises_and_its_size():
 
 def test_a_busy_month_of_a_premium_disk_costs_its_size_alone():
     premium = DiskSpec(type="Premium_LRS", size_gib=256)
-    month = monthly("azure", premium, "eastus", [expected_work("azure", premium, [4096], 3600)])
+    month = monthly(
+        SHIPPED, "azure", premium, "eastus", [expected_work("azure", premium, [4096], 3600)]
+    )
     assert (month.total_usd, month.transactions_usd) == (pytest.approx(38.012142), 0.0)
 
 
 def test_a_month_elsewhere_is_not_made_up():
-    month = monthly("azure", HDD, "westeurope", [])
+    month = monthly(SHIPPED, "azure", HDD, "westeurope", [])
     assert (month.storage_usd, month.transactions_usd, month.total_usd) == (None, None, None)
 
 
@@ -100,9 +103,9 @@ def test_where_large_requests_are_counted_in_units_the_dearest_size_counts():
 def test_a_trial_costs_all_its_parts_by_the_hour():
     disk = DiskSpec(type="io1", size_gib=100, iops=5000, count=2)
     parts = (
-        machine_part("aws", "c4.xlarge", "us-east-1"),
-        disk_part("aws", DiskSpec(type="gp3", size_gib=8), "us-east-1", what="root disk"),
-        disk_part("aws", disk, "us-east-1"),
+        machine_part(SHIPPED, "aws", "c4.xlarge", "us-east-1"),
+        disk_part(SHIPPED, "aws", DiskSpec(type="gp3", size_gib=8), "us-east-1", what="root disk"),
+        disk_part(SHIPPED, "aws", disk, "us-east-1"),
         address_part("aws", "us-east-1"),
     )
     cost = cost_of(rental(disk=disk, prices=parts), 1800)
@@ -117,8 +120,8 @@ def test_a_trial_costs_all_its_parts_by_the_hour():
 def test_an_hour_of_an_azure_disk_is_paid_for_at_least():
     disk = DiskSpec(type="Premium_LRS", size_gib=32767)
     parts = (
-        machine_part("azure", "Standard_D2s_v5", "eastus"),
-        disk_part("azure", disk, "eastus"),
+        machine_part(SHIPPED, "azure", "Standard_D2s_v5", "eastus"),
+        disk_part(SHIPPED, "azure", disk, "eastus"),
     )
     cost = cost_of(rental("azure", disk, prices=parts), 600)
     assert cost.total_usd == pytest.approx(0.096 / 6 + 3604.11 / 730)
@@ -129,7 +132,7 @@ def test_what_has_no_price_is_named_and_the_rest_is_known():
     disk = DiskSpec(type="standard", size_gib=20)
     far = Scope(provider="aws", region="eu-central-1")
     parts = (
-        machine_part("aws", "m5.large", "eu-central-1"),
+        machine_part(SHIPPED, "aws", "m5.large", "eu-central-1"),
         PricePart(name="power", hourly_usd=2.0),
     )
     cost = cost_of(rental(disk=disk, scope=far, prices=parts), 3600)
@@ -195,7 +198,7 @@ def test_what_was_done_is_counted_once_by_jobs_and_without_flushes():
 
 def test_a_lease_costs_its_age_and_what_was_done():
     disk = DiskSpec(type="standard", size_gib=20)
-    made = rental(disk=disk, prices=(machine_part("aws", "m5.large", "us-east-1"),))
+    made = rental(disk=disk, prices=(machine_part(SHIPPED, "aws", "m5.large", "us-east-1"),))
     rows = [row(scope="job", ios=2_000_000, bytes=2_000_000 * 4096)]
     cost = cost_of_lease(lease(1.5, 0.096), rows, made, now=NOW)
     assert cost.seconds == 5400

@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
+from tests.books import SHIPPED
 
 from diskbench.catalog.expect import (
     Disk,
@@ -17,7 +18,6 @@ from diskbench.catalog.expect import (
     path_of,
     promised_path,
 )
-from diskbench.catalog.instances import instances
 from diskbench.catalog.lookup import disk_types
 from diskbench.catalog.simulate import Stage, simulate
 from diskbench.errors import UserError
@@ -67,12 +67,12 @@ def test_a_rate_that_is_asked_for_is_named():
 
 def test_a_small_machine_limits_a_fast_disk():
     disk = disk_of("aws", "io1", 1000, iops=20_000)
-    begin = found(disk, load(), machine_of("aws", "c4.xlarge", "io1")).begin
+    begin = found(disk, load(), machine_of(SHIPPED, "aws", "c4.xlarge", "io1")).begin
     assert (begin.iops, begin.limited_by) == (6000, "vm-iops")
 
 
 def test_an_unknown_machine_is_told_and_limits_nothing():
-    machine = machine_of("aws", "z9.huge", "gp2")
+    machine = machine_of(SHIPPED, "aws", "z9.huge", "gp2")
     assert machine.gates == ()
     assert "z9.huge" in machine.unknown
 
@@ -120,7 +120,7 @@ class TestBufferedAndDirect:
 class TestAzureCaching:
     """Premium SSD of 256 GiB on a machine with both paths."""
 
-    machine = machine_of("azure", "Standard_D2s_v3", "Premium_LRS")
+    machine = machine_of(SHIPPED, "azure", "Standard_D2s_v3", "Premium_LRS")
 
     def disk(self, cache: str) -> Disk:
         plain = disk_of("azure", "Premium_LRS", 256)
@@ -150,7 +150,9 @@ class TestAzureCaching:
 
     def test_the_temporary_disk_is_limited_by_the_cached_path(self):
         disk = disk_of("azure", "temp-disk", 16)
-        begin = found(disk, load(), machine_of("azure", "Standard_D2s_v3", "temp-disk")).begin
+        begin = found(
+            disk, load(), machine_of(SHIPPED, "azure", "Standard_D2s_v3", "temp-disk")
+        ).begin
         assert begin.limited_by == "vm-cached-iops"
 
 
@@ -193,7 +195,7 @@ loads = st.builds(
     max_per_s=st.none() | st.floats(1, 1e5),
 )
 sizes = st.integers(1, 20_000)
-machines = st.sampled_from([*instances("aws").instances, "unknown"])
+machines = st.sampled_from([*SHIPPED.aws.instances, "unknown"])
 
 
 def any_disk(kind: tuple[str, str], size: int) -> Disk:
@@ -211,7 +213,7 @@ def any_disk(kind: tuple[str, str], size: int) -> Disk:
 def test_nothing_is_expected_above_any_limit(
     kind: tuple[str, str], size: int, machine: str, job: Load
 ):
-    instance = machine_of(kind[0], machine, kind[1])
+    instance = machine_of(SHIPPED, kind[0], machine, kind[1])
     path = path_of(any_disk(kind, size), instance)
     result = expect_on(path, job)
     assume(result is not None)

@@ -1,14 +1,15 @@
 """What was refreshed lies over the shipped files, under their rules."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
+from tests.books import SHIPPED
 
+from diskbench.catalog.books import Books
 from diskbench.catalog.expect import machine_of
-from diskbench.catalog.instances import instances
-from diskbench.catalog.overlay import Overlay, digest, laid, lay
+from diskbench.catalog.overlay import Overlay
 from diskbench.errors import InvalidValue
 from diskbench.store.overlays import read_overlays, write_overlay
 
@@ -17,13 +18,6 @@ FASTER = {
     "sources": {"refreshed": SOURCE},
     "instances": {"c4.xlarge": {"baseline_iops": 7000, "source": "refreshed"}},
 }
-
-
-@pytest.fixture(autouse=True)
-def nothing_stays() -> Iterator[None]:
-    lay([])
-    yield
-    lay([])
 
 
 def overlay(patch: dict[str, Any]) -> Overlay:
@@ -36,41 +30,41 @@ def overlay(patch: dict[str, Any]) -> Overlay:
 
 
 def test_the_shipped_catalogue_has_no_digest():
-    assert digest() is None
-    assert laid() == ()
+    assert Books().digest is None
 
 
 def test_a_figure_that_was_refreshed_counts_and_the_others_stay():
-    before = instances("aws").instances["c4.xlarge"]
-    lay([overlay(FASTER)])
-    after = instances("aws").instances["c4.xlarge"]
+    before = SHIPPED.aws.instances["c4.xlarge"]
+    books = Books((overlay(FASTER),))
+    after = books.aws.instances["c4.xlarge"]
     assert (after.baseline_iops, after.source) == (7000, "refreshed")
     assert after.usd_per_hour == before.usd_per_hour
-    assert machine_of("aws", "c4.xlarge", "gp2").gates[0].source == "an API (2026-11-20)"
-    assert instances("aws").instances["m5.large"] is not None
+    assert machine_of(books, "aws", "c4.xlarge", "gp2").gates[0].source == "an API (2026-11-20)"
+    assert books.aws.instances["m5.large"] is not None
 
 
 def test_the_digest_says_what_lies_over_it():
-    lay([overlay(FASTER)])
-    one = digest()
+    one = Books((overlay(FASTER),)).digest
     slower = {**FASTER, "instances": {"c4.xlarge": {"baseline_iops": 1, "source": "refreshed"}}}
-    lay([overlay(slower)])
     assert one is not None
-    assert digest() not in (None, one)
-    lay([overlay(FASTER)])
-    assert digest() == one
+    assert Books((overlay(slower),)).digest not in (None, one)
+    assert Books((overlay(FASTER),)).digest == one
 
 
-def test_without_it_the_shipped_figures_are_back():
-    lay([overlay(FASTER)])
-    lay([])
-    assert instances("aws").instances["c4.xlarge"].baseline_iops == 6000
+def test_one_session_s_overlay_is_not_another_session_s():
+    assert Books((overlay(FASTER),)).aws.instances["c4.xlarge"].baseline_iops == 7000
+    assert Books().aws.instances["c4.xlarge"].baseline_iops == 6000
 
 
 def test_a_refreshed_figure_without_a_source_is_refused():
-    lay([overlay({"instances": {"c4.xlarge": {"source": "hearsay"}}})])
+    books = Books((overlay({"instances": {"c4.xlarge": {"source": "hearsay"}}}),))
     with pytest.raises(InvalidValue, match="hearsay"):
-        instances("aws")
+        books.check()
+
+
+def test_a_file_that_no_session_lays_anything_over_cannot_be_patched():
+    with pytest.raises(ValidationError, match=r"aws\.yaml cannot be refreshed"):
+        Overlay(cloud="aws", region="", made_on="", patches={"aws.yaml": {}})
 
 
 def test_it_is_kept_a_file_a_cloud_and_read_again(tmp_path: Path):

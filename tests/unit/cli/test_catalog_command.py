@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.books import SHIPPED
 from typer.testing import CliRunner
 
 from diskbench.catalog.entry import CLOUDS
@@ -116,8 +117,10 @@ def test_an_unknown_name_gets_the_nearest_ones():
 
 @pytest.mark.slow
 def test_every_name_that_is_listed_can_be_shown_and_every_figure_has_a_source():
-    for name in [name for _, name, _ in disk_entries()] + [row.type for row in machine_rows()]:
-        for thing in find(name):
+    for name in [name for _, name, _ in disk_entries()] + [
+        row.type for row in machine_rows(SHIPPED)
+    ]:
+        for thing in find(SHIPPED, name):
             assert thing.lines, name
             for line in thing.lines:
                 assert line.source or line.name == "speed", (name, line)

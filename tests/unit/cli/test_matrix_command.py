@@ -251,9 +251,9 @@ def test_who_may_not_ask_a_cloud_is_answered_by_the_catalogue(monkeypatch):
 def test_a_cloud_that_answers_is_asked_once_a_block(monkeypatch):
     asked = []
 
-    def answer(self, cell):
+    def answer(self, cell, books):
         asked.append(cell)
-        return self.foresee(cell)
+        return self.foresee(cell, books)
 
     monkeypatch.setattr(AWSProvider, "resolve", answer)
     document = run("plan", "gp2-burst", "--output", "json")

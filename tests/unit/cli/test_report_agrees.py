@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.books import SHIPPED
 from tests.rigs.replicates import measured
 
 from diskbench.cli.report_gather import Gathered
@@ -28,7 +29,7 @@ def both(database, place: Path):
     """The row of the report's table on all trials, and the verdict of `results show` on them."""
     url = (place / "evidence").as_uri()
     runs = find_runs(database)[::-1]
-    [found] = step_verdicts(database, open_evidence(url), runs)
+    [found] = step_verdicts(database, open_evidence(url), runs, books=SHIPPED)
     groups = Gathered(database, url).groups(runs)
     [row] = result_rows([trial for group in groups for trial in group.trials])
     return row, found

@@ -5,6 +5,7 @@ import re
 
 import jsonschema
 import pytest
+from tests.books import SHIPPED
 from tests.rigs.measured import measure
 from tests.rigs.plans import RUN_IDS, TRIAL_ID, make_plan, run_fio
 
@@ -28,7 +29,10 @@ RENTAL = Rental(
     offer="m5.large in us-east-1a with standard of 20 GiB",
     disk=DISK,
     hourly_usd=0.1,
-    prices=(machine_part("aws", "m5.large", "us-east-1"), disk_part("aws", DISK, "us-east-1")),
+    prices=(
+        machine_part(SHIPPED, "aws", "m5.large", "us-east-1"),
+        disk_part(SHIPPED, "aws", DISK, "us-east-1"),
+    ),
 )
 
 

@@ -5,8 +5,7 @@ import pytest
 from diskbench.engine import held
 from diskbench.engine.held import Held, Patience, hold
 from diskbench.engine.stop import Stop
-from diskbench.errors import HostUnavailable, StoreUnavailable
-from diskbench.store.evidence import KeyTaken
+from diskbench.errors import HostUnavailable, KeyTaken, StoreUnavailable
 
 TRIAL = "01jd0000000000000000000001"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from tests.books import SHIPPED
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.engine.cell import run_ids
@@ -77,7 +78,7 @@ def place(session: Session, trial_id: str):
     def draft_in(zone):
         zones.append(zone)
         names = Names(CAMPAIGN, trial_id, run_ids(trial_id, 1))
-        return draft_of(row.cell, profile, renter.resolve(row.cell), names)
+        return draft_of(row.cell, profile, renter.resolve(row.cell, SHIPPED), names, SHIPPED)
 
     return placed(session, row, draft_in, None), zones
 

@@ -1,14 +1,13 @@
 """A refreshed catalogue: asked, checked, kept in the user's cache, and told by plans."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.books import SHIPPED
 from typer.testing import CliRunner
 
-from diskbench.catalog.instances import instances
-from diskbench.catalog.overlay import Overlay, digest, lay
+from diskbench.catalog.overlay import Overlay
 from diskbench.cli.catalog import app
 from diskbench.engine import refreshed
 from diskbench.engine.look import look
@@ -27,13 +26,8 @@ GOOD = {
 
 
 @pytest.fixture(autouse=True)
-def a_cache_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def a_cache_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    refreshed.lay_refreshed.cache_clear()
-    lay([])
-    yield
-    refreshed.lay_refreshed.cache_clear()
-    lay([])
 
 
 def answers(monkeypatch: pytest.MonkeyPatch, patch: dict[str, object]) -> None:
@@ -42,20 +36,24 @@ def answers(monkeypatch: pytest.MonkeyPatch, patch: dict[str, object]) -> None:
         cloud="aws", region="us-east-1", made_on="2026-11-20",
         patches={"aws_instances.yaml": patch},
     )  # fmt: skip
-    monkeypatch.setattr(AWSProvider, "refreshed", lambda _: found)
+    monkeypatch.setattr(AWSProvider, "refreshed", lambda *_: found)
 
-    def refuse(_: object) -> Overlay:
+    def refuse(*_: object) -> Overlay:
         raise AccessDenied("nobody is logged in", advice="log in")
 
     monkeypatch.setattr(AzureProvider, "refreshed", refuse)
     monkeypatch.setattr(GCPProvider, "refreshed", refuse)
 
 
-def test_an_answer_is_kept_and_counts_at_once(monkeypatch: pytest.MonkeyPatch):
+def test_an_answer_is_kept_and_counts_for_sessions_that_are_opened_then(
+    monkeypatch: pytest.MonkeyPatch,
+):
     answers(monkeypatch, GOOD)
+    before = refreshed.open_books()
     _, path = refreshed.refresh("aws")
     assert path == overlay_directory() / "aws.json"
-    assert instances("aws").instances["c4.xlarge"].baseline_iops == 5000
+    assert refreshed.open_books().aws.instances["c4.xlarge"].baseline_iops == 5000
+    assert before.aws.instances["c4.xlarge"].baseline_iops == 6000
 
 
 def test_an_answer_that_breaks_the_catalogue_is_not_kept(monkeypatch: pytest.MonkeyPatch):
@@ -63,17 +61,17 @@ def test_an_answer_that_breaks_the_catalogue_is_not_kept(monkeypatch: pytest.Mon
     with pytest.raises(InvalidValue, match="nowhere"):
         refreshed.refresh("aws")
     assert read_overlays() == ()
-    assert instances("aws").instances["c4.xlarge"].baseline_iops == 6000
+    assert refreshed.open_books().aws.instances["c4.xlarge"].baseline_iops == 6000
 
 
-def test_the_next_process_finds_it_and_its_plans_say_so(monkeypatch: pytest.MonkeyPatch):
+def test_plans_made_on_it_carry_its_digest(monkeypatch: pytest.MonkeyPatch):
     answers(monkeypatch, GOOD)
     refreshed.refresh("aws")
-    lay([])  # a new process begins with the shipped catalogue
+    books = refreshed.open_books()
     spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
     request = Request(provider="aws", profile="quick", rent=spec)
-    ((plan, _),) = look(request, offline=True).plans
-    assert plan.catalogue == digest() is not None
+    ((plan, _),) = look(request, books, offline=True).plans
+    assert plan.catalogue == books.digest is not None
     assert plan.expectation is not None
     first = plan.expectation.of(plan.expectation.step(5))
     assert first is not None
@@ -82,7 +80,9 @@ def test_the_next_process_finds_it_and_its_plans_say_so(monkeypatch: pytest.Monk
 
 def test_a_plan_of_the_shipped_catalogue_names_no_digest():
     spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
-    ((plan, _),) = look(Request(provider="aws", profile="quick", rent=spec), offline=True).plans
+    ((plan, _),) = look(
+        Request(provider="aws", profile="quick", rent=spec), SHIPPED, offline=True
+    ).plans
     assert plan.catalogue is None
 
 

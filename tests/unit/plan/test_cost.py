@@ -1,6 +1,7 @@
 """What a plan will cost: its rental for as long as it takes, and the transactions of its steps."""
 
 import pytest
+from tests.books import SHIPPED
 from tests.unit.report.made import plan, step
 
 from diskbench.catalog.prices import disk_part, machine_part
@@ -21,8 +22,8 @@ def job(*lines: str, seconds: float = 100.0) -> Step:
 
 def rented(*steps: Step, disk: DiskSpec = HDD, runs: int = 1, loop: Loop | None = None) -> Plan:
     prices = (
-        machine_part("azure", "Standard_D2s_v5", "eastus"),
-        disk_part("azure", disk, "eastus"),
+        machine_part(SHIPPED, "azure", "Standard_D2s_v5", "eastus"),
+        disk_part(SHIPPED, "azure", disk, "eastus"),
     )
     rental = Rental(
         scope=Scope(provider="azure", region="eastus"),

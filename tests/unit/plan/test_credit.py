@@ -1,6 +1,7 @@
 """When the steps of a plan have used a disk's burst credit up."""
 
 import pytest
+from tests.books import SHIPPED
 
 from diskbench.catalog.gate import disk_gates
 from diskbench.catalog.lookup import Allowance, DiskLimits, Pool, limits
@@ -45,8 +46,8 @@ def outlook(
         cores=4,
         memory_bytes=int(memory_gib * GIB),
     )
-    plan = draft(cell, found, rental, "campaign")
-    return credit_of(expectation_of(plan, Way(Path(disk_gates(of, time_scale=scale)))))
+    plan = draft(cell, found, rental, "campaign", SHIPPED)
+    return credit_of(expectation_of(plan, SHIPPED, Way(Path(disk_gates(of, time_scale=scale)))))
 
 
 def job(options: str, seconds: float) -> str:

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.books import SHIPPED
 
 from diskbench.engine.draft import draft
 from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
@@ -39,7 +40,7 @@ def planned(
         promise=promise,
     )
     found = parse_profile(profile, name="mine") if "\n" in profile else shipped_profile(profile)
-    return draft(cell, found, rental, "campaign")
+    return draft(cell, found, rental, "campaign", SHIPPED)
 
 
 def expected(profile: str, **told: object) -> PlanExpectation:
@@ -283,4 +284,4 @@ def test_a_plan_made_before_there_were_expectations_is_still_read():
     old = plan.model_dump(mode="json")
     del old["expectation"]
     assert Plan.model_validate(old).expectation is None
-    assert expectation_of(plan) == plan.expectation
+    assert expectation_of(plan, SHIPPED) == plan.expectation

@@ -1,10 +1,12 @@
 """Beginning a matrix some of whose clouds cannot be asked now."""
 
 import pytest
+from tests.books import SHIPPED
 
 from diskbench.engine.matrix_file import read_matrix
 from diskbench.engine.matrix_outlook import look_ahead
-from diskbench.model.outcome import Problem
+from diskbench.errors import CloudSilent, HostUnavailable, InvalidValue
+from diskbench.model.outcome import problem_of
 from diskbench.plan.foreseen import out_of_reach, with_foreseen
 
 MATRIX = """name: two-clouds
@@ -13,22 +15,21 @@ include:
   - {provider: aws, region: us-east-1, instance_type: m5.large}
   - {provider: fake, disk: plain, size: 1}
 """
-UNKNOWN = Problem(kind="InvalidValue", message="it tells nothing without being asked")
-AWAY = Problem(kind="HostUnavailable", message="no answer")
+UNKNOWN = problem_of(InvalidValue("it tells nothing without being asked"))
+AWAY = problem_of(HostUnavailable("no answer"))
 
 
 @pytest.fixture
 def foreseen(tmp_path):
     """What is known without a call: all of the first block, nothing of the second."""
-    outlook = look_ahead(read_matrix(MATRIX, "two.yaml", tmp_path), seed=1, offline=True)
+    outlook = look_ahead(read_matrix(MATRIX, "two.yaml", tmp_path), SHIPPED, seed=1, offline=True)
     known, other = outlook.blocks
     nothing = other.model_copy(update={"problem": UNKNOWN, "cost": None})
     return outlook.model_copy(update={"blocks": (known, nothing)})
 
 
-def away(outlook, kind="HostUnavailable", **limits):
+def away(outlook, problem=AWAY, **limits):
     """The same, asked for, when nobody answers."""
-    problem = AWAY.model_copy(update={"kind": kind})
     blocks = tuple(one.model_copy(update={"problem": problem}) for one in outlook.blocks)
     wanted = outlook.limits.model_copy(update=limits)
     return outlook.model_copy(update={"blocks": blocks, "limits": wanted})
@@ -43,6 +44,10 @@ def test_a_cloud_that_does_not_answer_is_foreseen_by_the_catalogue(foreseen):
     assert aws.cost is not None
 
 
+def test_a_cloud_that_is_silent_now_is_out_of_reach_too(foreseen):
+    assert len(out_of_reach(away(foreseen, problem_of(CloudSilent("no answer"))))) == 2
+
+
 def test_what_nobody_foresees_is_left_to_its_turn(foreseen):
     assert with_foreseen(away(foreseen), foreseen).blocks[1].problem is None
 
@@ -53,6 +58,6 @@ def test_under_a_budget_what_nobody_foresees_is_not_begun(foreseen):
 
 
 def test_what_cannot_be_measured_anywhere_stays_so(foreseen):
-    seen = away(foreseen, kind="InvalidValue")
+    seen = away(foreseen, UNKNOWN)
     assert out_of_reach(seen) == []
     assert with_foreseen(seen, foreseen) == seen

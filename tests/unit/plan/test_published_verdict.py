@@ -1,6 +1,7 @@
 """Published figures are judged by the rules for our own, from what their posts record."""
 
 import pytest
+from tests.books import SHIPPED
 
 from diskbench.catalog.published import find_published, load_published
 from diskbench.plan.published_verdict import published_verdict
@@ -8,12 +9,12 @@ from diskbench.plan.published_verdict import published_verdict
 
 def only(name):
     (figure,) = find_published(name)
-    return published_verdict(figure)
+    return published_verdict(figure, SHIPPED)
 
 
 @pytest.mark.parametrize("figure", find_published("san-vs-local/aberrant"), ids=lambda f: f.step)
 def test_what_no_sata_link_carries_is_served_from_cache(figure):
-    found = published_verdict(figure)
+    found = published_verdict(figure, SHIPPED)
 
     assert found.words() == "no: served from cache"
     assert found.stands_for.limiter.name == "page-cache"
@@ -49,7 +50,7 @@ def test_more_than_was_promised_is_said_and_not_disbelieved():
 
 def test_what_a_post_doubts_itself_is_kept():
     for figure in load_published():
-        found = published_verdict(figure)
+        found = published_verdict(figure, SHIPPED)
         if figure.doubt is not None:
             assert figure.doubt.code in {one.code for one in found.reasons}, figure.id
         else:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from tests.contract.rented import Onlooker
 
-from diskbench.errors import HostUnavailable, Interrupted, NoCapacity
+from diskbench.errors import HostUnavailable, Interrupted, NoCapacity, Unanswered
 from diskbench.providers.patience import CloudTiming
-from diskbench.providers.unanswered import Unanswered, repeated, while_looking
+from diskbench.providers.unanswered import repeated, while_looking
 
 SHORT = CloudTiming(first_retry_s=0.001, max_retry_s=0.002, retry_s=30.0)
 
@@ -65,11 +65,11 @@ def test_whoever_only_looks_has_little_patience() -> None:
 
 def test_silence_is_the_users_environment_while_nothing_is_rented() -> None:
     with pytest.raises(HostUnavailable) as told, while_looking():
-        raise Unanswered("no answer", advice="look at the network, then diskbench resume")
+        raise Unanswered("no answer", look_at="look at the network")
     assert told.value.advice == "look at the network"  # there is no run to resume yet
 
 
 def test_a_busy_cloud_is_tried_again_while_nothing_is_rented() -> None:
     with pytest.raises(HostUnavailable) as told, while_looking():
-        raise Unanswered("busy", advice="diskbench resume")
+        raise Unanswered("busy")
     assert told.value.advice == "try again"

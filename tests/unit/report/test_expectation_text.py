@@ -1,5 +1,7 @@
 """What should be found, in words and tables: of a plan and of the blocks of a matrix."""
 
+from tests.books import SHIPPED
+
 from diskbench.engine.matrix_file import load_matrix
 from diskbench.engine.matrix_outlook import look_ahead
 from diskbench.model.expectation import (
@@ -110,7 +112,7 @@ def test_what_the_catalogue_does_not_know_is_named():
 
 def test_blocks_of_a_matrix_show_result_limit_and_price_in_80_columns():
     file = load_matrix("gp2-burst")
-    blocks = look_ahead(file, seed=1, offline=True).blocks
+    blocks = look_ahead(file, SHIPPED, seed=1, offline=True).blocks
     table, prices = list(expected_table(blocks)), list(price_table(blocks))
     assert max(len(line) for line in [*table, *prices]) <= 80
     text = "\n".join(table)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.books import SHIPPED
 from tests.rigs.drawn import rows_in
 
 from diskbench.catalog.published import SEEDS, find_published, load_published
@@ -20,7 +21,10 @@ SEVEN = ("iops", "read", "write", "aws", "azure", "throttling", "local")
 
 
 def drawn(chart, palette=PICTURE, **more):
-    return draw(chart, load_published(), palette, outlook=published_outlook, **more)
+    def outlook(one, runs):
+        return published_outlook(one, SHIPPED, runs)
+
+    return draw(chart, load_published(), palette, outlook=outlook, **more)
 
 
 @pytest.mark.slow
@@ -74,9 +78,11 @@ def test_the_local_disks_that_dwarf_the_rest_are_there_and_the_axis_is_logarithm
 @pytest.mark.slow
 def test_the_catalogue_predicts_the_fall_of_gp2_in_the_run_in_which_the_post_saw_it():
     (gp2,) = find_published("iaas-2018/results/gp2/iops")
-    (cliff,) = predicted_cliffs(published_outlook(gp2, 40))
+    (cliff,) = predicted_cliffs(published_outlook(gp2, SHIPPED, 40))
     assert cliff.run == 34
-    (line,) = predicted_lines(published_outlook(gp2, 40), [(gp2.step, "iops", "total")], 40, "gp2")
+    (line,) = predicted_lines(
+        published_outlook(gp2, SHIPPED, 40), [(gp2.step, "iops", "total")], 40, "gp2"
+    )
     assert dict(line.values)[32] == pytest.approx(3000)
     assert dict(line.values)[34] == pytest.approx(100)
     labels = {
@@ -103,7 +109,7 @@ def test_googles_fall_is_drawn_as_the_post_states_it():
 )
 def test_a_figure_above_what_lasts_is_held_against_the_burst(figure_id, ratio, on_credit):
     (figure,) = find_published(figure_id)
-    held = held_of(published_point(figure), published_outlook(figure))
+    held = held_of(published_point(figure), published_outlook(figure, SHIPPED))
     assert held is not None
     assert held.on_credit is on_credit
     assert held.ratio == pytest.approx(ratio, rel=1e-3)
@@ -112,7 +118,7 @@ def test_a_figure_above_what_lasts_is_held_against_the_burst(figure_id, ratio, o
 def test_nothing_is_promised_of_a_disk_of_no_catalogue_or_of_unknown_size():
     for name in ("iaas-2018/results/nvme-ssd/iops", "ebs-types/m3.medium-read/sc1/buffered"):
         (figure,) = find_published(name)
-        assert held_of(published_point(figure), published_outlook(figure)) is None
+        assert held_of(published_point(figure), published_outlook(figure, SHIPPED)) is None
 
 
 @pytest.mark.slow

@@ -4,11 +4,10 @@ import pytest
 from tests.rigs.measured import TIMES
 from tests.rigs.plans import RUN_IDS, make_plan, make_step
 
-from diskbench.errors import EvidenceDamaged
+from diskbench.errors import EvidenceDamaged, KeyTaken, NewerFormat
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.store import archive
-from diskbench.store.evidence import KeyTaken
 from diskbench.store.manifest import Manifest
 
 RUN = RUN_IDS[0]
@@ -132,7 +131,7 @@ def test_a_field_of_a_later_diskbench_is_borne_and_a_later_format_refused(eviden
     evidence.put(f"runs/{RUN}/manifest.json", text.replace("{", '{"later": 1, ', 1).encode())
     assert archive.read_manifest(evidence, RUN) == manifest()
     evidence.put("runs/other/manifest.json", text.replace('"format":1', '"format":2').encode())
-    with pytest.raises(archive.NewerFormat, match="format 2; this diskbench knows 1"):
+    with pytest.raises(NewerFormat, match="format 2; this diskbench knows 1"):
         archive.read_manifest(evidence, "other")
 
 

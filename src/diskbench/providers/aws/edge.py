@@ -148,6 +148,7 @@ def open_aws(profile: str | None, region: str | None, endpoint: str | None) -> A
         raise HostUnavailable(
             "--provider aws needs the AWS SDK for Python, which is not installed",
             advice="pip install 'diskbench[aws]'",
+            field="provider",
         ) from error
     try:
         session = boto3.Session(

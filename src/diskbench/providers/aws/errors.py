@@ -16,9 +16,9 @@ from diskbench.errors import (
     NoCapacity,
     QuotaExceeded,
     RentalFailed,
+    Throttled,
     UnknownName,
 )
-from diskbench.providers.unanswered import Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,9 @@ _CAPACITY = frozenset(
         "InsufficientCapacityOnHost", "InsufficientFreeAddressesInSubnet", "SpotMaxPriceTooLow",
     }
 )  # fmt: skip
+_NOT_IN_THAT_ZONE = ("Unsupported", "ec2:RunInstances")
+"""What EC2 answers where a zone does not have the machine type (EC2 API Reference, "Error codes").
+It answers so to some settings of a machine, too: the next zones then answer alike."""
 _THROTTLED = frozenset(
     {
         "RequestLimitExceeded", "Throttling", "ThrottlingException", "ThrottledException",
@@ -74,10 +77,6 @@ _QUOTAS = {
 _ACTION = re.compile(r"not authorized to perform: ([a-z0-9-]+:[A-Za-z]+)")
 _ENCODED = re.compile(r"Encoded authorization failure message: (\S+)")
 _DECODED_ACTION = re.compile(r'"action"\s*:\s*"([a-z0-9-]+:[A-Za-z]+)"')
-
-
-class Throttled(Unanswered):
-    """AWS asked to come again later, or did not answer; the edge repeats the call."""
 
 
 def error_code(error: BaseException | None) -> str:
@@ -143,7 +142,7 @@ def of_code(
     decode: Callable[[str], str | None] | None = None,
 ) -> DiskbenchError:
     """Our error for a code that AWS gave, in an answer or as the reason of a state."""
-    if code in _CAPACITY or (code == "Unsupported" and "vailability Zone" in said):
+    if code in _CAPACITY or (code, action) == _NOT_IN_THAT_ZONE:
         return NoCapacity(
             f"AWS has no capacity for it: {said} ({code})",
             advice="try another --zone, --region or --instance-type, or later",
@@ -151,7 +150,7 @@ def of_code(
     if code in _THROTTLED:
         return Throttled(
             f"AWS throttles this account's calls: {said} ({code}) at {action}",
-            advice="run less at a time in this account and region, then diskbench resume",
+            look_at="run less at a time in this account and region",
         )
     if code in _QUOTAS or code.endswith("LimitExceeded"):
         service, quota = _QUOTAS.get(code, ("Amazon EC2", code.removesuffix("LimitExceeded")))
@@ -167,7 +166,7 @@ def of_code(
     if code in _OUTAGE or (status >= 500 and not code.startswith(("Invalid", "Insufficient"))):
         return Throttled(
             f"AWS failed at {action}: {said} ({code or status})",
-            advice="look at health.aws.amazon.com, then diskbench resume",
+            look_at="look at health.aws.amazon.com",
         )
     if code.startswith(("Invalid", "Malformed", "Missing", "Unknown", "Unsupported")) or (
         code.endswith(("NotFound", "NotFoundException", "ValidationError", "ValidationException"))
@@ -239,13 +238,14 @@ def no_region() -> InvalidValue:
     return InvalidValue(
         "no AWS region: neither --region nor AWS_REGION nor the AWS configuration names one",
         advice="add --region, such as --region eu-central-1, or: aws configure set region REGION",
+        field="region",
     )
 
 
 def _no_answer(action: str, why: str) -> Throttled:
     return Throttled(
         f"no answer to {action}: {why}",
-        advice="look at the network and --endpoint-url, then diskbench resume",
+        look_at="look at the network and --endpoint-url",
     )
 
 

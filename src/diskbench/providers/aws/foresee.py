@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.instances import instances
 from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_usd
 from diskbench.catalog.promise import promise
 from diskbench.model.disk import DiskSpec
@@ -17,6 +16,7 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from diskbench.catalog.books import Books
     from diskbench.catalog.instances import InstanceEntry
     from diskbench.model.rental import PricePart, RentSpec
     from diskbench.providers.aws.wanted import Wanted
@@ -26,9 +26,9 @@ IMAGE_GIB = 8
 _ARCH = "x86_64"
 
 
-def foresee(spec: RentSpec, asked: Wanted) -> Rental:
+def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
     """The rental that is to be expected; a price or a machine that the catalogue lacks is None."""
-    book = instances("aws")
+    book = books.aws
     size_gib = asked.size_gib or IMAGE_GIB
     limits = asked.limits(size_gib)
     need = needs(limits, asked.count)
@@ -39,7 +39,7 @@ def foresee(spec: RentSpec, asked: Wanted) -> Rental:
     if asked.kind == "instance-store" and entry is not None and entry.local is not None:
         size_gib = int(entry.local.size_gb * 1e9 / GIB)
     region = spec.region or (spec.zone[:-1] if spec.zone else None)
-    prices = tuple(_prices(asked, size_gib, machine or "", region or ""))
+    prices = tuple(_prices(books, asked, size_gib, machine or "", region or ""))
     small = (
         too_small(machine or "", figures(entry), need, fit[0] if fit else None) if entry else None
     )
@@ -59,14 +59,16 @@ def foresee(spec: RentSpec, asked: Wanted) -> Rental:
     )
 
 
-def _prices(asked: Wanted, size_gib: int, machine: str, region: str) -> Iterator[PricePart]:
-    yield machine_part("aws", machine, region)
+def _prices(
+    books: Books, asked: Wanted, size_gib: int, machine: str, region: str
+) -> Iterator[PricePart]:
+    yield machine_part(books, "aws", machine, region)
     if asked.kind != "root":
         root = DiskSpec(type=ROOT_TYPE, size_gib=IMAGE_GIB)
-        yield disk_part("aws", root, region, what="root disk")
+        yield disk_part(books, "aws", root, region, what="root disk")
     if asked.kind != "instance-store":
         what = "root disk" if asked.kind == "root" else "disk"
-        yield disk_part("aws", asked.spec(size_gib), region, what=what)
+        yield disk_part(books, "aws", asked.spec(size_gib), region, what=what)
     yield address_part("aws", region)
 
 

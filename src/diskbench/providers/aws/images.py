@@ -45,6 +45,7 @@ def find_image(ec2: Edge, ssm: Edge, typed: str | None, arch: str) -> Image:
     raise InvalidValue(
         f"--image {typed!r} is no image",
         advice="give ami-…, an SSM parameter (/aws/service/…), ubuntu or amazon-linux",
+        field="image",
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.instances import instances
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.aws.choice import candidates
 from diskbench.providers.aws.images import find_image
@@ -17,6 +16,7 @@ from diskbench.providers.needs import needs
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from diskbench.catalog.instances import InstanceCatalogue
     from diskbench.model.rental import RentSpec
     from diskbench.providers.aws.edge import Aws, Edge
     from diskbench.providers.aws.resolved import Image, Machine
@@ -33,17 +33,20 @@ class Lookup:
     ssm: Edge
     spec: RentSpec
     wanted: Wanted
+    known: InstanceCatalogue
 
 
 def look_up(
     aws: Aws,
     spec: RentSpec,
     wanted: Wanted,
+    known: InstanceCatalogue,
     timing: AwsTiming,
     ask_caller: Callable[[], str] = caller_cidr,
 ) -> Resolved:
-    """Everything about a rental that has to be known before. Raises UserError."""
-    here = Lookup(aws, aws.edge("ec2", timing), aws.edge("ssm", timing), spec, wanted)
+    """Everything about a rental that has to be known before; machines are chosen from `known`.
+    Raises UserError."""
+    here = Lookup(aws, aws.edge("ec2", timing), aws.edge("ssm", timing), spec, wanted, known)
     account_id = aws.account_id(timing)
     if spec.zone is not None:
         _check_zone(here, spec.zone)
@@ -74,7 +77,7 @@ def look_up(
 
 def _typed_machine(here: Lookup) -> Machine | None:
     name = here.spec.instance_type
-    return find_machine(here.ec2, name, tuple(instances("aws").instances)) if name else None
+    return find_machine(here.ec2, name, tuple(here.known.instances)) if name else None
 
 
 def _size_gib(wanted: Wanted, image: Image) -> int:
@@ -96,9 +99,7 @@ def _cheapest(here: Lookup, image: Image, size_gib: int) -> tuple[Machine, tuple
     wanted = here.wanted
     need = needs(wanted.limits(size_gib), wanted.count)
     local = wanted.count if wanted.kind == "instance-store" else 0
-    names = candidates(
-        instances("aws"), need, arch=image.arch, disks=wanted.count, local_disks=local
-    )
+    names = candidates(here.known, need, arch=image.arch, disks=wanted.count, local_disks=local)
     if not names:
         raise InvalidValue(
             f"no machine in the catalogue sustains {need.iops:,.0f} IOPS and "
@@ -178,6 +179,7 @@ def _places(here: Lookup, machine: Machine, zones: Sequence[str]) -> tuple[Place
         raise InvalidValue(
             f"--subnet {typed} is in {', '.join(sorted(known))}, where {machine.type} is not",
             advice=f"{machine.type} is offered in {', '.join(zones)}",
+            field="subnet",
         )
     raise InvalidValue(
         f"there is no default subnet in {', '.join(zones)}",
@@ -189,7 +191,7 @@ def _check_zone(here: Lookup, zone: str) -> None:
     listed = here.ec2.call("describe_availability_zones")["AvailabilityZones"]
     names = [item["ZoneName"] for item in listed]
     if zone not in names:
-        raise UnknownName(f"zone of {here.aws.region}", zone, names)
+        raise UnknownName(f"zone of {here.aws.region}", zone, names, field="zone")
 
 
 def _check_group(here: Lookup, places: Sequence[Place]) -> None:
@@ -202,4 +204,5 @@ def _check_group(here: Lookup, places: Sequence[Place]) -> None:
         raise InvalidValue(
             f"--security-group {group} is in {vpc}, the subnet in {places[0].vpc}",
             advice="use a group and a --subnet of one VPC",
+            field="security_group",
         )

@@ -36,6 +36,7 @@ def find_machine(ec2: Edge, name: str, known: Sequence[str]) -> Machine:
         raise UnknownName(
             f"instance type of {ec2.session.region}", name, known,
             advice=f"{hint}aws ec2 describe-instance-types lists those of a region",
+            field="instance_type",
         )  # fmt: skip
     return machine(found[0])
 
@@ -102,6 +103,7 @@ def check_support(found: Machine, wanted: Wanted) -> None:
             raise InvalidValue(
                 f"--count {wanted.count} on {found.type}",
                 advice=f"it takes {room} beside its root disk",
+                field="count",
             )
 
 
@@ -119,5 +121,7 @@ def _check_local(found: Machine, count: int) -> None:
         )
     if count > local.count:
         raise InvalidValue(
-            f"--count {count} on {found.type}", advice=f"it has {local.count} of its own"
+            f"--count {count} on {found.type}",
+            advice=f"it has {local.count} of its own",
+            field="count",
         )

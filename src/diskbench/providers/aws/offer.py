@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.instances import instances
 from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_usd
 from diskbench.catalog.promise import promise
 from diskbench.model.disk import DiskSpec
@@ -17,15 +16,16 @@ from diskbench.providers.needs import needs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from diskbench.catalog.books import Books
     from diskbench.model.rental import PricePart, RentSpec
     from diskbench.providers.aws.resolved import Resolved
 
 
-def rental(spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
+def rental(books: Books, spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
     """The rental of what was looked up; `endpoint` is that of an emulator."""
     wanted, machine = details.wanted, details.machine
     limits = wanted.limits(details.size_gib)
-    prices = tuple(_prices(details))
+    prices = tuple(_prices(books, details))
     return Rental(
         scope=Scope(
             provider="aws",
@@ -44,7 +44,7 @@ def rental(spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
         memory_bytes=machine.memory_bytes,
         hourly_usd=sum_usd(prices),
         prices=prices,
-        warnings=tuple(_warnings(spec, details)),
+        warnings=tuple(_warnings(books, spec, details)),
         details=details.model_dump(mode="json"),
     )
 
@@ -68,22 +68,22 @@ def _words(spec: RentSpec, details: Resolved) -> str:
     return f"{spot}{details.machine.type} in {zones[0]}{other} with {what}; {details.image.name}"
 
 
-def _prices(details: Resolved) -> Iterator[PricePart]:
+def _prices(books: Books, details: Resolved) -> Iterator[PricePart]:
     """Machine, its root disk, the disks, and the address that SSH comes in by."""
     region, wanted = details.region, details.wanted
-    yield machine_part("aws", details.machine.type, region)
+    yield machine_part(books, "aws", details.machine.type, region)
     if wanted.kind != "root":
         root = DiskSpec(type=ROOT_TYPE, size_gib=details.image.root_gib)
-        yield disk_part("aws", root, region, what="root disk")
+        yield disk_part(books, "aws", root, region, what="root disk")
     if wanted.kind != "instance-store":
         what = "root disk" if wanted.kind == "root" else "disk"
-        yield disk_part("aws", wanted.spec(details.size_gib), region, what=what)
+        yield disk_part(books, "aws", wanted.spec(details.size_gib), region, what=what)
     # A subnet of the user's own may give an address or not: it is paid for as if it did.
     yield address_part("aws", region)
 
 
-def _warnings(spec: RentSpec, details: Resolved) -> Iterator[str]:
-    book, machine, wanted = instances("aws"), details.machine, details.wanted
+def _warnings(books: Books, spec: RentSpec, details: Resolved) -> Iterator[str]:
+    book, machine, wanted = books.aws, details.machine, details.wanted
     need = needs(wanted.limits(details.size_gib), wanted.count)
     better = candidates(book, need, arch=machine.arch, disks=wanted.count)
     small = too_small(machine.type, machine.ebs, need, better[0] if better else None)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from diskbench.catalog.books import Books
     from diskbench.catalog.overlay import Overlay
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding, Quota
@@ -52,7 +53,7 @@ class AWSProvider:
         """See ports.Provider.check."""
         wanted(cell.rent)
 
-    def resolve(self, cell: Cell) -> Rental:
+    def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
         from diskbench.providers.aws.lookup import look_up
 
@@ -61,25 +62,24 @@ class AWSProvider:
         assert spec is not None, "wanted() refuses a cell that rents nothing"
         aws = open_aws(spec.account, _region(spec.region, spec.zone), spec.endpoint_url)
         with while_looking():
-            details = look_up(aws, spec, asked, self.timing.looking(), self.ask_caller)
-        return rental(spec, details, aws.emulated_endpoint())
+            details = look_up(aws, spec, asked, books.aws, self.timing.looking(), self.ask_caller)
+        return rental(books, spec, details, aws.emulated_endpoint())
 
-    def foresee(self, cell: Cell) -> Rental:
+    def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees."""
         from diskbench.providers.aws.foresee import foresee
 
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
-        return foresee(cell.rent, asked)
+        return foresee(books, cell.rent, asked)
 
-    def refreshed(self) -> Overlay:
+    def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
-        from diskbench.catalog.instances import instances
         from diskbench.providers.aws.refresh import refreshed
         from diskbench.providers.today import today
 
-        aws = open_aws(None, instances("aws").region, None)
-        return refreshed(aws, self.timing, today())
+        aws = open_aws(None, books.aws.region, None)
+        return refreshed(aws, self.timing, books.aws, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
@@ -98,6 +98,7 @@ class AWSProvider:
             raise InvalidValue(
                 f"--disk {cell.rent.disk} comes with its machine, which reuse_host keeps",
                 advice="measure volumes so, or leave reuse_host out",
+                field="disk",
             )
         check_machine_is_named(cell.rent)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Quota
 from diskbench.providers.aws.edge import open_scope
-from diskbench.providers.aws.errors import is_missing
+from diskbench.providers.aws.errors import error_code, is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +77,7 @@ def _limit(told: Edge, service: str, code: str) -> dict[str, Any] | None:
     try:
         answer = told.call("get_service_quota", {"ServiceCode": service, "QuotaCode": code})
     except DiskbenchError as error:
-        if is_missing(error) or "NoSuchResource" in error.message:
+        if is_missing(error) or error_code(error) == "NoSuchResourceException":
             return None
         raise
     quota: dict[str, Any] = answer["Quota"]

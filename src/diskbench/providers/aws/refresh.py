@@ -10,18 +10,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.instances import instances
-from diskbench.catalog.overlay import Overlay
+from diskbench.catalog.overlay import AWS_INSTANCES, Overlay
 from diskbench.providers.aws.machine_type import machine
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from diskbench.catalog.instances import InstanceCatalogue
     from diskbench.providers.aws.edge import Aws
     from diskbench.providers.aws.timing import AwsTiming
 
-_FILE = "aws_instances.yaml"
 _TYPES, _PRICES = "refreshed-types", "refreshed-prices"
 _MIB_IN_GIB = 1024
 _IO2_TIERS = (("", 32_000), (".tier2", 64_000), (".tier3", None))
@@ -29,8 +28,8 @@ _IO2_TIERS = (("", 32_000), (".tier2", 64_000), (".tier3", None))
 Item = dict[str, Any]
 
 
-def refreshed(aws: Aws, timing: AwsTiming, today: str) -> Overlay:
-    """What EC2 and its price list say today of the catalogue's region, which `aws` must be of."""
+def refreshed(aws: Aws, timing: AwsTiming, known: InstanceCatalogue, today: str) -> Overlay:
+    """What EC2 and its price list say today of the region of `known`, which `aws` must be of."""
     types = aws.edge("ec2", timing).listed("describe_instance_types", "InstanceTypes", {})
     pricing = aws.edge("pricing", timing)
     machines = _products(pricing.listed("get_products", "PriceList", _asked(aws.region, _MACHINES)))
@@ -41,7 +40,7 @@ def refreshed(aws: Aws, timing: AwsTiming, today: str) -> Overlay:
             "get_products", "PriceList", _asked(aws.region, {"productFamily": family})
         )
     )
-    return overlay(types, list(machines), list(storage), aws.region, today)
+    return overlay(known, types, list(machines), list(storage), today)
 
 
 _MACHINES = {
@@ -54,19 +53,20 @@ _MACHINES = {
 
 
 def overlay(
+    known: InstanceCatalogue,
     types: Iterable[Item],
     machines: Iterable[Item],
     storage: Iterable[Item],
-    region: str,
     today: str,
 ) -> Overlay:
-    """The overlay that answers make; types without a price are left out."""
+    """The overlay that answers make; types without a price are left out that
+    `known` does not have."""
+    region = known.region
     prices = {
         str(one["product"]["attributes"]["instanceType"]): usd
         for one in machines
         if (usd := _usd(one, "Hrs"))
     }
-    known = instances("aws")
     entries = {}
     for told in types:
         name = str(told["InstanceType"])
@@ -77,12 +77,12 @@ def overlay(
         _TYPES: _source(f"EC2 DescribeInstanceTypes, {region}", today),
         _PRICES: _source(f"AWS Price List API, AmazonEC2, {region}", today),
     }
-    volumes = _volumes(storage)
+    volumes = _volumes(storage, known)
     return Overlay(
         cloud="aws",
         region=region,
         made_on=today,
-        patches={_FILE: {"sources": sources, "instances": entries, "volumes": volumes}},
+        patches={AWS_INSTANCES: {"sources": sources, "instances": entries, "volumes": volumes}},
     )
 
 
@@ -116,14 +116,14 @@ def _entry(told: Item, usd: float | None, is_new: bool) -> Item:
     return entry
 
 
-def _volumes(storage: Iterable[Item]) -> dict[str, Item]:
+def _volumes(storage: Iterable[Item], known: InstanceCatalogue) -> dict[str, Item]:
     """Prices of volumes by their type. A part that is not told stays what it was."""
     found: dict[str, Item] = {}
     tiers: dict[str, float] = {}
     for one in storage:
         told = one["product"]["attributes"]
         name, usage = str(told.get("volumeApiName", "")), str(told.get("usagetype", ""))
-        if name not in instances("aws").volumes:
+        if name not in known.volumes:
             continue
         volume = found.setdefault(name, {"source": _PRICES})
         if (usd := _usd(one, "GB-Mo")) is not None:

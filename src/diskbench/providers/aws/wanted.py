@@ -10,6 +10,7 @@ from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
+from diskbench.plan.rent_flags import field_of
 from diskbench.providers.asked import (
     check_count,
     check_lab,
@@ -74,6 +75,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
         raise InvalidValue(
             "--provider aws needs a disk to rent",
             advice="add --disk TYPE --size GIB, as: --disk gp3 --size 100",
+            field="provider",
         )
     check_others(spec, "aws")
     _check_form(spec)
@@ -86,9 +88,13 @@ def wanted(spec: RentSpec | None) -> Wanted:
         return _root(spec, named)
     volumes = _volume_types()
     if spec.disk not in volumes:
-        raise UnknownName("AWS disk type", spec.disk, [*volumes, ROOT, INSTANCE_STORE])
+        raise UnknownName(
+            "AWS disk type", spec.disk, [*volumes, ROOT, INSTANCE_STORE], field="disk"
+        )
     if spec.size_gib is None:
-        raise InvalidValue(f"--disk {spec.disk} needs a size", advice="add --size GIB")
+        raise InvalidValue(
+            f"--disk {spec.disk} needs a size", advice="add --size GIB", field="disk"
+        )
     asked = _of(spec, "volume", spec.disk)
     asked.limits(spec.size_gib)
     return asked
@@ -97,15 +103,19 @@ def wanted(spec: RentSpec | None) -> Wanted:
 def _root(spec: RentSpec, named: str) -> Wanted:
     if spec.count > 1:
         raise InvalidValue(
-            f"--count {spec.count}: a machine has one root disk", advice="leave --count out"
+            f"--count {spec.count}: a machine has one root disk",
+            advice="leave --count out",
+            field="count",
         )
     volumes = _volume_types()
     if named and named not in volumes:
-        raise UnknownName("type of a root disk", named, volumes)
+        raise UnknownName("type of a root disk", named, volumes, field="disk")
     kind = named or ROOT_TYPE
     if kind in {"st1", "sc1"}:
         raise InvalidValue(
-            f"a machine cannot start from {kind}", advice="use root:gp3, or measure it as a disk"
+            f"a machine cannot start from {kind}",
+            advice="use root:gp3, or measure it as a disk",
+            field="disk",
         )
     asked = _of(spec, "root", kind)
     if spec.size_gib is not None:
@@ -138,6 +148,7 @@ def _come_with_machine(spec: RentSpec) -> None:
             raise InvalidValue(
                 f"{flag} {value:g} does not go with --disk {INSTANCE_STORE}",
                 advice="these disks come with the machine: choose by --instance-type",
+                field=field_of(flag),
             )
 
 
@@ -152,15 +163,19 @@ def _check_form(spec: RentSpec) -> None:
                     "security_group": "it looks like sg-0123456789abcdef0",
                     "instance_type": "it looks like m7i.large",
                 }[name],
+                field=name,
             )
     if spec.region is not None and not _REGION.fullmatch(spec.region):
         raise InvalidValue(
-            f"--region {spec.region!r} is none of AWS", advice="it looks like eu-central-1"
+            f"--region {spec.region!r} is none of AWS",
+            advice="it looks like eu-central-1",
+            field="region",
         )
     if spec.zone is not None and spec.region and not spec.zone.startswith(spec.region):
         raise InvalidValue(
             f"--zone {spec.zone} is not in --region {spec.region}",
             advice=f"use a zone of it, such as {spec.region}a",
+            field="zone",
         )
     check_ssh(spec, "a group of yours is")
     _check_endpoint(spec)
@@ -171,11 +186,14 @@ def _check_endpoint(spec: RentSpec) -> None:
     if url is not None and (
         urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname
     ):
-        raise InvalidValue(f"--endpoint-url {url!r} is no URL", advice="use http://HOST:PORT")
+        raise InvalidValue(
+            f"--endpoint-url {url!r} is no URL", advice="use http://HOST:PORT", field="endpoint_url"
+        )
     if url is not None and urlsplit(url).scheme == "http" and not is_loopback(url):
         raise InvalidValue(
             f"--endpoint-url {url} would send signed calls and keys in the clear",
             advice="use https, or an emulator on this machine",
+            field="endpoint_url",
         )
     emulated = url is not None and is_loopback(url) and not is_amazon(url)
     check_lab(spec, emulated=emulated, endpoint="http://127.0.0.1:PORT")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import RentalFailed
+from diskbench.errors import Busy, RentalFailed
 from diskbench.providers.azure import guest as azure_guest
 from diskbench.providers.azure import requests
-from diskbench.providers.azure.errors import Busy
 from diskbench.providers.azure.inventory import MACHINES, read, state_of
 from diskbench.providers.azure.provision import alive
 from diskbench.providers.azure.requests import name_of

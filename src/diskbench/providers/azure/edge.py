@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from diskbench.errors import HostUnavailable
+from diskbench.errors import Busy, HostUnavailable, Unanswered
 from diskbench.providers import patience
 from diskbench.providers.azure.errors import (
-    Busy,
-    Throttled,
     no_region,
     no_subscription,
     translate,
@@ -162,7 +160,7 @@ class Edge:
                 raise translate(error, action) from error
 
         def again(error: BaseException) -> bool:
-            return isinstance(error, Throttled) and (insist or not isinstance(error, Busy))
+            return isinstance(error, Unanswered) and (insist or not isinstance(error, Busy))
 
         return repeated(once, self.timing, self.watch, again)
 
@@ -178,6 +176,7 @@ def open_azure(subscription: str | None, endpoint: str | None) -> Azure:
         raise HostUnavailable(
             "--provider azure needs the Azure SDK for Python, which is not installed",
             advice="pip install 'diskbench[azure]'",
+            field="provider",
         ) from error
     known = subscription or os.environ.get(SUBSCRIPTION_VARIABLE)
     if not known:

@@ -7,19 +7,21 @@ Machines documentation, and the exchanges recorded in azure-mgmt-compute's own t
 from __future__ import annotations
 
 import re
+import ssl
 from typing import TYPE_CHECKING
 
 from diskbench.errors import (
     AccessDenied,
+    Busy,
     DiskbenchError,
     HostUnavailable,
     InvalidValue,
     NoCapacity,
     QuotaExceeded,
     RentalFailed,
+    Throttled,
 )
 from diskbench.providers.azure.login import why_no_login
-from diskbench.providers.unanswered import Unanswered
 
 if TYPE_CHECKING:
     from azure.core.exceptions import AzureError, HttpResponseError
@@ -44,6 +46,10 @@ _BUSY = frozenset(
         "ReferencedResourceNotProvisioned", "RetryableError",
     }
 )  # fmt: skip
+_QUOTA_ENDS = ("QuotaExceeded", "LimitReached", "LimitExceeded")
+_NO_CORES = ("OperationNotAllowed", "Microsoft.Compute/virtualMachines/write")
+"""What Azure answers to a new machine for which a quota has no cores left (Azure Resource Manager,
+"Resolve errors for resource quotas"); the same code at other things means something else."""
 _LOGIN = frozenset(
     {
         "AuthenticationFailed", "InvalidAuthenticationToken", "ExpiredAuthenticationToken",
@@ -63,14 +69,6 @@ _MISSING = frozenset(
 _ACTION = re.compile(r"perform action '(?P<action>Microsoft\.[A-Za-z./]+)'")
 _FAMILY = re.compile(r"approved (?P<quota>[\w .-]*?[Cc]ores?) quota|'(?P<named>[\w.-]+)'")
 _NAMESPACE = re.compile(r"namespace '?(?P<name>Microsoft\.[A-Za-z]+)'?")
-
-
-class Throttled(Unanswered):
-    """Azure asked to come again later, or did not answer; the edge repeats the call."""
-
-
-class Busy(Throttled):
-    """Another change of the same thing is under way, as a rule ours whose answer was lost."""
 
 
 def error_code(error: BaseException | None) -> str:
@@ -99,14 +97,14 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
         return _not_logged_in(f"{why} ({code})" if code else why)
     if isinstance(error, sdk.HttpResponseError):
         return of_code(error_code(error), _said(error), action, status=error.status_code or 0)
-    if isinstance(error, sdk.ServiceRequestError) and "certificate" in str(error).lower():
+    if isinstance(error, sdk.ServiceRequestError) and _is_untrusted(error):
         return HostUnavailable(
             f"the certificate of the endpoint is not trusted: {_said(error)}",
             advice="name the authority that signed it in REQUESTS_CA_BUNDLE",
         )
     return Throttled(
         f"no answer to {action}: {_said(error)}",
-        advice="look at the network and --endpoint-url, then diskbench resume",
+        look_at="look at the network and --endpoint-url",
     )
 
 
@@ -118,15 +116,15 @@ def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchE
             f"Azure has no capacity for it: {told}",
             advice="try another --zone, --region or --instance-type, or later",
         )
-    if _is_quota(code, said):
+    if _is_quota(code, action):
         return _quota(told, said)
     # Before throttling: Azure says that a thing is being changed with HTTP 429, too.
     if code in _BUSY:
-        return Busy(f"Azure is busy at {action}: {told}", advice="diskbench resume")
+        return Busy(f"Azure is busy at {action}: {told}")
     if code in _THROTTLED or status == 429:
         return Throttled(
             f"Azure throttles this subscription's calls: {told} at {action}",
-            advice="run less at a time in this subscription and region, then diskbench resume",
+            look_at="run less at a time in this subscription and region",
         )
     if code in _LOGIN or status == 401:
         return _not_logged_in(f"Azure does not accept the credentials: {told}")
@@ -142,7 +140,7 @@ def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchE
     if status >= 500:
         return Throttled(
             f"Azure failed at {action}: {told}",
-            advice="look at azure.status.microsoft, then diskbench resume",
+            look_at="look at azure.status.microsoft",
         )
     if code in _MISSING or status in {400, 404} or code.startswith("Invalid"):
         return InvalidValue(
@@ -157,6 +155,7 @@ def no_subscription() -> InvalidValue:
         "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID names one",
         advice="set AZURE_SUBSCRIPTION_ID (where there is the flag, --subscription does, too); "
         "az account show --query id says which you use",
+        field="subscription",
     )
 
 
@@ -165,6 +164,7 @@ def no_region() -> InvalidValue:
     return InvalidValue(
         "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION names one",
         advice="add --region, such as --region westeurope",
+        field="region",
     )
 
 
@@ -175,10 +175,24 @@ def _said(error: AzureError | HttpResponseError) -> str:
     return " ".join(str(text).split())
 
 
-def _is_quota(code: str, said: str) -> bool:
-    if code.endswith(("QuotaExceeded", "LimitReached", "LimitExceeded")):
-        return True
-    return code in {"OperationNotAllowed", "ResourceQuotaExceeded"} and "quota" in said.lower()
+def _is_quota(code: str, action: str) -> bool:
+    return code.endswith(_QUOTA_ENDS) or (code, action) == _NO_CORES
+
+
+def _is_untrusted(error: BaseException) -> bool:
+    """Whether the certificate of an endpoint is why the SDK did not get through to it: what the SDK
+    and the libraries below it raised says so by its class."""
+    seen: set[int] = set()
+    below: list[object] = [error]
+    while below:
+        one = below.pop()
+        if isinstance(one, ssl.SSLCertVerificationError):
+            return True
+        if isinstance(one, BaseException) and id(one) not in seen:
+            seen.add(id(one))
+            inner = [getattr(one, name, None) for name in ("inner_exception", "reason")]
+            below += [*one.args, one.__cause__, one.__context__, *inner]
+    return False
 
 
 def _quota(told: str, said: str) -> QuotaExceeded:

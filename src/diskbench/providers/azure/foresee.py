@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.azure_sizes import azure_sizes
 from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_usd
 from diskbench.catalog.promise import promise
 from diskbench.model.disk import DiskSpec
@@ -18,13 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.catalog.azure_sizes import SizeEntry
+    from diskbench.catalog.books import Books
     from diskbench.model.rental import RentSpec
     from diskbench.providers.azure.wanted import Wanted
 
 
-def foresee(spec: RentSpec, asked: Wanted) -> Rental:
+def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
     """The rental that is to be expected; a price or a machine that the catalogue lacks is None."""
-    book = azure_sizes()
+    book = books.azure
     size_gib = asked.size_gib or DEFAULT_OS_GIB
     limits = asked.limits(size_gib)
     fit = candidates(book, needs(limits, asked.count), asked)
@@ -32,7 +32,7 @@ def foresee(spec: RentSpec, asked: Wanted) -> Rental:
     entry = book.sizes.get(size or "")
     if asked.kind == "local" and entry is not None:
         size_gib = max(1, entry.temp_gib)
-    prices = tuple(_prices(asked, size_gib, size or "", spec.region or "", entry))
+    prices = tuple(_prices(books, asked, size_gib, size or "", spec.region or "", entry))
     cached = f", host cache {asked.caching}" if asked.caching else ""
     what = "its own disk" if asked.kind == "local" else f"{asked.type} of {size_gib:,} GiB{cached}"
     return Rental(
@@ -53,16 +53,16 @@ def foresee(spec: RentSpec, asked: Wanted) -> Rental:
 
 
 def _prices(
-    asked: Wanted, size_gib: int, size: str, region: str, entry: SizeEntry | None
+    books: Books, asked: Wanted, size_gib: int, size: str, region: str, entry: SizeEntry | None
 ) -> Iterator[PricePart]:
-    yield machine_part("azure", size, region)
+    yield machine_part(books, "azure", size, region)
     if asked.kind != "root":
         os_type = "Premium_LRS" if entry is None or entry.premium else "StandardSSD_LRS"
         os_disk = DiskSpec(type=os_type, size_gib=DEFAULT_OS_GIB)
-        yield disk_part("azure", os_disk, region, what="OS disk")
+        yield disk_part(books, "azure", os_disk, region, what="OS disk")
     if asked.kind != "local":
         what = "OS disk" if asked.kind == "root" else "disk"
-        yield disk_part("azure", asked.spec(size_gib), region, what=what, tier=asked.tier)
+        yield disk_part(books, "azure", asked.spec(size_gib), region, what=what, tier=asked.tier)
     if asked.bursting:
         yield PricePart(name="bursting on demand", hourly_usd=None)
     yield address_part("azure", region)

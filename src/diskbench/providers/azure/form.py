@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from diskbench.errors import InvalidValue
+from diskbench.plan.rent_flags import field_of
 from diskbench.providers.asked import check_lab, check_ssh
 from diskbench.providers.networks import is_loopback
 
@@ -60,7 +61,9 @@ def check_form(spec: RentSpec) -> None:
     for name, (form, flag, advice) in _FORMS.items():
         value = getattr(spec, name)
         if value is not None and not form.fullmatch(value):
-            raise InvalidValue(f"{flag} {value!r} is none of Azure", advice=advice)
+            raise InvalidValue(
+                f"{flag} {value!r} is none of Azure", advice=advice, field=field_of(flag)
+            )
     check_ssh(spec, "a group of yours is")
     _check_endpoint(spec)
 
@@ -78,6 +81,7 @@ def _check_endpoint(spec: RentSpec) -> None:
         raise InvalidValue(
             f"--endpoint-url {url!r}: Azure is spoken to by https only",
             advice="use https://HOST:PORT, and name its certificate in REQUESTS_CA_BUNDLE",
+            field="endpoint_url",
         )
     emulated = url is not None and is_loopback(url)
     check_lab(spec, emulated=emulated, endpoint="https://127.0.0.1:PORT")

@@ -39,6 +39,7 @@ def find_image(edge: Edge, region: str, typed: str | None, arch: str) -> Image:
         raise InvalidValue(
             f"--image {typed!r} is no image",
             advice=f"give {', '.join(_KNOWN)}, Publisher:Offer:Sku:Version or the id of an image",
+            field="image",
         )
     publisher, offer, sku, version = named.split(":")
     where = (region, publisher, offer, sku)

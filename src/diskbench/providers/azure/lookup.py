@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.azure_sizes import azure_sizes
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.azure.choice import candidates
 from diskbench.providers.azure.edge import region_of
@@ -19,6 +18,7 @@ from diskbench.providers.needs import needs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from diskbench.catalog.azure_sizes import SizeCatalogue
     from diskbench.model.rental import RentSpec
     from diskbench.providers.azure.edge import Azure, Edge
     from diskbench.providers.azure.resolved import Image, Machine
@@ -39,6 +39,7 @@ class Lookup:
     edge: Edge
     spec: RentSpec
     wanted: Wanted
+    known: SizeCatalogue
     region: str
 
 
@@ -46,16 +47,19 @@ def look_up(
     azure: Azure,
     spec: RentSpec,
     wanted: Wanted,
+    known: SizeCatalogue,
     timing: AzureTiming,
     ask_caller: Callable[[], str] = caller_cidr,
 ) -> Resolved:
-    """Everything about a rental that has to be known before. Raises UserError."""
+    """Everything about a rental that has to be known before; machines are chosen from `known`.
+    Raises UserError."""
     region = region_of(spec)
-    here = Lookup(azure, azure.edge(timing), spec, wanted, region)
+    here = Lookup(azure, azure.edge(timing), spec, wanted, known, region)
     sold = _sold(here)
     if spec.zone is not None and spec.zone not in sold.all_zones():
-        raise UnknownName(f"zone of {region}", spec.zone, sold.all_zones())
-    machine = sold.machine(spec.instance_type) if spec.instance_type else _cheapest(here, sold)
+        raise UnknownName(f"zone of {region}", spec.zone, sold.all_zones(), field="zone")
+    typed = spec.instance_type
+    machine = sold.machine(typed, known) if typed else _cheapest(here, sold)
     check_support(machine, wanted, tuple(sold.disks))
     image = find_image(here.edge, region, spec.image, machine.arch)
     size_gib = _size_gib(wanted, image, machine)
@@ -90,10 +94,10 @@ def _cheapest(here: Lookup, sold: Offer) -> Machine:
     """The cheapest size of the catalogue that is good enough and sold here."""
     wanted = here.wanted
     need = needs(wanted.limits(wanted.size_gib or DEFAULT_OS_GIB), wanted.count)
-    names = candidates(azure_sizes(), need, wanted)
+    names = candidates(here.known, need, wanted)
     for name in names:
         if name in sold.machines and _has_zone(here, sold, name):
-            found = sold.machine(name)
+            found = sold.machine(name, here.known)
             if wanted.caching in {None, "None"} or found.cacheable:
                 return found
     if names:
@@ -145,7 +149,7 @@ def _zones(here: Lookup, sold: Offer, machine: Machine) -> tuple[str, ...]:
     if typed is not None:
         if typed not in zones:
             what = f"zone of {here.region} that has {machine.size} with {here.wanted.type}"
-            raise UnknownName(what, typed, zones)
+            raise UnknownName(what, typed, zones, field="zone")
         return (typed,)
     if not zones and here.wanted.type in _ZONAL and sold.zones(machine.size, None):
         raise InvalidValue(

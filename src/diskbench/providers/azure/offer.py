@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.azure_sizes import azure_sizes
 from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_usd
 from diskbench.catalog.promise import promise
 from diskbench.model.disk import DiskSpec
@@ -16,16 +15,17 @@ from diskbench.providers.needs import needs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from diskbench.catalog.books import Books
     from diskbench.model.rental import RentSpec
     from diskbench.providers.azure.edge import Azure
     from diskbench.providers.azure.resolved import Resolved
 
 
-def rental(spec: RentSpec, details: Resolved, azure: Azure) -> Rental:
+def rental(books: Books, spec: RentSpec, details: Resolved, azure: Azure) -> Rental:
     """The rental of what was looked up."""
     wanted, machine = details.wanted, details.machine
     found = wanted.limits(details.size_gib)
-    prices = tuple(_prices(details))
+    prices = tuple(_prices(books, details))
     return Rental(
         scope=Scope(
             provider="azure",
@@ -45,7 +45,7 @@ def rental(spec: RentSpec, details: Resolved, azure: Azure) -> Rental:
         memory_bytes=machine.memory_bytes,
         hourly_usd=sum_usd(prices),
         prices=prices,
-        warnings=tuple(_warnings(spec, details)),
+        warnings=tuple(_warnings(books, spec, details)),
         details=details.model_dump(mode="json"),
     )
 
@@ -77,17 +77,17 @@ def _words(spec: RentSpec, details: Resolved) -> str:
     return f"{spot}{details.machine.size} in {where} with {what}; {details.image.name}"
 
 
-def _prices(details: Resolved) -> Iterator[PricePart]:
+def _prices(books: Books, details: Resolved) -> Iterator[PricePart]:
     """Machine, its OS disk, the disks, and the address that SSH comes in by."""
     region, wanted = details.region, details.wanted
-    yield machine_part("azure", details.machine.size, region)
+    yield machine_part(books, "azure", details.machine.size, region)
     if wanted.kind != "root":
         os_disk = DiskSpec(type=details.os_type, size_gib=details.image.os_gib or DEFAULT_OS_GIB)
-        yield disk_part("azure", os_disk, region, what="OS disk")
+        yield disk_part(books, "azure", os_disk, region, what="OS disk")
     if wanted.kind != "local":
         what = "OS disk" if wanted.kind == "root" else "disk"
         spec = wanted.spec(details.size_gib)
-        yield disk_part("azure", spec, region, what=what, tier=wanted.tier)
+        yield disk_part(books, "azure", spec, region, what=what, tier=wanted.tier)
     if wanted.bursting:
         # It costs by the hour and by what it bursts; neither price is known.
         yield PricePart(name="bursting on demand", hourly_usd=None)
@@ -95,10 +95,10 @@ def _prices(details: Resolved) -> Iterator[PricePart]:
         yield address_part("azure", region)
 
 
-def _warnings(spec: RentSpec, details: Resolved) -> Iterator[str]:
+def _warnings(books: Books, spec: RentSpec, details: Resolved) -> Iterator[str]:
     machine, wanted = details.machine, details.wanted
     need = needs(wanted.limits(details.size_gib), wanted.count)
-    better = candidates(azure_sizes(), need, wanted)
+    better = candidates(books.azure, need, wanted)
     small = too_small(machine, need, wanted, better[0] if better else None)
     if small:
         yield small

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from diskbench.catalog.books import Books
     from diskbench.catalog.overlay import Overlay
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding, Quota
@@ -48,7 +49,7 @@ class AzureProvider:
         """See ports.Provider.check."""
         wanted(cell.rent)
 
-    def resolve(self, cell: Cell) -> Rental:
+    def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
         from diskbench.providers.azure.edge import open_azure
         from diskbench.providers.azure.lookup import look_up
@@ -59,26 +60,27 @@ class AzureProvider:
         assert spec is not None, "wanted() refuses a cell that rents nothing"
         azure = open_azure(spec.account, spec.endpoint_url)
         with while_looking():
-            details = look_up(azure, spec, asked, self.timing.looking(), self.ask_caller)
-        return rental(spec, details, azure)
+            details = look_up(
+                azure, spec, asked, books.azure, self.timing.looking(), self.ask_caller
+            )
+        return rental(books, spec, details, azure)
 
-    def foresee(self, cell: Cell) -> Rental:
+    def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees."""
         from diskbench.providers.azure.foresee import foresee
 
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
-        return foresee(cell.rent, asked)
+        return foresee(books, cell.rent, asked)
 
-    def refreshed(self) -> Overlay:
+    def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
-        from diskbench.catalog.azure_sizes import azure_sizes
         from diskbench.providers.azure.edge import open_azure
         from diskbench.providers.azure.refresh import refreshed
         from diskbench.providers.today import today
 
         edge = open_azure(None, None).edge(self.timing)
-        return refreshed(edge, azure_sizes().region, today())
+        return refreshed(edge, books.azure, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.providers.azure.errors import Busy
+from diskbench.errors import Busy
 from diskbench.providers.azure.inventory import read, state_of
 from diskbench.providers.waits import Still, until
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.azure_sizes import azure_sizes
-from diskbench.catalog.overlay import Overlay
+from diskbench.catalog.overlay import AZURE_SIZES, Overlay
 from diskbench.errors import HostUnavailable
 from diskbench.providers.azure.sizes import machine
 from diskbench.units import GIB
@@ -20,9 +19,9 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from diskbench.catalog.azure_sizes import SizeCatalogue
     from diskbench.providers.azure.edge import Edge
 
-_FILE = "azure_sizes.yaml"
 URL = "https://prices.azure.com/api/retail/prices"
 _SKUS, _PRICES = "refreshed-skus", "refreshed-prices"
 _ACTION = "Microsoft.Compute/skus/read"
@@ -37,12 +36,13 @@ _PRODUCTS = {
 Item = dict[str, Any]
 
 
-def refreshed(edge: Edge, region: str, today: str, *, url: str = URL) -> Overlay:
-    """What Azure says today of the catalogue's region."""
+def refreshed(edge: Edge, known: SizeCatalogue, today: str, *, url: str = URL) -> Overlay:
+    """What Azure says today of the region of `known`."""
+    region = known.region
     skus = edge.listed(_ACTION, "compute", "resource_skus.list", filter=f"location eq '{region}'")
     machines = retail_prices(url, "Virtual Machines", region)
     disks = retail_prices(url, "Storage", region)
-    return overlay(skus, [*machines], [*disks], region, today)
+    return overlay(known, skus, [*machines], [*disks], today)
 
 
 def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
@@ -73,13 +73,21 @@ def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
 
 
 def overlay(
-    skus: Iterable[Item], machines: Iterable[Item], disks: Iterable[Item], region: str, today: str
+    known: SizeCatalogue,
+    skus: Iterable[Item],
+    machines: Iterable[Item],
+    disks: Iterable[Item],
+    today: str,
 ) -> Overlay:
     """The overlay that answers make; sizes without figures of their disks are left out."""
+    region = known.region
     prices = {str(one["armSkuName"]): usd for one in machines if (usd := _on_demand(one))}
     sizes = {}
     for sku in skus:
-        if sku.get("resourceType") == "virtualMachines" and (entry := _entry(sku)) is not None:
+        if (
+            sku.get("resourceType") == "virtualMachines"
+            and (entry := _entry(sku, known)) is not None
+        ):
             name = str(sku["name"])
             if name in prices:
                 entry |= {"usd_per_hour": prices[name], "price_source": _PRICES}
@@ -92,12 +100,12 @@ def overlay(
         cloud="azure",
         region=region,
         made_on=today,
-        patches={_FILE: {"sources": sources, "sizes": sizes, "disks": _disks(disks)}},
+        patches={AZURE_SIZES: {"sources": sources, "sizes": sizes, "disks": _disks(disks, known)}},
     )
 
 
-def _entry(sku: Item) -> Item | None:
-    found = machine(sku)
+def _entry(sku: Item, known: SizeCatalogue) -> Item | None:
+    found = machine(sku, known)
     if found.uncached.iops is None or found.uncached.mb_per_s is None:
         return None
     entry: Item = {
@@ -126,20 +134,20 @@ def _on_demand(told: Item) -> float | None:
     return float(told["retailPrice"]) or None
 
 
-def _disks(told: Iterable[Item]) -> dict[str, Item]:
+def _disks(told: Iterable[Item], known: SizeCatalogue) -> dict[str, Item]:
     """Prices of tiers by disk type, of those that the catalogue knows."""
     found: dict[str, Item] = {}
     for one in told:
         name = _PRODUCTS.get(str(one.get("productName")))
         tier = _TIER.fullmatch(str(one.get("meterName")))
-        known = azure_sizes().disks.get(name or "")
-        if known is None or tier is None or one.get("unitOfMeasure") != "1/Month":
+        price = known.disks.get(name or "")
+        if price is None or tier is None or one.get("unitOfMeasure") != "1/Month":
             continue
-        if tier["tier"].upper() in known.tiers:
+        if tier["tier"].upper() in price.tiers:
             entry = found.setdefault(str(name), {"source": _PRICES, "tiers": {}})
             entry["tiers"][tier["tier"].upper()] = float(one["retailPrice"])
     # Tiers of two dates under one source would be told as of one: all or none.
     return {
         name: one for name, one in found.items()
-        if set(one["tiers"]) == set(azure_sizes().disks[name].tiers)
+        if set(one["tiers"]) == set(known.disks[name].tiers)
     }  # fmt: skip

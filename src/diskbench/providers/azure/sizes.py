@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.azure_sizes import azure_sizes
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.azure.resolved import DiskPath, Machine
 from diskbench.units import GIB
@@ -17,6 +16,7 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from diskbench.catalog.azure_sizes import SizeCatalogue
     from diskbench.providers.azure.wanted import Wanted
 
 Sku = dict[str, Any]
@@ -33,7 +33,7 @@ class Offer:
     disks: dict[str, Sku]
     restricted: dict[str, str]
 
-    def machine(self, name: str) -> Machine:
+    def machine(self, name: str, book: SizeCatalogue) -> Machine:
         """A size by its name. Raises UnknownName, or InvalidValue for one that is restricted."""
         if name in self.restricted:
             raise InvalidValue(
@@ -41,8 +41,10 @@ class Offer:
                 advice="choose another --instance-type or --region, or ask for it in the portal",
             )
         if name not in self.machines:
-            raise UnknownName(f"machine size of {self.region}", name, self.machines)
-        return machine(self.machines[name])
+            raise UnknownName(
+                f"machine size of {self.region}", name, self.machines, field="instance_type"
+            )
+        return machine(self.machines[name], book)
 
     def all_zones(self) -> tuple[str, ...]:
         """Every zone in which anything is sold, in order."""
@@ -75,8 +77,8 @@ def offer(region: str, skus: Iterable[Sku]) -> Offer:
     return Offer(region, kinds[_MACHINES], kinds[_DISKS], restricted)
 
 
-def machine(sku: Sku) -> Machine:
-    """One machine size."""
+def machine(sku: Sku, book: SizeCatalogue) -> Machine:
+    """One machine size; what it does not say of its cache is in `book`."""
     told = {str(one["name"]): str(one["value"]) for one in sku.get("capabilities", [])}
     name = str(sku["name"])
     nvme = told.get("DiskControllerTypes", "").upper() == "NVME"
@@ -84,7 +86,7 @@ def machine(sku: Sku) -> Machine:
         iops=_number(told, "CombinedTempDiskAndCachedIOPS"),
         mb_per_s=_mega(told, "CombinedTempDiskAndCachedReadBytesPerSecond"),
     )
-    known = azure_sizes().sizes.get(name)
+    known = book.sizes.get(name)
     local_nvme_mib = _number(told, "NvmeDiskSizeInMiB") or 0
     return Machine(
         size=name,
@@ -133,7 +135,9 @@ def check_support(found: Machine, wanted: Wanted, sold: Sequence[str]) -> None:
         )
     if wanted.kind == "disk" and wanted.count > found.max_disks:
         raise InvalidValue(
-            f"--count {wanted.count} on {found.size}", advice=f"it takes {found.max_disks}"
+            f"--count {wanted.count} on {found.size}",
+            advice=f"it takes {found.max_disks}",
+            field="count",
         )
 
 

@@ -9,6 +9,7 @@ from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
+from diskbench.plan.rent_flags import field_of
 from diskbench.providers.asked import check_count, check_others, whole_throughput
 from diskbench.providers.azure.form import check_form
 
@@ -78,6 +79,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
         raise InvalidValue(
             "--provider azure needs a disk to rent",
             advice="add --disk TYPE --size GIB, as: --disk Premium_LRS --size 256",
+            field="provider",
         )
     check_others(spec, "azure")
     check_form(spec)
@@ -88,9 +90,11 @@ def wanted(spec: RentSpec | None) -> Wanted:
     if root == ROOT:
         return _root(spec, named)
     if spec.disk not in _sold():
-        raise UnknownName("Azure disk type", spec.disk, [*_sold(), ROOT, TEMPORARY])
+        raise UnknownName("Azure disk type", spec.disk, [*_sold(), ROOT, TEMPORARY], field="disk")
     if spec.size_gib is None:
-        raise InvalidValue(f"--disk {spec.disk} needs a size", advice="add --size GIB")
+        raise InvalidValue(
+            f"--disk {spec.disk} needs a size", advice="add --size GIB", field="disk"
+        )
     return _checked(_of(spec, "disk", spec.disk), spec.size_gib)
 
 
@@ -100,11 +104,13 @@ def check_swappable(asked: Wanted, spec: RentSpec) -> None:
         raise InvalidValue(
             f"--disk {spec.disk} comes with its machine, which reuse_host keeps",
             advice="measure managed disks so, or leave reuse_host out",
+            field="disk",
         )
     if asked.type == "UltraSSD_LRS":
         raise InvalidValue(
             f"--disk {asked.type} needs a machine that was made for it",
             advice="leave it out of a matrix with reuse_host",
+            field="disk",
         )
 
 
@@ -115,11 +121,15 @@ def check_cache(asked: Wanted, size_gib: int) -> None:
     flag = f"--cache {asked.caching.lower()}" if asked.caching else ""
     if asked.type in UNCACHED:
         raise InvalidValue(
-            f"{flag}: {asked.type} has no host cache", advice="leave it out, or use Premium_LRS"
+            f"{flag}: {asked.type} has no host cache",
+            advice="leave it out, or use Premium_LRS",
+            field="cache",
         )
     if size_gib > MAX_CACHED_GIB:
         raise InvalidValue(
-            f"{flag} on {size_gib:,} GiB", advice=f"Azure caches disks up to {MAX_CACHED_GIB:,} GiB"
+            f"{flag} on {size_gib:,} GiB",
+            advice=f"Azure caches disks up to {MAX_CACHED_GIB:,} GiB",
+            field="cache",
         )
 
 
@@ -133,15 +143,19 @@ def _checked(asked: Wanted, size_gib: int) -> Wanted:
 def _root(spec: RentSpec, named: str) -> Wanted:
     if spec.count > 1:
         raise InvalidValue(
-            f"--count {spec.count}: a machine has one OS disk", advice="leave --count out"
+            f"--count {spec.count}: a machine has one OS disk",
+            advice="leave --count out",
+            field="count",
         )
     startable = [name for name in _sold() if name not in DATA_ONLY]
     if named in DATA_ONLY:
         raise InvalidValue(
-            f"a machine cannot start from {named}", advice=f"use one of {', '.join(startable)}"
+            f"a machine cannot start from {named}",
+            advice=f"use one of {', '.join(startable)}",
+            field="disk",
         )
     if named and named not in startable:
-        raise UnknownName("type of an OS disk", named, startable)
+        raise UnknownName("type of an OS disk", named, startable, field="disk")
     asked = _of(spec, "root", named or "Premium_LRS")
     return asked if spec.size_gib is None else _checked(asked, spec.size_gib)
 
@@ -160,6 +174,7 @@ def _local(spec: RentSpec) -> Wanted:
             raise InvalidValue(
                 f"{flag} does not go with --disk {spec.disk}",
                 advice="this disk comes with the machine: choose by --instance-type",
+                field=field_of(flag),
             )
     return Wanted(kind="local", type=TEMPORARY, count=spec.count, caching=None)
 
@@ -167,7 +182,7 @@ def _local(spec: RentSpec) -> Wanted:
 def _of(spec: RentSpec, kind: Kind, disk_type: str) -> Wanted:
     azure = spec.azure
     if azure.cache is not None and azure.cache.lower() not in CACHES:
-        raise UnknownName("host cache", azure.cache, CACHES)
+        raise UnknownName("host cache", azure.cache, CACHES, field="cache")
     tier = azure.performance_tier
     return Wanted(
         kind=kind,

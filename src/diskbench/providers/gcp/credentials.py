@@ -59,6 +59,7 @@ def log_in(
             f"no Google Cloud project: neither --project nor {PROJECT_VARIABLE} nor the "
             "credentials name one",
             advice="add --project, or: gcloud config set project PROJECT",
+            field="project",
         )
     universe = str(getattr(credentials, "universe_domain", UNIVERSE))
     emulated = endpoint is not None and not is_google(endpoint, universe)

@@ -14,9 +14,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import HostUnavailable
+from diskbench.errors import HostUnavailable, Throttled
 from diskbench.providers.gcp.credentials import Login, log_in
-from diskbench.providers.gcp.errors import Throttled, translate
+from diskbench.providers.gcp.errors import translate
 from diskbench.providers.unanswered import repeated
 
 if TYPE_CHECKING:
@@ -154,6 +154,7 @@ def open_compute(project: str | None, endpoint: str | None, timing: GceTiming) -
         raise HostUnavailable(
             "--provider gcp needs the Google Cloud SDK for Python, which is not installed",
             advice="pip install 'diskbench[gcp]'",
+            field="provider",
         ) from error
     return Compute(log_in(project, endpoint), timing)
 
@@ -176,7 +177,7 @@ def _check_whole(page: Item, action: str) -> None:
     if missing:
         raise Throttled(
             f"{action} says nothing about {', '.join(missing)}",
-            advice="look at status.cloud.google.com, then diskbench resume",
+            look_at="look at status.cloud.google.com",
         )
 
 

@@ -18,8 +18,8 @@ from diskbench.errors import (
     NoCapacity,
     QuotaExceeded,
     RentalFailed,
+    Throttled,
 )
-from diskbench.providers.unanswered import Unanswered
 
 _CAPACITY = re.compile(
     r"(ZONE_|REGION_)?RESOURCE_POOL_EXHAUSTED(_WITH_DETAILS)?|STOCKOUT|"
@@ -48,10 +48,6 @@ _BUSY = frozenset(
 _PERMISSION = re.compile(r"'([a-z]+\.[A-Za-z]+\.[A-Za-z]+)'|Required '([a-z.A-Za-z]+)' permission")
 _QUOTA_NAME = re.compile(r"[Qq]uota '([A-Z0-9_a-z-]+)' exceeded")
 _LOGIN = "log in: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"
-
-
-class Throttled(Unanswered):
-    """Google asked to come again later, or did not answer; the edge repeats the call."""
 
 
 class Refusal(Exception):  # noqa: N818 - it is never raised
@@ -134,7 +130,7 @@ def of_reason(reason: str, said: str, action: str, *, status: int = 0) -> Diskbe
 
 def _of_reason(reason: str, said: str, action: str, status: int) -> DiskbenchError:
     told = f"{said} ({reason})" if reason and reason not in said else said
-    if _CAPACITY.fullmatch(reason) or "does not have enough resources" in said:
+    if _CAPACITY.fullmatch(reason):
         return NoCapacity(
             f"Google Cloud has no capacity for it: {told}",
             advice="try another --zone, --region or --instance-type, or later",
@@ -142,7 +138,7 @@ def _of_reason(reason: str, said: str, action: str, status: int) -> DiskbenchErr
     if reason in _THROTTLED or status == 429:
         return Throttled(
             f"Google throttles this project's calls: {told} at {action}",
-            advice="run less at a time in this project, then diskbench resume",
+            look_at="run less at a time in this project",
         )
     if _QUOTA.search(reason):
         named = _QUOTA_NAME.search(said)
@@ -164,7 +160,7 @@ def _of_reason(reason: str, said: str, action: str, status: int) -> DiskbenchErr
     if reason in _OUTAGE or (status >= 500 and status != 501):
         return Throttled(
             f"Google failed at {action}: {told}",
-            advice="look at status.cloud.google.com, then diskbench resume",
+            look_at="look at status.cloud.google.com",
         )
     if reason in _BUSY:
         return RentalFailed(f"Google refuses {action}: {told}", advice="try again later")
@@ -195,5 +191,5 @@ def _of_login(error: Exception) -> DiskbenchError:
 def _no_answer(action: str, why: str) -> Throttled:
     return Throttled(
         f"no answer to {action}: {why}",
-        advice="look at the network and --endpoint-url, then diskbench resume",
+        look_at="look at the network and --endpoint-url",
     )

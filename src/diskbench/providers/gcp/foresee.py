@@ -17,6 +17,7 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from diskbench.catalog.books import Books
     from diskbench.model.rental import PricePart, RentSpec
     from diskbench.providers.gcp.wanted import Wanted
 
@@ -28,7 +29,7 @@ _GIB_PER_VCPU = {"highcpu": 1.0, "standard": 4.0, "highmem": 8.0}
 _OF_N1 = {"highcpu": 0.9, "standard": 3.75, "highmem": 6.5}
 
 
-def foresee(spec: RentSpec, asked: Wanted) -> Rental:
+def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
     """The rental that is to be expected; a price or a machine that the catalogue lacks is None."""
     size_gib = asked.size_gib or IMAGE_GIB
     limits = asked.limits(size_gib) if asked.type else None
@@ -36,7 +37,7 @@ def foresee(spec: RentSpec, asked: Wanted) -> Rental:
     machine = spec.instance_type or (fit[0] if fit else None)
     vcpus = vcpus_of(machine) if machine else None
     region = spec.region or (spec.zone.rpartition("-")[0] if spec.zone else None)
-    prices = tuple(_prices(asked, size_gib, machine or "", region or ""))
+    prices = tuple(_prices(books, asked, size_gib, machine or "", region or ""))
     small = too_small(machine, vcpus, asked, size_gib) if machine and vcpus else None
     return Rental(
         scope=Scope(provider="gcp", account=spec.account, region=region),
@@ -54,13 +55,15 @@ def foresee(spec: RentSpec, asked: Wanted) -> Rental:
     )
 
 
-def _prices(asked: Wanted, size_gib: int, machine: str, region: str) -> Iterator[PricePart]:
-    yield machine_part("gcp", machine, region)
+def _prices(
+    books: Books, asked: Wanted, size_gib: int, machine: str, region: str
+) -> Iterator[PricePart]:
+    yield machine_part(books, "gcp", machine, region)
     if asked.kind != "root":
         boot = DiskSpec(type=boot_type(machine, asked, BOOT_TYPES), size_gib=IMAGE_GIB)
-        yield disk_part("gcp", boot, region, what="root disk")
+        yield disk_part(books, "gcp", boot, region, what="root disk")
     what = "root disk" if asked.kind == "root" else "disk"
-    yield disk_part("gcp", asked.spec(size_gib), region, what=what)
+    yield disk_part(books, "gcp", asked.spec(size_gib), region, what=what)
     yield address_part("gcp", region)
 
 

@@ -36,6 +36,7 @@ def find_image(compute: Compute, typed: str | None, arch: str) -> Image:
         raise InvalidValue(
             f"--image {typed!r} is no image",
             advice="give ubuntu, or projects/PROJECT/global/images/NAME or …/images/family/FAMILY",
+            field="image",
         )
     project = named["project"] or compute.project
     if named["family"]:

@@ -147,12 +147,12 @@ def _zones(compute: Compute, spec: RentSpec, region: str) -> tuple[str, ...]:
         if not is_missing(error):
             raise
         known = [str(item["name"]) for item in compute.listed("regions")]
-        raise UnknownName("Google Cloud region", region, known) from error
+        raise UnknownName("Google Cloud region", region, known, field="region") from error
     zones = tuple(sorted(last(str(url)) for url in told.get("zones", [])))
     if spec.zone is None:
         return zones
     if spec.zone not in zones:
-        raise UnknownName(f"zone of {region}", spec.zone, zones)
+        raise UnknownName(f"zone of {region}", spec.zone, zones, field="zone")
     return (spec.zone,)
 
 
@@ -205,7 +205,9 @@ def _network(here: Lookup) -> Network:
     owner = parts[1] if parts[0] == "projects" else compute.project
     if "regions" in parts and parts[parts.index("regions") + 1] != here.region:
         raise InvalidValue(
-            f"--subnet {typed} is not in {here.region}", advice="use one of that region"
+            f"--subnet {typed} is not in {here.region}",
+            advice="use one of that region",
+            field="subnet",
         )
     request = {"project": owner, "region": here.region, "subnetwork": parts[-1]}
     try:
@@ -222,6 +224,7 @@ def _network(here: Lookup) -> Network:
         raise InvalidValue(
             f"the network of --subnet {typed} is another project's: no rule for SSH is made there",
             advice="add --security-group TAG, a network tag that a rule there lets SSH in for",
+            field="subnet",
         )
     return Network(network=network, subnetwork=_path(str(told["selfLink"])))
 

@@ -49,6 +49,7 @@ def typed_machine(
         raise UnknownName(
             "machine type", name, known,
             advice=f"{hint}gcloud compute machine-types list shows those of a zone",
+            field="instance_type",
         )  # fmt: skip
     raise InvalidValue(
         f"{name} is not offered in {where}",
@@ -92,9 +93,11 @@ def check_support(found: Machine, wanted: Wanted) -> None:
             f"--count {wanted.count}: {found.type} holds {found.max_disks - 1} disks beside its "
             "root disk",
             advice="ask for fewer, or choose another --instance-type",
+            field="count",
         )
     if wanted.kind == "local-ssd" and found.bundled_ssds and wanted.count > found.bundled_ssds:
         raise InvalidValue(
             f"--count {wanted.count}: {found.type} comes with {found.bundled_ssds} local SSDs",
             advice="ask for fewer, or choose another --instance-type",
+            field="count",
         )

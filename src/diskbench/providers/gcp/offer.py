@@ -14,15 +14,16 @@ from diskbench.providers.gcp.choice import shares_limit, too_small
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from diskbench.catalog.books import Books
     from diskbench.model.rental import RentSpec
     from diskbench.providers.gcp.resolved import Resolved
 
 
-def rental(spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
+def rental(books: Books, spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
     """The rental of what was looked up; `endpoint` is one that was typed."""
     wanted, machine = details.wanted, details.machine
     limits = wanted.limits(details.size_gib)
-    prices = tuple(_prices(details))
+    prices = tuple(_prices(books, details))
     return Rental(
         scope=Scope(provider="gcp", account=details.project, endpoint=endpoint),
         spec=spec,
@@ -61,19 +62,19 @@ def _words(spec: RentSpec, details: Resolved) -> str:
     return f"{spot}{details.machine.type} in {first}{other} with {what}; {details.image.name}"
 
 
-def _prices(details: Resolved) -> Iterator[PricePart]:
+def _prices(books: Books, details: Resolved) -> Iterator[PricePart]:
     """Machine, its root disk, the disks, and the address that SSH comes in by."""
     region, wanted = details.region, details.wanted
-    yield machine_part("gcp", details.machine.type, region)
+    yield machine_part(books, "gcp", details.machine.type, region)
     if wanted.kind != "root" and details.boot_type:
         boot = DiskSpec(type=details.boot_type, size_gib=details.image.root_gib)
-        yield disk_part("gcp", boot, region, what="root disk")
+        yield disk_part(books, "gcp", boot, region, what="root disk")
     elif wanted.kind != "root":
         yield PricePart(name="root disk of a type that Google chooses", hourly_usd=None)
     # Local disks that are part of a machine type are paid for with it.
     if not (wanted.kind == "local-ssd" and details.machine.bundled_ssds):
         what = "root disk" if wanted.kind == "root" else "disk"
-        yield disk_part("gcp", wanted.spec(details.size_gib), region, what=what)
+        yield disk_part(books, "gcp", wanted.spec(details.size_gib), region, what=what)
     yield address_part("gcp", region)
 
 

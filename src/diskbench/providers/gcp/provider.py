@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from diskbench.catalog.books import Books
     from diskbench.catalog.overlay import Overlay
     from diskbench.model.disk import Acquired
     from diskbench.model.finding import Finding, Quota
@@ -50,7 +51,7 @@ class GCPProvider:
         """See ports.Provider.check."""
         wanted(cell.rent)
 
-    def resolve(self, cell: Cell) -> Rental:
+    def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
         from diskbench.providers.gcp.lookup import look_up
 
@@ -60,25 +61,24 @@ class GCPProvider:
         compute = open_compute(spec.account, spec.endpoint_url, self.timing.looking())
         with while_looking():
             details = look_up(compute, spec, asked, self.ask_caller)
-        return rental(spec, details, compute.login.endpoint)
+        return rental(books, spec, details, compute.login.endpoint)
 
-    def foresee(self, cell: Cell) -> Rental:
+    def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees."""
         from diskbench.providers.gcp.foresee import foresee
 
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
-        return foresee(cell.rent, asked)
+        return foresee(books, cell.rent, asked)
 
-    def refreshed(self) -> Overlay:
+    def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
-        from diskbench.catalog.gce_prices import price_book
         from diskbench.providers.gcp.edge import open_compute
         from diskbench.providers.gcp.refresh import refreshed
         from diskbench.providers.today import today
 
         compute = open_compute(None, None, self.timing)
-        return refreshed(compute, price_book().region, today())
+        return refreshed(compute, books.gcp, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
@@ -92,6 +92,7 @@ class GCPProvider:
             raise InvalidValue(
                 f"--disk {cell.rent.disk} comes with its machine, which reuse_host keeps",
                 advice="measure persistent disks so, or leave reuse_host out",
+                field="disk",
             )
         check_machine_is_named(cell.rent)
 

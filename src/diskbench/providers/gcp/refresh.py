@@ -14,16 +14,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.gce_prices import price_book
-from diskbench.catalog.overlay import Overlay
+from diskbench.catalog.overlay import GCP_PRICES, Overlay
 from diskbench.errors import HostUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from diskbench.catalog.gce_prices import PriceBook
     from diskbench.providers.gcp.edge import Compute
 
-_FILE = "gcp_prices.yaml"
 URL = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
 """6F81-5844-456A is Compute Engine in the Cloud Billing Catalog."""
 SCOPE = "https://www.googleapis.com/auth/cloud-billing.readonly"
@@ -52,8 +51,8 @@ _DISKS = {
 Item = dict[str, Any]
 
 
-def refreshed(compute: Compute, region: str, today: str) -> Overlay:
-    """What Google says today of the catalogue's region."""
+def refreshed(compute: Compute, known: PriceBook, today: str) -> Overlay:
+    """What Google says today of the region of `known`."""
     from google.auth import default
     from google.auth.transport.requests import AuthorizedSession
 
@@ -62,13 +61,13 @@ def refreshed(compute: Compute, region: str, today: str) -> Overlay:
     types = {
         str(one["name"]): one
         for one in compute.listed_everywhere("machineTypes")
-        if str(one.get("zone", "")).rpartition("/")[2].startswith(f"{region}-")
+        if str(one.get("zone", "")).rpartition("/")[2].startswith(f"{known.region}-")
     }
 
     def get(url: str, fields: dict[str, str]) -> Any:  # noqa: ANN401 - a response of requests
         return session.get(url, params=fields, timeout=_TIMEOUT_S)
 
-    return overlay(types.values(), skus(get), region, today)
+    return overlay(known, types.values(), skus(get), today)
 
 
 def skus(get: Callable[[str, dict[str, str]], Any], url: str = URL) -> Iterator[Item]:
@@ -89,9 +88,10 @@ def skus(get: Callable[[str, dict[str, str]], Any], url: str = URL) -> Iterator[
 
 
 def overlay(
-    machine_types: Iterable[Item], told: Iterable[Item], region: str, today: str
+    known: PriceBook, machine_types: Iterable[Item], told: Iterable[Item], today: str
 ) -> Overlay:
-    """The overlay that answers make of the catalogue's region."""
+    """The overlay that answers make of the region of `known`."""
+    region = known.region
     rates: dict[tuple[str, str], float] = {}
     disks: dict[str, Item] = {}
     for sku in told:
@@ -118,16 +118,16 @@ def overlay(
         "sources": {
             _PRICES: {"title": f"Cloud Billing Catalog, Compute Engine, {region}", "as_of": today}
         },
-        "disks": {name: one for name, one in disks.items() if _is_whole(name, one)},
+        "disks": {name: one for name, one in disks.items() if _is_whole(known, name, one)},
         "refreshed": {"source": _PRICES, "usd_per_hour": machines},
     }
-    return Overlay(cloud="gcp", region=region, made_on=today, patches={_FILE: patch})
+    return Overlay(cloud="gcp", region=region, made_on=today, patches={GCP_PRICES: patch})
 
 
-def _is_whole(name: str, one: Item) -> bool:
+def _is_whole(book: PriceBook, name: str, one: Item) -> bool:
     """Whether every part that the catalogue prices was told: parts of two dates would be told as
     of one."""
-    known = price_book().disks.get(name)
+    known = book.disks.get(name)
     if known is None:
         return False
     needed = {"per_gib"} | ({"per_iops"} if known.per_iops else set())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from diskbench.errors import InvalidValue
+from diskbench.plan.rent_flags import field_of
 from diskbench.providers.asked import check_lab, check_ssh
 from diskbench.providers.networks import is_loopback
 
@@ -39,12 +40,15 @@ def check_form(spec: RentSpec) -> None:
         if value is not None and not form.fullmatch(value):
             flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
             raise InvalidValue(
-                f"{flag} {value!r} is none of Google Cloud", advice=f"it looks like {example}"
+                f"{flag} {value!r} is none of Google Cloud",
+                advice=f"it looks like {example}",
+                field=field_of(flag),
             )
     if spec.zone is not None and spec.region and spec.zone.rpartition("-")[0] != spec.region:
         raise InvalidValue(
             f"--zone {spec.zone} is not in --region {spec.region}",
             advice=f"use a zone of it, such as {spec.region}-a",
+            field="zone",
         )
     check_ssh(spec, "rules of yours are")
     _check_endpoint(spec)
@@ -55,16 +59,22 @@ def _check_endpoint(spec: RentSpec) -> None:
     if url is not None:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise InvalidValue(f"--endpoint-url {url!r} is no URL", advice="use http://HOST:PORT")
+            raise InvalidValue(
+                f"--endpoint-url {url!r} is no URL",
+                advice="use http://HOST:PORT",
+                field="endpoint_url",
+            )
         if parts.path.strip("/") or parts.query:
             raise InvalidValue(
                 f"--endpoint-url {url!r} has a path; the API's own is added to it",
                 advice=f"use {parts.scheme}://{parts.netloc}",
+                field="endpoint_url",
             )
         if parts.scheme == "http" and not is_loopback(url):
             raise InvalidValue(
                 f"--endpoint-url {url} would send keys in the clear",
                 advice="use https, or an emulator on this machine",
+                field="endpoint_url",
             )
     emulated = url is not None and is_loopback(url)
     check_lab(spec, emulated=emulated, endpoint="http://127.0.0.1:PORT")

@@ -10,6 +10,7 @@ from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
+from diskbench.plan.rent_flags import field_of
 from diskbench.providers.asked import check_count, check_others, whole_throughput
 from diskbench.providers.gcp.typed import check_form
 
@@ -69,6 +70,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
         raise InvalidValue(
             "--provider gcp needs a disk to rent",
             advice="add --disk TYPE --size GIB, as: --disk pd-ssd --size 100",
+            field="provider",
         )
     check_others(spec, "gcp")
     check_form(spec)
@@ -88,9 +90,13 @@ def _disk(spec: RentSpec) -> Wanted:
     known = [name for name in disk_types("gcp") if name != LOCAL_SSD]
     assert spec.disk is not None
     if spec.disk not in known:
-        raise UnknownName("Google Cloud disk type", spec.disk, [*known, ROOT, LOCAL_SSD])
+        raise UnknownName(
+            "Google Cloud disk type", spec.disk, [*known, ROOT, LOCAL_SSD], field="disk"
+        )
     if spec.size_gib is None:
-        raise InvalidValue(f"--disk {spec.disk} needs a size", advice="add --size GIB")
+        raise InvalidValue(
+            f"--disk {spec.disk} needs a size", advice="add --size GIB", field="disk"
+        )
     limits("gcp", spec.disk, spec.size_gib, spec.iops, spec.throughput_mib_per_s)
     return _provisioned(spec, "disk", spec.disk, spec.size_gib)
 
@@ -129,10 +135,12 @@ def _whole(value: float | None) -> int | None:
 def _root(spec: RentSpec, named: str) -> Wanted:
     if spec.count > 1:
         raise InvalidValue(
-            f"--count {spec.count}: a machine has one root disk", advice="leave --count out"
+            f"--count {spec.count}: a machine has one root disk",
+            advice="leave --count out",
+            field="count",
         )
     if named and named not in BOOT_TYPES:
-        raise UnknownName("type of a root disk", named, BOOT_TYPES)
+        raise UnknownName("type of a root disk", named, BOOT_TYPES, field="disk")
     if named and spec.size_gib is not None:
         return _provisioned(spec, "root", named, spec.size_gib)
     for flag, value in (("--iops", spec.iops), ("--throughput", spec.throughput_mib_per_s)):
@@ -140,6 +148,7 @@ def _root(spec: RentSpec, named: str) -> Wanted:
             raise InvalidValue(
                 f"{flag} {value:g} needs type and size of the root disk",
                 advice="as: --disk root:hyperdisk-balanced --size 100",
+                field=field_of(flag),
             )
     return Wanted(kind="root", type=named, size_gib=spec.size_gib)
 
@@ -150,18 +159,22 @@ def _local_ssd(spec: RentSpec, named: str) -> Wanted:
             raise InvalidValue(
                 f"{flag} {value:g} does not go with --disk {LOCAL_SSD}",
                 advice="its performance follows from the machine",
+                field=field_of(flag),
             )
     if spec.size_gib not in {None, LOCAL_SSD_GIB}:
         raise InvalidValue(
             f"--size {spec.size_gib} does not go with --disk {LOCAL_SSD}",
             advice=f"each has {LOCAL_SSD_GIB} GiB; add --count N --stripe for more",
+            field="size",
         )
     if spec.count > MAX_LOCAL_SSDS:
         raise InvalidValue(
-            f"--count {spec.count} is too many", advice=f"at most {MAX_LOCAL_SSDS} local SSDs"
+            f"--count {spec.count} is too many",
+            advice=f"at most {MAX_LOCAL_SSDS} local SSDs",
+            field="count",
         )
     if named not in {"", "nvme", "scsi"}:
-        raise UnknownName("interface of a local SSD", named, ["nvme", "scsi"])
+        raise UnknownName("interface of a local SSD", named, ["nvme", "scsi"], field="disk")
     return Wanted(
         kind="local-ssd",
         type=LOCAL_SSD,
@@ -196,11 +209,13 @@ def check_series(machine_type: str, vcpus: int | None, asked: Wanted) -> None:
         raise InvalidValue(
             f"{machine_type} does not take {asked.type}: {name} has {', '.join(series.disks)}",
             advice=f"{asked.type} goes with {takers}; leave --instance-type out to have one chosen",
+            field="instance_type",
         )
     if vcpus is not None and vcpus < fit.min_vcpus:
         raise InvalidValue(
             f"{machine_type} does not take {asked.type}: {name} needs {fit.min_vcpus} vCPUs for it",
             advice="choose a larger --instance-type",
+            field="instance_type",
         )
 
 
@@ -210,11 +225,13 @@ def _check_local(machine_type: str, name: str, offered: str, asked: Wanted) -> N
         raise InvalidValue(
             f"{machine_type} has no local SSD: no {name} has",
             advice=f"choose one of {', '.join(with_disks)}, or a machine type ending in -lssd",
+            field="instance_type",
         )
     if offered == "bundled" and not machine_type.endswith("-lssd"):
         raise InvalidValue(
             f"{machine_type} has no local SSD: on {name} they come with some machine types",
             advice=f"choose {machine_type}-lssd, or one of {', '.join(with_disks)}",
+            field="instance_type",
         )
     if offered == "bundled" and asked.interface == "scsi":
         raise InvalidValue(

@@ -54,6 +54,7 @@ def check(request: LabRequest) -> None:
         raise InvalidValue(
             f"--latency-jitter {request.latency_jitter:g} without a latency to vary",
             advice="give the median in milliseconds, as: --latency 1",
+            field="latency_jitter",
         )
     for volume in request.volumes:
         check_volume(volume)
@@ -209,11 +210,13 @@ def check_machine(user: str = "root") -> None:
         raise HostUnavailable(
             f"--provider lab needs Linux, this is {sys.platform}",
             advice="run it in a Linux virtual machine, or use --provider ssh",
+            field="provider",
         )
     if os.geteuid() != 0:
         raise HostUnavailable(
             "--provider lab needs root: it makes namespaces and loop devices",
             advice="run it with sudo",
+            field="provider",
         )
     missing = [name for name in _PROGRAMS if shutil.which(name) is None]
     if processes.sshd_path() is None:
@@ -224,6 +227,7 @@ def check_machine(user: str = "root") -> None:
         raise HostUnavailable(
             f"--provider lab needs {', '.join(missing)}",
             advice="on Debian: apt-get install openssh-server openssh-client util-linux sudo",
+            field="provider",
         )
 
 

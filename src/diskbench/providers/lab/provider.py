@@ -18,6 +18,7 @@ from diskbench.errors import (
 from diskbench.model.disk import CUSTOM, DiskSpec
 from diskbench.model.finding import Finding, refusal
 from diskbench.model.rental import Found, Rental, Scope
+from diskbench.plan.rent_flags import field_of
 from diskbench.providers.asked import check_others
 from diskbench.providers.lab import hotplug, machines
 from diskbench.providers.lab.groups import find_groups
@@ -33,6 +34,7 @@ from diskbench.units import MIB
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from diskbench.catalog.books import Books
     from diskbench.model.disk import Acquired
     from diskbench.model.rental import Claim, RentSpec
     from diskbench.model.spec import Cell
@@ -58,7 +60,7 @@ class LabProvider:
         """See ports.Provider.check."""
         machines.check(_request(_spec(cell)))
 
-    def resolve(self, cell: Cell) -> Rental:
+    def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Renter.resolve. Nothing is looked up: the lab is this machine."""
         spec = _spec(cell)
         request = _request(spec)
@@ -78,9 +80,9 @@ class LabProvider:
             details=request.model_dump(mode="json", exclude={"expires_at"}),
         )
 
-    def foresee(self, cell: Cell) -> Rental:
+    def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees. There is nothing to ask."""
-        return self.resolve(cell)
+        return self.resolve(cell, books)
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
@@ -169,18 +171,26 @@ def _spec(cell: Cell) -> RentSpec:
         raise InvalidValue(
             "--provider lab needs a disk to make",
             advice="add --disk TYPE --size GIB, as: --disk gp2 --size 20",
+            field="provider",
         )
     check_others(spec, "lab")
     for name in _NOT_HERE:
         if (value := getattr(spec, name)) is not None:
             flag = f"--{name.replace('_', '-')}"
-            raise InvalidValue(f"{flag} {value} does not go with --provider lab", advice="leave it")
+            raise InvalidValue(
+                f"{flag} {value} does not go with --provider lab",
+                advice="leave it out",
+                field=field_of(flag),
+            )
     if spec.spot:
-        raise InvalidValue("--spot does not go with --provider lab", advice="leave it out")
+        raise InvalidValue(
+            "--spot does not go with --provider lab", advice="leave it out", field="spot"
+        )
     if spec.count > 1 or spec.stripe:
         raise InvalidValue(
             f"--count {spec.count}: a lab host has no RAID to stripe disks with",
             advice="measure one disk, or stripe on a provider with machines of its own",
+            field="count",
         )
     return spec
 
@@ -188,7 +198,9 @@ def _spec(cell: Cell) -> RentSpec:
 def _request(spec: RentSpec) -> LabRequest:
     assert spec.disk is not None
     if spec.size_gib is None:
-        raise InvalidValue(f"--disk {spec.disk} needs a size", advice="add --size GIB")
+        raise InvalidValue(
+            f"--disk {spec.disk} needs a size", advice="add --size GIB", field="disk"
+        )
     lab = spec.lab
     return LabRequest(
         style=_style(lab.style, spec.disk),
@@ -219,7 +231,7 @@ def _style(typed: str | None, disk_type: str) -> Style:
         for style in STYLES:
             if style == typed:
                 return style
-        raise UnknownName("lab style", typed, STYLES)
+        raise UnknownName("lab style", typed, STYLES, field="lab_style")
     if disk_type == CUSTOM:
         return "aws-nvme"
     sold = {cloud: disk_types(cloud) for cloud in _STYLE_OF_CLOUD}
@@ -227,7 +239,10 @@ def _style(typed: str | None, disk_type: str) -> Style:
         if disk_type in types:
             return _STYLE_OF_CLOUD[cloud]
     raise UnknownName(
-        "disk type", disk_type, [CUSTOM, *(t for types in sold.values() for t in types)]
+        "disk type",
+        disk_type,
+        [CUSTOM, *(t for types in sold.values() for t in types)],
+        field="disk",
     )
 
 

@@ -15,12 +15,12 @@ from diskbench.errors import (
     HostUnavailable,
     Interrupted,
     InvalidValue,
+    LoggedOut,
 )
 from diskbench.providers import patience
 from diskbench.providers.unanswered import repeated
 from diskbench.providers.vsphere.errors import (
     NO_ANSWER,
-    LoggedOut,
     is_missing,
     of_fault,
     translate,
@@ -240,6 +240,7 @@ def server_of(spec: RentSpec) -> Server:
         raise InvalidValue(
             "no vSphere server: neither --endpoint-url nor VSPHERE_SERVER names one",
             advice="add --endpoint-url https://vcenter.example",
+            field="endpoint_url",
         )
     ca_file = spec.vsphere.ca_file
     return Server(
@@ -256,6 +257,7 @@ def server_in(scope: Scope) -> Server:
         raise InvalidValue(
             "no vSphere server: neither --endpoint-url nor VSPHERE_SERVER names one",
             advice="add --endpoint-url https://vcenter.example",
+            field="endpoint_url",
         )
     return Server(server_url(named), scope.ca_file, scope.insecure)
 
@@ -275,6 +277,7 @@ def session(
         raise HostUnavailable(
             "--provider vsphere needs pyVmomi, which is not installed",
             advice="pip install 'diskbench[vsphere]'",
+            field="provider",
         ) from error
     vsphere = Vsphere(None, timing, watch)
     credentials, trust = _credentials(), _trust(server)
@@ -329,6 +332,7 @@ def _trust(server: Server) -> ssl.SSLContext:
         raise HostUnavailable(
             f"--ca-file {server.ca_file} cannot be used: {error}",
             advice="it holds certificates in PEM form",
+            field="ca_file",
         ) from error
     if server.insecure:
         trust.check_hostname = False

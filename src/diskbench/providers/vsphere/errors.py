@@ -13,14 +13,16 @@ from xml.parsers.expat import ExpatError
 
 from diskbench.errors import (
     AccessDenied,
+    Busy,
     DiskbenchError,
     HostUnavailable,
     InvalidValue,
+    LoggedOut,
     NoCapacity,
     QuotaExceeded,
     RentalFailed,
+    Unanswered,
 )
-from diskbench.providers.unanswered import Unanswered
 from diskbench.providers.vsphere.sdk import sdk
 
 _SPACE = frozenset({"NoDiskSpace", "InsufficientStorageSpace", "DatastoreNotWritableOnHost"})
@@ -55,17 +57,13 @@ NO_ANSWER = (OSError, http.client.HTTPException, ExpatError)
 before it."""
 
 
-class LoggedOut(AccessDenied):
-    """The session ended; the edge logs in again once."""
-
-
 def fault_name(error: BaseException | None) -> str:
     """vSphere's own name of an error, ours or the SDK's (`NoDiskSpace`); "" where it has none."""
     vmodl = sdk("vmodl")
 
     while error is not None:
         if isinstance(error, vmodl.MethodFault):
-            return type(error).__name__.rpartition(".")[2]
+            return str(type(error)._wsdlName)  # noqa: SLF001 - its name in VMware's API
         error = error.__cause__
     return ""
 
@@ -98,7 +96,7 @@ def translate(error: Exception, action: str) -> DiskbenchError:
         why = f"it is none of vSphere's, {error}" if isinstance(error, ExpatError) else error
         return Unanswered(
             f"no answer to {action}: {why or type(error).__name__}",
-            advice="look at the network and --endpoint-url, then diskbench resume",
+            look_at="look at the network and --endpoint-url",
         )
     raise error
 
@@ -136,10 +134,10 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
     if name == "HostConnectFault":  # pyVim's word for whatever went wrong with a connection
         return Unanswered(
             f"no answer to {action}: {told}",
-            advice="look at the network and --endpoint-url, then diskbench resume",
+            look_at="look at the network and --endpoint-url",
         )
     if name in _BUSY:
-        return Unanswered(f"vSphere is busy at {action}: {told}", advice="diskbench resume")
+        return Busy(f"vSphere is busy at {action}: {told}")
     if name in _VALUE:
         return InvalidValue(
             f"vSphere refuses {action}: {told}", advice="correct the value that it names"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue, UnknownName
+from diskbench.plan.rent_flags import field_of
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.vsphere.edge import moid
 from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts
@@ -78,11 +79,13 @@ def one_of(kind: str, found: Sequence[Item], typed: str | None) -> Item:
     if typed is not None:
         named = [item for item in found if typed in {item.name, item.id}]
         if not named:
-            raise UnknownName(kind, typed, [item.name for item in found])
+            raise UnknownName(kind, typed, [item.name for item in found], field=field_of(flag))
         if len(named) > 1:
             ids = ", ".join(item.id for item in named)
             raise InvalidValue(
-                f"{len(named)} of the {kind}s are called {typed!r}", advice=f"name one by id: {ids}"
+                f"{len(named)} of the {kind}s are called {typed!r}",
+                advice=f"name one by id: {ids}",
+                field=field_of(flag),
             )
         return named[0]
     if len(found) == 1:

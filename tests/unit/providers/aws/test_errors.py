@@ -12,9 +12,10 @@ from diskbench.errors import (
     NoCapacity,
     QuotaExceeded,
     RentalFailed,
+    Throttled,
     UnknownName,
 )
-from diskbench.providers.aws.errors import Throttled, error_code, is_missing, translate
+from diskbench.providers.aws.errors import error_code, is_missing, of_code, translate
 
 RUN = "ec2:RunInstances"
 
@@ -65,7 +66,11 @@ def test_a_code_becomes_one_kind_of_error(
 def test_a_type_that_a_zone_does_not_have_is_a_lack_of_capacity_there() -> None:
     said = "Your requested instance type (x) is not supported in your requested Availability Zone"
     assert isinstance(ours(refusal("Unsupported", said)), NoCapacity)
-    assert isinstance(ours(refusal("Unsupported", "no such option")), InvalidValue)
+    assert isinstance(ours(refusal("Unsupported", "auf Deutsch")), NoCapacity), (
+        "its words do not count"
+    )
+    elsewhere = of_code("Unsupported", said, "ec2:CreateVolume")
+    assert isinstance(elsewhere, InvalidValue)
 
 
 def test_the_missing_action_is_the_one_that_aws_names() -> None:

@@ -6,6 +6,7 @@ import sys
 
 import boto3
 import pytest
+from tests.books import SHIPPED
 from tests.unit.providers.aws.rig import GP2, QUICK, REGION, Cloud, cell, changed, refusal
 
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, UnknownName, UserError
@@ -293,14 +294,14 @@ def test_an_endpoint_where_nobody_answers_is_not_waited_for_long(
     cloud.impatient("look_s")
     nobody = f"http://127.0.0.1:{unused_port}"
     with pytest.raises(HostUnavailable, match=nobody) as refused:
-        cloud.provider.resolve(cell(endpoint_url=nobody))
+        cloud.provider.resolve(cell(endpoint_url=nobody), SHIPPED)
     assert "--endpoint-url" in refused.value.advice
 
 
 def test_without_the_sdk_it_is_said_how_to_get_it(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(HostUnavailable) as refused:
-        AWSProvider().resolve(cell())
+        AWSProvider().resolve(cell(), SHIPPED)
     assert refused.value.advice == "pip install 'diskbench[aws]'"
 
 

@@ -1,15 +1,15 @@
 """Limits and prices of EC2 as its APIs tell them, made a patch of the catalogue."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import boto3
 import pytest
 from botocore.stub import Stubber
+from tests.books import SHIPPED
 
-from diskbench.catalog.instances import instances
-from diskbench.catalog.overlay import lay
+from diskbench.catalog.books import Books
+from diskbench.catalog.instances import InstanceCatalogue
 from diskbench.providers.aws.edge import Edge
 from diskbench.providers.aws.refresh import overlay, refreshed
 from diskbench.providers.aws.timing import AwsTiming
@@ -76,51 +76,39 @@ STORAGE = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def nothing_stays() -> Iterator[None]:
-    lay([])
-    yield
-    lay([])
-
-
 def told(texts: list[str]) -> list[dict[str, Any]]:
     return [json.loads(one) for one in texts]
 
 
-def lay_it(types: list[dict[str, Any]]) -> None:
-    lay([overlay(types, told(MACHINES), told(STORAGE), "us-east-1", TODAY)])
+def book_of(types: list[dict[str, Any]]) -> InstanceCatalogue:
+    return Books((overlay(SHIPPED.aws, types, told(MACHINES), told(STORAGE), TODAY),)).aws
 
 
 def test_limits_and_prices_take_the_place_of_the_shipped_ones():
-    lay_it([C4])
-    found = instances("aws").instances["c4.xlarge"]
+    found = book_of([C4]).instances["c4.xlarge"]
     assert (found.baseline_iops, found.baseline_mb_per_s, found.usd_per_hour) == (6500, 100, 0.21)
     assert found.max_iops is None, "a maximum that is the baseline is none"
     assert found.max_disks == 40, "what the API does not tell stays"
 
 
 def test_a_machine_that_was_not_known_is_there_with_its_burst():
-    lay_it([NEW])
-    found = instances("aws").instances["z9.large"]
+    found = book_of([NEW]).instances["z9.large"]
     assert (found.baseline_iops, found.max_iops, found.max_disks) == (4000, 20_000, 32)
 
 
 def test_a_new_machine_without_a_price_is_left_out():
-    lay_it([{**NEW, "InstanceType": "z9.huge"}])
-    assert "z9.huge" not in instances("aws").instances
+    assert "z9.huge" not in book_of([{**NEW, "InstanceType": "z9.huge"}]).instances
 
 
 def test_every_refreshed_figure_says_where_it_is_from_and_of_which_day():
-    lay_it([C4])
-    book = instances("aws")
+    book = book_of([C4])
     entry = book.instances["c4.xlarge"]
     assert "DescribeInstanceTypes" in book.sources[entry.source].words()
     assert book.sources[entry.price_source].words().endswith(f"({TODAY})")
 
 
 def test_volumes_are_priced_by_gib_iops_and_throughput():
-    lay_it([C4])
-    volumes = instances("aws").volumes
+    volumes = book_of([C4]).volumes
     assert volumes["gp2"].per_gib == 0.11
     assert volumes["gp3"].per_iops[0].usd == 0.006
     assert volumes["gp3"].per_mib_per_s == pytest.approx(0.04)
@@ -153,7 +141,7 @@ def test_the_apis_are_asked_as_their_models_say():
                 client = ec2 if service == "ec2" else pricing
                 return Edge(client, service, self, timing)  # type: ignore[arg-type]
 
-        found = refreshed(Session(), AwsTiming(), TODAY)  # type: ignore[arg-type]
+        found = refreshed(Session(), AwsTiming(), SHIPPED.aws, TODAY)  # type: ignore[arg-type]
         types.assert_no_pending_responses()
         prices.assert_no_pending_responses()
     patch = found.patches["aws_instances.yaml"]

@@ -1,6 +1,10 @@
 """What Azure says, as ours: by kind, with what to do next."""
 
+import ssl
+
 import pytest
+import requests
+import urllib3
 from azure.core.exceptions import (
     ClientAuthenticationError,
     ServiceRequestError,
@@ -9,16 +13,16 @@ from azure.core.exceptions import (
 
 from diskbench.errors import (
     AccessDenied,
+    Busy,
     DiskbenchError,
     HostUnavailable,
     InvalidValue,
     NoCapacity,
     QuotaExceeded,
     RentalFailed,
+    Throttled,
 )
 from diskbench.providers.azure.errors import (
-    Busy,
-    Throttled,
     error_code,
     is_missing,
     of_code,
@@ -78,8 +82,27 @@ def test_no_answer_is_repeated_and_names_the_call() -> None:
     assert ACTION in found.message
 
 
+def untrusted() -> ServiceRequestError:
+    """What azure-core raises: around requests' error, that around urllib3's, around ssl's."""
+    cause = ssl.SSLCertVerificationError("self-signed certificate")
+    pool = urllib3.HTTPSConnectionPool("127.0.0.1")
+    below = urllib3.exceptions.MaxRetryError(pool, "/", urllib3.exceptions.SSLError(cause))
+    error = requests.exceptions.SSLError(below)
+    return ServiceRequestError(error, error=error)
+
+
+def test_a_service_that_only_speaks_of_certificates_is_not_untrusted() -> None:
+    assert isinstance(translate(ServiceRequestError("no certificate today"), ACTION), Throttled)
+
+
+def test_that_no_cores_are_left_is_told_by_code_and_call_not_by_words() -> None:
+    assert type(of_code("OperationNotAllowed", "auf Deutsch", ACTION, status=409)) is QuotaExceeded
+    attached = of_code("OperationNotAllowed", CORES, "Microsoft.Compute/disks/delete", status=409)
+    assert type(attached) is RentalFailed
+
+
 def test_a_certificate_that_is_not_trusted_is_the_users_to_name() -> None:
-    found = translate(ServiceRequestError("CERTIFICATE_VERIFY_FAILED"), ACTION)
+    found = translate(untrusted(), ACTION)
     assert isinstance(found, HostUnavailable)
     assert "REQUESTS_CA_BUNDLE" in found.advice
 
@@ -133,7 +156,7 @@ def test_a_code_is_found_behind_our_own_error() -> None:
 def test_while_nothing_is_rented_silence_is_the_users_environment() -> None:
     def look() -> None:
         with while_looking():
-            raise Throttled("no answer", advice="look at the network")
+            raise Throttled("no answer", look_at="look at the network")
 
     with pytest.raises(HostUnavailable, match="no answer") as raised:
         look()

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.books import SHIPPED
 
-from diskbench.catalog.azure_sizes import azure_sizes
-from diskbench.catalog.overlay import lay
+from diskbench.catalog.azure_sizes import SizeCatalogue
+from diskbench.catalog.books import Books
 from diskbench.errors import HostUnavailable
 from diskbench.providers.azure.refresh import overlay, retail_prices
 
@@ -59,30 +60,25 @@ def disk_price(tier: str, usd: float) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(autouse=True)
-def nothing_stays() -> Iterator[None]:
-    lay([])
-    yield
-    lay([])
-
-
-def lay_it(machines: list[dict[str, Any]], disks: list[dict[str, Any]] | None = None) -> None:
-    lay([overlay([PLAIN], machines, disks or [], "eastus", TODAY)])
+def refreshed(
+    machines: list[dict[str, Any]], disks: list[dict[str, Any]] | None = None
+) -> SizeCatalogue:
+    return Books((overlay(SHIPPED.azure, [PLAIN], machines, disks or [], TODAY),)).azure
 
 
 def test_what_lasts_is_refreshed_and_what_bursts_stays():
-    burst = azure_sizes().sizes["Standard_D2s_v3"].burst_iops
-    lay_it([])
-    found = azure_sizes().sizes["Standard_D2s_v3"]
+    burst = SHIPPED.azure.sizes["Standard_D2s_v3"].burst_iops
+    book = refreshed([])
+    found = book.sizes["Standard_D2s_v3"]
     assert (found.iops, found.mb_per_s) == (3300, 50)
     assert (found.cached_iops, found.cached_mb_per_s) == (4100, 33)
     assert found.burst_iops == burst
-    assert azure_sizes().sources[found.source].words() == f"Azure Resource SKUs, eastus ({TODAY})"
+    assert book.sources[found.source].words() == f"Azure Resource SKUs, eastus ({TODAY})"
 
 
 def test_a_size_that_was_not_known_is_there_without_a_price():
-    lay([overlay([sku("Standard_X9", **figures())], [], [], "eastus", TODAY)])
-    assert azure_sizes().sizes["Standard_X9"].usd_per_hour is None
+    new = overlay(SHIPPED.azure, [sku("Standard_X9", **figures())], [], [], TODAY)
+    assert Books((new,)).azure.sizes["Standard_X9"].usd_per_hour is None
 
 
 def figures() -> dict[str, str]:
@@ -90,12 +86,12 @@ def figures() -> dict[str, str]:
 
 
 def test_a_size_without_figures_of_its_disks_is_left_out():
-    lay([overlay([sku("Standard_X9")], [], [], "eastus", TODAY)])
-    assert "Standard_X9" not in azure_sizes().sizes
+    new = overlay(SHIPPED.azure, [sku("Standard_X9")], [], [], TODAY)
+    assert "Standard_X9" not in Books((new,)).azure.sizes
 
 
 def test_the_price_is_that_on_demand_for_linux():
-    lay_it(
+    book = refreshed(
         [
             machine_price("Standard_D2s_v3", 0.02, sku_name="D2s v3 Spot"),
             machine_price("Standard_D2s_v3", 0.03, sku_name="D2s v3 Low Priority"),
@@ -103,15 +99,14 @@ def test_the_price_is_that_on_demand_for_linux():
             machine_price("Standard_D2s_v3", 0.111),
         ]
     )
-    assert azure_sizes().sizes["Standard_D2s_v3"].usd_per_hour == 0.111
+    assert book.sizes["Standard_D2s_v3"].usd_per_hour == 0.111
 
 
 def test_tiers_are_priced_anew_if_all_are_told():
-    tiers = azure_sizes().disks["Premium_LRS"].tiers
-    lay_it([], [disk_price(tier, 7.0) for tier in tiers])
-    assert set(azure_sizes().disks["Premium_LRS"].tiers.values()) == {7.0}
-    lay_it([], [disk_price("P10", 7.0)])
-    assert azure_sizes().disks["Premium_LRS"].tiers == tiers
+    tiers = SHIPPED.azure.disks["Premium_LRS"].tiers
+    book = refreshed([], [disk_price(tier, 7.0) for tier in tiers])
+    assert set(book.disks["Premium_LRS"].tiers.values()) == {7.0}
+    assert refreshed([], [disk_price("P10", 7.0)]).disks["Premium_LRS"].tiers == tiers
 
 
 class Prices(BaseHTTPRequestHandler):

@@ -1,8 +1,9 @@
 """What is refused before any call: with the value, and what is allowed."""
 
 import pytest
+from tests.books import SHIPPED
 
-from diskbench.catalog.azure_sizes import azure_sizes, parse_sizes
+from diskbench.catalog.azure_sizes import parse_sizes
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.rental import AzureSpec, LabSpec, RentSpec
 from diskbench.providers.azure.wanted import wanted
@@ -110,21 +111,21 @@ def test_bursting_on_demand_has_no_bucket() -> None:
 
 class TestTheCatalogueOfSizes:
     def test_every_size_has_limits_and_a_source(self) -> None:
-        book = azure_sizes()
+        book = SHIPPED.azure
         for entry in book.sizes.values():
             assert entry.iops > 0
             assert entry.mb_per_s > 0
             assert entry.source in book.sources
 
     def test_a_disk_is_priced_by_its_tier_or_by_what_is_provisioned(self) -> None:
-        book = azure_sizes()
+        book = SHIPPED.azure
         premium = book.disk_hourly_usd("Premium_LRS", "P15", 256, "eastus")
         ultra = book.disk_hourly_usd("UltraSSD_LRS", None, 100, "eastus", iops=1000, mb_per_s=10)
         assert premium == pytest.approx(38.012142 / 730)
         assert ultra == pytest.approx((11.97 + 49.64 + 3.495) / 730)
 
     def test_what_is_not_known_has_no_price(self) -> None:
-        book = azure_sizes()
+        book = SHIPPED.azure
         assert book.disk_hourly_usd("PremiumV2_LRS", None, 20, "eastus") is None
         assert book.disk_hourly_usd("Premium_LRS", "P15", 256, "westeurope") is None
         assert book.size_hourly_usd("Standard_GS5", "eastus") is None

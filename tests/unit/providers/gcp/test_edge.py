@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from tests.cloud.eager import GCP
 
-from diskbench.errors import InvalidValue, RentalFailed
+from diskbench.errors import InvalidValue, RentalFailed, Throttled
 from diskbench.providers.gcp.edge import Compute, open_compute
-from diskbench.providers.gcp.errors import Throttled, is_missing
+from diskbench.providers.gcp.errors import is_missing
 from diskbench.providers.gcp.operations import change
 from diskbench.providers.gcp.timing import GceTiming
 

@@ -13,9 +13,9 @@ from diskbench.errors import (
     NoCapacity,
     QuotaExceeded,
     RentalFailed,
+    Throttled,
 )
 from diskbench.providers.gcp.errors import (
-    Throttled,
     exists_already,
     is_busy,
     is_missing,
@@ -124,4 +124,4 @@ def test_an_operation_that_failed_without_a_word_is_judged_by_its_status() -> No
 
 def test_a_google_that_does_not_answer_is_the_users_environment_while_nothing_is_rented() -> None:
     with pytest.raises(HostUnavailable), while_looking():
-        raise Throttled("no answer", advice="look")
+        raise Throttled("no answer", look_at="look")

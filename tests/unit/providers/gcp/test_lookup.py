@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.books import SHIPPED
 from tests.cloud.eager import GCP
 from tests.cloud.rented_gcp import PROJECT, Gcp
 
@@ -32,7 +33,7 @@ def look(gcp: Gcp, monkeypatch):
         spec = RentSpec.model_validate(told)
         target = TargetSpec(kind="device", path="")
         cell = Cell(provider="gcp", target=target, rent=spec, profile="quick")
-        return GCPProvider(GCP).resolve(cell)
+        return GCPProvider(GCP).resolve(cell, SHIPPED)
 
     return resolve
 

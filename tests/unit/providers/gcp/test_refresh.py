@@ -1,13 +1,12 @@
 """Prices of Google Cloud as its billing catalogue tells them, made a patch of the catalogue."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.books import SHIPPED
 
-from diskbench.catalog.gce_prices import price_book
-from diskbench.catalog.overlay import lay
+from diskbench.catalog.books import Books
 from diskbench.catalog.prices import machine_part
 from diskbench.errors import HostUnavailable
 from diskbench.providers.gcp.refresh import URL, overlay, skus
@@ -37,19 +36,12 @@ RATES = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def nothing_stays() -> Iterator[None]:
-    lay([])
-    yield
-    lay([])
-
-
 def test_a_machine_costs_its_cores_and_its_memory():
-    lay([overlay([N2], RATES, "us-central1", TODAY)])
-    part = machine_part("gcp", "n2-standard-8", "us-central1")
+    books = Books((overlay(SHIPPED.gcp, [N2], RATES, TODAY),))
+    part = machine_part(books, "gcp", "n2-standard-8", "us-central1")
     assert part.hourly_usd == pytest.approx(8 * 0.03 + 32 * 0.004)
     assert TODAY in part.source
-    assert "n1-standard-4" in price_book().machine_types()
+    assert "n1-standard-4" in books.gcp.machine_types()
 
 
 def test_machines_that_share_cores_or_have_disks_stay():
@@ -58,19 +50,20 @@ def test_machines_that_share_cores_or_have_disks_stay():
         sku("E2 Instance Core running in Americas", 0.03),
         sku("E2 Instance Ram running in Americas", 0.004),
     ]
-    before = machine_part("gcp", "e2-micro", "us-central1")
-    lay([overlay([shared], rates, "us-central1", TODAY)])
-    assert machine_part("gcp", "e2-micro", "us-central1") == before
+    before = machine_part(SHIPPED, "gcp", "e2-micro", "us-central1")
+    books = Books((overlay(SHIPPED.gcp, [shared], rates, TODAY),))
+    assert machine_part(books, "gcp", "e2-micro", "us-central1") == before
 
 
 def test_a_disk_is_priced_anew_if_every_part_of_it_is_told():
-    lay([overlay([], [sku("SSD backed PD Capacity", 0.18)], "us-central1", TODAY)])
-    assert price_book().disks["pd-ssd"].per_gib == 0.18
-    half = [sku("Extreme PD Capacity", 0.2)]
-    lay([overlay([], half, "us-central1", TODAY)])
-    assert price_book().disks["pd-extreme"].per_gib == 0.125
-    lay([overlay([], [*half, sku("Extreme PD IOPS", 0.07)], "us-central1", TODAY)])
-    assert price_book().disks["pd-extreme"].per_iops[0].usd == 0.07
+    def told(*skus: Any) -> Any:
+        return Books((overlay(SHIPPED.gcp, [], skus, TODAY),)).gcp
+
+    assert told(sku("SSD backed PD Capacity", 0.18)).disks["pd-ssd"].per_gib == 0.18
+    half = sku("Extreme PD Capacity", 0.2)
+    assert told(half).disks["pd-extreme"].per_gib == 0.125
+    both = told(half, sku("Extreme PD IOPS", 0.07))
+    assert both.disks["pd-extreme"].per_iops[0].usd == 0.07
 
 
 @dataclass

@@ -8,14 +8,16 @@ from pyVmomi import vim, vmodl
 
 from diskbench.errors import (
     AccessDenied,
+    Busy,
     HostUnavailable,
     InvalidValue,
+    LoggedOut,
     NoCapacity,
     RentalFailed,
+    Unanswered,
 )
-from diskbench.providers.unanswered import Unanswered, while_looking
+from diskbench.providers.unanswered import while_looking
 from diskbench.providers.vsphere.errors import (
-    LoggedOut,
     fault_name,
     is_missing,
     translate,
@@ -31,7 +33,7 @@ from diskbench.providers.vsphere.errors import (
         (vim.fault.NotAuthenticated(), LoggedOut, "session"),
         (vim.fault.NoDiskSpace(datastore="nvme"), RentalFailed, "datastore nvme has no room"),
         (vim.fault.InsufficientResourcesFault(), NoCapacity, "no room for the machine"),
-        (vim.fault.TaskInProgress(), Unanswered, "busy"),
+        (vim.fault.TaskInProgress(), Busy, "busy"),
         (vim.fault.HostConnectFault(msg="no response"), Unanswered, "no answer"),
         (vim.fault.InvalidDeviceSpec(property="spec.controllerKey"), InvalidValue,
          "spec.controllerKey"),

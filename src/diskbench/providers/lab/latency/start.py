@@ -27,6 +27,7 @@ def check_fuse() -> None:
         raise HostUnavailable(
             f"--latency needs FUSE, and there is no {_DEVICE}",
             advice="modprobe fuse; a container must be given the device, or leave --latency out",
+            field="latency",
         )
 
 

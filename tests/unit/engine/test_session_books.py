@@ -1,0 +1,72 @@
+"""A worker plans every cell of a session on one catalogue: that of the session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
+
+from diskbench.catalog.overlay import Overlay
+from diskbench.engine.cell import LiveCells
+from diskbench.engine.feed import feed
+from diskbench.engine.session import open_session
+from diskbench.engine.stop import Stop
+from diskbench.model.rental import RentSpec
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.providers.aws.provider import AWSProvider
+from diskbench.store.campaigns import find_campaign, save_campaign
+from diskbench.store.cells import load_cells
+from diskbench.store.overlays import write_overlay
+from diskbench.store.rows import load_plan
+
+CELL = Cell(
+    provider="aws",
+    target=TargetSpec(kind="device", path="new"),
+    rent=RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge"),
+    profile="quick",
+)
+
+
+def overlay(baseline_iops: int) -> Overlay:
+    entry = {"baseline_iops": baseline_iops, "source": "refreshed"}
+    patch = {
+        "sources": {"refreshed": {"title": "an API", "as_of": "2026-11-20"}},
+        "instances": {"c4.xlarge": entry},
+    }
+    return Overlay(
+        cloud="aws", region="us-east-1", made_on="2026-11-20",
+        patches={"aws_instances.yaml": patch},
+    )  # fmt: skip
+
+
+def test_the_first_cell_of_a_worker_is_planned_on_the_figures_of_its_later_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    # AWS is not asked: its answer is what the catalogue foresees.
+    monkeypatch.setattr(AWSProvider, "resolve", lambda self, *asked: self.foresee(*asked))
+    write_overlay(overlay(5000))
+    session = open_session(f"sqlite:///{tmp_path}/rows.db", (tmp_path / "evidence").as_uri())
+    try:
+        rows = [cell_row(number, cell=CELL) for number in range(2)]
+        save_campaign(session.database, campaign_row(), rows)
+        feed(session.database, find_campaign(session.database, CAMPAIGN))
+        trials = [one.trial_id for one in load_cells(session.database, CAMPAIGN) if one.trial_id]
+        cells = LiveCells(session, Stop(), lambda *_: None, lambda _: None)
+        plans = []
+        for trial_id in trials:
+            assert cells.open(trial_id).state == "done"
+            plans.append(load_plan(session.database, trial_id))
+            # What is refreshed while the worker runs counts for the next worker.
+            write_overlay(overlay(4000))
+    finally:
+        session.close()
+    assert len(plans) == 2
+    for plan in plans:
+        assert plan.catalogue is not None
+        assert plan.catalogue == session.books.digest
+        assert plan.expectation is not None
+        expected = plan.expectation.of(plan.expectation.step(5))
+        assert expected is not None
+        assert 5000 in [one.iops for one in expected.begin.bounds if one.limit == "vm-iops"]

@@ -39,7 +39,13 @@ BECAUSE: dict[LimiterName, str] = {
     "latency": "each operation takes its time, and so many were under way at once",
     "offered": "the load itself asked for no more",
     "credit": "its burst credit was used up",
-    "client": "the processor of the machine that made the load was busy, so the disk may have more",
+    "client": "the program that made the load used up its processor, so the disk may have more",
+    "other-process": "another program kept the machine that made the load busy, so the disk may "
+    "have more",
+    "interrupts": "interrupts kept a core of the machine that made the load busy, so the disk may "
+    "have more",
+    "steal": "the hypervisor took processor time from the machine that made the load, so the disk "
+    "may have more",
     "queue-depth": "so few operations were under way at once, and more would have brought more",
     "page-cache": "the machine's memory answered, not the disk",
     "host-cache": "a cache below the machine answered, not only the disk",

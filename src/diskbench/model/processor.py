@@ -141,7 +141,7 @@ def _of_core(found: Processor, core: float) -> tuple[Worker, list[str]]:
     words = f"fio's jobs together used {percent(jobs)} of a core"
     if others is None:
         return "process", [f"{words}: another process filled it"]
-    return "process", [f"{words}, other processes {percent(others)}"]
+    return "process", [f"{words}, all other processes {others:.2f} cores"]
 
 
 def _is_job_busy(found: Processor) -> bool:

@@ -18,7 +18,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from diskbench.catalog.bucket import Demand, seconds_until_empty
+from diskbench.catalog.bucket import lasts_s
 from diskbench.catalog.lookup import limits
 from diskbench.model.disk import Acquired, DiskSpec
 from diskbench.providers.lab import machines
@@ -58,7 +58,8 @@ def many(hosts: int) -> tuple[float, float]:
 def cliff(seconds: float) -> dict[str, float]:
     """A scaled gp2 disk under random reads: when its rate fell, and when it should have."""
     disk = limits("aws", GP2.type, GP2.size_gib)
-    real = seconds_until_empty(disk, Demand(4096))
+    allowance = disk.pools[0].iops
+    real = lasts_s(allowance) if allowance else None
     assert real is not None
     scale = real / seconds
     host = machines.acquire("cliff", LabRequest(disk=GP2, time_scale=scale))

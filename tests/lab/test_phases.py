@@ -5,9 +5,10 @@ import pytest
 from tests.lab.conftest import Lab, ssh
 
 from diskbench.analysis.phases import step_phases
-from diskbench.catalog.bucket import Demand, seconds_until_empty
+from diskbench.catalog.expect import Disk, Machine, expect
 from diskbench.catalog.lookup import limits
 from diskbench.model.disk import DiskSpec
+from diskbench.model.expectation import Load
 from diskbench.providers.lab.request import LabRequest
 from diskbench.units import KIB
 
@@ -30,8 +31,10 @@ def test_the_cliff_of_a_gp2_is_found_at_the_second_that_the_catalogue_says(lab: 
     assert [phase.kind for phase in found.phases] == ["burst", "baseline"]
     [cliff] = found.cliffs
     # With the rate that this machine gave, which is the promised one unless it is overloaded.
-    demand = Demand(4 * KIB, min(cliff.before, 3000))
-    predicted = seconds_until_empty(limits("aws", "gp2", 20), demand, time_scale=SCALE)
+    load = Load(block_bytes=4 * KIB, max_per_s=min(cliff.before, 3000))
+    expected = expect(Disk(limits("aws", "gp2", 20), time_scale=SCALE), Machine(""), load)
+    assert expected is not None
+    predicted = expected.lasts_s
     assert cliff.at_s == pytest.approx(predicted, abs=2)
     assert cliff.after == pytest.approx(100, rel=0.15)
     assert cliff.credits == pytest.approx(5_400_000 / SCALE, rel=0.15)

@@ -7,13 +7,16 @@ thousands. How exact the throttle is (the cliff within 3 %) is measured by bench
 """
 
 import statistics
+from pathlib import Path
 
 import pytest
 from tests.lab.conftest import Lab, custom, fio, ssh
 
-from diskbench.catalog.bucket import Demand, seconds_until_empty
+from diskbench.catalog.expect import Disk, Machine, expect
 from diskbench.catalog.lookup import limits
-from diskbench.model.disk import DiskSpec
+from diskbench.model.disk import CUSTOM, DiskSpec
+from diskbench.model.expectation import Load
+from diskbench.providers.lab import loops
 from diskbench.providers.lab.request import LabRequest
 from diskbench.providers.lab.supervisor.orders import read_report
 from diskbench.units import KIB, MIB
@@ -95,8 +98,11 @@ def test_the_burst_ends_at_the_second_the_catalogues_model_says(lab: Lab) -> Non
     spent = done - 100 * points[-1][0]
     assert spent == pytest.approx(5_400_000 / scale, rel=0.15)
     # With the rate that this machine gave, which is the promised one unless it is overloaded.
-    demand = Demand(4 * KIB, early)
-    predicted = seconds_until_empty(limits("aws", "gp2", 20), demand, time_scale=scale)
+    disk = Disk(limits("aws", "gp2", 20), time_scale=scale)
+    expected = expect(disk, Machine(""), Load(block_bytes=4 * KIB, max_per_s=early))
+    assert expected is not None
+    predicted = expected.lasts_s
+    assert predicted is not None
     late = statistics.mean(v for at, v in points if at > predicted * 1.2)
     assert late == pytest.approx(100, rel=0.25)
     fell = max(at for at, v in smoothed(points) if v > (early + late) / 2)
@@ -115,6 +121,45 @@ def test_filling_a_disk_spends_nothing_while_credit_is_off(lab: Lab) -> None:
     lab.machines.set_credit("one", on=True)
     slow = fio(host, "--rw=randread", "--bs=4k", "--ramp_time=2", "--runtime=3", "--time_based")
     assert slow["read_iops"] == pytest.approx(100, rel=0.3)
+
+
+def test_a_request_of_a_mebibyte_costs_an_hdd_a_mebibyte_though_the_kernel_cuts_it(
+    lab: Lab,
+) -> None:
+    allowance = limits("aws", "st1", 125).pools[0].bytes_per_s
+    assert allowance is not None
+    assert allowance.capacity is not None
+    request = LabRequest(disk=DiskSpec(type="st1", size_gib=125), time_scale=100)
+    host = lab.machines.acquire("one", request)
+    options = ("--rw=randread", "--bs=1m", "--size=1g", "--runtime=6", "--time_based")
+    done = fio(host, *options)
+    # Charged as two each, the halves would get half of the rate, and spend the credit all the same.
+    assert done["read_bytes"] == pytest.approx(allowance.ceiling, rel=0.25)
+    report = read_report(lab.base / "one" / "report.json")
+    assert report is not None
+    [left] = report.balances.values()
+    spent = allowance.capacity / 100 - left
+    assert spent < 6 * done["read_bytes"]
+
+
+def test_blocks_above_what_counts_as_one_io_count_as_several(lab: Lab) -> None:
+    disk = DiskSpec(type=CUSTOM, size_gib=1, iops=320, io_kib=32)
+    host = lab.machines.acquire("one", LabRequest(disk=disk))
+    assert fio(host, "--rw=randread", "--bs=32k", *SHORT)["read_iops"] == pytest.approx(
+        320, rel=0.25
+    )
+    # 40 KiB are two I/Os, as ESXi counts them, and not one and a quarter.
+    assert fio(host, "--rw=randread", "--bs=40k", *SHORT)["read_iops"] == pytest.approx(
+        160, rel=0.25
+    )
+
+
+def test_a_loop_device_is_given_back_uncut(lab: Lab) -> None:
+    lab.machines.acquire("one", LabRequest(disk=DiskSpec(type="gp2", size_gib=1)))
+    queue = Path("/sys/block", loops.find(lab.base)[0].kernel, "queue")
+    assert (queue / "max_sectors_kb").read_text() == "256\n"
+    lab.machines.release("one")
+    assert (queue / "max_sectors_kb").read_text() == (queue / "max_hw_sectors_kb").read_text()
 
 
 def test_stalls_stop_a_disk_for_a_while(lab: Lab) -> None:

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.books import SHIPPED
 
-from diskbench.analysis.client import Client
 from diskbench.analysis.limiter import limiter
 from diskbench.analysis.medium import Medium
 from diskbench.analysis.queue_depth import Sibling
@@ -22,6 +21,7 @@ from diskbench.analysis.verdict import verdict
 from diskbench.catalog.expect import expect_on
 from diskbench.model.expectation import Bound, Level, Load
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
+from diskbench.model.processor import Processor
 from diskbench.model.result import Warning as Doubt
 from diskbench.model.verdict import Verdict
 from diskbench.plan.as_disk import Hint, way_of_words
@@ -59,7 +59,7 @@ def judge(case: dict[str, Any]) -> Verdict:
     setting = Setting(
         load=load,
         seconds=measured["seconds"],
-        client=Client(**case.get("client", {})),
+        processor=Processor(**case.get("processor", {})),
         device_share=case.get("device_share"),
         keeps_cache=case.get("keeps_cache", False),
         host_cache=Hint(as_disk=case.get("disk")).has_cache,
@@ -167,8 +167,8 @@ def test_a_rate_further_below_every_cap_is_at_none(cap: float, share: float) -> 
 
 @given(core=st.floats(0.9, 1.0), iops=st.floats(1, 1e6))
 def test_a_busy_core_is_the_limit_where_no_cap_is_known(core: float, iops: float) -> None:
-    client = Client(busiest_core=core)
-    found = limiter(Stretch(iops, None), Setting(load=LOAD, client=client))
+    used = Processor(busiest_core=core)
+    found = limiter(Stretch(iops, None), Setting(load=LOAD, processor=used))
 
     assert found.name == "client"
-    assert f"{core:.0%}" in found.evidence[0]
+    assert f"{core * 100:.0f} %" in found.evidence[0]

@@ -355,3 +355,53 @@ def test_what_makes_no_sense_is_refused_before_anything_is_rented(user, flags, t
     assert told in done.stderr
     assert "Traceback" not in done.stderr
     assert rented(user) == []
+
+
+BURST = """---
+title: a fill and a burst
+question: when is the credit gone?
+source: this test
+roles: {fill: fill}
+---
+[global]
+ioengine=libaio
+direct=1
+size=512m
+[fill]
+rw=write
+bs=1m
+iodepth=8
+[measure]
+stonewall
+rw=randread
+bs=4k
+iodepth=32
+time_based
+runtime=40
+"""
+
+
+@pytest.mark.thorough
+def test_plan_lab_and_verdict_have_one_bucket(user: Cli, tmp_path: Path) -> None:
+    """End to end what tests/unit/providers/lab/test_one_bucket.py does without a clock."""
+    path = tmp_path / "burst.fio.j2"
+    path.write_text(BURST, encoding="utf-8")
+    asked = (*LAB, "--time-scale", "150", "--profile", str(path))
+    plan = user.json("plan", *asked)["trials"][0]["plan"]["expectation"]
+    [credit] = plan["credits"]
+    filled, measured = plan["steps"]
+    lasts_s = credit["gone_s"] - measured["start_s"]
+    assert lasts_s == pytest.approx(5_400_000 / 150 / 2900)
+    assert filled["credit"] == measured["credit"] == {"disk-iops": 1.0}
+
+    document = user.json("run", *asked)
+
+    [found] = [one for one in document["runs"][0]["verdicts"] if one["step"] == "measure"]
+    burst, baseline = found["stretches"]
+    assert (burst["kind"], baseline["kind"]) == ("burst", "baseline")
+    assert baseline["limiter"]["name"] == "credit"
+    assert baseline["ratio"] == pytest.approx(1, abs=0.15)
+    # A machine that gives less than the burst empties the bucket later.
+    gave = burst["iops"]
+    assert gave > 1500
+    assert burst["end_s"] == pytest.approx(5_400_000 / 150 / (gave - 100), abs=2.5)

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.analysis.client import client_words, is_client_bound, is_other_work
+from diskbench.model.processor import ADVICE, CODES, busy_with
 from diskbench.model.verdict import Believe, Reason
 
 if TYPE_CHECKING:
-    from diskbench.analysis.client import Client
+    from diskbench.model.processor import Processor
     from diskbench.model.result import Warning  # noqa: A004 - the field's word
     from diskbench.model.verdict import LimiterName
 
@@ -33,6 +33,8 @@ WEIGHTS: dict[str, Weight] = {
     "no-io": "no",
     "client-bound": "doubtful",
     "machine-busy": "doubtful",
+    "interrupts": "doubtful",
+    "steal": "doubtful",
     "queue-not-filled": "doubtful",
     "network-filesystem": "doubtful",
     "too-short": "doubtful",
@@ -54,8 +56,10 @@ WEIGHTS: dict[str, Weight] = {
 """What a warning weighs; one that is not here is a note."""
 MOSTLY = 0.5
 _OF_CACHE = frozenset({"page-cache", "unwritten"})
-_OF_CLIENT = frozenset({"client-bound", "machine-busy"})
-_NOT_THE_CLIENT = frozenset({"client", "queue-depth", "network", "unknown"})
+_OF_PROCESSOR = frozenset(CODES.values())
+_NO_CAP = frozenset(
+    {"client", "other-process", "interrupts", "steal", "queue-depth", "network", "unknown"}
+)
 _ORDER: tuple[Weight, ...] = ("no", "doubtful", "note")
 
 
@@ -64,26 +68,29 @@ def reasons_of(
     *,
     limited_by: LimiterName,
     device_share: float | None,
-    client: Client,
+    processor: Processor,
 ) -> tuple[Reason, ...]:
     """The reasons in the warnings of a step, one of each code, heaviest first.
 
     `limited_by` is what set the pace, `device_share` the bytes that the device moved of those of
-    fio. The processor is judged anew, by the same rule as in the warning; `machine-busy` is what
-    keeps a core busy that is not fio.
+    fio. Where it is known what used the processor up that is judged anew, and warnings that an
+    earlier version wrote of it are left aside: they called all of it `client-bound`.
     """
     found: dict[str, Reason] = {}
-    busy = "machine-busy" if is_other_work(client) else "client-bound"
+    busy = busy_with(processor)
     for one in warnings:
-        code = busy if one.code == "client-bound" else one.code
-        weight = _weight(code, limited_by, device_share)
-        reason = Reason(code=code, weight=weight, message=one.message, advice=one.advice)
-        found.setdefault(code, reason)
-    if is_client_bound(client) and busy not in found:
-        found[busy] = Reason(
-            code=busy,
-            weight=_weight(busy, limited_by, device_share),
-            message="; ".join(client_words(client)),
+        if busy and one.code in _OF_PROCESSOR:
+            continue
+        weight = _weight(one.code, limited_by, device_share)
+        reason = Reason(code=one.code, weight=weight, message=one.message, advice=one.advice)
+        found.setdefault(one.code, reason)
+    for each in busy:
+        code = CODES[each.worker]
+        found[code] = Reason(
+            code=code,
+            weight=_weight(code, limited_by, device_share),
+            message="; ".join(each.words),
+            advice=ADVICE[each.worker],
         )
     return in_order(found.values())
 
@@ -114,6 +121,6 @@ def _weight(code: str, limited_by: LimiterName, device_share: float | None) -> W
         device_share >= MOSTLY if device_share is not None else code == "page-cache"
     ):
         return "doubtful"
-    if code in _OF_CLIENT and limited_by not in _NOT_THE_CLIENT:
+    if code in _OF_PROCESSOR and limited_by not in _NO_CAP:
         return "note"
     return weight

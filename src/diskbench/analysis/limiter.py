@@ -10,12 +10,14 @@
                   writes a full cache of the disk does, where no bucket is known that is like it
     a cap         within 10 % of min(disk cap, VM cap); above it, of any other cap
     host cache    above 1.1 times every promise, on a disk that its machine caches
-    client        one job of fio ≥ 90 % of a core, or busiest core ≥ 90 % and fio ≥ 50 % of one
+    client        fio itself filled a core, or one of its jobs used ≥ 90 % of one
     queue depth   a deeper queue would give more (analysis/queue_depth.py)
     network       the target lies on a network filesystem, or a link's line rate is reached
-    client        busiest core ≥ 90 % by whatever ran there, or steal ≥ 2 %
+    interrupts, other process, steal   what else filled a core; or steal ≥ 2 %
     unknown       else, with what is known
 
+What filled a core is told apart by model/processor.py: what a neighbour did explains less than a
+shallow queue does, and is never the load generator's limit.
 A cap comes before the processor: a disk that gives its cap cannot be hidden by a busy core. Rates
 are compared in the load's own blocks, as the promise counts them (request-size accounting is in
 it). The 10 %, 90 % and 2 % are MR-12's, 99 % is MR-11's; the rest is our choice.
@@ -23,13 +25,19 @@ it). The 10 %, 90 % and 2 % are MR-12's, 99 % is MR-11's; the rest is our choice
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from diskbench.analysis.caches import beyond_medium, cached_below, page_cache
 from diskbench.analysis.caps import NEAR, NOT_CAPS, allows, cap, credit, fell, is_writing
-from diskbench.analysis.client import client_words, is_busy_itself, is_client_bound
 from diskbench.analysis.queue_depth import queue_depth
 from diskbench.analysis.setting import Setting, Stretch, rate
+from diskbench.model.processor import busy_with, percent
 from diskbench.model.verdict import Limiter
 from diskbench.units import format_iops, format_mb_per_s
+
+if TYPE_CHECKING:
+    from diskbench.model.processor import Worker
+    from diskbench.model.verdict import LimiterName
 
 HELD = 0.99
 """Of the rate that a load is held to (MR-11); less where so few arrive that Poisson chance is more
@@ -39,6 +47,12 @@ _LINES = {1: 0.117e9, 10: 1.17e9, 25: 2.93e9}
 (1448 of 1538 bytes on the wire; IEEE 802.3, RFC 9293 and 7323), less 1 % for iSCSI or NFS."""
 BLOCK_TRANSPORTS = frozenset({"iscsi", "fc", "fcoe", "nbd"})
 """Networks that a disk may be behind, by their names in lsblk's TRAN."""
+
+_BY_OTHERS: dict[Worker, LimiterName] = {
+    "interrupts": "interrupts",
+    "process": "other-process",
+    "steal": "steal",
+}
 
 
 def limiter(found: Stretch, setting: Setting) -> Limiter:
@@ -50,10 +64,10 @@ def limiter(found: Stretch, setting: Setting) -> Limiter:
         credit,
         cap,
         cached_below,
-        _busy,
+        _client,
         _queue_depth,
         _network,
-        _client,
+        _others,
     )
     named = (rule(found, setting) for rule in rules)
     return next((one for one in named if one is not None), None) or _unknown(found, setting)
@@ -74,15 +88,19 @@ def _offered(found: Stretch, setting: Setting) -> Limiter | None:
     )
 
 
-def _busy(found: Stretch, setting: Setting) -> Limiter | None:
-    return _client(found, setting) if is_busy_itself(setting.client) else None
-
-
 def _client(found: Stretch, setting: Setting) -> Limiter | None:
     del found  # the processor was watched over the whole step
-    if not is_client_bound(setting.client):
-        return None
-    return Limiter(name="client", evidence=client_words(setting.client))
+    busy = (one for one in busy_with(setting.processor) if one.worker == "generator")
+    return next((Limiter(name="client", evidence=one.words) for one in busy), None)
+
+
+def _others(found: Stretch, setting: Setting) -> Limiter | None:
+    del found
+    for one in busy_with(setting.processor):
+        if one.worker != "generator":
+            name = _BY_OTHERS[one.worker]
+            return Limiter(name=name, evidence=one.words)
+    return None
 
 
 def _queue_depth(found: Stretch, setting: Setting) -> Limiter | None:
@@ -125,11 +143,11 @@ def _unknown(found: Stretch, setting: Setting) -> Limiter:
         told.append("no promise is known")
     if found.kind == "burst" and level is None:
         told.append("it did not last")
-    client = setting.client
-    if client.busiest_core is not None:
-        told.append(f"the busiest core was {client.busiest_core:.0%} busy")
-    elif client.busiest_job is not None:
-        told.append(f"fio's busiest job used {client.busiest_job:.0%} of a core")
+    used = setting.processor
+    if used.busiest_core is not None:
+        told.append(f"the busiest core was {percent(used.busiest_core)} busy")
+    elif used.busiest_job is not None:
+        told.append(f"fio's busiest job used {percent(used.busiest_job)} of a core")
     else:
         told.append("the processor was not watched")
     return Limiter(name="unknown", evidence=tuple(told))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.client import Client
+from diskbench.model.processor import Processor
 
 if TYPE_CHECKING:
     from diskbench.analysis.medium import Medium
@@ -54,7 +54,7 @@ class Setting:
 
     load: Load | None = None
     seconds: float | None = None
-    client: Client = field(default_factory=Client)
+    processor: Processor = field(default_factory=Processor)
     device_share: float | None = None
     memory_share: float = 1.0
     keeps_cache: bool = False

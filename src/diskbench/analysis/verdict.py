@@ -57,7 +57,7 @@ def verdict(
                 warnings,
                 limited_by=judged[main].limiter.name,
                 device_share=setting.device_share,
-                client=setting.client,
+                processor=setting.processor,
             ),
             *_cached(stretches[main], judged[main], setting, warnings),
             *_regime(stretches, judged, promise, main),

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.entry import catalogue
-from diskbench.catalog.lookup import Allowance, Pool, limits
+from diskbench.catalog.lookup import Pool, limits
 from diskbench.errors import InvalidValue, UnknownName
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from diskbench.catalog.book import parse_book, shipped
+from diskbench.catalog.bucket import IoAccounting
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.units import KIB, MIB
@@ -202,15 +203,12 @@ class Accounting(Figure):
     min_charge_kib: int | None = None
     merges: bool = False
 
-    @property
-    def max_io_bytes(self) -> int | None:
-        """The largest I/O that counts once."""
-        return self.max_io_kib * KIB if self.max_io_kib is not None else None
-
-    @property
-    def min_charge_bytes(self) -> int | None:
-        """What the smallest I/O is charged in bytes."""
-        return self.min_charge_kib * KIB if self.min_charge_kib is not None else None
+    def rule(self) -> IoAccounting:
+        """The rule in bytes."""
+        return IoAccounting(
+            None if self.max_io_kib is None else self.max_io_kib * KIB,
+            None if self.min_charge_kib is None else self.min_charge_kib * KIB,
+        )
 
 
 class LatencyFigure(Figure):

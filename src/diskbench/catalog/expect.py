@@ -24,6 +24,7 @@ from diskbench.model.expectation import Expectation, Level
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from diskbench.catalog.bucket import IoAccounting
     from diskbench.catalog.issued import Case
     from diskbench.catalog.lookup import DiskLimits, Latency
     from diskbench.catalog.path import Cache
@@ -68,7 +69,7 @@ def path_of(disk: Disk, instance: Machine) -> Path:
         latency=told.latency,
         write_latency=told.write_latency,
         hit=_hit_latency() if cache != "none" else None,
-        merges_to=told.max_io_bytes if told.merges else None,
+        merges_to=told.accounting.max_io_bytes if told.merges else None,
     )
 
 
@@ -77,9 +78,10 @@ def _hit_latency() -> Latency | None:
     return limits("azure", "temp-disk", 1).latency
 
 
-def promised_path(promise: Promise) -> Path:
-    """The way to a disk of which only its owner's expectation is known."""
-    return Path(promise_gates(promise))
+def promised_path(promise: Promise, accounting: IoAccounting | None = None) -> Path:
+    """The way to a disk of which only its owner's expectation is known; `accounting` is how its
+    cloud counts requests, where that is known."""
+    return Path(promise_gates(promise, accounting))
 
 
 def expect_on(

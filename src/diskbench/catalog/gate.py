@@ -3,21 +3,20 @@
 What one block costs a gate:
 
     cost = Σ over directions  share × per_block × charged
-    charged = ceil(request_bytes / max_io_bytes)      at a gate that counts I/Os
-            = max(request_bytes, min_charge_bytes)    at one of bytes that has a bucket
 
-with the requests of catalog/issued.py. The buckets of disk and machine are separate: whichever gate
-is tightest at a moment limits the rate (Azure, disks-performance.md, 2026-09-09; AWS,
-ebs-optimized.md, 2023-05-11).
+with the requests of catalog/issued.py, each charged by catalog/bucket.py in I/Os or in bytes. The
+buckets of disk and machine are separate: whichever gate is tightest at a moment limits the rate
+(Azure, disks-performance.md, 2026-09-09; AWS, ebs-optimized.md, 2023-05-11).
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.catalog.lookup import Allowance
+from diskbench.catalog import bucket
+from diskbench.catalog.bucket import NO_RULE, OWN_ACCOUNTING, Allowance, IoAccounting
+from diskbench.units import KIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,21 +37,18 @@ class Gate:
     counts: Literal["ios", "bytes"]
     allowance: Allowance
     covers: Covers = "both"
-    max_io_bytes: int | None = None
-    min_charge_bytes: int | None = None
+    accounting: IoAccounting = NO_RULE
     refill_per_s: float | None = None
     source: str = ""
 
     @property
     def capacity(self) -> float:
         """What the bucket holds; 0 where there is none."""
-        has_burst = self.allowance.ceiling > self.allowance.baseline
-        return (self.allowance.capacity or 0.0) if has_burst else 0.0
+        return bucket.capacity(self.allowance)
 
     def rate(self, *, has_credit: bool) -> float:
         """What it lets through a second, in I/Os or bytes."""
-        held = self.allowance.capacity is not None and not has_credit
-        return self.allowance.baseline if held else self.allowance.ceiling
+        return bucket.rate(self.allowance, has_credit=has_credit)
 
     def cost(self, load: Load, of_way: Mapping[Way, Issued]) -> float:
         """What one block of the load costs here, in I/Os or bytes; 0 where nothing of it passes."""
@@ -64,19 +60,14 @@ class Gate:
 
     def balance_after(self, balance: float, used_per_s: float, seconds: float) -> float:
         """The balance after so much was used for a time; never above the capacity or below 0."""
-        gained = self.allowance.baseline - used_per_s
-        if gained > 0 and self.refill_per_s is not None:
-            gained = min(gained, self.refill_per_s)
-        left = min(self.capacity, balance + gained * seconds)
-        return 0.0 if left <= self.capacity * 1e-12 else left
+        return bucket.balance_after(
+            self.allowance, balance, used_per_s, seconds, refill_per_s=self.refill_per_s
+        )
 
     def _charged(self, request_bytes: int) -> float:
         if self.counts == "ios":
-            whole = self.max_io_bytes
-            return float(math.ceil(request_bytes / whole)) if whole else 1.0
-        if self.capacity and self.min_charge_bytes:
-            return float(max(request_bytes, self.min_charge_bytes))
-        return float(request_bytes)
+            return self.accounting.ios(request_bytes)
+        return self.accounting.bytes(request_bytes)
 
 
 def ways(load: Load) -> dict[Way, float]:
@@ -93,10 +84,9 @@ def disk_gates(limits: DiskLimits, *, count: int = 1, time_scale: float = 1.0) -
         Gate(
             limit=limit,
             counts=counts,
-            allowance=_times(allowance, count, time_scale),
+            allowance=bucket.scaled(allowance, count=count, time_scale=time_scale),
             covers=pool.covers,
-            max_io_bytes=limits.max_io_bytes,
-            min_charge_bytes=limits.min_charge_bytes,
+            accounting=limits.accounting,
             source=source,
         )
         for pool in limits.pools
@@ -104,14 +94,18 @@ def disk_gates(limits: DiskLimits, *, count: int = 1, time_scale: float = 1.0) -
     )
 
 
-def promise_gates(promise: Promise) -> tuple[Gate, ...]:
-    """What a disk's owner expects of it: a limit for reads and one for writes each."""
+def promise_gates(promise: Promise, accounting: IoAccounting | None = None) -> tuple[Gate, ...]:
+    """What a disk's owner expects of it: a limit for reads and one for writes each. Its IOPS are of
+    requests up to `io_kib`, else as `accounting` counts them, else as OWN_ACCOUNTING does."""
     rate = None if promise.mb_per_s is None else promise.mb_per_s * 1e6
     iops = None if promise.iops is None else Allowance(promise.iops)
     found = _sides(iops, None if rate is None else Allowance(rate))
     covers: tuple[Covers, ...] = ("read", "write")
+    counted = accounting or OWN_ACCOUNTING
+    if promise.io_kib is not None:
+        counted = IoAccounting(promise.io_kib * KIB)
     return tuple(
-        Gate(limit, counts, allowance, covers=way, source="--promise")
+        Gate(limit, counts, allowance, covers=way, accounting=counted, source="--promise")
         for way in covers
         for limit, counts, allowance in found
     )
@@ -131,12 +125,3 @@ def _sides(
     if rate is not None:
         found.append(("disk-throughput", "bytes", rate))
     return found
-
-
-def _times(one: Allowance, count: int, time_scale: float) -> Allowance:
-    return replace(
-        one,
-        baseline=one.baseline * count,
-        burst=None if one.burst is None else one.burst * count,
-        capacity=None if one.capacity is None else one.capacity * count / time_scale,
-    )

@@ -203,6 +203,7 @@ def vsphere_things() -> Iterator[Thing]:
             yield Thing("vsphere", name, kind, one.title, lines)
     for name, rule, title in (
         ("iops-limit", book.iops_limit, book.enforcement.title),
+        ("accounting", book.accounting, "what counts as one I/O of a limit or a promise"),
         ("shares", book.shares, "what each level of shares of a virtual disk stands for"),
         ("disk-size", book.size_gib, "GiB of a virtual disk"),
     ):

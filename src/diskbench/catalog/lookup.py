@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from diskbench.catalog.bucket import NO_RULE, OWN_ACCOUNTING, Allowance, IoAccounting, of_duration
 from diskbench.catalog.entry import catalogue
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.disk import CUSTOM
-from diskbench.units import MIB
+from diskbench.units import KIB, MIB
 
 if TYPE_CHECKING:
     from diskbench.catalog.entry import (
@@ -21,24 +22,6 @@ if TYPE_CHECKING:
     )
 
 Covers = Literal["both", "read", "write"]
-
-
-@dataclass(frozen=True)
-class Allowance:
-    """A rate per second, and a bucket above it where there is one.
-
-    The bucket starts full, pays for what exceeds `baseline`, refills at `baseline` less what is
-    used, and lets the rate rise to `burst` while it is not empty.
-    """
-
-    baseline: float
-    burst: float | None = None
-    capacity: float | None = None
-
-    @property
-    def ceiling(self) -> float:
-        """The highest rate at any time."""
-        return self.baseline if self.burst is None else self.burst
 
 
 @dataclass(frozen=True)
@@ -68,20 +51,17 @@ class Latency:
 
 @dataclass(frozen=True)
 class DiskLimits:
-    """What one disk may do. `max_io_bytes` is the largest request that counts as one I/O,
-    `min_charge_bytes` the least that a request is charged in bytes; None where neither is known.
-    `pools` is empty when the catalogue knows no figure. `sources` say where all of it stands.
-    `merges`: the cloud makes one request of small ones in sequence. `write_latency` is that of
-    writes where it differs.
+    """What one disk may do. `accounting` is how its requests are counted. `pools` is empty when the
+    catalogue knows no figure. `sources` say where all of it stands. `merges`: the cloud makes one
+    request of small ones in sequence. `write_latency` is that of writes where it differs.
     """
 
     disk_type: str
     size_gib: float
     pools: tuple[Pool, ...]
-    max_io_bytes: int | None
-    min_charge_bytes: int | None
-    tier: str | None
-    sources: tuple[Source, ...]
+    accounting: IoAccounting = NO_RULE
+    tier: str | None = None
+    sources: tuple[Source, ...] = ()
     merges: bool = False
     latency: Latency | None = None
     write_latency: Latency | None = None
@@ -108,15 +88,20 @@ def limits(
 
 
 def custom_limits(
-    size_gib: float, iops: float | None = None, mib_per_s: float | None = None
+    size_gib: float,
+    iops: float | None = None,
+    mib_per_s: float | None = None,
+    io_kib: int | None = None,
 ) -> DiskLimits:
-    """The limits of a disk of no catalogue (`CUSTOM`): those given, and nothing else."""
+    """The limits of a disk of no catalogue (`CUSTOM`): those given, and nothing else. `io_kib` is
+    the largest request that counts as one I/O; None: that of OWN_ACCOUNTING."""
     pool = Pool(
         "both",
         Allowance(iops) if iops else None,
         Allowance(mib_per_s * MIB) if mib_per_s else None,
     )
-    return DiskLimits(CUSTOM, size_gib, (pool,), None, None, None, ())
+    accounting = IoAccounting(io_kib * KIB) if io_kib else OWN_ACCOUNTING
+    return DiskLimits(CUSTOM, size_gib, (pool,), accounting)
 
 
 def limits_of(
@@ -143,8 +128,7 @@ def limits_of(
         disk_type=disk_type,
         size_gib=size_gib,
         pools=pools,
-        max_io_bytes=accounting.max_io_bytes if accounting else None,
-        min_charge_bytes=accounting.min_charge_bytes if accounting else None,
+        accounting=accounting.rule() if accounting else NO_RULE,
         tier=tier,
         sources=tuple(book.sources[key] for key in disk.sources()),
         merges=bool(accounting and accounting.merges),
@@ -170,17 +154,10 @@ def _tier_pools(
     seconds = disk.tier_burst.duration_s if disk.tier_burst else 0.0
     pool = Pool(
         "both",
-        _lasting(row.iops, row.burst_iops, seconds),
-        _lasting(row.throughput * unit, (row.burst_throughput or 0) * unit or None, seconds),
+        of_duration(row.iops, row.burst_iops, seconds),
+        of_duration(row.throughput * unit, (row.burst_throughput or 0) * unit or None, seconds),
     )
     return (pool,), row.name
-
-
-def _lasting(baseline: float, burst: float | None, seconds: float) -> Allowance:
-    """A bucket that sustains its burst for `seconds`: capacity = (burst - baseline) × seconds."""
-    if burst is None or burst <= baseline or not seconds:
-        return Allowance(baseline)
-    return Allowance(baseline, burst, (burst - baseline) * seconds)
 
 
 def _pools(

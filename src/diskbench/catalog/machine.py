@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from diskbench.catalog.bucket import NO_RULE, Allowance, IoAccounting, of_duration
 from diskbench.catalog.gate import Gate
 from diskbench.catalog.gce_machines import machine_book, vcpus_of
-from diskbench.catalog.lookup import Allowance
 from diskbench.units import KIB, MIB
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import LimitName
 
 _MB = 10**6
-_EBS_IO_BYTES = 256 * KIB
+_EBS_IO = IoAccounting(max_io_bytes=256 * KIB)
 AZURE_BURST_S = 1800.0
 """How long a full bucket bears a size's burst (disk-bursting.md, 2023-05-02)."""
 LOCAL_TYPES = frozenset({"instance-store", "temp-disk", "local-ssd"})
@@ -56,15 +56,22 @@ def machine_of(books: Books, cloud: str, machine_type: str | None, disk_type: st
     return Machine(name)
 
 
-def capped(name: str, iops: float | None, bytes_per_s: float | None, source: str) -> Machine:
-    """A machine of which the caps are given (the lab's `--vm-iops`, `--vm-throughput`)."""
-    gates = [
-        Gate("vm-iops", "ios", Allowance(iops), source=source) if iops else None,
-        Gate("vm-throughput", "bytes", Allowance(bytes_per_s), source=source)
-        if bytes_per_s
-        else None,
-    ]
-    return Machine(name, tuple(gate for gate in gates if gate))
+def capped(
+    name: str,
+    iops: float | None,
+    bytes_per_s: float | None,
+    source: str,
+    accounting: IoAccounting = NO_RULE,
+) -> Machine:
+    """A machine of which the caps are given (the lab's `--vm-iops`, `--vm-throughput`); its
+    requests are counted as its disks count them."""
+    gates: list[Gate] = []
+    if iops:
+        gates.append(Gate("vm-iops", "ios", Allowance(iops), accounting=accounting, source=source))
+    if bytes_per_s:
+        rate = Allowance(bytes_per_s)
+        gates.append(Gate("vm-throughput", "bytes", rate, accounting=accounting, source=source))
+    return Machine(name, tuple(gates))
 
 
 def _aws(books: Books, name: str) -> Machine:
@@ -112,12 +119,12 @@ def _ebs(
     burst: EbsBurst,
     source: str,
 ) -> Gate:
-    allowance = _bursting(baseline, most, burst.duration_s)
+    allowance = of_duration(baseline, most, burst.duration_s)
     return Gate(
         limit,
         counts,
         allowance,
-        max_io_bytes=_EBS_IO_BYTES,
+        accounting=_EBS_IO,
         refill_per_s=allowance.capacity / burst.every_s if allowance.capacity else None,
         source=source,
     )
@@ -133,13 +140,13 @@ def _azure(books: Books, name: str, disk_type: str) -> Machine:
         Gate(
             "vm-iops",
             "ios",
-            _bursting(size.iops, size.burst_iops or 0.0, AZURE_BURST_S),
+            of_duration(size.iops, size.burst_iops or 0.0, AZURE_BURST_S),
             source=source,
         ),
         Gate(
             "vm-throughput",
             "bytes",
-            _bursting(size.mb_per_s * _MB, (size.burst_mb_per_s or 0.0) * _MB, AZURE_BURST_S),
+            of_duration(size.mb_per_s * _MB, (size.burst_mb_per_s or 0.0) * _MB, AZURE_BURST_S),
             source=source,
         ),
     )
@@ -184,12 +191,6 @@ def _gcp(name: str, disk_type: str) -> Machine:
             ),
         ),
     )
-
-
-def _bursting(baseline: float, most: float, seconds: float) -> Allowance:
-    if most <= baseline:
-        return Allowance(baseline)
-    return Allowance(baseline, most, (most - baseline) * seconds)
 
 
 def _told(sources: Mapping[str, Source], key: str) -> str:

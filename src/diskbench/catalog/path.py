@@ -19,9 +19,10 @@ blocks a second (Little's law), with the best, usual and worst latency of the di
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.gate import Gate, ways
 from diskbench.catalog.issued import issued
 from diskbench.model.expectation import Bound
@@ -95,6 +96,11 @@ class Path:
     def full(self) -> tuple[float, ...]:
         """The balance of every bucket when all are full."""
         return tuple(gate.capacity for gate in self.gates)
+
+    def with_held_credit(self) -> Path:
+        """The same way while credit is held: every gate lets its burst through for ever."""
+        gates = (replace(one, allowance=Allowance(one.allowance.ceiling)) for one in self.gates)
+        return replace(self, gates=tuple(gates))
 
     def _route(self, load: Load, way: Way, case: Case) -> frozenset[_Part]:
         if self.cache == "none":

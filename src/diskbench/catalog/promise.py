@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.bucket import lasts_s, scaled
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.catalog.lookup import Allowance, DiskLimits, Pool
+    from diskbench.catalog.bucket import Allowance
+    from diskbench.catalog.lookup import DiskLimits, Pool
 
 
 def promise(limits: DiskLimits, time_scale: float = 1.0) -> str:
@@ -19,14 +21,6 @@ def promise(limits: DiskLimits, time_scale: float = 1.0) -> str:
     divided by `time_scale`. Limits that reads and writes have apart are named so.
     """
     return "; ".join(part for pool in limits.pools for part in _of_pool(pool, time_scale))
-
-
-def burst_s(allowance: Allowance, time_scale: float = 1.0) -> float | None:
-    """How long a full bucket lasts at full burst, in seconds; None without a bucket."""
-    above = allowance.ceiling - allowance.baseline
-    if allowance.capacity is None or above <= 0:
-        return None
-    return allowance.capacity / above / time_scale
 
 
 def _of_pool(pool: Pool, time_scale: float) -> list[str]:
@@ -46,5 +40,5 @@ def _words(allowance: Allowance, shown: Callable[[float], str], time_scale: floa
     if allowance.ceiling <= allowance.baseline:
         return words
     words += f", bursts to {shown(allowance.ceiling).rpartition(' ')[0]}"
-    seconds = burst_s(allowance, time_scale)
+    seconds = lasts_s(scaled(allowance, time_scale=time_scale))
     return f"{words} for {format_duration_s(seconds)}" if seconds else words

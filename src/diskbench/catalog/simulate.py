@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Stage:
     """A load for so many seconds, or until so many bytes were moved, whichever comes first. Without
-    a load the buckets refill."""
+    a load the buckets refill. `credit_is_held`: the load gets what full buckets give, and the
+    balances stay as they are (how the lab fills a disk)."""
 
     load: Load | None
     seconds: float = math.inf
     bytes: float = math.inf
+    credit_is_held: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,11 +99,12 @@ def simulate(
         costs = path.costs(stage.load, case) if stage.load else (0.0,) * len(path.gates)
         seconds, blocks = stage.seconds, stage.bytes / (stage.load.block_bytes if stage.load else 1)
         while seconds > 0 and blocks > 0:
-            bounds = path.bounds(stage.load, costs, balances, case) if stage.load else ()
+            held = path.full() if stage.credit_is_held else balances
+            bounds = path.bounds(stage.load, costs, held, case) if stage.load else ()
             rate = tightest(bounds) if stage.load else 0.0
             if math.isinf(rate):
                 break
-            drains = _drains(path, costs, rate)
+            drains = [0.0] * len(costs) if stage.credit_is_held else _drains(path, costs, rate)
             until = [seconds, blocks / rate if rate else math.inf]
             until += [b / d for b, d in zip(balances, drains, strict=True) if b > 0 and d > 0]
             length = min(until)
@@ -110,7 +113,8 @@ def simulate(
             legs.append(Leg(number, at, length, rate, rate * size, limit))
             if math.isinf(length):
                 break
-            for index, (gate, cost) in enumerate(zip(path.gates, costs, strict=True)):
+            moving = () if stage.credit_is_held else zip(path.gates, costs, strict=True)
+            for index, (gate, cost) in enumerate(moving):
                 was = balances[index]
                 # Exactly the time in which it empties leaves nothing, whatever rounding says.
                 done = was > 0 and drains[index] > 0 and was / drains[index] <= length

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.bucket import charge
 from diskbench.catalog.charges import Work, charge_book
 from diskbench.catalog.lookup import limits
 from diskbench.errors import UserError
@@ -115,7 +114,8 @@ def _most_per_s(found: DiskLimits, request_bytes: int) -> float | None:
 
 
 def _of_pool(pool: Pool, found: DiskLimits, request_bytes: int) -> float | None:
-    operations, size = charge(found, request_bytes)
+    rule = found.accounting
+    operations, size = rule.ios(request_bytes), rule.bytes(request_bytes)
     sides = []
     if pool.iops is not None:
         sides.append(pool.iops.ceiling / operations)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, model_validator
 
 from diskbench.catalog.book import parse_book, shipped
-from diskbench.catalog.entry import Figure, Size, Source
+from diskbench.catalog.entry import Accounting, Figure, Size, Source
 from diskbench.model.base import Frozen
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ class VsphereBook(Frozen):
     controllers: dict[str, Controller]
     iops_limit: IopsLimit
     shares: Shares
+    accounting: Accounting
     size_gib: Size
     enforcement: Rule
 
@@ -101,7 +102,8 @@ class VsphereBook(Frozen):
         yield from self.provisioning.values()
         for one in self.controllers.values():
             yield from (one.limits, *([one.queue] if one.queue else []))
-        yield from (self.iops_limit, self.shares, self.size_gib, self.enforcement)
+        yield from (self.iops_limit, self.shares, self.accounting, self.size_gib)
+        yield self.enforcement
 
     @model_validator(mode="after")
     def _every_source_is_listed(self) -> VsphereBook:

@@ -29,7 +29,8 @@ def promises_of(
     where no plan knows better. Raises InvalidValue, UserError for words that name no disk."""
     if plan is not None and plan.expectation is not None:
         return _planned(runs_of, plan)
-    way = hint.way(books) if hint is not None else None
+    provider = runs_of[0][0]["provider"] if runs_of else ""
+    way = hint.way(books, provider) if hint is not None else None
     return _said(runs_of, plan, way) if way is not None else {}
 
 

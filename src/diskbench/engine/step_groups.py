@@ -48,6 +48,13 @@ class Group:
         return self.kept[0].step.name if self.kept else self._course.step
 
     @property
+    def is_judged(self) -> bool:
+        """Whether it measures the disk, and does not prepare or watch."""
+        if self.results:
+            return self.results[0].role not in _NOT_JUDGED
+        return not self.kept or self.kept[0].step.role not in _NOT_JUDGED
+
+    @property
     def of_round(self) -> int | None:
         """The number of the first round; None of a step that is not repeated."""
         if self.results:
@@ -95,19 +102,18 @@ class Group:
 def groups_of(
     results: Sequence[StepResult], kept: Sequence[StepEvidence], phases: Sequence[StepPhases]
 ) -> list[Group]:
-    """The measured steps of one run in order, those that did something or have a course."""
+    """The steps of one run in order, those that did something or have a course; steps that fill
+    the disk, which `is_judged` tells apart, use up credit as others do."""
     groups: dict[tuple[str, int | None], Group] = {}
 
     def of(name: str, index: int, of_round: int | None) -> Group:
         return groups.setdefault((name, index if of_round is None else None), Group())
 
     for result in sorted(results, key=lambda one: one.step_index):
-        if result.role not in _NOT_JUDGED:
-            of(result.step, result.step_index, result.round).results.append(result)
+        of(result.step, result.step_index, result.round).results.append(result)
     for one in kept:
         step = one.step
-        if step.role not in _NOT_JUDGED:
-            of(step.name, step.index, step.round).kept.append(one)
+        of(step.name, step.index, step.round).kept.append(one)
     for course in phases:
         of(course.step, course.step_index, course.rounds).phases = course
     found = [group for group in groups.values() if group.rounds or group.phases]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.client import Client
 from diskbench.analysis.limiter import BLOCK_TRANSPORTS
 from diskbench.analysis.medium import LINKS, Medium
 from diskbench.analysis.queue_depth import Sibling
 from diskbench.analysis.setting import Setting
-from diskbench.fio.client_bound import client_shares
+from diskbench.fio.client_bound import processor_of
+from diskbench.model.processor import Processor, busiest
 from diskbench.plan.passes import has_host_cache
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def setting_of(
     return Setting(
         load=load,
         seconds=group.seconds,
-        client=_client(group),
+        processor=_processor(group),
         device_share=_device_share(group),
         memory_share=memory_bytes / written if memory_bytes and written else 1.0,
         keeps_cache=bool(group.kept) and group.kept[0].step.page_cache == "keep",
@@ -52,16 +52,9 @@ def setting_of(
     )
 
 
-def _client(group: Group) -> Client:
-    """The busiest of its rounds: one that was held up makes the figure doubtful."""
-    samples = [one.samples for one in group.kept if one.samples]
-    shares = [client_shares(one.output, group.rows) for one in group.kept if one.output]
-    return Client(
-        busiest_core=_most(one.busiest_core for one in samples),
-        steal=_most(one.steal for one in samples),
-        busiest_job=_most(busiest for busiest, _ in shares),
-        all_jobs=_most(together for _, together in shares),
-    )
+def _processor(group: Group) -> Processor:
+    """That of the round in which it was busiest: one that was held up makes the figure doubtful."""
+    return busiest(processor_of(one.output, group.rows, one.samples) for one in group.kept)
 
 
 def _device_share(group: Group) -> float | None:

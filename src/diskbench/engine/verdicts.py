@@ -121,7 +121,9 @@ def judge(
         if course is None:
             course = _phases(evidence, run, plan) if wanted else ()
         runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
-    courses, promises = _courses(runs_of), promises_of(runs_of, plan, hint, books)
+    promises = promises_of(runs_of, plan, hint, books)
+    runs_of = [(run, [one for one in groups if one.is_judged]) for run, groups in runs_of]
+    courses = _courses(runs_of)
     found: list[Verdict] = []
     for run, groups in runs_of:
         if only is None or run["run_id"] == only:

@@ -17,6 +17,7 @@ from diskbench.model.samples import SampleSummary
 
 _SECTOR_BYTES = 512
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7
+_PROCESSES, _IRQS = slice(0, 3), slice(5, 7)
 _CPU_FIELDS = 8
 """user nice system idle iowait irq softirq steal; the guest times after them are in user."""
 _DISK_FIELDS = 14
@@ -46,17 +47,21 @@ def parse_samples(data: bytes) -> SampleSummary | None:
     switches = _ends(samples, lambda s: s.switches)
     disk = _ends(samples, lambda s: s.disk)
     everything = _cpu_delta(cores, "cpu")
-    busy = [
-        _busy(delta)
+    of_cores = [
+        delta
         for name in (cores[1] if cores else {})
         if name != "cpu" and (delta := _cpu_delta(cores, name))
     ]
+    busiest = max(of_cores, key=_busy, default=None)
     seconds = samples[-1].at_s - samples[0].at_s
     moved = [b - a for a, b in zip(disk[0], disk[1], strict=False)] if disk else None
     return SampleSummary(
         seconds=seconds,
-        busiest_core=max(busy) if busy else None,
+        busiest_core=_busy(busiest) if busiest else None,
+        busiest_core_steal=busiest[_STEAL] / sum(busiest) if busiest else None,
+        busiest_core_interrupts=sum(busiest[_IRQS]) / sum(busiest) if busiest else None,
         mean_cpu=_busy(everything) if everything else None,
+        processes=sum(sum(one[_PROCESSES]) / sum(one) for one in of_cores) if of_cores else None,
         steal=everything[_STEAL] / sum(everything) if everything else None,
         context_switches_per_s=(switches[1] - switches[0]) / seconds
         if switches and seconds > 0

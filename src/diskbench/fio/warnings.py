@@ -4,8 +4,10 @@ The thresholds are choices of this project unless a source is named: no paper gi
 never changes or drops a number.
 
 code                 when
-client-bound         busiest core ≥ 90 %, one fio job using ≥ 90 % of a core by fio's own account,
-                     or steal ≥ 2 % (MR-12; fio/client_bound.py)
+client-bound         one fio job used ≥ 90 % of a core by fio's own account, or fio filled a core
+machine-busy         another process did
+interrupts           interrupts did (irq and softirq)
+steal                the hypervisor did, or took ≥ 2 % of all processor time (model/processor.py)
 page-cache           buffered, and the device moved < 95 % of fio's bytes; without samples, buffered
                      and the job's files fit into memory
 unwritten            direct reads, and the device read < 95 % of fio's bytes: blocks never written
@@ -36,11 +38,12 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from diskbench.fio.audit import audit_output, audit_warnings
-from diskbench.fio.client_bound import client_bound, percent
+from diskbench.fio.client_bound import processor_warnings
 from diskbench.fio.declared import Options, declared, iodepth, is_set, options_of, size_of
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.fio.sync_counts import miscounts
 from diskbench.model.facts import HostFacts
+from diskbench.model.processor import percent
 from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.samples import SampleSummary
 from diskbench.model.spec import Step
@@ -73,7 +76,7 @@ def step_warnings(
         *_errors(output, sections),
         *_notes(output),
         *audit_warnings(audit_output(output, sections, end_known=bool(step.job)), step.name),
-        *_client_bound(step, rows, output, samples),
+        *(processor_warnings(output, rows, samples) if step.role != "canary" else ()),
         *_cache(step, rows, output, sections, facts, samples),
         *_queue(output, sections),
         *_target(facts),
@@ -162,14 +165,6 @@ def _notes(output: FioOutput) -> Iterator[Warning]:
             message=f"{output.where}: {'; '.join(told)}",
             advice="the raw output is in the evidence; compare before trusting the figures",
         )
-
-
-def _client_bound(
-    step: Step, rows: Sequence[Measurement], output: FioOutput, samples: SampleSummary | None
-) -> Iterator[Warning]:
-    found = None if step.role == "canary" else client_bound(output, rows, samples)
-    if found:
-        yield found
 
 
 def _cache(

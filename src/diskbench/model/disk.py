@@ -17,14 +17,15 @@ class DiskSpec(Frozen):
     `throughput_mib_per_s` are what is provisioned where the type sells them apart; None takes the
     type's default. It is in the unit that the cloud sells: MiB/s, but MB/s of 10^6 bytes for a disk
     of Azure's (azure-mgmt-compute 39.0.0, Disk: "MB here uses the ISO notation, of powers of 10"),
-    which sells them whole. `catalog.lookup.limits` takes it so and answers in bytes. `count` equal
-    disks are attached.
+    which sells them whole. `catalog.lookup.limits` takes it so and answers in bytes. `io_kib` is
+    the largest request that counts as one I/O of a `custom` disk. `count` equal disks are attached.
     """
 
     type: str
     size_gib: int = Field(ge=1)
     iops: int | None = Field(default=None, ge=1)
     throughput_mib_per_s: float | None = Field(default=None, gt=0)
+    io_kib: int | None = Field(default=None, ge=4)
     count: int = Field(default=1, ge=1)
 
 

@@ -6,16 +6,22 @@ from diskbench.model.base import Frozen
 
 
 class Promise(Frozen):
-    """Each figure holds for reads and for writes; None where nothing is expected. MB are 10^6."""
+    """Each figure holds for reads and for writes; None where nothing is expected. MB are 10^6.
+
+    `io_kib` is the largest request that counts as one I/O of `iops`; a larger one counts as
+    several. None: as the provider's catalogue counts, 256 KiB where none does.
+    """
 
     iops: float | None = Field(default=None, gt=0)
     mb_per_s: float | None = Field(default=None, gt=0)
+    io_kib: int | None = Field(default=None, ge=1)
 
     def words(self) -> str:
         """`5,000 IOPS, 100 MB/s, by --promise`."""
         told = []
         if self.iops is not None:
-            told.append(f"{self.iops:,.0f} IOPS")
+            size = f" of up to {self.io_kib:,} KiB" if self.io_kib is not None else ""
+            told.append(f"{self.iops:,.0f} IOPS{size}")
         if self.mb_per_s is not None:
             told.append(f"{self.mb_per_s:,g} MB/s")
         return f"{', '.join(told)}, by --promise"

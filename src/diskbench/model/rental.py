@@ -141,6 +141,8 @@ class Rental(Frozen):
     hourly_usd: float | None = None
     prices: tuple[PricePart, ...] = ()
     warnings: tuple[str, ...] = ()
+    holds_credit: bool = False
+    """Filling the disk spends no burst credit (ports.HoldsCredit)."""
     details: dict[str, Any] = Field(default_factory=dict)
 
 

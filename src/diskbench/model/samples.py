@@ -15,12 +15,17 @@ class SampleSummary(Frozen):
 
     `busiest_core`, `mean_cpu` and `steal` are fractions (0.9 = 90 %): the busiest core over the
     whole step, the mean of all cores, and the time a hypervisor gave to somebody else.
+    `busiest_core_steal` and `busiest_core_interrupts` (irq and softirq) are parts of the busiest
+    core's time. `processes` is what processes and kernel threads used, in cores.
     `device_*` are differences of the device's own counters (/proc/diskstats) over `seconds`.
     """
 
     seconds: float
     busiest_core: float | None = None
+    busiest_core_steal: float | None = None
+    busiest_core_interrupts: float | None = None
     mean_cpu: float | None = None
+    processes: float | None = None
     steal: float | None = None
     context_switches_per_s: float | None = None
     device_read_ios: int | None = None

@@ -11,16 +11,31 @@ from diskbench.model.phase import PhaseKind
 Believe = Literal["yes", "doubtful", "no"]
 LimiterName = (
     LimitName
-    | Literal["credit", "client", "queue-depth", "page-cache", "host-cache", "network", "unknown"]
+    | Literal[
+        "credit",
+        "client",
+        "other-process",
+        "interrupts",
+        "steal",
+        "queue-depth",
+        "page-cache",
+        "host-cache",
+        "network",
+        "unknown",
+    ]
 )
 """What set the pace. A limit of the catalogue by its name (`disk-iops`, `vm-throughput` …) where
 the measured rate lies at it; `credit`: at the rate that a used-up burst bucket leaves; `client`:
-the processor of the load generator; `queue-depth`: latency times a depth that could be larger."""
+fio itself used a core up; `other-process`, `interrupts`, `steal`: something else on its machine did
+(model/processor.py); `queue-depth`: latency times a depth that could be larger."""
 
 LIMITER_WORDS: dict[LimiterName, str] = {
     **{limit: words for limit, words in LIMIT_WORDS.items()},  # noqa: C416 - a dict's key type
     "credit": "burst credit used up",
     "client": "CPU of the load generator",
+    "other-process": "another process on the load generator's machine",
+    "interrupts": "interrupts on one core of the load generator's machine",
+    "steal": "processor time that the hypervisor took",
     "queue-depth": "queue depth too small",
     "page-cache": "page cache of the guest",
     "host-cache": "cache below the guest",
@@ -78,7 +93,9 @@ DOUBT_WORDS = {
     "not-a-disk": "memory and not a disk",
     "no-io": "no I/O",
     "client-bound": "load generator is CPU-bound",
-    "machine-busy": "something else kept the machine busy",
+    "machine-busy": "another process kept the machine busy",
+    "interrupts": "interrupts filled a core",
+    "steal": "the hypervisor took processor time",
     "queue-not-filled": "queue depth not reached",
     "network-filesystem": "a server and a network, not a disk",
     "too-short": "too short",

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.expect import Disk, machine_of, path_of, promised_path
+from diskbench.catalog.expect import Disk, machine_of, path_of
 from diskbench.catalog.lookup import limits
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.plan.cells import read_promise
-from diskbench.plan.way import Way
+from diskbench.plan.way import Way, promised_way
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
@@ -93,12 +93,13 @@ class Hint(Frozen):
         """As they are kept with a run."""
         return {name: value for name, value in self.model_dump().items() if value is not None}
 
-    def way(self, books: Books) -> Way | None:
-        """The way to the disk; None where nothing was said. Raises InvalidValue, UserError."""
+    def way(self, books: Books, provider: str = "") -> Way | None:
+        """The way to the disk; None where nothing was said. `provider` is the run's, whose requests
+        are counted as its catalogue does. Raises InvalidValue, UserError."""
         if self.as_disk is not None:
             return way_of_words(self.as_disk, self.as_machine, books)
         if self.promise is not None:
-            return Way(promised_path(read_promise(self.promise)), sources=("--promise",))
+            return promised_way(read_promise(self.promise), provider)
         return None
 
 

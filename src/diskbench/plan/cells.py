@@ -212,21 +212,29 @@ def promise(request: Request) -> Promise | None:
 
 
 def read_promise(text: str) -> Promise:
-    """`iops=5000,mb_per_s=100`; raises InvalidValue."""
+    """`iops=5000,io_kib=32,mb_per_s=100`; raises InvalidValue."""
     figures = key_values("--promise", text.split(","))
     try:
         read = {key: float(value) for key, value in figures}
-        if not read.keys() <= Promise.model_fields.keys() or any(
-            not 0 < value < math.inf for value in read.values()
-        ):
+        if any(not 0 < value < math.inf for value in read.values()):
+            raise ValueError
+        found = Promise.model_validate(read)
+        if read.keys() - Promise.model_fields.keys():
             raise ValueError
     except ValueError:
         raise InvalidValue(
-            f"--promise {text!r} is none",
-            advice="it looks like --promise iops=5000,mb_per_s=100",
+            f"--promise {text!r} is not a promise of IOPS or MB/s",
+            advice="write for example --promise iops=5000,mb_per_s=100; io_kib=32 beside iops says "
+            "that a request above 32 KiB counts as several I/Os",
             field="promise",
         ) from None
-    return Promise(**read)
+    if found.io_kib is not None and found.iops is None:
+        raise InvalidValue(
+            f"--promise {text!r}: io_kib says how I/Os are counted, and no iops are promised",
+            advice="add iops=N, or leave io_kib out",
+            field="promise",
+        )
+    return found
 
 
 def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:

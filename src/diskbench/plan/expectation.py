@@ -8,9 +8,11 @@ most favourable, which give the range in which credit is gone.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.bucket import lasts_s
 from diskbench.catalog.expect import expect_on
 from diskbench.catalog.simulate import simulate
 from diskbench.catalog.worth import disk_price
@@ -45,7 +47,7 @@ def expectation_of(plan: Plan, books: Books, way: Way | None = None) -> PlanExpe
     if way is None:
         return None
     turns = list(in_turn(plan))
-    asked = _asked(plan, turns, way.path)
+    asked = _asked(plan, turns, way)
     course = simulate(way.path, [one.stage for one in asked])
     book = _Book(way.path)
     steps = tuple(
@@ -75,7 +77,7 @@ def in_turn(plan: Plan) -> Iterator[_Turn]:
                 yield run, of_round, step
 
 
-def _asked(plan: Plan, turns: Sequence[_Turn], path: Path) -> list[Asked]:
+def _asked(plan: Plan, turns: Sequence[_Turn], way: Way) -> list[Asked]:
     disk = plan.facts.disk
     ahead = disk.read_ahead_kb if disk else None
     whole = None if plan.target.work_dir else plan.target.device_size_bytes
@@ -85,8 +87,10 @@ def _asked(plan: Plan, turns: Sequence[_Turn], path: Path) -> list[Asked]:
         if step.index in known:
             continue
         one = asked_by(step, whole=whole, read_ahead_kb=ahead, rates=rates)
+        if way.holds_credit and step.role == "fill":
+            one = replace(one, stage=replace(one.stage, credit_is_held=True))
         known[step.index] = one
-        found = expect_on(path, one.stage.load) if one.stage.load else None
+        found = expect_on(way.path, one.stage.load) if one.stage.load else None
         if found is not None:
             rates[step.name] = found.begin.iops
     return [known[step.index] for _, _, step in turns]
@@ -98,13 +102,15 @@ class _Book:
     def __init__(self, path: Path) -> None:
         self.found: list[Expectation] = []
         self._path = path
-        self._known: dict[tuple[Load, tuple[float, ...]], int | None] = {}
+        self._known: dict[tuple[Load, tuple[float, ...], bool], int | None] = {}
 
-    def number(self, load: Load, credit: tuple[float, ...]) -> int | None:
-        """The place of what a load should get from such balances; None where nothing is known."""
-        key = (load, credit)
+    def number(self, load: Load, credit: tuple[float, ...], *, is_held: bool) -> int | None:
+        """The place of what a load should get from such balances, or while they are held; None
+        where nothing is known."""
+        key = (load, credit, is_held)
         if key not in self._known:
-            one = expect_on(self._path, load, credit=credit)
+            path = self._path.with_held_credit() if is_held else self._path
+            one = expect_on(path, load, credit=path.full() if is_held else credit)
             self._known[key] = None if one is None else len(self.found)
             if one is not None:
                 self.found.append(_brief(one))
@@ -134,7 +140,8 @@ def _step(
         if gate.capacity:
             share = balance / gate.capacity
             shares[gate.limit] = min(shares.get(gate.limit, 1.0), share)
-    index = book.number(load, credit) if load is not None else None
+    is_held = asked.stage.credit_is_held
+    index = book.number(load, credit, is_held=is_held) if load is not None else None
     done = sum(leg.iops * leg.seconds for leg in legs)
     return StepExpectation(
         index=step.index,
@@ -180,7 +187,7 @@ def _credits(
                 gone_s=empty.at_s if empty else None,
                 earliest_s=early.at_s if early else None,
                 latest_s=late.at_s if late else None,
-                full_load_s=gate.capacity / (gate.allowance.ceiling - gate.allowance.baseline),
+                full_load_s=lasts_s(gate.allowance) or 0.0,
                 run=turn[0] if turn else None,
                 step=turn[2].name if turn else None,
             )

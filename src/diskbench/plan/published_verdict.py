@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.client import Client
 from diskbench.analysis.medium import LINKS, Medium
 from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, Promise
@@ -16,6 +15,7 @@ from diskbench.catalog.expect import Disk, expect_on, machine_of, path_of
 from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import DiskbenchError
 from diskbench.model.expectation import Load
+from diskbench.model.processor import Processor
 from diskbench.model.verdict import Limiter, LimiterName, Reason
 from diskbench.units import KIB
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.catalog.path import Cache
     from diskbench.catalog.published import Published
-    from diskbench.model.verdict import Verdict
+    from diskbench.model.processor import Processor
+from diskbench.model.verdict import Verdict
 
 _WEIGHTS: dict[str, Literal["note", "doubtful", "no"]] = {
     "served-from-cache": "no",
@@ -62,7 +63,7 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     )
     setting = Setting(
         load=load,
-        client=Client(busiest_core=figure.busiest_core),
+        processor=Processor(busiest_core=figure.busiest_core),
         host_cache=figure.cache in _CACHES,
         network="iscsi" if figure.disk_type.startswith("iscsi") else None,
         medium=_medium(figure),

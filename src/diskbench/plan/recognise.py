@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+from diskbench.catalog.bucket import capacity
 from diskbench.catalog.lookup import limits
 from diskbench.errors import UserError
 from diskbench.units import MIB
@@ -77,7 +78,7 @@ def _buckets(cloud: str, kind: str, size_gib: float) -> list[_Bucket]:
         return []
     allowed = [pool.bytes_per_s if kind in _BYTES_PER_TIB else pool.iops for pool in found.pools]
     return [
-        _Bucket(f"{cloud}:{kind}:{size_gib:g}", one.ceiling, one.baseline, one.capacity)
+        _Bucket(f"{cloud}:{kind}:{size_gib:g}", one.ceiling, one.baseline, held)
         for one in allowed
-        if one is not None and one.capacity and one.ceiling > one.baseline
+        if one is not None and (held := capacity(one))
     ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.bucket import lasts_s, scaled
 from diskbench.catalog.lookup import limits
-from diskbench.catalog.promise import burst_s
 from diskbench.errors import InvalidValue, UserError
 from diskbench.units import format_duration_s
 
@@ -54,4 +54,5 @@ def scaled_bursts_s(rental: Rental) -> list[float]:
         return []
     scale = rental.spec.lab.time_scale
     allowances = [a for pool in found.pools for a in (pool.iops, pool.bytes_per_s) if a]
-    return [seconds for a in allowances if (seconds := burst_s(a, scale)) is not None]
+    lasting = (lasts_s(scaled(one, time_scale=scale)) for one in allowances)
+    return [seconds for seconds in lasting if seconds is not None]

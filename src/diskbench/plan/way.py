@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.azure_tiers import bursting_limits, tier_limits
+from diskbench.catalog.bucket import LAB_CUT_BYTES, Allowance, IoAccounting, cut_at
 from diskbench.catalog.expect import Disk, Machine, capped, machine_of, path_of, promised_path
 from diskbench.catalog.gate import Gate
-from diskbench.catalog.lookup import Allowance, DiskLimits, Latency, custom_limits
+from diskbench.catalog.lookup import DiskLimits, Latency, custom_limits
 from diskbench.catalog.path import Path
 from diskbench.catalog.transactions import disk_limits
+from diskbench.catalog.vsphere import vsphere_book
 from diskbench.errors import UserError
 from diskbench.model.disk import CUSTOM
 from diskbench.model.spec import EMULATED_PROVIDERS
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.catalog.path import Cache
     from diskbench.model.disk import DiskSpec
+    from diskbench.model.promise import Promise
     from diskbench.model.rental import AzureSpec, Rental
     from diskbench.model.spec import Plan
 
@@ -29,25 +32,54 @@ _CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}
 @dataclass(frozen=True)
 class Way:
     """A path, where its figures stand, and what of it is not known. `limits` are those of one disk;
-    None for one of no catalogue."""
+    None for one of no catalogue. `holds_credit`: steps that fill the disk spend no burst credit."""
 
     path: Path
     limits: DiskLimits | None = None
     sources: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    holds_credit: bool = False
 
 
 def way_of(plan: Plan, books: Books) -> Way | None:
     """The way to a plan's disk; None where no limit of it is known."""
     rental, promise = plan.rental, plan.cell.promise
     if rental is None:
-        return Way(promised_path(promise), sources=("--promise",)) if promise else None
+        return promised_way(promise, plan.cell.provider) if promise else None
+    limit = rental.spec.vsphere.iops_limit
+    if limit is not None:
+        return _limited(limit, rental.disk.count if rental.disk else 1, promise)
     found = _rented(rental, books)
     if found is not None and found.path.gates:
         return found
-    if promise is not None:
-        return Way(promised_path(promise), sources=("--promise",))
-    return None
+    return promised_way(promise, cloud_of(rental)) if promise is not None else None
+
+
+def promised_way(promise: Promise, cloud: str) -> Way:
+    """The way to a disk of which its owner said what to expect; `cloud` counts its requests."""
+    return Way(promised_path(promise, _accounting(cloud)), sources=("--promise",))
+
+
+def _accounting(cloud: str) -> IoAccounting | None:
+    """How a cloud counts the requests of every disk; None where it has no such rule."""
+    return vsphere_book().accounting.rule() if cloud == "vsphere" else None
+
+
+def _limited(limit: int, count: int, promise: Promise | None) -> Way:
+    """The way to disks of vSphere with an IOPS limit each, and what else is expected of them."""
+    book = vsphere_book()
+    rule = book.accounting
+    gate = Gate(
+        "disk-iops",
+        "ios",
+        Allowance(float(limit * count)),
+        accounting=rule.rule(),
+        source=f"--iops-limit; {book.sources[rule.source].words()}",
+    )
+    if promise is None:
+        return Way(Path((gate,)), sources=(gate.source,))
+    way = promised_way(promise, "vsphere")
+    return Way(Path((gate, *way.path.gates)), sources=(gate.source, *way.sources))
 
 
 def cloud_of(rental: Rental) -> str:
@@ -56,10 +88,6 @@ def cloud_of(rental: Rental) -> str:
 
 
 def _rented(rental: Rental, books: Books) -> Way | None:
-    limit = rental.spec.vsphere.iops_limit
-    if limit is not None:
-        gate = Gate("disk-iops", "ios", Allowance(float(limit)), source="--iops-limit")
-        return Way(Path((gate,)), sources=("--iops-limit",))
     if rental.disk is None:
         return None
     cloud, lab = cloud_of(rental), rental.spec.lab
@@ -68,7 +96,10 @@ def _rented(rental: Rental, books: Books) -> Way | None:
         return None
     on_lab = rental.scope.provider in EMULATED_PROVIDERS or rental.spec.endpoint_url is not None
     machine = machine_of(books, cloud, rental.instance_type, rental.disk.type)
-    caps = capped("lab", lab.vm_iops, (lab.vm_throughput_mib_per_s or 0) * MIB, "--vm-…")
+    if on_lab:
+        found = replace(found, accounting=cut_at(found.accounting, LAB_CUT_BYTES))
+    rate = (lab.vm_throughput_mib_per_s or 0) * MIB
+    caps = capped("lab", lab.vm_iops, rate, "--vm-…", found.accounting)
     if rental.scope.provider in EMULATED_PROVIDERS:
         machine = caps
     elif caps.gates:
@@ -87,13 +118,13 @@ def _rented(rental: Rental, books: Books) -> Way | None:
     unknown = (machine.unknown,) if machine.unknown else ()
     if not found.pools:
         unknown = (*unknown, f"limits of {rental.disk.type}")
-    return Way(path, found, tuple(dict.fromkeys(told_by)), unknown)
+    return Way(path, found, tuple(dict.fromkeys(told_by)), unknown, rental.holds_credit)
 
 
 def _limits(cloud: str, disk: DiskSpec, azure: AzureSpec) -> DiskLimits | None:
     """What one disk may do, in the performance tier and with the bursting that was asked for."""
     if disk.type == CUSTOM:
-        return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+        return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s, disk.io_kib)
     found = disk_limits(cloud, disk)
     if found is None or cloud != "azure":
         return found

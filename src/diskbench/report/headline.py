@@ -13,10 +13,10 @@ without the steps that fill. Where the seconds of a step show the cliff itself, 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.bucket import balance_after, capacity, scaled
 from diskbench.catalog.lookup import limits
 from diskbench.errors import UserError
 from diskbench.report.phase_lines import cliff_words
@@ -25,7 +25,8 @@ from diskbench.units import NS_PER_S, format_iops
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.catalog.lookup import Allowance, DiskLimits, Pool
+    from diskbench.catalog.bucket import Allowance
+    from diskbench.catalog.lookup import DiskLimits, Pool
     from diskbench.model.phase import StepPhases
     from diskbench.model.promise import Promise
     from diskbench.model.rental import Rental
@@ -74,25 +75,21 @@ def headline(
     cliff and the disk has no burst bucket, or nothing went above its baseline."""
     pools = told.limits.pools if told is not None and told.limits is not None else ()
     if seen := cliff_words(phases):
-        base = next((one.iops.baseline for one in pools if one.iops and _bursts(one.iops)), None)
+        base = next((one.iops.baseline for one in pools if one.iops and capacity(one.iops)), None)
         return f"{seen}; promised {format_iops(base)} IOPS" if base is not None else seen
     if told is None:
         return ""
     return next((text for pool in pools if (text := _of_pool(told, pool, rows))), "")
 
 
-def _bursts(allowance: Allowance) -> bool:
-    return bool(allowance.capacity) and allowance.ceiling > allowance.baseline
-
-
 def _of_pool(told: Promised, pool: Pool, rows: Sequence[Measurement]) -> str:
     allowance = pool.iops
-    if allowance is None or not _bursts(allowance) or not allowance.capacity:
+    if allowance is None or not capacity(allowance):
         return ""
     steps = _steps(told, pool, rows)
     if max((step.rate for step in steps), default=0) <= allowance.baseline * _ABOVE:
         return ""
-    last = _runs_out_in(steps, allowance, allowance.capacity / told.time_scale)
+    last = _runs_out_in(steps, scaled(allowance, time_scale=told.time_scale))
     base = format_iops(allowance.baseline)
     if last is None:
         peak = max(step.rate for step in steps)
@@ -134,19 +131,18 @@ def _steps(told: Promised, pool: Pool, rows: Sequence[Measurement]) -> list[_Ste
     return list(found.values())
 
 
-def _runs_out_in(steps: Sequence[_Step], allowance: Allowance, capacity: float) -> int | None:
+def _runs_out_in(steps: Sequence[_Step], allowance: Allowance) -> int | None:
     """The position of the step in which the credit ran out; None where some was left."""
-    balance = capacity
+    balance = full = capacity(allowance)
     for position, step in enumerate(steps):
-        balance = min(capacity, balance + (allowance.baseline - step.rate) * step.seconds)
-        if balance < (1 - _NEARLY) * capacity:
+        balance = balance_after(allowance, balance, step.rate, step.seconds)
+        if balance < (1 - _NEARLY) * full:
             return position
     return None
 
 
 def _charged(told: Promised, row: Measurement) -> float:
     """The I/Os that a row was charged: a large request counts as several."""
-    largest = told.limits.max_io_bytes if told.limits else None
-    if largest is None or not row.ios:
+    if told.limits is None or not row.ios:
         return row.ios
-    return row.ios * math.ceil(row.bytes / row.ios / largest)
+    return row.ios * told.limits.accounting.ios(row.bytes / row.ios)

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.verdict import figure_words
+from diskbench.catalog.bucket import capacity, lasts_s, scaled
 from diskbench.report.phase_lines import clock
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.catalog.lookup import Allowance
+    from diskbench.catalog.bucket import Allowance
     from diskbench.model.verdict import Judged, LimiterName, Verdict
     from diskbench.report.headline import Promised
     from diskbench.report.trial_report import TrialReport
@@ -38,7 +39,13 @@ BECAUSE: dict[LimiterName, str] = {
     "latency": "each operation takes its time, and so many were under way at once",
     "offered": "the load itself asked for no more",
     "credit": "its burst credit was used up",
-    "client": "the processor of the machine that made the load was busy, so the disk may have more",
+    "client": "the program that made the load used up its processor, so the disk may have more",
+    "other-process": "another program kept the machine that made the load busy, so the disk may "
+    "have more",
+    "interrupts": "interrupts kept a core of the machine that made the load busy, so the disk may "
+    "have more",
+    "steal": "the hypervisor took processor time from the machine that made the load, so the disk "
+    "may have more",
     "queue-depth": "so few operations were under way at once, and more would have brought more",
     "page-cache": "the machine's memory answered, not the disk",
     "host-cache": "a cache below the machine answered, not only the disk",
@@ -119,9 +126,10 @@ def slowed(trial: TrialReport) -> tuple[str, ...]:
 
 def _of_bucket(bucket: Allowance, told: Promised | None) -> tuple[str, ...]:
     scale = told.time_scale if told else 1.0
-    capacity = (bucket.capacity or 0.0) / scale
-    lasts = capacity / (bucket.ceiling - bucket.baseline)
-    scaled = (
+    own = scaled(bucket, time_scale=scale)
+    held = capacity(own)
+    lasts = lasts_s(own) or 0.0
+    divided = (
         f" (a real one holds {format_iops(bucket.capacity or 0.0)}; the lab divides it by {scale:g}"
         " to save time)"
         if scale > 1
@@ -130,12 +138,12 @@ def _of_bucket(bucket: Allowance, told: Promised | None) -> tuple[str, ...]:
     baseline = format_iops(bucket.baseline)
     spent = (
         f"This disk gives {baseline} I/Os a second for good. Whatever goes above that is paid from "
-        f"a bucket of {format_iops(capacity)} I/Os{scaled}: at the {format_iops(bucket.ceiling)} "
+        f"a bucket of {format_iops(held)} I/Os{divided}: at the {format_iops(bucket.ceiling)} "
         f"IOPS of a burst it lasts {format_duration_s(lasts)}."
     )
     earned = (
         f"The bucket fills again by {baseline} I/Os for each second in which nothing is asked of "
-        f"the disk: from empty to full takes {format_duration_s(capacity / bucket.baseline)}. A "
+        f"the disk: from empty to full takes {format_duration_s(held / bucket.baseline)}. A "
         "load that always asks for more than the baseline gets the baseline, whatever it measured "
         "in the first minutes."
     )
@@ -261,4 +269,4 @@ def _bucket(told: Promised | None) -> Allowance | None:
     """The bucket of I/Os of the disk; None where it has none."""
     pools = told.limits.pools if told and told.limits else ()
     kept = (pool.iops for pool in pools if pool.iops is not None)
-    return next((one for one in kept if one.capacity and one.ceiling > one.baseline), None)
+    return next((one for one in kept if capacity(one)), None)

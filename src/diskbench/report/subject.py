@@ -188,7 +188,7 @@ def _target_flags(plan: Plan) -> str:
     words = _target_words(plan)
     if plan.cell.promise:
         figures = plan.cell.promise.model_dump(exclude_none=True).items()
-        words += ["--promise", ",".join(f"{key}={value:g}" for key, value in figures)]
+        words += ["--promise", ",".join(f"{key}={value:.15g}" for key, value in figures)]
     return shlex.join(words)
 
 

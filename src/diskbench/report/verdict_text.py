@@ -28,6 +28,9 @@ _LARGE_BLOCK = 64 * KIB
 """From this size of block on a rate is told in MB/s."""
 _SHORT: dict[LimiterName, str] = {
     "client": "load generator CPU",
+    "other-process": "another process",
+    "interrupts": "interrupts",
+    "steal": "stolen CPU time",
     "page-cache": "page cache",
     "credit": "credit used up",
 }

@@ -11,6 +11,7 @@ import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from diskbench.catalog.bucket import Allowance
 from diskbench.errors import HostUnavailable
 from diskbench.model.disk import CUSTOM as CUSTOM
 from diskbench.model.disk import DiskSpec
@@ -27,7 +28,7 @@ from diskbench.providers.lab.names import Names
 from diskbench.providers.lab.names import Style as Style  # for those who know no lab
 from diskbench.providers.lab.places import VARIABLE, locked, place
 from diskbench.providers.lab.request import LabKeys, LabRequest, disk_limits
-from diskbench.providers.lab.supervisor.orders import Disk, Pool, Rate
+from diskbench.providers.lab.supervisor.orders import Disk, Pool
 
 LAB_VARIABLE = VARIABLE
 """The environment variable that says where lab hosts are kept."""
@@ -110,7 +111,7 @@ def serve_from_cache(
 
     The machine's cap is not for what comes from there; it is lifted for all of its disks.
     """
-    cached = Pool("both" if writes else "read", Rate(iops), Rate(bytes_per_s))
+    cached = Pool("both" if writes else "read", Allowance(iops), Allowance(bytes_per_s))
     with locked(guest) as here:
         kernels = {loop.kernel for loop in loops.find(here.images / f"{volume}.img")}
         orders = read_orders(here)

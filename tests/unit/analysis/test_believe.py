@@ -3,15 +3,17 @@
 import pytest
 
 from diskbench.analysis.believe import believe, reasons_of, worst
-from diskbench.analysis.client import Client
+from diskbench.model.processor import Processor
 from diskbench.model.result import Warning as Doubt
 
-IDLE = Client(busiest_core=0.3, busiest_job=0.1, all_jobs=0.1)
+IDLE = Processor(busiest_core=0.3, busiest_job=0.1, all_jobs=0.1)
 
 
-def reasons(code, *, limited_by="unknown", device_share=None, client=IDLE):
+def reasons(code, *, limited_by="unknown", device_share=None, processor=IDLE):
     doubt = Doubt(code=code, message="recorded", advice="repeat")
-    return reasons_of([doubt], limited_by=limited_by, device_share=device_share, client=client)
+    return reasons_of(
+        [doubt], limited_by=limited_by, device_share=device_share, processor=processor
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,7 @@ def test_a_warning_weighs_what_it_says_of_the_disk(code, share, expected):
 
 
 def test_without_a_reason_a_figure_is_believed():
-    found = reasons_of([], limited_by="disk-iops", device_share=None, client=IDLE)
+    found = reasons_of([], limited_by="disk-iops", device_share=None, processor=IDLE)
     assert (found, believe(found)) == ((), "yes")
 
 
@@ -45,21 +47,21 @@ def test_without_a_reason_a_figure_is_believed():
     [("client", "doubtful"), ("queue-depth", "doubtful"), ("disk-iops", "yes"), ("credit", "yes")],
 )
 def test_a_busy_core_takes_nothing_from_a_figure_at_its_cap(limited_by, expected):
-    busy = Client(busiest_core=0.95, busiest_job=0.5, all_jobs=0.9)
-    found = reasons("client-bound", limited_by=limited_by, client=busy)
+    busy = Processor(busiest_core=0.95, busiest_job=0.5, all_jobs=0.9)
+    found = reasons("client-bound", limited_by=limited_by, processor=busy)
     assert [one.code for one in found] == ["client-bound"]
     assert believe(found) == expected
 
 
 def test_a_core_that_others_fill_is_not_called_the_load_generator():
-    busy = Client(busiest_core=0.97, busiest_job=0.02, all_jobs=0.02)
-    (found,) = reasons("client-bound", client=busy)
+    busy = Processor(busiest_core=0.97, busiest_job=0.02, all_jobs=0.02)
+    (found,) = reasons("client-bound", processor=busy)
     assert found.code == "machine-busy"
 
 
 def test_a_busy_core_is_told_where_no_warning_did():
-    busy = Client(busiest_core=1.0)
-    (found,) = reasons_of([], limited_by="client", device_share=None, client=busy)
+    busy = Processor(busiest_core=1.0)
+    (found,) = reasons_of([], limited_by="client", device_share=None, processor=busy)
     assert (found.code, found.weight) == ("client-bound", "doubtful")
 
 

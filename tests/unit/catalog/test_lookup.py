@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.entry import CLOUDS, catalogue
-from diskbench.catalog.lookup import Allowance, disk_types, limits
+from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.units import MIB
 

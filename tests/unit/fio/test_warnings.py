@@ -50,9 +50,10 @@ def test_the_busiest_core_bounds_the_client(core, warned):
 
 
 @pytest.mark.parametrize(("steal", "warned"), [(0.019, False), (0.02, True)])
-def test_steal_bounds_the_client(steal, warned):
+def test_stolen_time_is_not_the_load_generators(steal, warned):
     found = warn(samples=SampleSummary(seconds=10, busiest_core=0.1, steal=steal))
-    assert ("client-bound" in found) == warned
+    assert ("steal" in found) == warned
+    assert "client-bound" not in found
 
 
 @pytest.mark.parametrize(("system", "warned"), [(49.0, False), (51.0, True)])
@@ -73,9 +74,9 @@ def test_a_job_that_wanders_between_cores_bounds_the_client(system, warned):
 @pytest.mark.parametrize(("system", "other"), [(9.0, True), (11.0, False)])
 def test_a_core_that_fio_did_not_fill_was_filled_by_something_else(system, other):
     samples = SampleSummary(seconds=10, busiest_core=0.95)
-    found = warn(fake_output(usr_cpu=40.0, sys_cpu=system), samples=samples)["client-bound"]
-    assert ("something else" in found.message) == other
-    assert ("fewer jobs" in found.advice) != other
+    found = warn(fake_output(usr_cpu=40.0, sys_cpu=system), samples=samples)
+    assert ("machine-busy" in found) == other
+    assert ("client-bound" in found) != other
 
 
 def test_jobs_of_a_group_count_each_for_what_fills_a_core():
@@ -85,15 +86,25 @@ def test_jobs_of_a_group_count_each_for_what_fills_a_core():
     assert "fewer jobs" in found["client-bound"].advice
 
 
-def test_several_reasons_for_a_bound_client_are_one_warning():
+def test_interrupts_that_fill_a_core_are_named():
+    samples = SampleSummary(
+        seconds=10, busiest_core=0.97, busiest_core_interrupts=0.8, busiest_core_steal=0.0
+    )
+    found = warn(fake_output(usr_cpu=10.0, sys_cpu=20.0), samples=samples)
+    assert "80 %" in found["interrupts"].message
+    assert not {"client-bound", "machine-busy", "steal"} & set(found)
+
+
+def test_each_thing_that_used_the_processor_up_is_a_warning_of_its_own():
     samples = SampleSummary(seconds=10, busiest_core=0.95, steal=0.05)
     output = fake_output(usr_cpu=40.0, sys_cpu=58.0)
     one = Step(index=0, name="s", job=DIRECT, expected_s=10)
     rows = measurements(output, run_id="r", step=one)
-    (found,) = step_warnings(one, rows, output, FACTS, samples)
-    assert all(text in found.message for text in ("95 %", "98 %", "5.0 %"))
-    assert "--replicates" not in found.advice
-    assert found.advice.count("fewer jobs") == 1
+    client, stolen = step_warnings(one, rows, output, FACTS, samples)
+    assert (client.code, stolen.code) == ("client-bound", "steal")
+    assert all(text in client.message for text in ("95 %", "98 %", "usr_cpu 40 %, sys_cpu 58 %"))
+    assert "5.0 %" in stolen.message
+    assert client.advice.count("fewer jobs") == 1
 
 
 @pytest.mark.parametrize(("share", "warned"), [(0.94, True), (0.96, False)])

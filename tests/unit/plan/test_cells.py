@@ -76,12 +76,29 @@ def test_a_promise_is_what_its_owner_expects() -> None:
     (cell,) = cells(a_request(promise="iops=5000, mb_per_s=104.5"))
     assert cell.promise is not None
     assert cell.promise.words() == "5,000 IOPS, 104.5 MB/s, by --promise"
+    (cell,) = cells(a_request(promise="iops=5000,io_kib=32"))
+    assert cell.promise is not None
+    assert cell.promise.words() == "5,000 IOPS of up to 32 KiB, by --promise"
     (cell,) = cells(a_request(promise="mb_per_s=1e3"))
     assert cell.promise is not None
     assert cell.promise.words() == "1,000 MB/s, by --promise"
 
 
-@pytest.mark.parametrize("text", ["", "5000", "iops=", "iops=0", "iops=nan", "iops=inf", "speed=1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "5000",
+        "iops=",
+        "iops=0",
+        "iops=nan",
+        "iops=inf",
+        "speed=1",
+        "io_kib=32",
+        "iops=5,io_kib=0.5",
+        "iops=5,io_kib=0",
+    ],
+)
 def test_a_promise_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(InvalidValue, match="--promise"):
         cells(a_request(promise=text))

@@ -3,8 +3,9 @@
 import pytest
 from tests.books import SHIPPED
 
+from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.gate import disk_gates
-from diskbench.catalog.lookup import Allowance, DiskLimits, Pool, limits
+from diskbench.catalog.lookup import DiskLimits, Pool, limits
 from diskbench.catalog.path import Path
 from diskbench.engine.draft import draft
 from diskbench.fio.profiles import parse_profile, shipped_profile
@@ -120,10 +121,6 @@ def test_reads_do_not_use_up_what_writes_have():
             Pool("read", Allowance(100, 1000, 90_000), None),
             Pool("write", Allowance(100, 1000, 9_000), None),
         ),
-        None,
-        None,
-        None,
-        (),
     )
     assert outlook(job("rw=randread\nbs=4k\ndirect=1", 90), apart).gone_s is None
     assert outlook(job("rw=randread\nbs=4k\ndirect=1", 101), apart).gone_s == pytest.approx(100)

@@ -5,10 +5,11 @@ import json
 import pytest
 from tests.books import SHIPPED
 
+from diskbench.catalog.expect import expect_on, promised_path
 from diskbench.engine.draft import draft
 from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
 from diskbench.model.disk import DiskSpec
-from diskbench.model.expectation import Expectation, Load, PlanExpectation
+from diskbench.model.expectation import Expectation, Level, Load, PlanExpectation
 from diskbench.model.promise import Promise
 from diskbench.model.rental import AzureSpec, LabSpec, Rental, RentSpec, Scope, VsphereSpec
 from diskbench.model.spec import Cell, Plan, Step, TargetSpec
@@ -224,6 +225,81 @@ def test_a_vsphere_limit_and_its_owner_s_promise_are_expected():
     assert first(found).begin.iops == 400
     found = expected(RANDOM, scope=Scope(provider="vsphere"), disk=None, promise=Promise(iops=5000))
     assert first(found).begin.iops == 5000
+
+
+LARGE = job("rw=read\nbs=1m\ndirect=1\niodepth=8\nioengine=libaio")
+
+
+class TestIopsOfLargeBlocks:
+    """IOPS that somebody set or said are counted by size, as those of a catalogue are."""
+
+    def level(self, profile: str, **told: object) -> Level:
+        return first(expected(profile, disk=None, **told)).begin
+
+    def test_esxi_counts_32_kib_against_its_limit(self):
+        told = {
+            "scope": Scope(provider="vsphere"),
+            "spec": RentSpec(vsphere=VsphereSpec(iops_limit=3000)),
+        }
+        large = self.level(LARGE, **told)
+        assert large.bytes_per_s == pytest.approx(3000 * 32 * KIB)
+        assert large.words() == "disk IOPS (a block counts as 32)"
+        odd = self.level(job("rw=randread\nbs=40k\ndirect=1"), **told)
+        assert odd.iops == 1500
+        assert "KB 385258" in " ".join(expected(LARGE, disk=None, **told).sources)
+
+    def test_the_limits_of_several_striped_disks_add_up(self):
+        several = expected(
+            RANDOM,
+            scope=Scope(provider="vsphere"),
+            spec=RentSpec(vsphere=VsphereSpec(iops_limit=500)),
+            disk=DiskSpec(type="VMFS", size_gib=20, count=4),
+        )
+        assert first(several).begin.iops == 2000
+
+    def test_a_limit_and_a_promise_hold_together(self):
+        told = {
+            "scope": Scope(provider="vsphere"),
+            "spec": RentSpec(vsphere=VsphereSpec(iops_limit=3000)),
+        }
+        found = self.level(LARGE, promise=Promise(mb_per_s=50), **told)
+        assert (found.bytes_per_s, found.limited_by) == (pytest.approx(50e6), "disk-throughput")
+
+    @pytest.mark.parametrize(
+        ("provider", "io_kib", "counts"), [("vsphere", None, 32), ("vsphere", 128, 8)]
+    )
+    def test_a_promise_counts_as_its_provider_does_or_as_it_says(self, provider, io_kib, counts):
+        promise = Promise(iops=3200, io_kib=io_kib)
+        found = self.level(LARGE, scope=Scope(provider=provider), promise=promise)
+        assert found.iops == pytest.approx(3200 / counts)
+
+    def test_without_a_catalogue_a_promise_counts_256_kib(self):
+        path = promised_path(Promise(iops=3000))
+        large = expect_on(path, Load(block_bytes=MIB))
+        assert large is not None
+        assert large.begin.iops == 750
+
+
+def test_a_fill_while_credit_is_held_spends_none_in_the_plan():
+    """gp2 at --time-scale 30: the fill cost four seconds of burst in the plan, and none in the
+    lab."""
+    profile = (
+        "---\ntitle: t\nquestion: q\nsource: s\nroles: {fill: fill}\n---\n"
+        "[fill]\nrw=write\nbs=1m\nsize=4g\ndirect=1\n"
+        "[a]\nstonewall\nrw=randread\nbs=4k\ndirect=1\ntime_based\nruntime=120\n"
+    )
+    told = {"scope": Scope(provider="lab"), "cloud": "aws"}
+    lab = RentSpec(lab=LabSpec(time_scale=30))
+    held = expected(profile, **told, spec=lab, holds_credit=True)
+    spent = expected(profile, **told, spec=lab)
+    [credit], [less] = held.credits, spent.credits
+    begins = held.steps[1].start_s
+    assert credit.gone_s == pytest.approx(begins + 180_000 / 2900)
+    assert less.gone_s < credit.gone_s - 4
+    assert held.steps[1].credit == {"disk-iops": 1.0}
+    filled = held.of(held.steps[0])
+    assert filled is not None
+    assert filled.lasts_s is None
 
 
 def test_a_custom_disk_of_the_lab_gives_what_its_flags_say():

@@ -27,7 +27,10 @@ def test_one_thread_that_fills_a_core_makes_a_figure_doubtful():
     assert found.stands_for.iops == 981
     assert found.words() == "doubtful: load generator is CPU-bound"
     assert found.stands_for.limiter.name == "client"
-    assert found.stands_for.limiter.evidence == ("the busiest core was 100% busy",)
+    assert found.stands_for.limiter.evidence == (
+        "the busiest core was 100 % busy (limit 90 %)",
+        "how much of it the load generator used is not known",
+    )
 
 
 def test_the_same_tool_on_a_faster_core_is_believed():

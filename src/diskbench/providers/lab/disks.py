@@ -6,20 +6,22 @@ import contextlib
 import json
 import os
 import stat
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.bucket import LAB_CUT_BYTES, cut_at, scaled
 from diskbench.providers.lab import loops
 from diskbench.providers.lab.latency.mounts import mounted
 from diskbench.providers.lab.latency.start import slow_down
 from diskbench.providers.lab.names import Names, disk_names, made_up_volume
 from diskbench.providers.lab.request import check_volume, disk_limits
-from diskbench.providers.lab.supervisor.orders import Disk, Orders, Pool, Rate, parse_orders
+from diskbench.providers.lab.supervisor.orders import Disk, Orders, Pool, parse_orders
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from diskbench.catalog.lookup import Allowance, DiskLimits
+    from diskbench.catalog.bucket import Allowance
+    from diskbench.catalog.lookup import DiskLimits
     from diskbench.model.disk import DiskSpec
     from diskbench.providers.lab.groups import Groups
     from diskbench.providers.lab.loops import Loop
@@ -131,13 +133,17 @@ def attach_disk(
     """Image and loop device of one disk; those that are there are kept."""
     check_volume(volume)
     limits = disk_limits(request.style, disk)
+    limits = replace(limits, accounting=cut_at(limits.accounting, LAB_CUT_BYTES))
     image = place.images / f"{volume}.img"
     if not (request.latency_ms and mounted(image)):
         with image.open("ab") as file:
             file.truncate(disk.size_gib * GIB)
     if request.latency_ms:
         slow_down(place, group, request, volume, image)
-    return LabDisk(volume, disk_names(request.style, index, volume), loops.attach(image), limits)
+    loop = loops.attach(image)
+    rule = limits.accounting
+    loops.cut_requests(loop, min(rule.max_io_bytes or LAB_CUT_BYTES, LAB_CUT_BYTES))
+    return LabDisk(volume, disk_names(request.style, index, volume), loop, limits)
 
 
 def size_bytes(loop: Loop) -> int:
@@ -148,7 +154,7 @@ def size_bytes(loop: Loop) -> int:
 
 def ordered(disk: LabDisk, time_scale: float) -> Disk:
     """What the supervisor is told of a disk."""
-    limits = disk.limits
+    limits, rule = disk.limits, disk.limits.accounting
     return Disk(
         kernel=disk.loop.kernel,
         number=disk.loop.number,
@@ -156,16 +162,14 @@ def ordered(disk: LabDisk, time_scale: float) -> Disk:
             Pool(p.covers, _rate(p.iops, time_scale), _rate(p.bytes_per_s, time_scale))
             for p in limits.pools
         ),
-        max_io_bytes=limits.max_io_bytes,
-        min_charge_bytes=limits.min_charge_bytes,
+        max_io_bytes=rule.max_io_bytes,
+        min_charge_bytes=rule.min_charge_bytes,
+        parts_from_bytes=rule.parts_from_bytes,
     )
 
 
-def _rate(allowance: Allowance | None, time_scale: float) -> Rate | None:
-    if allowance is None:
-        return None
-    capacity = allowance.capacity / time_scale if allowance.capacity else None
-    return Rate(allowance.baseline, allowance.burst, capacity)
+def _rate(allowance: Allowance | None, time_scale: float) -> Allowance | None:
+    return None if allowance is None else scaled(allowance, time_scale=time_scale)
 
 
 def _inside(root: Path, path: str) -> Path:

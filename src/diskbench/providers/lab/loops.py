@@ -3,6 +3,7 @@ everything was given back. Source of the numbers: include/uapi/linux/loop.h."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -60,6 +61,30 @@ def attach(image: Path) -> Loop:
     return loop
 
 
+def cut_requests(loop: Loop, size_bytes: int) -> None:
+    """Let the kernel cut requests above `size_bytes` in parts of that size, as the disk's cloud
+    counts them. Raises HostUnavailable when it takes no such limit."""
+    queue = Path("/sys/block", loop.kernel, "queue")
+    try:
+        most = int((queue / "max_hw_sectors_kb").read_text("ascii"))
+        wanted = min(size_bytes // 1024, most)
+        (queue / "max_sectors_kb").write_text(f"{wanted}", "ascii")
+    except OSError as error:
+        raise HostUnavailable(
+            f"cannot set /sys/block/{loop.kernel}/queue/max_sectors_kb to {size_bytes // 1024} KiB:"
+            f" {error.strerror}",
+            advice="the lab needs /sys mounted for writing (a privileged container)",
+        ) from error
+
+
+def _uncut(loop: Loop) -> None:
+    """Undo `cut_requests`: the limit would stay with the device, which is anybody's next."""
+    queue = Path("/sys/block", loop.kernel, "queue")
+    with contextlib.suppress(OSError):
+        most = (queue / "max_hw_sectors_kb").read_text("ascii")
+        (queue / "max_sectors_kb").write_text(most, "ascii")
+
+
 def find(directory: Path) -> tuple[Loop, ...]:
     """Every loop device on a file below `directory`, the deleted ones included."""
     found = []
@@ -78,6 +103,8 @@ def detach(loop: Loop) -> None:
     """Detach the device and wait until it is. Raises ReleaseFailed when somebody holds it."""
     deadline = time.monotonic() + DETACHED_WITHIN_S
     told = False
+    if _is_attached(loop):
+        _uncut(loop)
     while _is_attached(loop):
         # Told once: when its last holder is gone the kernel detaches it, and then it may already
         # be somebody else's.

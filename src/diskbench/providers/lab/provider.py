@@ -77,6 +77,7 @@ class LabProvider:
             cores=os.cpu_count(),
             memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
             hourly_usd=0.0,
+            holds_credit=True,
             details=request.model_dump(mode="json", exclude={"expires_at"}),
         )
 

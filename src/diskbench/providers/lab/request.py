@@ -111,7 +111,7 @@ def disk_limits(style: Style, disk: DiskSpec) -> DiskLimits:
 
     cloud = _CLOUDS.get(style)
     if disk.type == CUSTOM:
-        return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+        return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s, disk.io_kib)
     if cloud is None:
         raise InvalidValue(
             f"no catalogue has {disk.type!r} for a {style} host",

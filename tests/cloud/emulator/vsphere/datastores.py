@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from diskbench.model.disk import DiskSpec
-from diskbench.units import GIB, KIB, MIB
+from diskbench.units import GIB, MIB
 
 _MB = 10**6
-_ONE_BYTES = 32 * KIB
+_ONE_KIB = 32
 """What ESXi's scheduler counts as one request against an IOPS limit; larger ones are several
 (Broadcom KB 385258)."""
 SPEEDS: dict[str, tuple[int, float]] = {
@@ -24,11 +24,11 @@ IaaSes", 2018) and an iSCSI SAN on one gigabit ("Virtual Server vs. Real Server 
 def disk_on(datastore: str, size_bytes: int, iops_limit: int) -> DiskSpec:
     """The lab's disk for a virtual disk on a datastore; a limit of -1 is none."""
     iops, rate = SPEEDS[datastore]
-    if iops_limit >= 0:
-        iops, rate = min(iops, iops_limit), min(rate, iops_limit * _ONE_BYTES)
+    is_limited = 0 <= iops_limit < iops
     return DiskSpec(
         type="custom",
         size_gib=size_bytes // GIB,
-        iops=iops,
+        iops=iops_limit if is_limited else iops,
+        io_kib=_ONE_KIB if is_limited else None,
         throughput_mib_per_s=rate / MIB,
     )

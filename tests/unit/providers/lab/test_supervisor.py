@@ -4,13 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diskbench.catalog.bucket import Demand, seconds_until_empty
-from diskbench.catalog.lookup import limits
+from diskbench.catalog.bucket import Allowance, lasts_s
 from diskbench.model.disk import DiskSpec
-from diskbench.providers.lab.supervisor.credit import make_bucket
+from diskbench.providers.lab.supervisor.credit import allowed
 from diskbench.providers.lab.supervisor.governor import Governor
 from diskbench.providers.lab.supervisor.hold import Hold
-from diskbench.providers.lab.supervisor.orders import Disk, Orders, Pool, Rate, parse_orders
+from diskbench.providers.lab.supervisor.orders import Disk, Orders, Pool, parse_orders
 from diskbench.providers.lab.supervisor.share import share
 from diskbench.providers.lab.supervisor.weather import Weather
 from diskbench.providers.lab.throttle import Counters, Limits, io_max
@@ -24,8 +23,8 @@ def orders(*disks: Disk, **more: object) -> Orders:
 
 
 def gp2(*, size: int = 20, scale: float = 1.0) -> Disk:
-    iops = Rate(max(100, 3 * size), 3000, 5_400_000 / scale)
-    return Disk("loop9", "7:9", (Pool("both", iops, Rate(128 * MIB)),), 256 * KIB)
+    iops = Allowance(max(100, 3 * size), 3000, 5_400_000 / scale)
+    return Disk("loop9", "7:9", (Pool("both", iops, Allowance(128 * MIB)),), 256 * KIB)
 
 
 def run(
@@ -51,7 +50,7 @@ def run(
 def test_a_burst_empties_at_the_second_of_the_catalogues_model() -> None:
     rates = run(Governor(orders(gp2(scale=60))), seconds=40)
     fell = next(i for i, rate in enumerate(rates) if rate < 1550) * TICK
-    predicted = seconds_until_empty(limits("aws", "gp2", 20), Demand(4 * KIB), time_scale=60)
+    predicted = lasts_s(Allowance(100, 3000, 90_000))
     assert fell == pytest.approx(predicted, rel=0.01)
     assert rates[-1] == pytest.approx(100, rel=0.05)
 
@@ -64,8 +63,8 @@ def test_large_requests_are_charged_as_several() -> None:
 
 
 def test_small_requests_cost_an_hdd_a_whole_credit() -> None:
-    rate = Rate(40 * MIB, 250 * MIB, 1000 * MIB)
-    disk = Disk("loop9", "7:9", (Pool("both", Rate(500), rate),), MIB, MIB)
+    rate = Allowance(40 * MIB, 250 * MIB, 1000 * MIB)
+    disk = Disk("loop9", "7:9", (Pool("both", Allowance(500), rate),), MIB, MIB)
     rates = run(Governor(orders(disk)), seconds=12)
     assert rates[0] == 250
     assert rates[-1] == pytest.approx(40, rel=0.1)  # four operations a tick are coarse
@@ -134,9 +133,11 @@ def test_streams_that_press_on_a_limit_divide_it() -> None:
 
 
 def test_a_bucket_without_burst_is_a_plain_rate() -> None:
-    bucket = make_bucket(100, None, None)
-    bucket.flow(1000, 0.1)
-    assert bucket.allowed() == 100
+    assert allowed(Allowance(100), balance=0.0) == 100
+
+
+def test_a_burst_that_is_paid_for_without_a_bucket_is_served() -> None:
+    assert allowed(Allowance(5000, burst=30_000), balance=0.0) == 30_000
 
 
 def test_weather_repeats_with_its_seed() -> None:

@@ -6,8 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diskbench.providers.lab.supervisor.credit import Bucket, make_bucket
-from diskbench.providers.lab.supervisor.orders import Disk, Orders, Pool, Rate
+from diskbench.catalog.bucket import Allowance, balance_after, capacity, rate
+from diskbench.providers.lab.supervisor.counted import SMALL, Cost, cost_of
+from diskbench.providers.lab.supervisor.credit import allowed, owed
+from diskbench.providers.lab.supervisor.orders import Disk, Orders, Pool
 from diskbench.providers.lab.supervisor.share import remembered, share
 from diskbench.providers.lab.supervisor.weather import Weather
 from diskbench.providers.lab.throttle import Counters, Limits
@@ -22,10 +24,17 @@ Stream = tuple[str, str]
 
 @dataclass
 class _Use:
-    """What a stream did a second, of late."""
+    """What a stream was charged a second of late, and what one operation of it costs."""
 
-    ops: float = 0.0
+    ios: float = 0.0
     bytes: float = 0.0
+    each: Cost = SMALL
+
+
+@dataclass
+class _Bucket:
+    allowance: Allowance
+    balance: float
 
 
 @dataclass
@@ -34,7 +43,7 @@ class Governor:
 
     orders: Orders
     balances: Mapping[str, float] = field(default_factory=dict)
-    _buckets: dict[str, Bucket] = field(default_factory=dict)
+    _buckets: dict[str, _Bucket] = field(default_factory=dict)
     _seen: dict[str, Counters] = field(default_factory=dict)
     _use: dict[Stream, _Use] = field(default_factory=dict)
     _weather: Weather = field(init=False)
@@ -50,7 +59,7 @@ class Governor:
 
     def left(self) -> dict[str, float]:
         """The credits in each bucket, by device, pool and kind."""
-        return {key: bucket.balance for key, bucket in self._buckets.items() if bucket.capacity}
+        return {key: one.balance for key, one in self._buckets.items() if capacity(one.allowance)}
 
     def tick(
         self, counters: Mapping[str, Counters], seconds: float, at_s: float
@@ -71,76 +80,105 @@ class Governor:
         self._buckets = {}
         for disk in orders.disks:
             for direction in (READ, WRITE):
-                self._use.setdefault((disk.kernel, direction), _Use())
+                use = _Use(each=cost_of(disk.accounting, 0, 0))
+                self._use.setdefault((disk.kernel, direction), use)
             for index, pool in enumerate(disk.pools):
-                for kind, rate in (("iops", pool.iops), ("bytes", pool.bytes)):
-                    if rate is not None:
-                        self._add(_key(disk, index, kind), rate)
+                for kind, limit in (("iops", pool.iops), ("bytes", pool.bytes)):
+                    if limit is not None:
+                        self._add(_key(disk, index, kind), limit)
 
-    def _add(self, key: str, rate: Rate) -> None:
-        bucket = make_bucket(rate.baseline, rate.burst, rate.capacity)
-        bucket.balance = min(bucket.capacity, self.balances.get(key, bucket.balance))
-        self._buckets[key] = bucket
+    def _add(self, key: str, limit: Allowance) -> None:
+        full = capacity(limit)
+        self._buckets[key] = _Bucket(limit, min(full, self.balances.get(key, full)))
 
     def _account(self, disk: Disk, before: Counters, now: Counters, seconds: float) -> None:
         done = {
             READ: (now.read_ops - before.read_ops, now.read_bytes - before.read_bytes),
             WRITE: (now.write_ops - before.write_ops, now.write_bytes - before.write_bytes),
         }
+        spent: dict[str, tuple[float, float]] = {}
         for direction, (ops, size) in done.items():
             use = self._use[disk.kernel, direction]
-            use.ops = remembered(use.ops, _counted_ops(disk, ops, size) / seconds)
-            use.bytes = remembered(use.bytes, size / seconds)
+            if ops:
+                use.each = cost_of(disk.accounting, ops, size)
+            ios, charged = ops * use.each.ios, ops * use.each.bytes
+            spent[direction] = (ios, charged)
+            use.ios = remembered(use.ios, ios / seconds)
+            use.bytes = remembered(use.bytes, charged / seconds)
         if not self.orders.credit:
             return
         for index, pool in enumerate(disk.pools):
-            covered = [done[d] for d in _covered(pool)]
-            spent = {
-                "iops": sum(_counted_ops(disk, ops, size) for ops, size in covered),
-                "bytes": sum(_charged_bytes(disk, ops, size) for ops, size in covered),
-            }
-            for kind, amount in spent.items():
-                if bucket := self._buckets.get(_key(disk, index, kind)):
-                    bucket.flow(amount, seconds)
+            covered = [spent[d] for d in _covered(pool)]
+            for kind, amount in (
+                ("iops", sum(a for a, _ in covered)),
+                ("bytes", sum(b for _, b in covered)),
+            ):
+                if one := self._buckets.get(_key(disk, index, kind)):
+                    one.balance = balance_after(
+                        one.allowance,
+                        one.balance,
+                        amount / seconds,
+                        seconds,
+                        owed=owed(one.allowance),
+                    )
 
     def _limits(self, present: set[str], factor: float) -> dict[str, Limits]:
         disks = [disk for disk in self.orders.disks if disk.kernel in present]
-        ops, size = self._allowances(disks)
-        self._cap(ops, size)
-        return {disk.kernel: _kernel_limits(disk, ops, size, factor) for disk in disks}
+        ios, size = self._allowances(disks)
+        self._cap(ios, size)
+        return {disk.kernel: self._kernel_limits(disk, ios, size, factor) for disk in disks}
 
     def _allowances(self, disks: list[Disk]) -> tuple[dict[Stream, float], dict[Stream, float]]:
-        """Operations and bytes a second that each stream's own disk allows it."""
-        ops: dict[Stream, float] = {}
+        """I/Os and bytes a second, as they are charged, that each stream's own disk allows it."""
+        ios: dict[Stream, float] = {}
         size: dict[Stream, float] = {}
         for disk in disks:
-            ops |= {(disk.kernel, d): math.inf for d in (READ, WRITE)}
+            ios |= {(disk.kernel, d): math.inf for d in (READ, WRITE)}
             size |= {(disk.kernel, d): math.inf for d in (READ, WRITE)}
             for index, pool in enumerate(disk.pools):
                 streams = [(disk.kernel, d) for d in _covered(pool)]
-                allowed_ops = self._allowed(_key(disk, index, "iops"))
-                allowed_bytes = self._allowed(_key(disk, index, "bytes"))
-                if disk.min_charge_bytes:
-                    allowed_ops = min(allowed_ops, allowed_bytes / disk.min_charge_bytes)
-                ops |= share(allowed_ops, {s: self._use[s].ops for s in streams})
-                size |= share(allowed_bytes, {s: self._use[s].bytes for s in streams})
-        return ops, size
+                of_ios = self._allowed(_key(disk, index, "iops"))
+                of_bytes = self._allowed(_key(disk, index, "bytes"))
+                ios |= share(of_ios, {s: self._use[s].ios for s in streams})
+                size |= share(of_bytes, {s: self._use[s].bytes for s in streams})
+        return ios, size
 
-    def _cap(self, ops: dict[Stream, float], size: dict[Stream, float]) -> None:
+    def _cap(self, ios: dict[Stream, float], size: dict[Stream, float]) -> None:
         """Hold all streams together under the machine's own limits."""
-        for cap, allowed, use in (
-            (self.orders.cap_iops, ops, {s: self._use[s].ops for s in ops}),
+        for cap, granted, use in (
+            (self.orders.cap_iops, ios, {s: self._use[s].ios for s in ios}),
             (self.orders.cap_bytes, size, {s: self._use[s].bytes for s in size}),
         ):
             if cap is not None:
                 for stream, part in share(cap, use).items():
-                    allowed[stream] = min(allowed[stream], part)
+                    granted[stream] = min(granted[stream], part)
 
     def _allowed(self, key: str) -> float:
-        bucket = self._buckets.get(key)
-        if bucket is None:
+        one = self._buckets.get(key)
+        if one is None:
             return math.inf
-        return bucket.allowed() if self.orders.credit else bucket.burst
+        if not self.orders.credit:
+            return rate(one.allowance, has_credit=True)
+        return allowed(one.allowance, one.balance)
+
+    def _kernel_limits(
+        self, disk: Disk, ios: Mapping[Stream, float], size: Mapping[Stream, float], factor: float
+    ) -> Limits:
+        """What the kernel is told: operations and bytes as it counts them, which is before they are
+        charged."""
+        told = {}
+        for direction in (READ, WRITE):
+            stream = (disk.kernel, direction)
+            each = self._use[stream].each
+            ops = ios[stream] / each.ios
+            if each.bytes > each.size:  # a small request is charged as a larger one
+                ops = min(ops, size[stream] / each.bytes)
+            moved = size[stream]
+            if disk.max_io_bytes:
+                # Kernels differ in whether a cut request counts once; its bytes always count.
+                moved = min(moved, ios[stream] * disk.max_io_bytes)
+            told[direction] = (_rounded(ops, factor, 1), _rounded(moved, factor, STALLED_BPS))
+        return Limits(told[READ][0], told[WRITE][0], told[READ][1], told[WRITE][1])
 
 
 def _key(disk: Disk, index: int, kind: str) -> str:
@@ -151,34 +189,8 @@ def _covered(pool: Pool) -> tuple[str, ...]:
     return (READ, WRITE) if pool.covers == "both" else (pool.covers,)
 
 
-def _counted_ops(disk: Disk, ops: int, size: int) -> int:
-    """Operations as the cloud counts them: large requests are several."""
-    return max(ops, math.ceil(size / disk.max_io_bytes)) if disk.max_io_bytes else ops
-
-
-def _charged_bytes(disk: Disk, ops: int, size: int) -> int:
-    """Bytes as the cloud charges credits for them: small requests cost a whole one."""
-    return max(size, ops * disk.min_charge_bytes) if disk.min_charge_bytes else size
-
-
-def _kernel_limits(
-    disk: Disk, ops: Mapping[Stream, float], size: Mapping[Stream, float], factor: float
-) -> Limits:
-    def iops(direction: str) -> int | None:
-        value = ops[disk.kernel, direction]
-        return None if math.isinf(value) and factor else max(1, round(_times(value, factor)))
-
-    def bps(direction: str) -> int | None:
-        value = size[disk.kernel, direction]
-        if disk.max_io_bytes:
-            # The kernel counts a large request once; what it may move follows from what it costs.
-            value = min(value, ops[disk.kernel, direction] * disk.max_io_bytes)
-        if math.isinf(value) and factor:
-            return None
-        return max(STALLED_BPS, round(_times(value, factor)))
-
-    return Limits(iops(READ), iops(WRITE), bps(READ), bps(WRITE))
-
-
-def _times(value: float, factor: float) -> float:
-    return value * factor if factor else 0.0
+def _rounded(value: float, factor: float, least: int) -> int | None:
+    """A limit for the kernel; None where there is none and nothing stalls."""
+    if math.isinf(value) and factor:
+        return None
+    return max(least, round(value * factor if factor else 0.0))

@@ -7,14 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Rate:
-    """A limit a second, with a bucket above it where it has a burst and a capacity."""
-
-    baseline: float
-    burst: float | None = None
-    capacity: float | None = None
+from diskbench.catalog.bucket import Allowance, IoAccounting
 
 
 @dataclass(frozen=True)
@@ -22,20 +15,25 @@ class Pool:
     """Limits that reads, writes or both share. None is no limit."""
 
     covers: str
-    iops: Rate | None = None
-    bytes: Rate | None = None
+    iops: Allowance | None = None
+    bytes: Allowance | None = None
 
 
 @dataclass(frozen=True)
 class Disk:
-    """One device and what it may do. A request above `max_io_bytes` counts as several, one below
-    `min_charge_bytes` costs as many bytes of credit."""
+    """One device and what it may do; requests are counted as by IoAccounting of the three sizes."""
 
     kernel: str
     number: str
     pools: tuple[Pool, ...] = ()
     max_io_bytes: int | None = None
     min_charge_bytes: int | None = None
+    parts_from_bytes: int | None = None
+
+    @property
+    def accounting(self) -> IoAccounting:
+        """How its requests are counted."""
+        return IoAccounting(self.max_io_bytes, self.min_charge_bytes, self.parts_from_bytes)
 
 
 @dataclass(frozen=True)
@@ -87,5 +85,5 @@ def _disk(data: dict[str, Any]) -> Disk:
     return Disk(pools=pools, **data)
 
 
-def _rate(data: dict[str, Any] | None) -> Rate | None:
-    return Rate(**data) if data is not None else None
+def _rate(data: dict[str, Any] | None) -> Allowance | None:
+    return Allowance(**data) if data is not None else None

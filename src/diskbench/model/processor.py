@@ -1,0 +1,157 @@
+"""What kept the processor of a load generator busy while a step ran, and whose work that was.
+
+Two accounts are looked at, because each misses what the other sees: the kernel's own counters of
+every core, and what fio says of its jobs (usr_cpu + sys_cpu). With a core at its limit (BUSY_CORE):
+
+    interrupts   half or more of its busy time was irq and softirq
+    steal        half or more of it was taken by the hypervisor; or STEAL of all processor time was
+    process      all jobs of fio together used less than LITTLE_CPU of a core; or no job used so
+                 much of one, and other processes together as much as fills one
+    generator    else: fio itself, or nobody knows what fio used
+
+A job of fio at BUSY_CORE of a core is the generator's, whatever the cores say: its threads may
+wander between them. Only `generator` is the load generator at its limit (MR-12).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from diskbench.model.samples import BUSY_CORE, LITTLE_CPU, STEAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Worker = Literal["generator", "process", "interrupts", "steal"]
+
+CODES: dict[Worker, str] = {
+    "generator": "client-bound",
+    "process": "machine-busy",
+    "interrupts": "interrupts",
+    "steal": "steal",
+}
+"""The codes of warnings and reasons."""
+ADVICE: dict[Worker, str] = {
+    "generator": "the disk may be faster than this; use fewer jobs than cores, a larger instance, "
+    "or larger blocks, and compare with the null canary",
+    "process": "find out what else runs on that machine (top -H), stop it, and repeat; encryption "
+    "below the target counts too",
+    "interrupts": "spread the interrupts of disk and network over the cores (/proc/interrupts, "
+    "irqbalance), and repeat",
+    "steal": "other virtual machines use the same processor: repeat on another machine, or on one "
+    "with cores of its own",
+}
+_MOST = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """What was used of the machine's cores during one step; None where nobody counted.
+
+    `busiest_core`, and `core_steal` and `core_interrupts` of the same core, are fractions of the
+    step's time; `steal` is a fraction of the time of all cores. In cores: `busiest_job` is one
+    process of fio by its own account (its name is `job`), of which `job_user` in user mode,
+    `all_jobs` all of fio together, `processes` all that was neither idle, interrupts nor steal.
+    """
+
+    busiest_core: float | None = None
+    core_steal: float | None = None
+    core_interrupts: float | None = None
+    steal: float | None = None
+    processes: float | None = None
+    busiest_job: float | None = None
+    job_user: float | None = None
+    job: str = ""
+    all_jobs: float | None = None
+
+    @property
+    def others(self) -> float | None:
+        """What processes and kernel threads other than fio's used, in cores."""
+        if self.processes is None or self.all_jobs is None:
+            return None
+        return max(0.0, self.processes - self.all_jobs)
+
+
+@dataclass(frozen=True, slots=True)
+class BusyWith:
+    """One thing that used the processor up, and the figures that show it, each a clause."""
+
+    worker: Worker
+    words: tuple[str, ...]
+
+
+def busy_with(found: Processor) -> tuple[BusyWith, ...]:
+    """All that used the processor up, the load generator first; nothing where it had time left."""
+    told: dict[Worker, list[str]] = {}
+    core = found.busiest_core
+    if core is not None and core >= BUSY_CORE:
+        whose, words = _of_core(found, core)
+        told[whose] = [f"the busiest core was {percent(core)} busy (limit {percent(BUSY_CORE)})"]
+        told[whose] += words
+    if _is_job_busy(found):
+        told.setdefault("generator", []).append(_job_words(found))
+    if found.steal is not None and found.steal >= STEAL:
+        told.setdefault("steal", []).append(
+            f"the hypervisor took {percent(found.steal)} of the processor time "
+            f"(limit {percent(STEAL)})"
+        )
+    order: tuple[Worker, ...] = ("generator", "interrupts", "process", "steal")
+    return tuple(BusyWith(one, tuple(told[one])) for one in order if one in told)
+
+
+def busiest(found: Iterable[Processor]) -> Processor:
+    """Of several rounds of a step the one whose processor had least time left; the load generator
+    at its limit comes before anything else that was."""
+
+    def key(one: Processor) -> tuple[bool, bool, float, float]:
+        workers = [each.worker for each in busy_with(one)]
+        return (
+            "generator" in workers,
+            bool(workers),
+            one.busiest_core or one.busiest_job or 0.0,
+            one.steal or 0.0,
+        )
+
+    return max(found, key=key, default=Processor())
+
+
+def percent(fraction: float) -> str:
+    """A fraction for a person: `95 %`, `2.4 %`."""
+    value = fraction * 100
+    return f"{value:.0f} %" if value >= 10 or value == 0 else f"{value:.1f} %"
+
+
+def _of_core(found: Processor, core: float) -> tuple[Worker, list[str]]:
+    """Whose work filled the busiest core, with the figures beside that of the core."""
+    if (found.core_interrupts or 0.0) >= _MOST * core:
+        share = percent(found.core_interrupts or 0.0)
+        return "interrupts", [f"interrupts (irq and softirq) used {share} of it"]
+    if (found.core_steal or 0.0) >= _MOST * core:
+        return "steal", [f"the hypervisor took {percent(found.core_steal or 0.0)} of it"]
+    jobs = found.all_jobs
+    if jobs is None:
+        return "generator", ["how much of it the load generator used is not known"]
+    if _is_job_busy(found):
+        return "generator", []
+    others = found.others
+    by_others = others is not None and others >= BUSY_CORE and (found.busiest_job or 0) < LITTLE_CPU
+    if jobs >= LITTLE_CPU and not by_others:
+        return "generator", [f"fio's jobs together used {percent(jobs)} of a core"]
+    words = f"fio's jobs together used {percent(jobs)} of a core"
+    if others is None:
+        return "process", [f"{words}: another process filled it"]
+    return "process", [f"{words}, all other processes {others:.2f} cores"]
+
+
+def _is_job_busy(found: Processor) -> bool:
+    return found.busiest_job is not None and found.busiest_job >= BUSY_CORE
+
+
+def _job_words(found: Processor) -> str:
+    share = found.busiest_job or 0.0
+    words = f"fio's job{f' {found.job}' if found.job else ''} used {percent(share)} of a core"
+    if found.job_user is None:
+        return words
+    user, system = percent(found.job_user), percent(max(0.0, share - found.job_user))
+    return f"{words} (usr_cpu {user}, sys_cpu {system}; limit {percent(BUSY_CORE)})"

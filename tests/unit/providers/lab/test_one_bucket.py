@@ -1,0 +1,274 @@
+"""Plan, lab and verdict agree on every bucket of the catalogue: when it is empty, what is left then
+and what set the pace. The lab runs in simulated time: its governor, and no device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tests.unit.plan.test_expectation import planned
+from tests.unit.providers.lab.simulated import SimulatedDisk
+
+from diskbench.analysis.phases import step_phases
+from diskbench.analysis.setting import Setting
+from diskbench.analysis.stretches import Measured, Promise
+from diskbench.analysis.verdict import verdict
+from diskbench.catalog.azure_sizes import azure_sizes
+from diskbench.catalog.bucket import Allowance, capacity, lasts_s, scaled
+from diskbench.catalog.entry import CLOUDS, catalogue
+from diskbench.catalog.gate import Gate, without_cache
+from diskbench.catalog.instances import instances
+from diskbench.catalog.lookup import DiskLimits, disk_types, limits
+from diskbench.catalog.machine import machine_of
+from diskbench.catalog.path import Path as Way
+from diskbench.catalog.simulate import Stage, simulate
+from diskbench.errors import UserError
+from diskbench.model.disk import DiskSpec
+from diskbench.model.expectation import Load
+from diskbench.model.rental import LabSpec, RentSpec, Scope
+from diskbench.plan.recalled import Done, recalled
+from diskbench.plan.way import way_of
+from diskbench.providers.lab.disks import LabDisk, ordered
+from diskbench.providers.lab.loops import Loop
+from diskbench.providers.lab.names import Names
+from diskbench.providers.lab.supervisor.orders import Disk, Pool
+from diskbench.units import KIB, MIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from diskbench.model.spec import Plan
+    from diskbench.model.verdict import Verdict
+
+SIZES_GIB = (1, 20, 33, 100, 334, 500, 999, 1024, 2048, 8192, 12_000, 16_384)
+"""Of types whose figures follow a formula: both ends, and where the formulas bend."""
+BLOCKS = [
+    4 * KIB,
+    pytest.param(64 * KIB, marks=pytest.mark.thorough),
+    pytest.param(512 * KIB, marks=pytest.mark.thorough),
+    MIB,
+]
+BURST_S = 30.0
+"""To what each burst is scaled: long enough for phases, short enough for a test."""
+FILLED = 64 * MIB
+CLEAR_FALL = 1.3
+"""A fall by less may be seen as no fall."""
+
+
+def _with_bucket() -> Iterator[tuple[str, str, int]]:
+    for cloud in CLOUDS:
+        for name in disk_types(cloud):
+            entry = catalogue(cloud).disks[name]
+            sizes = [row.gib for row in entry.tiers.rows] if entry.tiers else SIZES_GIB
+            for size in sizes:
+                try:
+                    found = limits(cloud, name, size)
+                except UserError:  # a size that is not sold, a type that must be provisioned
+                    continue
+                if _buckets(found):
+                    yield cloud, name, size
+
+
+def _buckets(found: DiskLimits) -> list[Allowance]:
+    both = [one for pool in found.pools for one in (pool.iops, pool.bytes_per_s) if one]
+    return [one for one in both if capacity(one)]
+
+
+BUCKETS = list(_with_bucket())
+
+
+def test_every_type_with_a_burst_is_run() -> None:
+    bursting = {
+        (cloud, name)
+        for cloud in CLOUDS
+        for name, entry in catalogue(cloud).disks.items()
+        if entry.iops_burst or entry.throughput_burst or entry.tier_burst
+    }
+    assert {(cloud, name) for cloud, name, _ in BUCKETS} == bursting
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda size: f"{size // KIB}k")
+@pytest.mark.parametrize(("cloud", "name", "size"), BUCKETS)
+def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int) -> None:
+    found = limits(cloud, name, size)
+    scale = max(1.0, _last_empty_s(_plan(cloud, name, size, 1.0, block)) / BURST_S)
+    plan = _plan(cloud, name, size, scale, block)
+    assert plan.expectation is not None
+    filled, measured = plan.expectation.steps
+    expected = plan.expectation.of(measured)
+    assert expected is not None
+    way = way_of(plan)
+    assert way is not None
+
+    lab = _lab(plan, found, scale)
+    lab.hold_credit(on=False)
+    fill_s = len(lab.run(MIB, bytes_moved=FILLED)) or 1
+    assert lab.left() == {key: pytest.approx(value) for key, value in _full(plan).items()}
+    lab.hold_credit(on=True)
+    seconds = round(_last_empty_s(plan) + BURST_S)
+    series = np.array(lab.run(block, seconds=seconds))
+
+    # What the plan says that the step gets, and when, is what the lab gives.
+    course = simulate(way.path, [Stage(expected.load, seconds=seconds)])
+    planned_blocks = sum(leg.iops * leg.seconds for leg in course.legs)
+    assert series.sum() == pytest.approx(planned_blocks, rel=0.03)
+    if filled.load is not None:
+        assert filled.seconds == pytest.approx(fill_s, abs=1.5)
+    assert measured.credit == dict.fromkeys(measured.credit, 1.0)  # the fill spent nothing
+    assert series[3] == pytest.approx(expected.begin.iops, rel=0.06)
+    assert np.median(series[-20:]) == pytest.approx(expected.lasting.iops, rel=0.06)
+    _same_balances(lab, way.path, course.left)
+
+    # The verdict on what the lab gave names what the plan names.
+    judged = _judged(series, block, Promise(expected, credit=measured.credit))
+    last = judged.stands_for
+    if expected.begin.iops < CLEAR_FALL * expected.lasting.iops:  # no fall, or one like noise
+        assert last.limiter.name == expected.begin.limited_by
+        assert last.ratio == pytest.approx(1.0, abs=0.11)
+        return
+    assert last.limiter.name == "credit"
+    assert last.ratio == pytest.approx(1.0, abs=0.06)
+    first = judged.stretches[0]
+    assert first.kind == "burst"
+    assert first.limiter.name == expected.begin.limited_by
+    assert first.ratio == pytest.approx(1.0, abs=0.06)
+    assert expected.lasts_s is not None
+    assert first.end_s == pytest.approx(expected.lasts_s, abs=2.0)
+
+    # What is reckoned afterwards from the rates alone is what the lab has left.
+    rates = [Done(expected.load, float(one), 1.0) for one in series]
+    after = recalled(way.path, [*rates, Done(expected.load, None, 0.0)])[-1]
+    assert after is not None
+    for limit, share in after.credit.items():
+        gate = next(g for g in way.path.gates if g.limit == limit and g.capacity)
+        key = "0/iops" if gate.counts == "ios" else "0/bytes"
+        # An HDD at its baseline does a few requests a second: whole ones, of a broken rate.
+        near = 0.04 + _nearly(gate) / gate.capacity
+        assert lab.left()[key] / gate.capacity == pytest.approx(share, abs=near)
+
+
+MACHINES = [
+    *(("aws", name) for name in sorted(instances("aws").instances)),
+    *(("azure", name) for name in sorted(azure_sizes().sizes)),
+]
+
+
+@pytest.mark.parametrize("cloud", ["aws", "azure"])
+def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud: str) -> None:
+    """No lab has machines of these types; a disk of a machine's gates stands for one."""
+    seen = set()
+    for at, name in MACHINES:
+        gates = without_cache(machine_of(at, name, "gp2").gates) if at == cloud else ()
+        kept = tuple(replace(gate, refill_per_s=None, source="") for gate in gates)
+        if not any(gate.capacity for gate in kept) or kept in seen:
+            continue
+        seen.add(kept)
+        lasting = max(lasts_s(gate.allowance) or 0.0 for gate in kept)
+        path = Way(
+            tuple(
+                replace(gate, allowance=scaled(gate.allowance, time_scale=lasting / BURST_S))
+                for gate in kept
+            )
+        )
+        pool = Pool("both", *(_of(path, limit) for limit in ("vm-iops", "vm-throughput")))
+        lab = SimulatedDisk(Disk("loop9", "7:9", (pool,), kept[0].accounting.max_io_bytes))
+        load = Load(block_bytes=4 * KIB)
+        course = simulate(path, [Stage(load, seconds=2 * BURST_S)])
+        series = lab.run(4 * KIB, seconds=2 * BURST_S)
+        expected = sum(leg.iops * leg.seconds for leg in course.legs)
+        assert sum(series) == pytest.approx(expected, rel=0.03), name
+        _same_balances(lab, path, course.left)
+        [after] = recalled(path, [Done(load, one, 1.0) for one in series] + [Done(load, None, 0)])[
+            -1:
+        ]
+        assert after is not None
+        for gate, balance in zip(path.gates, course.left, strict=True):
+            if gate.capacity:
+                assert after.credit[gate.limit] == pytest.approx(balance / gate.capacity, abs=0.05)
+    assert seen
+
+
+def _of(path: Way, limit: str) -> Allowance | None:
+    return next((gate.allowance for gate in path.gates if gate.limit == limit), None)
+
+
+def _last_empty_s(plan: Plan) -> float:
+    """When, under the plan's measured load from full, the last bucket that it uses is empty."""
+    way = way_of(plan)
+    assert way is not None
+    assert plan.expectation is not None
+    expected = plan.expectation.of(plan.expectation.steps[1])
+    assert expected is not None
+    course = simulate(way.path, [Stage(expected.load)])
+    return max((one.at_s for one in course.emptied), default=0.0)
+
+
+def _plan(cloud: str, name: str, size: int, scale: float, block: int) -> Plan:
+    size_words = f"{FILLED // MIB}m"
+    profile = (
+        "---\ntitle: one bucket\nquestion: does it agree?\nsource: this test\n"
+        "roles: {fill: fill}\n---\n"
+        f"[global]\nioengine=libaio\ndirect=1\nsize={size_words}\n"
+        "[fill]\nrw=write\nbs=1m\niodepth=32\n"
+        f"[measure]\nstonewall\nrw=randread\nbs={block}\niodepth=256\ntime_based\nruntime=180\n"
+    )
+    return planned(
+        profile,
+        scope=Scope(provider="lab"),
+        cloud=cloud,
+        disk=DiskSpec(type=name, size_gib=size),
+        spec=RentSpec(lab=LabSpec(time_scale=scale)),
+        holds_credit=True,
+    )
+
+
+def _lab(plan: Plan, found: DiskLimits, scale: float) -> SimulatedDisk:
+    way = way_of(plan)
+    assert way is not None
+    assert way.limits is not None
+    loop = Loop("loop9", "7:9", Path("/nowhere"))
+    names = Names("/dev/x", ())
+    disk = ordered(LabDisk("vol", names, loop, way.limits), scale)
+    assert [pool.covers for pool in disk.pools] == [pool.covers for pool in found.pools]
+    rule = way.limits.accounting
+    return SimulatedDisk(disk, min(rule.max_io_bytes or 512 * KIB, 512 * KIB))
+
+
+def _full(plan: Plan) -> dict[str, float]:
+    way = way_of(plan)
+    assert way is not None
+    return {
+        f"0/{'iops' if gate.counts == 'ios' else 'bytes'}": gate.capacity
+        for gate in way.path.gates
+        if gate.capacity
+    }
+
+
+def _same_balances(lab: SimulatedDisk, path: Way, left: tuple[float, ...]) -> None:
+    for gate, balance in zip(path.gates, left, strict=True):
+        if gate.capacity:
+            key = "0/iops" if gate.counts == "ios" else "0/bytes"
+            assert lab.left()[key] == pytest.approx(balance, abs=_nearly(gate))
+
+
+def _nearly(gate: Gate) -> float:
+    """3 % of the bucket, and what the lab owes or saves up for its next look (credit.py)."""
+    return 0.03 * gate.capacity + gate.allowance.baseline
+
+
+def _judged(series: NDArray[np.float64], block: int, promise: Promise) -> Verdict:
+    phases = step_phases(series, series * block, shortest_s=10)
+    measured = Measured(
+        step_index=1,
+        step="measure",
+        iops=float(series.mean()),
+        bytes_per_s=float(series.mean()) * block,
+        seconds=float(len(series)),
+        phases=phases,
+    )
+    return verdict(measured, Setting(load=promise.expected.load, seconds=len(series)), promise)

@@ -66,8 +66,9 @@ def _rows(
     run_ids: Sequence[str] | None,
     evidence_url: str | None,
 ) -> tuple[list[dict[str, Any]], list[str]]:
+    from diskbench.analysis.row_figures import AFTER_CLIFF
     from diskbench.cli.stores import evidence
-    from diskbench.engine.levelled import AFTER_CLIFF, levelled
+    from diskbench.engine.levelled import levelled
     from diskbench.store.export import measurement_fields
     from diskbench.store.query import find_measurements
 

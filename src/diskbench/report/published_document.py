@@ -11,6 +11,7 @@ from diskbench.catalog.published_differ import differences
 from diskbench.catalog.published_match import Asked, Near, match, part
 from diskbench.model.base import Frozen
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
+from diskbench.report.published_level import at_one_level
 
 
 class FigureBeside(Frozen):

@@ -2,8 +2,9 @@
 
 import pytest
 
+from diskbench.analysis.row_figures import AFTER_CLIFF
 from diskbench.engine import levelled as module
-from diskbench.engine.levelled import AFTER_CLIFF, levelled
+from diskbench.engine.levelled import levelled
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
 
 FELL = (

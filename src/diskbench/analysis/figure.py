@@ -128,9 +128,9 @@ def levels_of(course: StepPhases) -> tuple[Level, ...]:
     """The levels of a step in the order of time; none where it kept one throughout, so that what
     fio counted is its figure. One alone is what the step settled at after a ramp."""
     levels = _joined(course.phases)
-    is_whole = len(levels) < 2 and not course.cliffs
-    if is_whole and not (levels and any(one.kind == "ramp" for one in course.phases)):
-        return ()
+    if len(levels) < 2 and not course.cliffs:
+        kinds = [one.kind for one in course.phases if one.kind != "stall"]
+        return levels if "ramp" in kinds[:-1] and kinds[-1] in LEVELS else ()
     return levels or tuple(_level(one) for one in course.phases if one.kind != "stall")
 
 

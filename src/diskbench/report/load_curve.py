@@ -6,7 +6,8 @@
     offered       steps at given rates (MR-11). A point is saturated where the disk could not
                   follow: what the run warned of
 
-Of several runs each figure is the one in the middle (analysis/figure.py). Thresholds are our choice.
+Of several runs each figure is the one in the middle (analysis/figure.py). Thresholds are our
+choice.
 """
 
 from __future__ import annotations

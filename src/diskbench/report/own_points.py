@@ -116,10 +116,10 @@ def _point(trial: Trial, figure: Published) -> Point | None:
         run_ids=tuple(by_run),
         low=min(values) if len(values) > 1 else None,
         high=max(values) if len(values) > 1 else None,
-        n=len(values),
+        n=whole.runs,
         when=str(first["started_at"] or first["created_at"] or ""),
         marks=trial.marks,
-        doubt=_doubt(values) or _doubted(trial, figure.step, by_run),
+        doubt=_doubt(values[-whole.runs :]) or _doubted(trial, figure.step, by_run),
         machine=_machine(trial),
     )
 

@@ -57,17 +57,27 @@ def load_runs(*, database: str | None = None) -> pl.DataFrame:
 
 
 def load_measurements(
-    run_id: str | Sequence[str] | None = None, *, database: str | None = None
+    run_id: str | Sequence[str] | None = None,
+    *,
+    database: str | None = None,
+    evidence: str | None = None,
 ) -> pl.DataFrame:
     """One row a run, step, job and direction, of all runs or of those named.
 
     Rows of scope `step` are all jobs of a step merged; do not add them to rows of scope `job`.
-    `database` is a URL (default: the setting `database_url`). Raises StoreUnavailable.
+    `after_cliff` is the kind of the level that the figures of a row are of, where its step has
+    several: no mean spans a cliff. `database` is a URL (default: the setting `database_url`), and
+    so is `evidence` (default: where each run was kept). Raises StoreUnavailable.
     """
-    from diskbench.store.frames import measurements_frame
+    from diskbench.engine.measurement_frame import levelled_frame
+    from diskbench.store.evidence import open_evidence
 
     run_ids = [run_id] if isinstance(run_id, str) else run_id
-    return measurements_frame(database or _setting("database_url"), run_ids=run_ids)
+    return levelled_frame(
+        database or _setting("database_url"),
+        run_ids=run_ids,
+        evidence=open_evidence(evidence) if evidence else None,
+    )
 
 
 def load_series(

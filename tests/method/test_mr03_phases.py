@@ -24,13 +24,15 @@ def shown(phases=()):
 
 def course():
     values = bucket(5_400_000, 3000, 100, 3000, Noise(sd=0.0), seed=1)
-    return step_phases(values, values * 4096).model_copy(update={"step": STEP})
+    return step_phases(values, values * 4096).model_copy(
+        update={"step": STEP, "run_id": "01trial-run0"}
+    )
 
 
 def test_the_mean_across_a_cliff_is_not_shown_and_both_levels_are():
     assert "1,900" in shown()
     told = shown([course()])
     assert "1,900" not in told
-    assert "mixed" in told
+    assert f"{STEP} (baseline)" in told
     assert f"burst 3,000 for 31:02 of {STEP}, then baseline 100" in told
     assert "steady (baseline)" in told

@@ -4,8 +4,9 @@ import random
 
 import pytest
 
+from diskbench.analysis.figure import middle
 from diskbench.analysis.interval import median_interval
-from diskbench.analysis.repeats import Sample, repeats, value_of_trial
+from diskbench.analysis.repeats import Sample, repeats
 
 
 def seconds_of(machine, draw, count=60):
@@ -22,9 +23,7 @@ def test_seconds_taken_for_samples_give_an_interval_that_seldom_holds_the_truth(
         machines = [1000 * (1 + draw.gauss(0, 0.08)) for _ in range(8)]
         seconds = [seconds_of(machine, draw) for machine in machines]
         wrong = median_interval([value for each in seconds for value in each])
-        right = repeats(
-            [Sample(str(i), value_of_trial([[v] for v in s]), i) for i, s in enumerate(seconds)]
-        ).interval
+        right = repeats([Sample(str(i), middle(s), i) for i, s in enumerate(seconds)]).interval
         assert wrong is not None
         assert right is not None
         pooled += wrong.low <= 1000 <= wrong.high
@@ -39,4 +38,4 @@ def test_a_hundred_trials_on_one_machine_are_one_replicate():
 
 
 def test_three_runs_of_a_trial_are_one_figure():
-    assert value_of_trial([[100.0], [300.0], [110.0]]) == 110
+    assert middle([100.0, 300.0, 110.0]) == 110

@@ -17,16 +17,17 @@ TIMES = ("2026-11-21T10:00:00+00:00", "2026-11-21T11:00:00+00:00")
 
 def coursed(
     database, evidence, series, *, number=0, campaign=0, disk="gp2", step="read", labels=(),
-    facts=None, lat_mean_ns=1e6, canaries=None,
+    facts=None, lat_mean_ns=1e6, canaries=None, again=(),
 ):  # fmt: skip
-    """One trial of one run of one step of random reads of 4 KiB, `series` its IOPS by seconds; its
-    row is fio's mean over all of it. `canaries` are the seconds that the checksum took before and
-    after. Returns the trial's id."""
+    """One trial of a step of random reads of 4 KiB, `series` its IOPS by seconds; its row is fio's
+    mean over all of it. `again` are the series of further runs of the trial, `canaries` the seconds
+    that the checksum took before and after. Returns the trial's id."""
     at_s = 1_790_000_000 + campaign * 86_400 + number * 600
     unique = crc32(disk.encode()) % 1000 * 100 + number
-    run_id = ulid(at_s + 1, unique)
+    courses = (series, *again)
+    run_ids = tuple(ulid(at_s + 1 + at, unique) for at in range(len(courses)))
     made = Step(index=0, name=step, job="[x]\n", expected_s=float(len(series)))
-    plan = make_plan((run_id,), labels=tuple(labels)).model_copy(
+    plan = make_plan(run_ids, labels=tuple(labels)).model_copy(
         update={
             "trial_id": ulid(at_s, unique),
             "campaign_id": ulid(1_790_000_000 + campaign * 86_400, campaign),
@@ -43,6 +44,13 @@ def coursed(
     )
     save_plan(database, plan, evidence.url)
     archive.write_plan(evidence, plan)
+    for index, (run_id, values) in enumerate(zip(run_ids, courses, strict=True)):
+        _run(database, evidence, run_id, made, values, lat_mean_ns, canaries)
+        finish_run(database, evidence, plan, index, "done", None)
+    return plan.trial_id
+
+
+def _run(database, evidence, run_id, made, series, lat_mean_ns, canaries):
     logs = {
         f"fio_{kind}.1.log": "".join(
             f"{second * 1000}, {round(value * factor)}, 0, 0, 0, 0\n"
@@ -58,15 +66,13 @@ def coursed(
     begin_run(database, run_id)
     ios = int(sum(series))
     row = Measurement(
-        run_id=run_id, step_index=0, step=step, role="measure", scope="step", job="all",
+        run_id=run_id, step_index=0, step=made.name, role="measure", scope="step", job="all",
         job_index=-1, direction="read", rw="randread", iodepth=32, ios=ios, bytes=ios * 4096,
         runtime_ns=len(series) * 10**9, iops=ios / len(series), lat_mean_ns=lat_mean_ns,
         bytes_per_s=ios * 4096 / len(series), block_bytes=4096,
     )  # fmt: skip
     result = StepResult(
-        step_index=0, step=step, role="measure", started_at=TIMES[0], finished_at=TIMES[1],
+        step_index=0, step=made.name, role="measure", started_at=TIMES[0], finished_at=TIMES[1],
         fio_exit=0, fio_version="fio-3.33", measurements=(row,),
     )  # fmt: skip
     save_step(database, run_id, result)
-    finish_run(database, evidence, plan, 0, "done", None)
-    return plan.trial_id

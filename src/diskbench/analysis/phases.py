@@ -9,6 +9,10 @@ What a level is called: with an expectation, `burst` where credit is expected an
 where it was, the level at the end (and any like it, within 20 %) is the `baseline` and those above
 it are `burst`, for a bucket does not fill again under full load; a dip that recovers shows none.
 Otherwise it is a `level`. Thresholds are our choice.
+
+What is called and cut by its level is told by its mean: every second counts, those in which it
+stalled, too. Only at a sharp change up to three seconds on either side are left out, where they lie
+nearer to the other level: no mean crosses a cliff, and the second in which a disk falls is of both.
 """
 
 from __future__ import annotations
@@ -38,6 +42,9 @@ _NOTHING = 0.01
 """Of the highest level: a phase below it at either end is a stall, too."""
 _SETTLED_S = 60
 _CORRELATED_S = 10
+_EDGE_S = 3
+_OWN_SIDE = 0.2
+"""Of the way to the other level: a second beyond that belongs to the change."""
 _TRIMMED = 0.1
 """Of each side: outliers do not make a level, and two values in turn have their mean."""
 
@@ -71,15 +78,19 @@ def step_phases(
     values = figure[:-1] if figure.size > 1 else figure
     parts = _parts(values, shortest_s)
     parts = _named(parts, _lasting(expected, use_bytes=use_bytes))
-    phases = tuple(_phase(part, iops, bytes_per_s, figure.size) for part in parts)
+    phases = tuple(
+        _phase(part, _inside(at, parts, values), iops, bytes_per_s, figure.size)
+        for at, part in enumerate(parts)
+    )
+    found = _stalls(parts, values, figure.size, 0.0 if use_bytes else LEAST_MISSED)
     return StepPhases(
         figure="bytes_per_s" if use_bytes else "iops",
         seconds=float(figure.size),
         shortest_s=float(shortest_s),
         phases=phases,
         cliffs=_cliffs(parts, values),
-        stalls=_stalls(parts, values, figure.size, 0.0 if use_bytes else LEAST_MISSED),
-        steady=last_rounds(values.tolist(), phases, round_s=shortest_s),
+        stalls=found,
+        steady=last_rounds(values.tolist(), phases, found, round_s=shortest_s),
     )
 
 
@@ -266,17 +277,36 @@ def _stalls(
     return tuple(Stall(start_s=start, end_s=end) for start, end in found)
 
 
-def _phase(part: _Part, iops: Floats, bytes_per_s: Floats, seconds: int) -> Phase:
+def _inside(at: int, parts: Sequence[_Part], values: Floats) -> slice:
+    """The seconds that the figures of a part are the means of: all but those of a sharp change at
+    its ends."""
+    part = parts[at]
+    start, end = part.start, part.end
+    if at and part.sharp:
+        other = parts[at - 1].level
+        for second in range(part.start, min(part.start + _EDGE_S, end - _EDGE_S)):
+            start = second + 1 if _is_of_change(values[second], part.level, other) else start
+    if at + 1 < len(parts) and parts[at + 1].sharp:
+        other = parts[at + 1].level
+        for second in range(part.end - 1, max(part.end - 1 - _EDGE_S, start + _EDGE_S), -1):
+            end = second if _is_of_change(values[second], part.level, other) else end
+    return slice(start, end)
+
+
+def _is_of_change(value: float, own: float, other: float) -> bool:
+    return (value - own) * (1 if other > own else -1) > _OWN_SIDE * abs(other - own)
+
+
+def _phase(part: _Part, here: slice, iops: Floats, bytes_per_s: Floats, seconds: int) -> Phase:
     end = seconds if part.end == seconds - 1 else part.end
-    here = slice(part.start, part.end)
     ramp = part.kind == "ramp" and iops.any()
     few = max(1, min(10, (part.end - part.start) // 4))
     return Phase(
         kind=part.kind,
         start_s=part.start,
         end_s=end,
-        iops=_level(iops[here]) if iops.any() else None,
-        bytes_per_s=_level(bytes_per_s[here]) if bytes_per_s.any() else None,
+        iops=float(iops[here].mean()) if iops.any() else None,
+        bytes_per_s=float(bytes_per_s[here].mean()) if bytes_per_s.any() else None,
         from_iops=_level(iops[part.start : part.start + few]) if ramp else None,
         to_iops=_level(iops[part.end - few : part.end]) if ramp else None,
     )

@@ -21,8 +21,6 @@ from statistics import fmean, median, stdev
 
 from diskbench.analysis.interval import MedianInterval, median_interval, rank_of
 
-WINDOW_ROUNDS = 5
-"""Of a step in rounds, the rounds that count: the window of the steady state (MR-2)."""
 LEAST_FOR_INTERVAL = 6
 """Fewer replicates have no interval at 95 % (MR-6)."""
 FIRST = 10
@@ -67,20 +65,10 @@ class Repeats:
     more: int | None
 
 
-def value_of_trial(runs: Iterable[Sequence[float]]) -> float:
-    """The one figure of a trial, of which `runs` holds each run's figures, a round each, in order.
-
-    The median over the runs of the median over the last five rounds. Raises StatisticsError where
-    there is none.
-    """
-    return median(median(rounds[-WINDOW_ROUNDS:]) for rounds in runs)
-
-
-def disagreement(runs: Iterable[Sequence[float]]) -> float:
+def disagreement(runs: Sequence[float]) -> float:
     """(max − min) / median of the figures of the runs of a trial: what its one figure hides."""
-    values = [median(rounds[-WINDOW_ROUNDS:]) for rounds in runs]
-    middle = median(values)
-    return (max(values) - min(values)) / middle if middle else 0.0
+    middle = median(runs)
+    return (max(runs) - min(runs)) / middle if middle else 0.0
 
 
 def repeats(samples: Sequence[Sample]) -> Repeats:

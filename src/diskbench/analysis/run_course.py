@@ -57,5 +57,13 @@ def run_course(values: Sequence[float]) -> tuple[Course, ...]:
     return tuple(found)
 
 
+def courses_over(values: Sequence[float]) -> tuple[Course, ...]:
+    """The level that each run is part of, a run each; none below six runs, or where no two of them
+    lie as far apart as a change does."""
+    if len(values) < LEAST_HISTORY or min(values) > (1 - LEAST_CHANGE) * max(values):
+        return ()  # which spares importing what looks for changes
+    return tuple(one for one in run_course(values) for _ in range(one.start, one.end))
+
+
 def _is_change(before: float, after: float) -> bool:
     return min(before, after) <= (1 - LEAST_CHANGE) * max(before, after)

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from diskbench.model.phase import Phase, Steadiness
+from diskbench.model.phase import MOST_STALLED, Phase, Stall, Steadiness
 
 EXCURSION_LIMIT = 0.20
 SLOPE_LIMIT = 0.10
 ROUNDS = 5
+"""Of the window: the last ones of a step, and those that its figure is of (2.1.24)."""
 ROUND_S = 60
 """A round of a step that was not cut into rounds: the least that the standard's tests last."""
 
@@ -58,13 +59,17 @@ def steady(values: Sequence[float]) -> Steady:
 
 
 def last_rounds(
-    values: Sequence[float], phases: Sequence[Phase], *, round_s: int = ROUND_S
+    values: Sequence[float],
+    phases: Sequence[Phase],
+    stalls: Sequence[Stall] = (),
+    *,
+    round_s: int = ROUND_S,
 ) -> Steadiness:
     """The verdict on the last five rounds of a step, from one value a second.
 
     A round is the mean of `round_s` seconds. Steady in a burst is said as such: it is not what
     lasts (MR-3). Where the rounds lie in several phases no figure stands for them, and they are not
-    steady whatever the rule says.
+    steady whatever the rule says; nor are those of which more than MOST_STALLED stalled.
     """
     count = ROUNDS * round_s
     if len(values) < count:
@@ -74,7 +79,9 @@ def last_rounds(
     found = steady(rounds)
     within = [phase for phase in phases if phase.end_s > begin and phase.start_s < len(values)]
     one = within[0].kind if len(within) == 1 else None
-    holds = found.steady and one is not None and one not in ("ramp", "stall")
+    stalled = sum(max(0.0, min(s.end_s, len(values)) - max(s.start_s, begin)) for s in stalls)
+    moves = one not in ("ramp", "stall") and stalled <= MOST_STALLED * count
+    holds = found.steady and one is not None and moves
     return Steadiness(
         state="steady" if holds else "not steady",
         kind=one,

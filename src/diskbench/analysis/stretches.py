@@ -12,15 +12,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.caps import EMPTY, NOT_CAPS
+from diskbench.analysis.figure import Rate, figure_of, levels_of
 from diskbench.analysis.setting import ABOVE, Stretch
 
 if TYPE_CHECKING:
+    from diskbench.analysis.figure import Level as Seconds
     from diskbench.analysis.run_course import Course
     from diskbench.model.expectation import Expectation, Level, LimitName
-    from diskbench.model.phase import Phase, PhaseKind, StepPhases
+    from diskbench.model.phase import PhaseKind, StepPhases
 
 _FULL = 0.98
-_LEVELS = frozenset({"burst", "baseline", "level"})
 _NEAR_MEAN = 0.1
 _MOST_OF = 0.9
 """A bucket that holds for less than a tenth of a step which was not cut is used up in it."""
@@ -29,7 +30,7 @@ _MOST_OF = 0.9
 @dataclass(frozen=True)
 class Measured:
     """One step as it was measured, all directions together: its rate over its own run time, or of
-    one in rounds the median of the last five. None where only its log is known. `course` is the
+    one in rounds the middle of the last five. None where only its log is known. `course` is the
     level over the runs of its trial that it is part of."""
 
     step_index: int
@@ -62,35 +63,37 @@ class Promise:
         return self.expected.model_copy(update={"lasts_s": None})
 
 
-def stretches_of(measured: Measured, promise: Promise | None) -> list[Stretch]:
-    """The stretches of a step in the order of time, at least one."""
+def stretches_of(measured: Measured, promise: Promise | None) -> tuple[list[Stretch], int]:
+    """The stretches of a step in the order of time, at least one, and the place of the one that its
+    figure is of (analysis/figure.py)."""
     phases = measured.phases
-    kept = [one for one in phases.phases if one.kind in _LEVELS] if phases else []
-    if phases is None or (len(kept) < 2 and not phases.cliffs):
-        if measured.iops is None and measured.bytes_per_s is None and phases is not None:
-            longest = max(kept or phases.phases, key=lambda one: one.seconds, default=None)
-            if longest is not None:
-                measured = replace(measured, iops=longest.iops, bytes_per_s=longest.bytes_per_s)
-        if len(kept) == 1 and phases is not None and any(p.kind == "ramp" for p in phases.phases):
-            only = kept[0]  # what it settled at, and not a mean over the way there
-            measured = replace(measured, iops=only.iops, bytes_per_s=only.bytes_per_s)
-            whole = _whole(measured, promise, only.kind)
-            return [replace(whole, start_s=only.start_s, end_s=only.end_s)]
-        return [_whole(measured, promise, kept[0].kind if len(kept) == 1 else None)]
+    figure = figure_of([Rate(measured.iops, measured.bytes_per_s)], phases)
+    levels = levels_of(phases) if phases is not None else ()
+    if phases is None or figure is None or len(levels) < 2:
+        if figure is not None:
+            measured = replace(measured, iops=figure.iops, bytes_per_s=figure.bytes_per_s)
+        whole = _whole(measured, promise, figure.kind if figure else None)
+        if figure is not None and figure.level is not None:
+            whole = replace(whole, start_s=figure.level.start_s, end_s=figure.level.end_s)
+        return [whole], 0
     falls = {cliff.at_s: cliff for cliff in phases.cliffs}
     found: list[Stretch] = []
+    main = next(at for at, one in enumerate(levels) if one == figure.level)
     above = _is_empty(promise)
-    for one in kept or phases.phases:
+    for one in levels:
         # A dip that recovers is called a level, and shows no credit.
         cliff = falls.get(one.start_s) if one.kind != "level" else None
         if found and one.kind == "burst" and _rises(found[-1], one):
             above = False  # it rested, and has credit again
         known = above or (cliff is not None and one.kind != "burst")
-        used_up = known or _lasts(one.iops, one.bytes_per_s, promise)
+        is_main = len(found) == main
+        iops = figure.iops if is_main else one.iops
+        moved = figure.bytes_per_s if is_main else one.bytes_per_s
+        used_up = known or _lasts(iops, moved, promise)
         found.append(
             Stretch(
-                iops=one.iops,
-                bytes_per_s=one.bytes_per_s,
+                iops=iops,
+                bytes_per_s=moved,
                 kind=one.kind,
                 start_s=one.start_s,
                 end_s=one.end_s,
@@ -103,10 +106,10 @@ def stretches_of(measured: Measured, promise: Promise | None) -> list[Stretch]:
             )
         )
         above = above or one.kind == "burst"
-    return found
+    return found, main
 
 
-def _rises(before: Stretch, now: Phase) -> bool:
+def _rises(before: Stretch, now: Seconds) -> bool:
     if before.iops is not None and now.iops is not None:
         return now.iops > ABOVE * before.iops
     return (now.bytes_per_s or 0.0) > ABOVE * (before.bytes_per_s or 0.0)
@@ -178,7 +181,7 @@ def _mixed(measured: Measured, expected: Expectation, iops: float) -> Level | No
     )
 
 
-def _between(one: Phase, promise: Promise | None) -> Level | None:
+def _between(one: Seconds, promise: Promise | None) -> Level | None:
     """What is left where one of two buckets is used up, and the other is not: the limit that comes
     next, where it goes at that rate."""
     level = promise.expected.lasting if promise else None

@@ -21,6 +21,7 @@ from diskbench.analysis.caches import impossible, too_fast
 from diskbench.analysis.limiter import limiter
 from diskbench.analysis.setting import Setting, Stretch, is_above, rate
 from diskbench.analysis.stretches import Measured, Promise, stretches_of
+from diskbench.model.phase import MOST_STALLED
 from diskbench.model.verdict import Judged, Promised, Reason, Verdict, believe_words
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 BY_OWNER = "--promise"
-_LEVELS = frozenset({"burst", "baseline", "level"})
 _BELOW = 0.9
 _MOST_OF = 0.9
 """A bucket that holds for less than a tenth of a step which was not cut is used up in it."""
@@ -46,13 +46,13 @@ def verdict(
     if promise is not None:
         by_owner = promise.source == BY_OWNER
         setting = replace(setting, credit=promise.credit, knows_buckets=not by_owner)
-    stretches = stretches_of(measured, promise)
+    stretches, main = stretches_of(measured, promise)
     judged = tuple(_judged(one, setting, promise) for one in stretches)
-    main = _main(judged)
     told = in_order(
         (
             *_impossible(stretches, setting),
             *reasons,
+            *_stalled(measured),
             *reasons_of(
                 warnings,
                 limited_by=judged[main].limiter.name,
@@ -124,17 +124,6 @@ def _judged(one: Stretch, setting: Setting, promise: Promise | None) -> Judged:
     )
 
 
-def _main(judged: Sequence[Judged]) -> int:
-    baselines = [at for at, one in enumerate(judged) if one.kind == "baseline"]
-    if baselines:
-        return baselines[-1]
-    return max(range(len(judged)), key=lambda at: _seconds(judged[at]))
-
-
-def _seconds(one: Judged) -> float:
-    return (one.end_s or 0.0) - (one.start_s or 0.0)
-
-
 def _regime(
     stretches: Sequence[Stretch], judged: Sequence[Judged], promise: Promise | None, main: int
 ) -> list[Reason]:
@@ -166,6 +155,25 @@ def _regime(
             advice="--profile sustained runs until the credit is gone",
         )
     ]
+
+
+def _stalled(measured: Measured) -> Sequence[Reason]:
+    """The doubt in a figure in which more than a few seconds stand for nothing."""
+    course = measured.phases
+    if course is None or course.stalled_s <= MOST_STALLED * course.seconds:
+        return ()
+    share = course.stalled_s / course.seconds
+    return (
+        Reason(
+            code="stalled",
+            weight="doubtful",
+            message=f"it stalled in {course.stalled_s:,.0f} of {course.seconds:,.0f} s "
+            f"({share:.1%}): the figure is the mean of all its seconds, and none of them was like "
+            "it",
+            advice="look at its seconds (diskbench report, results show --plot) and at the "
+            "machine's log for that time, and measure it again",
+        ),
+    )
 
 
 def _impossible(stretches: Sequence[Stretch], setting: Setting) -> list[Reason]:

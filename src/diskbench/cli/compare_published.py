@@ -92,7 +92,9 @@ def _marks(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 def _beside(
     engine: Engine, runs: Sequence[Mapping[str, Any]], named: Sequence[Published]
 ) -> TrialBeside:
+    from diskbench.analysis.row_figures import courses_by_step, levelled_rows
     from diskbench.catalog.published import load_published
+    from diskbench.cli.results_show import phases_of_runs
     from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
     from diskbench.report.published_document import trial_beside
     from diskbench.store.rows import find_plan, load_results
@@ -102,9 +104,11 @@ def _beside(
     results = load_results(engine, *run_ids)
     steps = [step for run_id in run_ids for step in results[run_id]]
     when = str(first["started_at"] or first["created_at"])
+    plan = find_plan(engine, first["trial_id"])
+    courses = courses_by_step(phases_of_runs(runs, plan))
     return trial_beside(
-        asked_of(first, find_plan(engine, first["trial_id"])),
-        [row for step in steps for row in step.measurements],
+        asked_of(first, plan),
+        levelled_rows([row for step in steps for row in step.measurements], courses),
         named or load_published(),
         trial_id=first["trial_id"],
         run_ids=run_ids,

@@ -56,7 +56,6 @@ def drive(
     from diskbench.engine.lease import left_behind, where
     from diskbench.engine.stop import Stop
     from diskbench.engine.watch import RowWatcher
-    from diskbench.report.progress import open_progress
 
     stop = Stop(plan.trial_id for plan in plans)
     displays: list[Progress] = []
@@ -83,7 +82,7 @@ def drive(
             begin()
             ready, reports = rented(session, plans, stop, show)
             if ready:
-                displays.append(open_progress(ready, quiet=show.quiet, stream=sys.stderr))
+                displays.append(_display(session, ready, quiet=show.quiet))
                 watcher = RowWatcher(session.database, ready, displays[0], stop)
                 try:
                     reports += execute(session, ready, watcher, stop, take_over=take_over)
@@ -94,6 +93,23 @@ def drive(
         from diskbench.cli.failures import report
 
         leave(session, worst([report(error), *(one.exit_code for one in reports)]))
+
+
+def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
+    """What is shown of the plans while they run. A step that is done is told by its seconds."""
+    from diskbench.report.progress import open_progress
+
+    known = {plan.trial_id: plan for plan in plans}
+
+    def course_of(trial_id: str, run_index: int, step: str) -> StepPhases | None:
+        from diskbench.cli.results_show import phases_of
+
+        plan = known[trial_id]
+        run = (plan.run_ids[run_index], run_index + 1)
+        found = phases_of(session.evidence, plan, [run])
+        return next((one for one in found if one.step == step), None)
+
+    return open_progress(plans, quiet=quiet, stream=sys.stderr, course_of=course_of)
 
 
 def told(session: Session, reports: Sequence[TrialReport], show: Show) -> int:
@@ -198,12 +214,17 @@ def _print_table(
 ) -> None:
     from dataclasses import replace
 
+    from diskbench.analysis.row_figures import courses_by_step, levelled_rows
     from diskbench.fio.warnings import run_warnings
     from diskbench.report.screen import screen
     from diskbench.report.subject import subject_of_plan
     from diskbench.report.tables import print_result
 
-    rows = [[row for result in run for row in result.measurements] for run in runs]
+    courses = courses_by_step(phases)
+    rows = [
+        levelled_rows([row for result in run for row in result.measurements], courses)
+        for run in runs
+    ]
     doubts = [warning for run in runs for result in run for warning in result.warnings]
     doubts += run_warnings(rows)
     console = screen()

@@ -60,7 +60,12 @@ class RunPages:
         return RunPage(
             html=in_site(page(report), self._site, around, files),
             line=run_line(
-                shown, self._told.asked(row), around.key, trial.measurements, trial.verdicts
+                shown,
+                self._told.asked(row),
+                around.key,
+                trial.measurements,
+                trial.verdicts,
+                trial.phases,
             ),
             complete=self._gathered.store(row) is not None,
         )

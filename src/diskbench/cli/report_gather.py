@@ -147,6 +147,7 @@ class Gathered:
     def _trial(
         self, trial_id: str, rows: Sequence[Row], steps: Mapping[str, Sequence[StepResult]]
     ) -> TrialReport:
+        from diskbench.analysis.row_figures import courses_by_step, levelled_rows
         from diskbench.cli.results_show import trial_cost
         from diskbench.engine.dependence import machine_of
         from diskbench.fio.warnings import run_warnings
@@ -159,16 +160,21 @@ class Gathered:
         plan = self.plans[trial_id] = find_plan(self.database, trial_id)
         subject = subject_of_runs(rows, plan)
         results = [step for row in rows for step in steps[row["run_id"]]]
-        of_runs = [[m for s in steps[row["run_id"]] for m in s.measurements] for row in rows]
         cost = trial_cost(self.database, plan)
         verdicts = self._judged(rows, plan, steps)
+        phases = tuple(one for row in rows for one in self.phases[row["run_id"]])
+        courses = courses_by_step(phases)
+        of_runs = [
+            levelled_rows([m for s in steps[row["run_id"]] for m in s.measurements], courses)
+            for row in rows
+        ]
         return TrialReport(
             trial_id=trial_id,
             subject=subject,
             runs=tuple(_note(row) for row in rows),
-            measurements=tuple(row for step in results for row in step.measurements),
+            measurements=tuple(m for of_run in of_runs for m in of_run),
             warnings=(*(w for step in results for w in step.warnings), *run_warnings(of_runs)),
-            phases=tuple(one for row in rows for one in self.phases[row["run_id"]]),
+            phases=phases,
             verdicts=verdicts,
             labels=tuple(sorted((str(k), str(v)) for k, v in rows[0]["labels"].items())),
             notes=plan.notes if plan else (),

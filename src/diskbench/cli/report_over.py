@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import islice
-from statistics import median
 from typing import TYPE_CHECKING
 
-from diskbench.report.phase_lines import mixed_steps
 from diskbench.report.row_ids import row_href
 
 if TYPE_CHECKING:
@@ -57,7 +55,7 @@ def _of_runs(trial: TrialReport, rows: Sequence[Row], plan: Plan | None) -> Iter
 
     found = _lines(trial)
     yield from _run_lines(trial, rows, plan)
-    held = [one for verdict in _first_run(trial) if (one := _held(trial, verdict)) is not None]
+    held = [one for verdict in _shown(trial) if (one := _held(trial, verdict)) is not None]
     if len(held) > 1:  # one bar is no chart
         yield promised_chart(held, PAGE, name="promised", heading="Measured against promised")
     if len(found) > 1:
@@ -67,11 +65,10 @@ def _of_runs(trial: TrialReport, rows: Sequence[Row], plan: Plan | None) -> Iter
 
 
 def _lines(trial: TrialReport) -> list[Line]:
-    """The figures of a trial, without those that no level has (MR-3)."""
-    from diskbench.report.lines import lines
+    """The figures of a trial, step by step."""
+    from diskbench.report.lines import trial_lines
 
-    mixed = mixed_steps(trial.phases)
-    return [one for one in lines(trial.measurements) if one.step not in mixed]
+    return list(trial_lines(trial))
 
 
 def _run_lines(trial: TrialReport, rows: Sequence[Row], plan: Plan | None) -> Iterator[Figure]:
@@ -118,10 +115,14 @@ def _cliffs(
     return marks + [CliffMark(numbers[one.run_id], "measured") for one in fell[:1]]
 
 
-def _first_run(trial: TrialReport) -> list[Verdict]:
-    """The verdicts on the first run: later ones have less credit to begin with."""
-    first = trial.verdicts[0].run_id if trial.verdicts else ""
-    return [one for one in trial.verdicts if one.run_id == first]
+def _shown(trial: TrialReport) -> list[Verdict]:
+    """The verdict on each step in the run that its figure is of."""
+    from diskbench.analysis.shown import shown
+
+    steps: dict[str, list[Verdict]] = {}
+    for one in trial.verdicts:
+        steps.setdefault(one.step, []).append(one)
+    return [shown(of_step) for of_step in steps.values()]
 
 
 def _held(trial: TrialReport, verdict: Verdict) -> Held | None:
@@ -159,21 +160,28 @@ def _held(trial: TrialReport, verdict: Verdict) -> Held | None:
 
 @dataclass(frozen=True)
 class _Value:
-    """The figure of one step of one trial, a value a run; `kind` is the level that it is of."""
+    """The figure of one step of one trial, and that of each run; `kind` is the level that it is
+    of."""
 
     step: str
     direction: str
     values: tuple[float, ...]
     run_ids: tuple[str, ...]
+    value: float
     kind: str = ""
 
 
 def _values(trial: TrialReport) -> list[_Value]:
     """What a trial lastingly gave, step by step: as it was judged, else as its rows say."""
+    from diskbench.analysis.shown import shown
+
     if not trial.verdicts:
         ids = tuple(dict.fromkeys(row.run_id for row in trial.measurements))
-        told = [one for one in _lines(trial) if one.iops.n == len(ids) and one.iops.low]
-        return [_Value(one.step, one.direction, one.iops.values, ids) for one in told]
+        return [
+            _Value(one.step, one.direction, one.by_run, ids, one.iops.median)
+            for one in _lines(trial)
+            if one.runs == len(ids) and min(one.by_run)
+        ]
     found: dict[str, list[Verdict]] = {}
     for one in trial.verdicts:
         found.setdefault(one.step, []).append(one)
@@ -181,8 +189,9 @@ def _values(trial: TrialReport) -> list[_Value]:
     for step, verdicts in found.items():
         rates = {one.run_id: one.stands_for.iops for one in verdicts if one.stands_for.iops}
         if rates:
-            kind = verdicts[-1].stands_for.kind or ""
-            values.append(_Value(step, "total", tuple(rates.values()), tuple(rates), kind))
+            main = shown([one for one in verdicts if one.run_id in rates]).stands_for
+            told, ids = tuple(rates.values()), tuple(rates)
+            values.append(_Value(step, "total", told, ids, main.iops or 0.0, main.kind or ""))
     return values
 
 
@@ -263,7 +272,7 @@ def _point(group: Group, trial: TrialReport, one: _Value) -> Point:
     return Point(
         label=group.name,
         metric="iops",
-        value=median(one.values),
+        value=one.value,
         direction=one.direction,
         key=trial.trial_id,
         region=region,

@@ -120,6 +120,7 @@ def _own(
     include_emulated: bool,
 ) -> Own:
     """The trials of the runs that may be laid over the chart. Raises InvalidValue for none."""
+    from diskbench.analysis.row_figures import courses_by_step, levelled_rows
     from diskbench.catalog.published import load_published
     from diskbench.catalog.published_match import match
     from diskbench.cli.results_show import phases_of_runs, verdicts_on
@@ -157,7 +158,10 @@ def _own(
                 runs=tuple(of_trial),
                 plan=plan,
                 measurements={
-                    run_id: tuple(row for step in steps for row in step.measurements)
+                    run_id: levelled_rows(
+                        [row for step in steps for row in step.measurements],
+                        courses_by_step(phases),
+                    )
                     for run_id, steps in results.items()
                 },
                 phases=phases,

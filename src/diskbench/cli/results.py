@@ -210,7 +210,7 @@ def export(
 ) -> None:
     """Write measurement rows, each with the columns of its run; JSON as in `show`.
 
-    In CSV and Parquet the figures of a step with a cliff are the level after it, and marked so.
+    The figures of a step with several levels are those of the level that lasts, and marked so.
     """
     from diskbench.cli.results_csv import exported
     from diskbench.cli.stores import database

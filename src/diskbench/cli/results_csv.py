@@ -43,12 +43,18 @@ def exported(
 
     run_ids = [find_run(database, one)["run_id"] for one in named] if named else None
     if kind == "json":
+        from diskbench.cli.stores import evidence
+        from diskbench.engine.levels import courses_of
         from diskbench.store.document import results_document
+        from diskbench.store.query import find_measurements
         from diskbench.store.rows import load_results
 
         runs = find_runs(database, filters, run_ids=run_ids)
         steps = load_results(database, *(run["run_id"] for run in runs))
-        return json_text(results_document(runs, steps)).encode() + b"\n"
+        rows = find_measurements(database, filters, run_ids=run_ids)
+        store = evidence(evidence_url) if evidence_url else None
+        courses = courses_of(database, rows, store).values()
+        return json_text(results_document(runs, steps, courses=courses)).encode() + b"\n"
     if kind == "csv":
         return rows_as_csv(database, filters, run_ids=run_ids, evidence_url=evidence_url).encode()
     return parquet_bytes(*_rows(database, filters, run_ids, evidence_url))
@@ -60,8 +66,9 @@ def _rows(
     run_ids: Sequence[str] | None,
     evidence_url: str | None,
 ) -> tuple[list[dict[str, Any]], list[str]]:
+    from diskbench.analysis.row_figures import AFTER_CLIFF
     from diskbench.cli.stores import evidence
-    from diskbench.engine.levelled import AFTER_CLIFF, levelled
+    from diskbench.engine.levelled import levelled
     from diskbench.store.export import measurement_fields
     from diskbench.store.query import find_measurements
 

@@ -40,6 +40,7 @@ def print_runs(
 
     from rich.text import Text
 
+    from diskbench.analysis.row_figures import courses_by_step, levelled_rows
     from diskbench.fio.warnings import run_warnings
     from diskbench.report.audit_text import audit_line
     from diskbench.report.cost_text import cost_line
@@ -50,9 +51,13 @@ def print_runs(
 
     console = screen()
     results = [step for run in runs for step in steps[run["run_id"]]]
-    rows = [row for step in results for row in step.measurements]
+    courses = courses_by_step(phases)
+    of_runs = [
+        levelled_rows([row for s in steps[run["run_id"]] for row in s.measurements], courses)
+        for run in runs
+    ]
+    rows = [row for of_run in of_runs for row in of_run]
     warnings = [warning for step in results for warning in step.warnings]
-    of_runs = [[row for s in steps[run["run_id"]] for row in s.measurements] for run in runs]
     warnings += run_warnings(of_runs)
     warnings += doubts_of(audits, warnings)
     subject = subject_of_runs(runs, plan)

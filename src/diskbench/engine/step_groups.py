@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
 
+from diskbench.analysis.row_figures import counted, step_figure
 from diskbench.errors import DiskbenchError
 from diskbench.model.expectation import Load
 from diskbench.plan.loads import asked_by
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from diskbench.model.result import Measurement, StepResult
     from diskbench.model.spec import Plan
 
-WINDOW_ROUNDS = 5
 _NOT_JUDGED = frozenset({"fill", "canary"})
 _SEQUENTIAL = 64 * KIB
 _SECTOR = 512
@@ -77,15 +77,16 @@ class Group:
 
     @property
     def iops(self) -> float | None:
-        """I/Os a second in all directions; of rounds the median of the last five."""
-        last = self.rounds[-WINDOW_ROUNDS:]
-        return median(sum(row.iops for row in of) for of in last) if last else None
+        """What fio counted a second in all directions; of rounds that of the middle one of the
+        last five."""
+        found = step_figure(counted(row for of in self.rounds for row in of), None)
+        return found.iops if found else None
 
     @property
     def bytes_per_s(self) -> float | None:
         """Bytes a second, likewise."""
-        last = self.rounds[-WINDOW_ROUNDS:]
-        return median(sum(row.bytes_per_s for row in of) for of in last) if last else None
+        found = step_figure(counted(row for of in self.rounds for row in of), None)
+        return found.bytes_per_s if found else None
 
     @property
     def seconds(self) -> float:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from diskbench.analysis.believe import in_order, worst
 from diskbench.analysis.repeats import Sample
+from diskbench.analysis.shown import (
+    at_one_level,
+    believe_of,
+    reasons_over,
+    shown,
+    shown_stretch,
+)
 from diskbench.engine.dependence import machine_of
 from diskbench.engine.replicated import replicated
 from diskbench.engine.verdicts import trial_verdicts
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.books import Books
-    from diskbench.model.verdict import Judged, Verdict
+    from diskbench.model.verdict import Verdict
     from diskbench.plan.as_disk import Hint
     from diskbench.ports import EvidenceStore
 
@@ -76,41 +81,34 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Row, Verdict]]]) -> Step
     levels = _levels(trials[0]) if len(trials) == 1 else ()
     samples, ratios, all_of = [], [], []
     for trial in trials:
-        kept = _of_one_level(trial)
-        values = [one.stands_for.iops for _, one in kept if one.stands_for.iops]
-        if not values:
+        kept = [one for _, one in trial if one.stands_for.iops]
+        if not kept:
             continue
+        here = shown(kept)
         first = trial[0][0]
         machine, trial_id = machine_of(first, rented=_is_rented(first)), first["trial_id"]
-        samples.append(Sample(trial_id, median(values), machine))
-        told = [one.stands_for.ratio for _, one in kept if one.stands_for.ratio is not None]
-        if told:
-            ratios.append(Sample(trial_id, median(told), machine))
-        all_of += [one for _, one in kept]
+        samples.append(Sample(trial_id, here.stands_for.iops or 0.0, machine))
+        if here.stands_for.ratio is not None:
+            ratios.append(Sample(trial_id, here.stands_for.ratio, machine))
+        all_of += at_one_level(kept)
     if not samples:
         return None
     beside = replicated(ratios) if len(ratios) == len(samples) else None
     named = Counter(one.stands_for.limiter.name for one in all_of).most_common(1)[0][0]
-    limiter = next(one.stands_for.limiter for one in all_of if one.stands_for.limiter.name == named)
-    believe = worst(one.believe for one in all_of)
-    reasons = {reason.code: reason for one in reversed(all_of) for reason in one.reasons}
+    limiter = shown_stretch(
+        [one.stands_for for one in all_of if one.stands_for.limiter.name == named]
+    ).limiter
     verdict = StepVerdict(
         step=name,
-        believe=believe,
+        believe=believe_of(all_of),
         limiter=limiter,
         replicated=replicated(samples),
         ratio=beside.median if beside else None,
         interval=beside.interval if beside else None,
         levels=levels,
-        reasons=in_order(reasons.values()),
+        reasons=reasons_over(all_of),
     )
     return verdict.model_copy(update={"sentence": _sentence(verdict)})
-
-
-def _of_one_level(trial: Sequence[tuple[Row, Verdict]]) -> Sequence[tuple[Row, Verdict]]:
-    """The runs on the baseline where some are, else all: no median spans a cliff."""
-    baseline = [pair for pair in trial if pair[1].stands_for.kind == "baseline"]
-    return baseline or trial
 
 
 def _levels(trial: Sequence[tuple[Row, Verdict]]) -> tuple[RunLevel, ...]:
@@ -120,23 +118,19 @@ def _levels(trial: Sequence[tuple[Row, Verdict]]) -> tuple[RunLevel, ...]:
     found, at = [], 1
     for kind, group in groupby(trial, key=lambda pair: pair[1].stands_for.kind):
         runs = list(group)
-        figures = [one.stands_for for _, one in runs]
+        middle = shown_stretch([one.stands_for for _, one in runs])
         found.append(
             RunLevel(
                 kind=kind or "level",
                 first=at,
                 last=at + len(runs) - 1,
-                iops=median(_known(figures, "iops")),
-                bytes_per_s=median(_known(figures, "bytes_per_s")),
+                iops=middle.iops or 0.0,
+                bytes_per_s=middle.bytes_per_s or 0.0,
                 started_at=runs[0][0]["started_at"],
             )
         )
         at += len(runs)
     return tuple(found)
-
-
-def _known(figures: Sequence[Judged], name: str) -> list[float]:
-    return [getattr(one, name) or 0.0 for one in figures]
 
 
 def _sentence(one: StepVerdict) -> str:

@@ -2,7 +2,7 @@
 
 What was asked for (the subject) and what is done to the disk (the line) make figures comparable;
 what was found (the facts) may differ between trials of one subject: those are not pooled
-(engine/pool.py). The figure of a step with a cliff is the level that lasts (MR-3).
+(engine/pool.py). What the figure of a step is, analysis/figure.py says.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diskbench.analysis.repeats import Sample, disagreement, value_of_trial
+from diskbench.analysis.figure import middle, of_one_level, of_rounds
+from diskbench.analysis.repeats import Sample, disagreement
+from diskbench.analysis.row_figures import counted, step_figure
 from diskbench.engine.dependence import machine_of
 from diskbench.engine.levels import courses_of
 from diskbench.store.figures import load_figures
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from diskbench.engine.levels import Courses
     from diskbench.model.comparison import Metric
-    from diskbench.model.phase import PhaseKind, StepPhases
+    from diskbench.model.phase import PhaseKind
     from diskbench.ports import EvidenceStore
     from diskbench.store.query import Filter
 
@@ -34,6 +36,8 @@ FACTS = (
     "zone", "cpu_model", "cpu_count", "memory_bytes", "kernel", "distribution", "fio_version",
     "disk_model", "disk_driver", "disk_size_bytes", "emulated", "parser_version",
 )  # fmt: skip
+_RATES = frozenset({"iops", "bytes_per_s"})
+_REGIMES = frozenset({"burst", "baseline"})
 REGIME = "regime"
 """A fact of a step that was cut into phases: whether its figure is of burst or baseline."""
 _NOT_SUBJECT = ("zone", "account", "subnet", "security_group", "placement", "ssh_cidr", "image",
@@ -56,7 +60,7 @@ class TrialFigure:
     """The figure of one trial. `machine` is shared with trials that depend on it; `apart` is how
     far its runs lie apart, over their median.
 
-    `level` is the kind of the phase that the figure is the level of, where the step has a cliff;
+    `level` is the kind of the phases that the figure is of, where the step has several levels;
     None: it is the step's own mean. With `spans_cliff` it is of both sides of a cliff, because
     nothing is known of one side alone (a latency): such a figure is never pooled.
     """
@@ -102,8 +106,10 @@ def trial_figures(
     for row in rows:
         line = Line(*(row[name] for name in Line.__dataclass_fields__))
         trials.setdefault((row["trial_id"], line), []).append(row)
-    shares = _shares(rows)
-    return [_figure(line, of, metric, courses, shares) for (_, line), of in trials.items()]
+    of_steps: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        of_steps.setdefault((row["run_id"], row["step"]), []).append(row | {"scope": "step"})
+    return [_figure(line, of, metric, courses, of_steps) for (_, line), of in trials.items()]
 
 
 def words(subject: Fields, *, without: Iterable[str] = ()) -> str:
@@ -131,28 +137,17 @@ def _figure(
     rows: Sequence[Mapping[str, Any]],
     metric: Metric,
     courses: Courses,
-    shares: Mapping[tuple[str, str, str], _Share],
+    of_steps: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]],
 ) -> TrialFigure:
-    runs: dict[str, list[tuple[int, float]]] = {}
-    for row in rows:
-        runs.setdefault(row["run_id"], []).append((row["round"] or 0, row["value"]))
-    rounds = {run_id: [value for _, value in sorted(run)] for run_id, run in runs.items()}
-    seen = {run_id: courses[run_id, line.step] for run_id in runs if (run_id, line.step) in courses}
-    levels: set[PhaseKind] = set()
-    spans = False
-    for run_id, course in seen.items():
-        if not course.spans_cliff:
-            continue
-        level = _lasting(course, metric, shares.get((run_id, line.step, line.direction)))
-        if level is None or course.lasting is None:
-            spans = True
-        else:
-            rounds[run_id] = [level]
-            levels.add(course.lasting.kind)
+    found = _runs(line, rows, metric, courses, of_steps)
+    kept = of_one_level([one.kind for one in found], [one.iops for one in found])
+    told = [found[at] for at in kept]
+    seen = [courses[one] for run in found if (one := (run.run_id, line.step)) in courses]
     first = rows[0]
     facts = [(name, _text(name, first[name])) for name in FACTS if first[name] is not None]
-    regimes = sorted({one.regime for one in seen.values() if one.regime is not None})
+    regimes = sorted({one.kind for one in told if one.kind in _REGIMES} if seen else set())
     facts += [(REGIME, " and ".join(regimes))] if regimes else []
+    levels = sorted({one.kind for one in told if one.kind is not None and one.is_level})
     return TrialFigure(
         trial_id=first["trial_id"],
         campaign_id=first["campaign_id"],
@@ -163,57 +158,57 @@ def _figure(
         facts=tuple(facts),
         line=line,
         order=first["step_index"],
-        value=value_of_trial(rounds.values()),
-        apart=disagreement(rounds.values()),
+        value=middle([one.value for one in told], worst_is_high=metric not in _RATES),
+        apart=disagreement([one.value for one in found]),
         marks=tuple(mark for mark in ("emulated", "imported") if first[mark]),
         role=first["role"],
-        level=min(levels) if levels else None,
-        spans_cliff=spans,
+        level=levels[0] if levels and metric in _RATES else None,
+        spans_cliff=metric not in _RATES and any(one.crosses for one in told),
     )
 
 
 @dataclass(frozen=True)
-class _Share:
-    """What part of a step's I/Os and bytes one direction has."""
+class _OfRun:
+    """The figure of one run: its value in the metric, its IOPS, and what they are of."""
 
+    run_id: str
+    value: float
     iops: float
-    bytes_per_s: float
+    kind: PhaseKind | None
+    is_level: bool
+    crosses: bool
 
 
-def _shares(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, str], _Share]:
-    """By run, step and direction: phases are of all directions together."""
-    sums: dict[tuple[str, str, str], list[int]] = {}
-    wholes: dict[tuple[str, str], list[int]] = {}
+def _runs(
+    line: Line,
+    rows: Sequence[Mapping[str, Any]],
+    metric: Metric,
+    courses: Courses,
+    of_steps: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]],
+) -> list[_OfRun]:
+    by_run: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
-        if row["direction"] == "sync":
-            continue
-        for one in (
-            sums.setdefault((row["run_id"], row["step"], row["direction"]), [0, 0]),
-            wholes.setdefault((row["run_id"], row["step"]), [0, 0]),
-        ):
-            one[0] += row["ios"]
-            one[1] += row["bytes"]
-    return {
-        key: _Share(
-            *(
-                part / whole if whole else 0.0
-                for part, whole in zip(of, wholes[key[:2]], strict=True)
+        by_run.setdefault(row["run_id"], []).append(row)
+    found = []
+    for run_id, of_run in by_run.items():
+        course = courses.get((run_id, line.step))
+        whole = counted(of_steps[run_id, line.step])
+        figure = step_figure(whole, course, direction=line.direction)
+        assert figure is not None, "what is loaded did something"
+        ordered = sorted(of_run, key=lambda row: row["round"] or 0)
+        value = of_rounds([row["value"] for row in ordered], worst_is_high=metric not in _RATES)
+        told = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}.get(metric)
+        found.append(
+            _OfRun(
+                run_id,
+                value if told is None else told,
+                figure.iops or 0.0,
+                figure.kind,
+                figure.level is not None,
+                figure.crosses,
             )
         )
-        for key, of in sums.items()
-    }
-
-
-def _lasting(course: StepPhases, metric: Metric, share: _Share | None) -> float | None:
-    """The level after the cliff in this metric and direction; None where it is not known."""
-    level = course.lasting
-    if level is None or share is None:
-        return None
-    if metric == "iops" and level.iops is not None:
-        return level.iops * share.iops
-    if metric == "bytes_per_s" and level.bytes_per_s is not None:
-        return level.bytes_per_s * share.bytes_per_s
-    return None
+    return found
 
 
 def subject_of(row: Mapping[str, Any]) -> Fields:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from diskbench.analysis.run_course import courses_over
 from diskbench.analysis.stretches import Measured, Promise
 from diskbench.analysis.verdict import verdict
 from diskbench.engine.promised import promises_of
@@ -187,27 +188,17 @@ def _courses(
     runs_of: Sequence[tuple[Row, Sequence[Group]]],
 ) -> dict[tuple[str, str], Course]:
     """The level over the runs that each step is part of, by run and step."""
-    from diskbench.analysis.changes import LEAST_CHANGE
-    from diskbench.analysis.drift import LEAST_HISTORY
-
-    if len(runs_of) < LEAST_HISTORY:
-        return {}
     series: dict[str, list[tuple[str, float]]] = {}
     for run, groups in runs_of:
         for group in groups:
             if group.iops:
                 series.setdefault(group.name, []).append((run["run_id"], group.iops))
-    found = {}
-    for name, values in series.items():
-        rates = [value for _, value in values]
-        if min(rates) > (1 - LEAST_CHANGE) * max(rates):
-            continue  # which spares importing what looks for changes
-        from diskbench.analysis.run_course import run_course
-
-        for level in run_course(rates):
-            for run_id, _ in values[level.start : level.end]:
-                found[run_id, name] = level
-    return found
+    return {
+        (run_id, name): course
+        for name, values in series.items()
+        if (courses := courses_over([value for _, value in values]))
+        for (run_id, _), course in zip(values, courses, strict=True)
+    }
 
 
 def _doubts(group: Group, plan: Plan | None) -> list[Doubt]:

@@ -100,7 +100,7 @@ def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
                 values.setdefault((row.step_index, row.step, row.direction), []).append(row.iops)
     found = []
     for (_, name, direction), iops in sorted(values.items()):
-        middle = statistics.median(iops)
+        middle = statistics.median_low(iops)
         if len(iops) < 2 or middle <= 0:
             continue
         spread = (max(iops) - min(iops)) / middle

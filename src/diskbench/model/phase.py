@@ -9,13 +9,15 @@ PhaseKind = Literal["burst", "baseline", "level", "ramp", "stall"]
 promise tell which of both it is; `ramp` has no level; in a `stall` next to nothing was done."""
 
 SteadyState = Literal["steady", "not steady", "too short"]
+MOST_STALLED = 0.02
+"""Of a step's seconds: with more of them stalled its figure is doubted, and it is not steady."""
 
 
 class Phase(Frozen):
     """Seconds of a step that belong together, from `start_s` up to `end_s`, on the series' clock.
 
-    `iops` and `bytes_per_s` are trimmed means of its seconds, stalls left out; None where its log
-    tells nothing of them. `from_iops` and `to_iops` are where a ramp begins and ends.
+    `iops` and `bytes_per_s` are the means of its seconds, those in which it stalled included; None
+    where its log tells nothing of them. `from_iops` and `to_iops` are where a ramp begins and ends.
     """
 
     kind: PhaseKind
@@ -102,20 +104,6 @@ class StepPhases(Frozen):
         return bool(self.cliffs) and not (self.rounds and self.steady.kind)
 
     @property
-    def lasting(self) -> Phase | None:
-        """The level that it ended on, stalls passed over; None where it ended in a ramp."""
-        moving = [one for one in self.phases if one.kind != "stall"]
-        return moving[-1] if moving and moving[-1].kind != "ramp" else None
-
-    @property
-    def regime(self) -> PhaseKind | None:
-        """The kind of phase that its figure is of: with a cliff that of the level which lasts, of
-        rounds that of the last five, else that of the longest phase; None where nothing tells."""
-        if self.spans_cliff:
-            found = self.lasting.kind if self.lasting else None
-        elif self.rounds:
-            found = self.steady.kind
-        else:
-            longest = max(self.phases, key=lambda one: one.seconds, default=None)
-            found = longest.kind if longest else None
-        return found if found in ("burst", "baseline") else None
+    def stalled_s(self) -> float:
+        """Seconds in which it stalled, together."""
+        return sum(one.seconds for one in self.stalls)

@@ -111,6 +111,7 @@ DOUBT_WORDS = {
     "filled-once": "a local drive that was written but once",
     "compressible": "data that a disk can shrink",
     "mixed": "the mean spans two levels",
+    "stalled": "it stalled",
     "no-rate": "no rate is known",
     "other-disk": "probably another disk",
     "above-medium": "faster than its kind can be",

@@ -4,13 +4,10 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from diskbench.analysis.phases import ABOVE
-from diskbench.analysis.steady import Steady, steady
+from diskbench.analysis.steady import ROUNDS, Steady, steady
 from diskbench.fio.offered import resolve
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Loop, Plan, Step
-
-WINDOW_ROUNDS = 5
-"""Rounds in the steady-state window (SNIA PTS 2.0.2, 2.1.24; MR-2)."""
 
 
 def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
@@ -39,7 +36,7 @@ def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
 def steadiness(loop: Loop, finished: Sequence[StepResult]) -> Steady | None:
     """The steady-state judgement over the last five rounds; None while there are fewer."""
     values = tracked_values(loop, finished)
-    return steady(values[-WINDOW_ROUNDS:]) if len(values) >= WINDOW_ROUNDS else None
+    return steady(values[-ROUNDS:]) if len(values) >= ROUNDS else None
 
 
 def tracked_values(loop: Loop, finished: Sequence[StepResult]) -> list[float]:
@@ -59,7 +56,7 @@ def in_burst(plan: Plan, finished: Sequence[StepResult]) -> bool:
     expected = plan.expectation
     if plan.loop is None or expected is None or not expected.credits:
         return False
-    values = tracked_values(plan.loop, finished)[-WINDOW_ROUNDS:]
+    values = tracked_values(plan.loop, finished)[-ROUNDS:]
     index = next((step.index for step in plan.steps if step.name == plan.loop.tracked), None)
     found = expected.of(expected.step(index)) if index is not None else None
     if not values or found is None or found.lasting.limited_by is None:
@@ -70,7 +67,7 @@ def in_burst(plan: Plan, finished: Sequence[StepResult]) -> bool:
 def _loop_is_over(plan: Plan, loop: Loop, rounds_done: int, finished: Sequence[StepResult]) -> bool:
     if rounds_done >= loop.max_rounds:
         return True
-    if rounds_done < max(loop.min_rounds, WINDOW_ROUNDS):
+    if rounds_done < max(loop.min_rounds, ROUNDS):
         return False
     judged = steadiness(loop, finished)
     return judged is not None and judged.steady and not in_burst(plan, finished)

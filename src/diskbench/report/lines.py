@@ -1,37 +1,48 @@
 """What a result says, line by line: one line a step and direction, over the runs of one trial.
 
-    value of a run        the figure of its merged step row; of a step that was repeated in rounds,
-                          the median over the last 5 rounds (the steady-state window, MR-2)
-    Spread                median, lowest and highest of the values of the n runs
+    value of a run        the figure of its step in that direction (analysis/figure.py)
+    Spread                of the runs at one level: the one in the middle, the lowest, the highest
 
-Runs are a series on one machine and disk: their median and range are shown, no interval is drawn
+Runs are a series on one machine and disk: their middle and range are shown, no interval is drawn
 from them (MR-5), and distributions are never merged over runs, because a run at 3,000 IOPS would
-outvote one at 100.
+outvote one at 100. Latencies of a step that fell off a cliff are of both levels, and are not told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from typing import TYPE_CHECKING
 
+from diskbench.analysis.figure import middle, of_one_level, of_rounds
+from diskbench.analysis.row_figures import Courses, counted, courses_by_step, step_figure
+from diskbench.analysis.steady import ROUNDS
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 
-WINDOW_ROUNDS = 5
+if TYPE_CHECKING:
+    from diskbench.analysis.figure import Figure
+    from diskbench.model.phase import PhaseKind, StepPhases
+    from diskbench.model.result import Direction
+    from diskbench.model.verdict import Verdict
+    from diskbench.report.trial_report import TrialReport
+
 _NOT_SHOWN = frozenset({"canary"})
 _DIRECTION_ORDER = ("read", "write", "trim", "mixed", "sync")
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The values of one figure, a value a run in the order of the runs."""
+    """The values of one figure, a value a run in the order of the runs. `worst_is_high`: it is a
+    latency, or another cost."""
 
     values: tuple[float, ...]
+    worst_is_high: bool = False
 
     @property
     def median(self) -> float:
-        """The middle value."""
-        return median(self.values)
+        """The value in the middle; of an even number the worse of the two there, so that it is
+        always one that was measured."""
+        return middle(self.values, worst_is_high=self.worst_is_high)
 
     @property
     def low(self) -> float:
@@ -58,6 +69,9 @@ class Line:
 
     `cpu` is a fraction of one core. `mean` is total latency, or completion latency where fio kept
     no other (`completion_only`). `rounds` are the first and last round that went in.
+    `level` is what the figures are of, where the step has several levels, in a run or over its
+    runs (`runs` are how many there are in all, and `by_run` is the IOPS of each); with `crosses`
+    there are no latencies, for a cliff lies between them.
     With `latency_of_sync` the latencies of a write are those of the syncs that followed it: until
     then what was written is not durable, and write() alone may end in the page cache.
     """
@@ -76,6 +90,14 @@ class Line:
     rounds: tuple[int, int] | None = None
     completion_only: bool = False
     latency_of_sync: bool = False
+    level: PhaseKind | None = None
+    crosses: bool = False
+    by_run: tuple[float, ...] = ()
+
+    @property
+    def runs(self) -> int:
+        """How many runs it was measured in, at whatever level."""
+        return len(self.by_run)
 
 
 @dataclass(frozen=True)
@@ -87,24 +109,39 @@ class WarningGroup:
     cases: tuple[tuple[str | None, str], ...]
 
 
-def lines(measurements: Iterable[Measurement]) -> tuple[Line, ...]:
+def lines(
+    measurements: Iterable[Measurement],
+    phases: Iterable[StepPhases] = (),
+    verdicts: Iterable[Verdict] = (),
+) -> tuple[Line, ...]:
     """The lines of one trial's rows, in the order of the steps, read before write.
 
-    Only merged rows count. Canaries are left out, and so is the fill unless there is nothing else.
+    `phases` and `verdicts` are those of its runs, as far as they are known: they tell which levels
+    there are. Only merged rows count. Canaries are left out, and so is the fill unless there is
+    nothing else.
     """
     rows = [row for row in measurements if row.scope == "step" and row.role not in _NOT_SHOWN]
     rows = [row for row in rows if row.role != "fill"] or rows
-    grouped: dict[tuple[str, str], list[Measurement]] = {}
-    order: dict[tuple[str, str], tuple[int, int]] = {}
+    courses = courses_by_step(phases)
+    kinds = {(one.run_id, one.step): one.stands_for.kind for one in verdicts}
+    steps: dict[str, list[Measurement]] = {}
     for row in rows:
-        if not row.ios:
-            continue
-        key = (row.step, row.direction)
-        grouped.setdefault(key, []).append(row)
-        place = (row.step_index, _DIRECTION_ORDER.index(row.direction))
-        order[key] = min(order.get(key, place), place)
-    found = {key: _line(grouped[key]) for key in sorted(grouped, key=order.__getitem__)}
-    return tuple(_with_sync(line, found.get((line.step, "sync"))) for line in found.values())
+        if row.ios:
+            steps.setdefault(row.step, []).append(row)
+    found: dict[tuple[str, str], Line] = {}
+    order: dict[tuple[str, str], tuple[int, int]] = {}
+    for name, of in steps.items():
+        first = min(row.step_index for row in of)
+        for direction in dict.fromkeys(row.direction for row in of):
+            found[name, direction] = _line(of, direction, courses, kinds)
+            order[name, direction] = (first, _DIRECTION_ORDER.index(direction))
+    told = [found[key] for key in sorted(found, key=order.__getitem__)]
+    return tuple(_with_sync(line, found.get((line.step, "sync"))) for line in told)
+
+
+def trial_lines(trial: TrialReport) -> tuple[Line, ...]:
+    """The lines of a trial of a report."""
+    return lines(trial.measurements, trial.phases, trial.verdicts)
 
 
 def grouped_warnings(warnings: Iterable[Warning]) -> tuple[WarningGroup, ...]:
@@ -127,38 +164,79 @@ def _told(messages: Sequence[str]) -> str:
     return f"{messages[0]} (and {more} more like it)" if more else messages[0]
 
 
-def _line(rows: Sequence[Measurement]) -> Line:
-    runs: dict[str, list[Measurement]] = {}
+@dataclass(frozen=True)
+class _Run:
+    """One run of a step in one direction: the rows that make its figure."""
+
+    window: tuple[Measurement, ...]
+    figure: Figure
+    kind: PhaseKind | None
+
+
+def _line(
+    rows: Sequence[Measurement],
+    direction: Direction,
+    courses: Courses,
+    kinds: Mapping[tuple[str, str], PhaseKind | None],
+) -> Line:
+    by_run: dict[str, list[Measurement]] = {}
     for row in rows:
-        runs.setdefault(row.run_id, []).append(row)
-    windows = [
-        sorted(run, key=lambda row: row.round or 0)[-WINDOW_ROUNDS:] for run in runs.values()
+        by_run.setdefault(row.run_id, []).append(row)
+    runs = [
+        _run(of, direction, courses.get((run_id, of[0].step)), kinds)
+        for run_id, of in by_run.items()
+        if any(row.direction == direction for row in of)
     ]
+    rates = [run.figure.iops or 0.0 for run in runs]
+    kept = [runs[at] for at in of_one_level([run.kind for run in runs], rates)]
+    windows = [run.window for run in kept]
     rounds = [row.round for window in windows for row in window if row.round is not None]
     first = windows[0][0]
+    crosses = any(run.figure.crosses for run in kept)
 
     def spread(figure: Callable[[Measurement], float | None]) -> Spread | None:
         figures = [[figure(row) for row in window] for window in windows]
         known = [[value for value in window if value is not None] for window in figures]
         if known != figures:
             return None
-        return Spread(tuple(median(window) for window in known))
+        told = tuple(of_rounds(window, worst_is_high=True) for window in known)
+        return Spread(told, worst_is_high=True)
 
+    def latency(figure: Callable[[Measurement], float | None]) -> Spread | None:
+        return None if crosses else spread(figure)
+
+    is_level = len(kept) < len(runs) or any(run.figure.level is not None for run in kept)
     return Line(
         step=first.step,
-        direction=first.direction,
+        direction=direction,
         role=first.role,
-        iops=spread(lambda row: row.iops) or Spread((0.0,)),
-        bytes_per_s=spread(lambda row: row.bytes_per_s) or Spread((0.0,)),
-        mean_ns=spread(lambda row: _first(row.lat_mean_ns, row.clat_mean_ns)),
-        p50_ns=spread(lambda row: row.p50_ns),
-        p99_ns=spread(lambda row: row.p99_ns),
-        p99_9_ns=spread(lambda row: row.p99_9_ns),
-        max_ns=spread(lambda row: _first(row.lat_max_ns, row.clat_max_ns)),
+        iops=Spread(tuple(run.figure.iops or 0.0 for run in kept)),
+        bytes_per_s=Spread(tuple(run.figure.bytes_per_s or 0.0 for run in kept)),
+        mean_ns=latency(lambda row: _first(row.lat_mean_ns, row.clat_mean_ns)),
+        p50_ns=latency(lambda row: row.p50_ns),
+        p99_ns=latency(lambda row: row.p99_ns),
+        p99_9_ns=latency(lambda row: row.p99_9_ns),
+        max_ns=latency(lambda row: _first(row.lat_max_ns, row.clat_max_ns)),
         cpu=spread(_cpu),
         rounds=(min(rounds), max(rounds)) if rounds else None,
         completion_only=first.lat_mean_ns is None and first.clat_mean_ns is not None,
+        level=(kept[0].kind or "level") if is_level else None,
+        crosses=crosses,
+        by_run=tuple(rates),
     )
+
+
+def _run(
+    rows: Sequence[Measurement],
+    direction: Direction,
+    course: StepPhases | None,
+    kinds: Mapping[tuple[str, str], PhaseKind | None],
+) -> _Run:
+    of = sorted((row for row in rows if row.direction == direction), key=lambda row: row.round or 0)
+    figure = step_figure(counted(rows), course, direction=direction)
+    assert figure is not None, "it did something"
+    kind = kinds.get((of[0].run_id, of[0].step), figure.kind)
+    return _Run(tuple(of[-ROUNDS:]), figure, kind)
 
 
 def _with_sync(line: Line, sync: Line | None) -> Line:

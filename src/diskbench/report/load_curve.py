@@ -6,16 +6,17 @@
     offered       steps at given rates (MR-11). A point is saturated where the disk could not
                   follow: what the run warned of
 
-Of several runs each figure is the median. Thresholds are our choice.
+Of several runs each figure is the one in the middle (analysis/figure.py). Thresholds are our
+choice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 from typing import TYPE_CHECKING
 
+from diskbench.analysis.figure import middle
 from diskbench.fio.offered import references, share_of
 
 if TYPE_CHECKING:
@@ -100,14 +101,14 @@ def _point(
     offered = rows[0].role == "offered"
     p50 = [row.p50_ns for row in rows if row.p50_ns is not None]
     p99 = [row.p99_ns for row in rows if row.p99_ns is not None]
-    iops = median(row.iops for row in rows)
+    iops = middle([row.iops for row in rows])
     return LoadPoint(
         step=step,
         words=(f"{share:.0%}" if share else step) if offered else f"QD {depth}",
         load=(share or iops) if offered else float(depth),
         iops=iops,
-        p50_ns=median(p50) if len(p50) == len(rows) else None,
-        p99_ns=median(p99) if len(p99) == len(rows) else None,
+        p50_ns=middle(p50, worst_is_high=True) if len(p50) == len(rows) else None,
+        p99_ns=middle(p99, worst_is_high=True) if len(p99) == len(rows) else None,
         saturated=saturated,
     )
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.falls import fall_of
-from diskbench.catalog.published_beside import beside
 from diskbench.plan.published import GOBONNIEGO_FILE
 from diskbench.report.charts.measure import with_unit
 from diskbench.report.charts.point import Point
 from diskbench.report.charts.runs_line import CliffMark, RunLine
 from diskbench.report.outlook_points import predicted_cliffs
 from diskbench.report.published_draw import Own
+from diskbench.report.published_level import at_one_level, run_values
 from diskbench.report.published_points import short
 
 if TYPE_CHECKING:
@@ -94,20 +94,16 @@ def _point(trial: Trial, figure: Published) -> Point | None:
     ids = [str(run["run_id"]) for run in trial.runs]
     theirs = first["provider"] == GOBONNIEGO_FILE
     rows = [row for run_id in ids for row in trial.measurements.get(run_id, ())]
-    whole = beside([figure], rows, gobonniego_file=theirs)
-    if not whole:
+    whole = at_one_level(figure, rows, gobonniego_file=theirs)
+    if whole is None:
         return None
-    by_run: dict[str, float] = {}
-    for run_id in ids:
-        of_run = beside([figure], trial.measurements.get(run_id, ()), gobonniego_file=theirs)
-        if of_run:
-            by_run[run_id] = of_run[0].ours
+    by_run = run_values(figure, rows, gobonniego_file=theirs)
     values = tuple(by_run.values())
     rental = trial.plan.rental if trial.plan else None
     return Point(
         label=short(figure),
         metric=figure.metric,
-        value=whole[0].ours,
+        value=whole.ours,
         direction=figure.direction,
         key=figure.id,
         provider=figure.provider,
@@ -120,10 +116,10 @@ def _point(trial: Trial, figure: Published) -> Point | None:
         run_ids=tuple(by_run),
         low=min(values) if len(values) > 1 else None,
         high=max(values) if len(values) > 1 else None,
-        n=len(values),
+        n=whole.runs,
         when=str(first["started_at"] or first["created_at"] or ""),
         marks=trial.marks,
-        doubt=_doubt(values) or _doubted(trial, figure.step, by_run),
+        doubt=_doubt(values[-whole.runs :]) or _doubted(trial, figure.step, by_run),
         machine=_machine(trial),
     )
 

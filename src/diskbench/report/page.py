@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.lines import lines
+from diskbench.report.lines import trial_lines
 from diskbench.report.next_step import NextStep, next_step
 from diskbench.report.page_charts import drawn
 from diskbench.report.page_trial import trial_view
@@ -159,12 +159,12 @@ def _group(group: Group, number: int) -> dict[str, Any]:
 
 def _directions(report: Report) -> Sequence[str]:
     """The directions that the charts of one trial tell by colour; none where there is no choice."""
-    seen = {line.direction for line in lines(report.trials[0].measurements)}
+    seen = {line.direction for line in trial_lines(report.trials[0])}
     return [name for name in _DIRECTIONS if name in seen] if len(seen) > 1 else []
 
 
 def _next(single: TrialView | None) -> NextStep | None:
     if single is None:
         return None
-    found = lines(single.trial.measurements)
+    found = trial_lines(single.trial)
     return next_step(single.subject, found, single.warnings, on_page=True)

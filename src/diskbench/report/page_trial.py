@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench.report.expectation_text import price_lines
-from diskbench.report.lines import Line, Spread, WarningGroup, grouped_warnings, lines
-from diskbench.report.phase_lines import MIXED, clock, mixed_steps
+from diskbench.report.lines import Line, Spread, WarningGroup, grouped_warnings, trial_lines
+from diskbench.report.phase_lines import clock
 from diskbench.report.plain_many import counted
 from diskbench.report.plain_words import slowed, two_sentences
 from diskbench.report.result_rows import (
@@ -21,6 +21,7 @@ from diskbench.report.result_rows import (
 )
 from diskbench.report.row_ids import row_id
 from diskbench.report.subject import Subject, unfinished_words
+from diskbench.report.tables import runs_words
 from diskbench.report.threshold_lines import threshold_lines
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
@@ -102,10 +103,9 @@ class TrialView:
 
 def trial_view(trial: TrialReport, *, alone: bool) -> TrialView:
     """The trial in words."""
-    found = lines(trial.measurements)
+    found = trial_lines(trial)
     name = trial_name(trial)
     rows = result_rows([trial])
-    mixed = mixed_steps(trial.phases)
     return TrialView(
         id=row_id(trial.trial_id),
         trial=trial,
@@ -118,8 +118,8 @@ def trial_view(trial: TrialReport, *, alone: bool) -> TrialView:
         shown=shown_columns(rows),
         rows=rows,
         slowed=slowed(trial),
-        figures=tuple(_figures(line, name, mixed=line.step in mixed) for line in found),
-        runs_n=max((line.iops.n for line in found), default=0),
+        figures=tuple(_figures(line, name) for line in found),
+        runs_n=max((line.runs for line in found), default=0),
         sync_latency=any(line.latency_of_sync for line in found),
         thresholds=threshold_lines(trial.subject.thresholds, found),
         closed_loop=any(line.role == "measure" for line in found),
@@ -152,17 +152,17 @@ def _when(trial: TrialReport) -> str:
     return first if first == last or not last else f"{first} to {last}"
 
 
-def _figures(line: Line, name: str, *, mixed: bool) -> FigureRow:
+def _figures(line: Line, name: str) -> FigureRow:
     sync = line.direction == "sync"
     latencies = (line.mean_ns, line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns)
-    step = line.step
+    step = f"{line.step} ({line.level})" if line.level else line.step
+    if line.iops.n < line.runs:
+        step += f", {runs_words(line)}"
     if line.rounds:
         step += f" (rounds {line.rounds[0]}–{line.rounds[1]})"
     rates = [_cell(line.iops, format_iops), _cell(line.bytes_per_s, format_mb_per_s)]
     if sync:
         rates[1] = (NONE, "")
-    elif mixed:
-        rates = [(MIXED, "")] * 2
     return FigureRow(
         id=row_id(name, line.step, line.direction),
         step=step,

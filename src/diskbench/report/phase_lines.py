@@ -10,8 +10,6 @@ from diskbench.units import format_iops, format_mb_per_s
 if TYPE_CHECKING:
     from diskbench.model.phase import Phase, StepPhases
 
-MIXED = "mixed"
-"""What stands for a figure that would span a cliff."""
 MOST_LINES = 24
 _MOST_STALLS = 3
 
@@ -60,11 +58,6 @@ def cliff_words(found: Sequence[StepPhases]) -> str:
                 f"then baseline {_level(baseline)}"
             )
     return ""
-
-
-def mixed_steps(found: Sequence[StepPhases]) -> frozenset[str]:
-    """The names of steps whose mean would span a cliff: it would describe neither level (MR-3)."""
-    return frozenset(one.step for one in found if one.spans_cliff)
 
 
 def clock(seconds: float) -> str:

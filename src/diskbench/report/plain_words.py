@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.analysis.shown import rate_of, shown, shown_stretch
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.bucket import capacity, lasts_s, scaled
 from diskbench.report.phase_lines import clock
@@ -71,13 +72,14 @@ class Fall:
 def fall_of(verdicts: Sequence[Verdict]) -> Fall | None:
     """The first fall: within a run, or from one run to the next where credit was used up by then.
     None where every step kept its level or rose."""
-    within = (_within(one) for one in verdicts)
-    found = next((one for one in within if one is not None), None)
-    if found is not None:
-        return found
     steps: dict[str, list[Verdict]] = {}
     for one in verdicts:
         steps.setdefault(one.step, []).append(one)
+    # Of several runs that fell the one that the table shows; of one that fell alone, that one.
+    within = (_within(one) for of_step in steps.values() for one in (shown(of_step), *of_step))
+    found = next((one for one in within if one is not None), None)
+    if found is not None:
+        return found
     between = (_between(of_step) for of_step in steps.values())
     return next((one for one in between if one is not None), None)
 
@@ -194,15 +196,11 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
 
 
 def _one_a_step(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Of several runs of a step the one in the middle, by what it gave."""
+    """Of several runs of a step the one that its figure is of, as in the table."""
     found: dict[str, list[Verdict]] = {}
     for one in verdicts:
         found.setdefault(one.step, []).append(one)
-    middle = []
-    for of_step in found.values():
-        ordered = sorted(of_step, key=_rate)
-        middle.append(ordered[(len(ordered) - 1) // 2])
-    return middle
+    return [shown(of_step) for of_step in found.values()]
 
 
 def _of(some: Sequence[Verdict], steps: Sequence[Verdict]) -> str:
@@ -232,12 +230,15 @@ def _within(found: Verdict) -> Fall | None:
 def _between(of_step: Sequence[Verdict]) -> Fall | None:
     """Runs differ for many reasons: only where credit was used up is that a fall."""
     levels = [one.stands_for for one in of_step]
-    first, last = levels[0], levels[-1]
-    if last.limiter.name != "credit" or not _is_lower(last, first):
+    if levels[-1].limiter.name != "credit" or not _is_lower(levels[-1], levels[0]):
         return None
-    held = next(at for at, one in enumerate(levels) if _is_lower(one, first))
+    held = next(at for at, one in enumerate(levels) if _is_lower(one, levels[0]))
     runs = f"{held} run{'s'[: held != 1]}"
-    return Fall(first, last, runs, f"After {runs}")
+    # The figures that the table has of both levels.
+    before, after = shown_stretch(levels[:held]), shown(of_step).stands_for
+    if after.limiter.name != "credit" or not _is_lower(after, before):
+        after = levels[-1]
+    return Fall(before, after, runs, f"After {runs}")
 
 
 def _is_lower(one: Judged, than: Judged) -> bool:
@@ -245,7 +246,7 @@ def _is_lower(one: Judged, than: Judged) -> bool:
 
 
 def _rate(found: Verdict) -> float:
-    return found.stands_for.iops or 0.0
+    return rate_of(found.stands_for)
 
 
 def _ratio(found: Verdict) -> float:

@@ -5,6 +5,7 @@ rich is imported at the first tick, so that the import runs beside fio and not b
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,12 +19,17 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
+    from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult, Tick
     from diskbench.model.spec import Plan, Step
 
 LINE_EVERY_S = 5.0
 LINES_PER_STEP = 60
 _BAR_WIDTH = 24
+_SHORTEST_S = 9.0
+"""Of a step that may have levels: ten seconds, on disks of the lab whose credit is scaled down."""
+CourseOf = Callable[[str, int, str], "StepPhases | None"]
+log = logging.getLogger(__name__)
 
 
 class Progress(Protocol):
@@ -56,15 +62,20 @@ def open_progress(
     quiet: bool,
     stream: TextIO,
     clock: Callable[[], float] = time.monotonic,
+    course_of: CourseOf | None = None,
 ) -> Progress:
-    """The display for `plans` on `stream`; close it before anything else is printed there."""
+    """The display for `plans` on `stream`; close it before anything else is printed there.
+
+    `course_of` gives the seconds of a step that is done, by trial, run (from 0) and name, so that
+    no mean across a cliff is shown; None of steps too short to have levels.
+    """
     if quiet:
         return _Silent()
     names = _names(plans)
     tracks = {plan.trial_id: Track(plan, names[plan.trial_id]) for plan in plans}
     if stream.isatty():
-        return _Bars(tracks, stream, clock)
-    return _Lines(tracks, stream, clock)
+        return _Bars(tracks, stream, clock, course_of)
+    return _Lines(tracks, stream, clock, course_of)
 
 
 def _names(plans: Sequence[Plan]) -> dict[str, str]:
@@ -77,6 +88,17 @@ def _names(plans: Sequence[Plan]) -> dict[str, str]:
         + (f" #{plan.cell.replicate + 1}" if replicates else "")
         for plan in plans
     }
+
+
+def _course(track: Track, result: StepResult, of: CourseOf | None) -> StepPhases | None:
+    """The seconds of a step that is done. Reading them must not end what is measured."""
+    if of is None or result.seconds_in_fio < _SHORTEST_S:
+        return None
+    try:
+        return of(track.plan.trial_id, track.run_index, result.step)
+    except Exception as error:  # noqa: BLE001 - a display never raises; the result tells it again
+        log.debug("no seconds of %s: %s", result.step, error)
+        return None
 
 
 class _Silent:
@@ -93,9 +115,14 @@ class _Lines:
     """No terminal: a line a step, and one every few seconds of it."""
 
     def __init__(
-        self, tracks: dict[str, Track], stream: TextIO, clock: Callable[[], float]
+        self,
+        tracks: dict[str, Track],
+        stream: TextIO,
+        clock: Callable[[], float],
+        course_of: CourseOf | None,
     ) -> None:
         self._tracks, self._stream, self._clock = tracks, stream, clock
+        self._course_of = course_of
         self._lock = threading.Lock()
         self._last: dict[str, float] = {}
 
@@ -119,10 +146,11 @@ class _Lines:
                 self._say(track, f"{step.name} at {at}: {live_figures(tick)}")
 
     def step_finished(self, trial_id: str, result: StepResult) -> None:
+        course = _course(self._tracks[trial_id], result, self._course_of)
         with self._lock:
             track = self._tracks[trial_id]
             track.finish(result)
-            self._say(track, f"{result.step} done: {result_figures(result)}")
+            self._say(track, f"{result.step} done: {result_figures(result, course)}")
 
     def note(self, trial_id: str, text: str) -> None:
         with self._lock:
@@ -142,9 +170,14 @@ class _Bars:
     """A terminal: for one trial a bar and the step's line, for several a line each."""
 
     def __init__(
-        self, tracks: dict[str, Track], stream: TextIO, clock: Callable[[], float]
+        self,
+        tracks: dict[str, Track],
+        stream: TextIO,
+        clock: Callable[[], float],
+        course_of: CourseOf | None,
     ) -> None:
         self._tracks, self._stream, self._clock = tracks, stream, clock
+        self._course_of = course_of
         self._lock = threading.RLock()
         self._live: Live | None = None
         self._closed = False
@@ -159,10 +192,11 @@ class _Bars:
         self._open()
 
     def step_finished(self, trial_id: str, result: StepResult) -> None:
+        course = _course(self._tracks[trial_id], result, self._course_of)
         with self._lock:
             track = self._tracks[trial_id]
             track.finish(result)
-        self._print(track, result.step, result_figures(result), "green")
+        self._print(track, result.step, result_figures(result, course), "green")
 
     def note(self, trial_id: str, text: str) -> None:
         self._print(self._tracks[trial_id], "note", text, "yellow")

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 from diskbench.catalog.published import Published
-from diskbench.catalog.published_beside import Beside, beside
+from diskbench.catalog.published_beside import Beside
 from diskbench.catalog.published_differ import differences
 from diskbench.catalog.published_match import Asked, Near, match, part
 from diskbench.model.base import Frozen
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
+from diskbench.report.published_level import at_one_level
 
 
 class FigureBeside(Frozen):
@@ -80,7 +81,8 @@ def trial_beside(
         parted = [(figure, part(asked, figure)) for figure in figures]
         taken = tuple(f for f, at in parted if at is None or at.criterion != "workload")
         why_not = f"none that is named was measured as profile {asked.profile} does"
-    pairs = beside(taken, measured, gobonniego_file=gobonniego_file)
+    told = (at_one_level(one, measured, gobonniego_file=gobonniego_file) for one in taken)
+    pairs = tuple(one for one in told if one is not None)
     if taken and not pairs:
         why_not, nearest = "the runs finished no step of that workload", ()
     return TrialBeside(

@@ -1,7 +1,7 @@
 """The table of results: what was measured beside what was promised, in words ready to be shown.
 
-    measured    a value a machine: the median of its runs; of several machines the median of those,
-                with its interval from six machines on (MR-6), else the lowest and highest
+    measured    a value a machine: of its runs the one in the middle; of several machines their
+                median, with its interval from six machines on (MR-6), else the lowest and highest
     ratio       measured over promised, with the interval of the same values, or the words
                 `no interval (n = …)`: runs on one disk are a series and no samples (MR-5)
     price       a month of the disk over the measured rate: of blocks up to 64 KiB per 1,000 IOPS,
@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.repeats import Sample, repeats
+from diskbench.analysis.shown import shown_stretch
 from diskbench.model.verdict import believe_words
 from diskbench.report.compare_text import NO_INTERVAL
 from diskbench.report.lines import lines
-from diskbench.report.phase_lines import MIXED, clock, mixed_steps
+from diskbench.report.phase_lines import clock
 from diskbench.report.row_ids import row_id
 from diskbench.units import KIB, format_iops, format_mb_per_s, format_usd
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from diskbench.analysis.interval import MedianInterval
     from diskbench.model.expectation import DiskPrice
     from diskbench.model.verdict import Judged, Verdict
+    from diskbench.report.lines import Spread
     from diskbench.report.trial_report import TrialReport
 
 NONE = "–"
@@ -134,13 +135,15 @@ def _row(id_: str, step: str, when: str, found: Sequence[_Found]) -> ResultRow:
     levels = [one.level for one in found]
     worst = min(verdicts, key=lambda one: _WORST_FIRST.index(one.believe))
     names = Counter(one.limiter.name for one in levels)
-    common = next(one for one in levels if one.limiter.name == names.most_common(1)[0][0])
+    most = names.most_common(1)[0][0]
+    common = shown_stretch([one for one in levels if one.limiter.name == most])
     promise = next((one.promised for one in levels if one.promised is not None), None)
-    rates = [one.iops for one in levels if one.iops is not None]
     lasts = any(one.lasts for one in found)
     trial = found[0].trial
     block = next((m.block_bytes for m in trial.measurements if m.step == step), None)
-    price = price_words(trial.price, median(rates) if rates else None, block) if lasts else ""
+    rates = _samples(found, lambda one: one.iops)
+    rate = repeats(rates).median if rates else None
+    price = price_words(trial.price, rate, block) if lasts else ""
     return ResultRow(
         id=id_,
         step=step,
@@ -159,17 +162,16 @@ def _row(id_: str, step: str, when: str, found: Sequence[_Found]) -> ResultRow:
 
 
 def _unjudged(trials: Sequence[TrialReport], name: str) -> tuple[ResultRow, ...]:
-    mixed = mixed_steps([one for trial in trials for one in trial.phases])
+    phases = [one for trial in trials for one in trial.phases]
     rows = []
-    for line in lines([row for trial in trials for row in trial.measurements]):
-        iops = _spread(line.iops.values, format_iops)
-        mb_per_s = _spread(line.bytes_per_s.values, format_mb_per_s)
-        if line.step in mixed:
-            iops = mb_per_s = Cell(MIXED)
+    for line in lines([row for trial in trials for row in trial.measurements], phases):
+        iops = _spread(line.iops, format_iops)
+        mb_per_s = _spread(line.bytes_per_s, format_mb_per_s)
         rows.append(
             ResultRow(
                 id=row_id(name, line.step, line.direction),
                 step=line.step if line.direction in line.step else f"{line.step} {line.direction}",
+                when=line.level or "",
                 iops=iops,
                 mb_per_s=Cell() if line.direction == "sync" else mb_per_s,
             )
@@ -188,14 +190,14 @@ def _when(kind: str, found: Sequence[_Found], runs: int) -> str:
 
 
 def _samples(found: Sequence[_Found], pick: Callable[[Judged], float | None]) -> list[Sample]:
-    """A sample a trial: the median of its runs."""
-    values: dict[str, list[float]] = {}
+    """A sample a trial: of its runs the one in the middle, whatever is picked of it."""
+    levels: dict[str, list[Judged]] = {}
     machines: dict[str, str] = {}
     for one in found:
-        if (value := pick(one.level)) is not None:
-            values.setdefault(one.trial.trial_id, []).append(value)
-            machines[one.trial.trial_id] = one.trial.machine or one.trial.trial_id
-    return [Sample(name, median(of), machines[name]) for name, of in values.items()]
+        levels.setdefault(one.trial.trial_id, []).append(one.level)
+        machines[one.trial.trial_id] = one.trial.machine or one.trial.trial_id
+    picked = {name: pick(shown_stretch(of)) for name, of in levels.items()}
+    return [Sample(name, one, machines[name]) for name, one in picked.items() if one is not None]
 
 
 def _figure(
@@ -228,8 +230,8 @@ def _interval(one: MedianInterval, show: Callable[[float], str]) -> str:
     return f"{one.coverage:.0%}: {show(one.low)}–{show(one.high)}"
 
 
-def _spread(values: Sequence[float], show: Callable[[float], str]) -> Cell:
-    return Cell(show(median(values)), _span(values, show))
+def _spread(found: Spread, show: Callable[[float], str]) -> Cell:
+    return Cell(show(found.median), _span(found.values, show))
 
 
 def _range(middle: float, low: float, high: float) -> Cell:

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from diskbench.model.configuration import Configuration
+    from diskbench.model.phase import StepPhases
     from diskbench.model.result import Measurement
     from diskbench.model.verdict import Believe, Verdict
+    from diskbench.report.lines import Line
 
 _SHOWN = frozenset(
     {"provider", "region", "disk", "size", "instance_type", "machine", "profile", "target"}
@@ -29,12 +31,13 @@ def run_line(
     key: str,
     measurements: Sequence[Measurement] = (),
     verdicts: Sequence[Verdict] = (),
+    phases: Sequence[StepPhases] = (),
 ) -> RunLine:
     """The line of a run (a row as in the database); `asked` are the fields of its subject.
 
-    A step that fell off a cliff has no figure here: its mean is of neither level (MR-3).
+    `phases` and `verdicts` are those of the run.
     """
-    cut = {one.step for one in verdicts if len(one.stretches) > 1}
+    found = lines(measurements, phases, verdicts)
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     return RunLine(
         run_id=row["run_id"],
@@ -54,8 +57,8 @@ def run_line(
         marks=tuple(mark for mark in ("emulated", "imported") if row[mark]),
         believe=_worst(one.believe for one in verdicts),
         limiter=_limiter(verdicts),
-        read=_best(measurements, "read", cut),
-        write=_best(measurements, "write", cut),
+        read=_best(found, "read"),
+        write=_best(found, "write"),
     )
 
 
@@ -114,14 +117,13 @@ def _limiter(verdicts: Sequence[Verdict]) -> str:
     return named.most_common(1)[0][0] if named else ""
 
 
-def _best(measurements: Sequence[Measurement], direction: str, cut: Iterable[str]) -> Best | None:
-    left_out = set(cut)
-    found = [
+def _best(found: Sequence[Line], direction: str) -> Best | None:
+    told = [
         Best(value=one.iops.median, step=one.step)
-        for one in lines(measurements)
-        if one.direction == direction and one.step not in left_out and one.role != "fill"
+        for one in found
+        if one.direction == direction and one.role != "fill"
     ]
-    return max(found, key=lambda one: one.value, default=None)
+    return max(told, key=lambda one: one.value, default=None)
 
 
 def _best_track(one: Configuration, direction: str) -> Best | None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.report.headline import headline
 from diskbench.report.lines import Line, Spread, WarningGroup, grouped_warnings, lines
 from diskbench.report.next_step import next_step
-from diskbench.report.phase_lines import MIXED, mixed_steps, phase_lines
+from diskbench.report.phase_lines import phase_lines
 from diskbench.report.plain import print_trimmed
 from diskbench.report.sparkline import sparkline
 from diskbench.report.subject import unfinished_words
 from diskbench.report.threshold_lines import threshold_lines
-from diskbench.report.verdict_text import spanned_steps, verdict_lines
+from diskbench.report.verdict_text import verdict_lines
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def print_result(
     from rich.text import Text
 
     print_trimmed(console, result_table(subject, measurements, warnings, phases, verdicts))
-    advice = next_step(subject, lines(measurements), grouped_warnings(warnings))
+    advice = next_step(subject, lines(measurements, phases, verdicts), grouped_warnings(warnings))
     console.print(Text.assemble(("next: ", "bold"), f"{advice.reason}:"))
     # A command is neither folded nor cut: it must survive copy and paste.
     console.print(Text(f"  {advice.command}", "bold cyan"), soft_wrap=True)
@@ -62,16 +62,14 @@ def result_table(
     from rich.console import Group
     from rich.text import Text
 
-    found = lines(measurements)
+    found = lines(measurements, phases, verdicts)
     parts: list[RenderableType] = [_heading(subject), Text()]
     if unfinished := unfinished_words(subject, measurements):
         parts.append(Text(unfinished, "bold yellow"))
     if line := headline(subject.promised, measurements, phases):
         parts += [Text(line, "bold"), Text()]
-    mixed = mixed_steps(phases)
     if found:
-        spanned = spanned_steps(verdicts) - mixed
-        parts += [_table(found, mixed, spanned), *_notes(found, mixed | spanned)]
+        parts += [_table(found), *_notes(found)]
     elif not phases:
         parts.append(Text(_nothing(subject), "yellow"))
     parts += [Text(line.text, "bold") for line in threshold_lines(subject.thresholds, found)]
@@ -120,7 +118,7 @@ def promise_line(subject: Subject) -> str:
     return "\n".join(f"{name}: {text}" for name, text in told.items() if text)
 
 
-def _table(found: Sequence[Line], mixed: Collection[str], spanned: Collection[str]) -> Table:
+def _table(found: Sequence[Line]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -130,25 +128,26 @@ def _table(found: Sequence[Line], mixed: Collection[str], spanned: Collection[st
     for name in _FIGURES:
         table.add_column(name, justify="right", no_wrap=True)
     for line in found:
-        runs = line.iops.n
-        cells = _cells(line, _median)
-        if line.step in {*mixed, *spanned} and line.direction != "sync":
-            cells[:2] = [MIXED, MIXED]
-        table.add_row(Text(_name(line), "bold"), line.direction, *cells)
-        if runs > 1 and line.step not in mixed:
-            shape = Text(f" {sparkline(line.iops.values, width=16)}", "cyan")
+        table.add_row(Text(_name(line), "bold"), line.direction, *_cells(line, _median))
+        if line.runs > 1:
+            shape = Text(f" {sparkline(line.by_run, width=16)}", "cyan")
             table.add_row(shape, Text("lowest", "dim"), *_dim(_cells(line, _low)))
-            table.add_row(
-                Text(f" {runs} runs", "dim"), Text("highest", "dim"), *_dim(_cells(line, _high))
-            )
+            runs = Text(f" {runs_words(line)}", "dim")
+            table.add_row(runs, Text("highest", "dim"), *_dim(_cells(line, _high)))
     return table
 
 
 def _name(line: Line) -> str:
-    if line.rounds is None:
-        return line.step
-    first, last = line.rounds
-    return f"{line.step} (round {first})" if first == last else f"{line.step} ({first}–{last})"
+    told: list[str] = [line.level] if line.level else []
+    if line.rounds is not None:
+        first, last = line.rounds
+        told.append(f"round {first}" if first == last else f"{first}–{last}")
+    return f"{line.step} ({', '.join(told)})" if told else line.step
+
+
+def runs_words(line: Line) -> str:
+    """`3 runs`, or `2 of 5 runs` where the others were at another level."""
+    return f"{line.iops.n} of {line.runs} runs" if line.iops.n < line.runs else f"{line.runs} runs"
 
 
 def _cells(line: Line, pick: _Pick) -> list[str]:
@@ -184,12 +183,16 @@ def _high(spread: Spread) -> float:
     return spread.high
 
 
-def _notes(found: Sequence[Line], mixed: Collection[str]) -> list[Text]:
+def _notes(found: Sequence[Line]) -> list[Text]:
     from rich.text import Text
 
     notes = ["MB/s = 10^6 bytes/s; CPU = of one core, for all of fio's jobs"]
-    if any(line.step in mixed for line in found):
-        notes.append(f"{MIXED} = no one figure: the level fell; its latencies are of both levels")
+    levels = dict.fromkeys(line.level for line in found if line.level)
+    if levels:
+        told = ", ".join(f"({level})" for level in levels)
+        notes.append(f"{told} = of that level alone, not of the whole step: it had several")
+    if any(line.crosses for line in found):
+        notes.append(f"{NONE} = latencies of both sides of a fall, so none is told")
     roles = {line.role for line in found}
     if "offered" in roles:
         notes.append(
@@ -199,8 +202,12 @@ def _notes(found: Sequence[Line], mixed: Collection[str]) -> list[Text]:
         notes.append(
             "latency is at full load (closed loop); at a load of your choice: offered-load"
         )
-    if any(line.iops.n > 1 for line in found):
+    if any(line.runs > 1 for line in found):
         notes.append("first line = median of the runs; blocks = IOPS run by run, from zero")
+    if any(line.iops.n % 2 == 0 for line in found):
+        notes.append(
+            "median of an even number: the worse of the two in the middle, no mean of them"
+        )
     if any(line.rounds for line in found):
         notes.append("(3–7) = median of these rounds")
     if any(line.p50_ns and not line.p99_9_ns for line in found):

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.analysis.row_figures import changed, counted, row_figures
+from diskbench.report.phase_lines import clock
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
+    from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult, Tick
     from diskbench.model.spec import Plan, Step
 
@@ -83,15 +86,20 @@ def live_figures(tick: Tick) -> str:
     return " · ".join(words) or "no I/O in this second"
 
 
-def result_figures(result: StepResult) -> str:
-    """A finished step in one line: its merged rows."""
+def result_figures(result: StepResult, course: StepPhases | None = None) -> str:
+    """A finished step in one line: its merged rows, by the level that its figure is of where its
+    seconds (`course`) show several."""
     words = []
-    for row in result.measurements:
-        if row.scope != "step" or not row.ios:
-            continue
-        mean = row.lat_mean_ns if row.lat_mean_ns is not None else row.clat_mean_ns
-        rate = "" if row.direction == "sync" else f" {format_mb_per_s(row.bytes_per_s)} MB/s"
-        words.append(
-            f"{row.direction} {format_iops(row.iops)} IOPS{rate}, mean {format_latency_ns(mean)}"
-        )
-    return " · ".join(words) or "no I/O"
+    rows = [row for row in result.measurements if row.scope == "step" and row.ios]
+    courses = {(row.run_id, row.step): course for row in rows} if course is not None else {}
+    figures = row_figures(counted(rows), courses)
+    for row, figure in zip(rows, figures, strict=True):
+        told = row if figure is None else row.model_copy(update=changed(row.model_dump(), figure))
+        mean = told.lat_mean_ns if told.lat_mean_ns is not None else told.clat_mean_ns
+        rate = "" if row.direction == "sync" else f" {format_mb_per_s(told.bytes_per_s)} MB/s"
+        kind = f" ({figure.kind})" if figure is not None else ""
+        latency = f", mean {format_latency_ns(mean)}" if mean is not None else ""
+        words.append(f"{row.direction} {format_iops(told.iops)} IOPS{rate}{kind}{latency}")
+    falls = [f"it fell after {clock(one.at_s)}" for one in (course.cliffs if course else ())[:1]]
+    falls = falls if any(figure is not None for figure in figures) else []
+    return " · ".join([*words, *falls]) or "no I/O"

@@ -1,7 +1,7 @@
 """Verdicts in words: a line a stretch with what was promised, measured and in the way. 80 columns.
 
 Doubts that a step's warnings tell stand under the table of results; here they are only named.
-Figures are of one run, or medians over the runs of a trial, those at one level together.
+Figures are of one run: of several the one in the middle (analysis/shown.py), at each level.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from diskbench.analysis.shown import at_one_level, believe_of, reasons_over, shown_stretch
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.verdict import LIMITER_WORDS, LimiterName, believe_words
 from diskbench.report.phase_lines import clock
 from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
-    from diskbench.model.verdict import Believe, Judged, Promised, Reason, Verdict
+    from diskbench.model.verdict import Judged, Promised, Reason, Verdict
 
 WIDTH = 80
 _NONE = "–"
@@ -37,7 +37,7 @@ _SHORT: dict[LimiterName, str] = {
 _TOLD_APART = frozenset(
     {
         "burst-only", "above-promise", "below-promise", "looks-like", "requests-split",
-        "requests-merged", "no-rate",
+        "requests-merged", "no-rate", "stalled",
     }
 )  # fmt: skip
 """Reasons that no warning tells."""
@@ -98,9 +98,10 @@ def _rows(name: str, of_runs: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
         return
     levels = _levels(of_runs)
     if len(levels) == 1:
-        kind = of_runs[0].stands_for.kind
+        kept = at_one_level(of_runs)
+        kind = kept[0].stands_for.kind
         told = f"{name} ({kind})" if kind == "burst" else name
-        yield (told, *_cells([one.stands_for for one in of_runs]), _worst(of_runs))
+        yield (told, *_cells([one.stands_for for one in kept]), believe_of(of_runs))
         return
     yield (f"{name}, by run", "", "", "", "", "")
     at = 1
@@ -108,7 +109,7 @@ def _rows(name: str, of_runs: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
         last = at + len(group) - 1
         runs = f"{at}" if at == last else f"{at}–{last}"
         kind = group[0].stands_for.kind or "level"
-        yield (f"  {kind} {runs}", *_cells([one.stands_for for one in group]), _worst(group))
+        yield (f"  {kind} {runs}", *_cells([one.stands_for for one in group]), believe_of(group))
         at = last + 1
 
 
@@ -119,37 +120,17 @@ def _levels(of_runs: Sequence[Verdict]) -> list[list[Verdict]]:
     return found if len(found) <= _MOST_LEVELS else [list(of_runs)]
 
 
-def spanned_steps(found: Sequence[Verdict]) -> frozenset[str]:
-    """The names of steps that fell between two runs: a median over them would be of no level."""
-    steps: dict[str, list[Verdict]] = {}
-    for one in found:
-        steps.setdefault(one.step, []).append(one)
-    return frozenset(name for name, of in steps.items() if len(_levels(of)) > 1)
-
-
 def _cells(found: Sequence[Judged]) -> tuple[str, str, str, str]:
-    """Promised, measured, ratio and limit: medians, and the limit that most of them name."""
-    promised = [one.promised for one in found if one.promised]
-    told = _NONE
-    if promised:
-        told = figure(
-            median(one.iops for one in promised), median(one.bytes_per_s for one in promised)
-        )
-    iops = [one.iops for one in found if one.iops is not None]
-    rates = [one.bytes_per_s for one in found if one.bytes_per_s is not None]
-    ratios = [one.ratio for one in found if one.ratio is not None]
+    """Promised, measured and ratio of the run in the middle, and the limit that most of them
+    name."""
+    here = shown_stretch(found)
     named = Counter(one.limiter.name for one in found).most_common(1)[0][0]
     return (
-        told,
-        figure(median(iops) if iops else None, median(rates) if rates else None),
-        f"{median(ratios):.0%}" if ratios else _NONE,
+        figure(here.promised.iops, here.promised.bytes_per_s) if here.promised else _NONE,
+        figure(here.iops, here.bytes_per_s),
+        f"{here.ratio:.0%}" if here.ratio is not None else _NONE,
         _SHORT.get(named, LIMITER_WORDS[named]),
     )
-
-
-def _worst(found: Sequence[Verdict]) -> Believe:
-    words: tuple[Believe, ...] = ("no", "doubtful")
-    return next((word for word in words if any(one.believe == word for one in found)), "yes")
 
 
 def _when(one: Judged) -> str:
@@ -166,7 +147,7 @@ def _grounds(steps: dict[str, list[Verdict]]) -> Iterator[str]:
             for stretch in one.stretches if len(of_runs) == 1 else (one.stands_for,):
                 told.setdefault(stretch.limiter.name, []).append(stretch)
         for limit, found in told.items():
-            stretch = found[len(found) // 2]
+            stretch = shown_stretch(found)
             counted = any("counted as" in text for text in stretch.limiter.evidence)
             if not stretch.limiter.evidence or (limit in _SAID_BY_RATIO and not counted):
                 continue
@@ -179,12 +160,12 @@ def _doubts(steps: dict[str, list[Verdict]]) -> Iterator[str]:
     said: dict[str, list[str]] = {}
     apart: dict[Reason, list[str]] = {}
     for name, of_runs in steps.items():
-        believe = _worst(of_runs)
+        believe = believe_of(of_runs)
         if believe != "yes":
-            reasons = [reason for one in of_runs for reason in one.reasons]
+            reasons = reasons_over(of_runs)
             said.setdefault(believe_words(believe, reasons), []).append(name)
         kinds = {stretch.kind for one in of_runs for stretch in one.stretches}
-        known = {reason.code: reason for one in reversed(of_runs) for reason in one.reasons}
+        known = {reason.code: reason for reason in reasons_over(of_runs)}
         if "baseline" in kinds:
             known.pop("burst-only", None)
         for code in sorted(known.keys() & _TOLD_APART):

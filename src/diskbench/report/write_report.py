@@ -71,7 +71,7 @@ def _summary(trial: TrialReport, wanted: Literal["svg", "png"]) -> bytes:
     import vl_convert
 
     from diskbench.report.charts import summary_picture
-    from diskbench.report.lines import lines
+    from diskbench.report.lines import trial_lines
 
     subject = trial.subject
     offer = subject.promised.offer if subject.promised else ""
@@ -79,7 +79,7 @@ def _summary(trial: TrialReport, wanted: Literal["svg", "png"]) -> bytes:
         word for word in (offer, subject.machine, subject.target, subject.fio) if word
     )
     marks = f" [{', '.join(subject.marks)}]" if subject.marks else ""
-    spec = summary_picture(f"{subject.title}{marks}", about, lines(trial.measurements))
+    spec = summary_picture(f"{subject.title}{marks}", about, trial_lines(trial))
     if wanted == "png":
         return bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
     return str(vl_convert.vegalite_to_svg(spec)).encode()

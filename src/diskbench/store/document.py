@@ -10,9 +10,18 @@ in their unit: `_bytes`, `_bytes_per_s`, `_ns`, `_s`, `_usd`; times are ISO 8601
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
+from diskbench.analysis.row_figures import (
+    AFTER_CLIFF,
+    Courses,
+    changed,
+    counted,
+    courses_by_step,
+    row_figures,
+)
+from diskbench.model.phase import PhaseKind
 from diskbench.store import schema
 
 if TYPE_CHECKING:
@@ -37,14 +46,18 @@ def results_document(
     phases: Sequence[StepPhases] | None = None,
     verdicts: Sequence[Verdict] | None = None,
     audits: Sequence[StepAudit] | None = None,
+    courses: Iterable[StepPhases] = (),
 ) -> dict[str, Any]:
     """The document of `runs` (rows), with the steps of each by its id, what their trials cost, and
-    the phases of their steps, the verdicts on them and their audits, where they are given."""
+    the phases of their steps, the verdicts on them and their audits, where they are given. Figures
+    of steps with several levels are those of one of them, where `phases` (or `courses`, which are
+    not told themselves) say so."""
+    known = courses_by_step([*(phases or ()), *courses])
     found: list[dict[str, Any]] = []
     for run in runs:
         one = dict(run)
         if steps is not None:
-            one["steps"] = [step.model_dump(mode="json") for step in steps[run["run_id"]]]
+            one["steps"] = _steps(steps[run["run_id"]], known)
         if phases is not None:
             of_run = [each for each in phases if each.run_id == run["run_id"]]
             one["phases"] = [each.model_dump(mode="json") for each in of_run]
@@ -61,6 +74,18 @@ def results_document(
     return document
 
 
+def _steps(results: Sequence[StepResult], courses: Courses) -> list[dict[str, Any]]:
+    """The steps of a run. `after_cliff` of a row is the kind of the level that its figures are of;
+    None: they are what fio counted."""
+    told = [step.model_dump(mode="json") for step in results]
+    rows = [row for step in told for row in step["measurements"]]
+    for row, figure in zip(rows, row_figures(counted(rows), courses), strict=True):
+        if figure is not None:
+            row |= changed(row, figure)
+        row[AFTER_CLIFF] = figure.kind if figure is not None else None
+    return told
+
+
 def results_schema() -> dict[str, Any]:
     """The JSON schema of the document."""
     from diskbench.catalog.cost import TrialCost
@@ -71,6 +96,8 @@ def results_schema() -> dict[str, Any]:
 
     step = StepResult.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions = step.pop("$defs", {})
+    kinds: list[str | None] = [*get_args(PhaseKind), None]
+    definitions["Measurement"]["properties"][AFTER_CLIFF] = {"enum": kinds}
     phases = StepPhases.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions |= phases.pop("$defs", {}) | {"StepPhases": phases}
     verdict = Verdict.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")

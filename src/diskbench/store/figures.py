@@ -29,7 +29,7 @@ _OF_RUN = (
 )  # fmt: skip
 _OF_ROW = (
     "step_index", "step", "role", "direction", "round", "rw", "block_bytes", "iodepth", "ios",
-    "bytes", "runtime_ns",
+    "bytes", "runtime_ns", "iops", "bytes_per_s",
 )  # fmt: skip
 _MEASURED = ("measure", "offered")
 

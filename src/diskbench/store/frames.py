@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import StepRecord
 
-SERIES_VERSION = 2
+SERIES_VERSION = 3
 """Raised when the same logs give another series; older Parquet files are then left unused.
 
 2: a second that fio did not log is at most as fast as the log and its bytes say.
+3: a row that came late while I/O went on is no stall.
 """
 _SERIES = f"series-{SERIES_VERSION}.parquet"
 

@@ -21,7 +21,8 @@ def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
     """Averaged logs into table `windows`, each row with its `width` in ms.
 
     A window reaches back to the one before it in the same log, but no further than the usual width:
-    windows without I/O have no row. `width` of a second row at the same time is 0.
+    windows without I/O have no row. `width` of a second row at the same time is 0. `reach` is how
+    far back it counts: the usual width, or more where it came late (store/log_late.py).
     """
     parts = [
         f"SELECT '{log.name.kind}' AS kind, {log.name.job} AS job, time, value, "
@@ -43,7 +44,8 @@ def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
             FROM lagged WHERE gap > 0
         )
         SELECT kind, job, time, value, maximum, direction,
-            least(coalesce(gap, usual.width), usual.width) AS width, usual.width AS usual
+            least(coalesce(gap, usual.width), usual.width) AS width, usual.width AS usual,
+            gap, usual.width AS reach
         FROM lagged, usual
         """,
     )
@@ -59,9 +61,9 @@ def rate_windows(db: duckdb.DuckDBPyConnection, *, skip_latency: bool) -> None:
         CREATE VIEW spread AS
         SELECT kind, job, direction, time, value, maximum, greatest(width, 1) AS width,
             unnest(range(
-                (time - usual - zero.ms + least(usual, 1000) // 2) // 1000,
-                (time - usual - zero.ms + least(usual, 1000) // 2) // 1000
-                    + greatest(round(usual / 1000), 1)::BIGINT
+                (time - reach - zero.ms + least(usual, 1000) // 2) // 1000,
+                (time - reach - zero.ms + least(usual, 1000) // 2) // 1000
+                    + greatest(round(reach / 1000), 1)::BIGINT
             )) AS second
         FROM windows, zero
         """

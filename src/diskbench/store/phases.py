@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Closed = tuple[str, StepRecord]
 
-PHASES_VERSION = 2
-"""Raised when the same series gives other phases; older files are then left unused."""
+PHASES_VERSION = 3
+"""Raised when the same series gives other phases; older files are then left unused.
+
+3: the figures of a phase are means of all its seconds, stalls included.
+"""
 SHORTEST_STEP_S = 60.0
 """Shorter steps have no phases, and what stalled in them shows in their highest latency."""
 _LEAST_S = 10

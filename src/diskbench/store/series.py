@@ -7,6 +7,8 @@ what a series is for (axboe/fio #1112). All jobs of a step are summed.
 * An averaged log (log_avg_msec) gives a rate a window and job. A window counts for the seconds it
   covers; several windows in one second, as fio writes them now and then (#739, #947), are weighted
   by their length. Mean latencies are weighted by the I/Os of their window, from the iops log.
+* A row that came late stands for all the time since the one before it, if I/O went on meanwhile:
+  that is no stall (store/log_late.py).
 * Quantiles come from the I/Os, else from the histogram log, never from averages; one that too few
   I/Os back is null (MR-10).
 * fio leaves the last, incomplete window out of averaged iops and bw logs. What the JSON counts
@@ -29,6 +31,7 @@ from diskbench.store.log_histograms import (
     add_histogram_quantiles,
     read_histograms,
 )
+from diskbench.store.log_late import late_by_latencies, late_by_total
 from diskbench.store.log_scan import Log, database, literal, open_logs, run, scan, union
 from diskbench.store.log_windows import SLIVER_S, fill_tail, rate_windows, read_windows
 
@@ -77,7 +80,7 @@ def write_series(
     """
     logs = open_logs(paths)
     with database(logs) as db:
-        _collect(db, logs)
+        _collect(db, logs, totals or {})
         if any(log.layout and log.layout.averaged for log in logs):
             for direction, total in (totals or {}).items():
                 if direction in _DIRECTIONS:
@@ -94,7 +97,9 @@ def write_series(
     return int(row[0]) if row else 0
 
 
-def _collect(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
+def _collect(
+    db: duckdb.DuckDBPyConnection, logs: Sequence[Log], totals: Mapping[Direction, Total]
+) -> None:
     """Fill table `counted` (second, direction, ios, bytes) and `latency`, and `zero_ms`."""
     db.execute("CREATE TABLE counted (second BIGINT, direction UTINYINT, ios DOUBLE, bytes DOUBLE)")
     db.execute(
@@ -113,6 +118,13 @@ def _collect(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
         _read_single(db, single, zero_ms)
     if windows:
         _refuse_years(db, "SELECT (max(time) - min(time)) / 1000 FROM windows")
+        late_by_latencies(db)
+        for direction, total in totals.items():
+            if direction in _DIRECTIONS:
+                number, seconds = _DIRECTIONS.index(direction), total.runtime_s
+                late_by_total(db, number, kind="iops", total=total.ios, runtime_s=seconds)
+                kib = total.bytes / 1024
+                late_by_total(db, number, kind="bw", total=kib, runtime_s=seconds)
         rate_windows(db, skip_latency=bool(single))
     add_histogram_quantiles(db)
 

@@ -111,7 +111,16 @@ def test_short_stalls_make_no_phase_and_are_all_told():
     found = of(series)
     assert kinds(found) == ["level"]
     assert [(one.start_s, one.end_s) for one in found.stalls] == [(100, 101), (300, 345)]
-    assert found.phases[0].iops == pytest.approx(1000, rel=0.02)
+    # The level is 1,000, and in 46 of 900 seconds nothing was done.
+    assert found.phases[0].iops == pytest.approx(1000 * 854 / 900, rel=0.02)
+    assert found.steady.state == "steady"  # its last five minutes did not stall
+
+
+def test_what_stalls_now_and_then_is_not_steady():
+    every = [(second, second + 3) for second in range(30, 900, 60)]
+    found = of(with_stalls(flat(1000, 900, QUIET, seed=8), every))
+    assert found.steady.state == "not steady"
+    assert found.stalled_s == 45
 
 
 def test_the_baseline_after_a_burst_is_no_stall_though_it_is_below_a_tenth_of_the_median():

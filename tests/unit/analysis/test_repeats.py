@@ -15,7 +15,6 @@ from diskbench.analysis.repeats import (
     more_needed,
     outliers,
     repeats,
-    value_of_trial,
 )
 
 FIGURES = st.lists(st.floats(1, 1e6), min_size=1, max_size=25)
@@ -40,10 +39,8 @@ def test_trials_that_shared_a_machine_are_one_sample():
     assert found.interval is None
 
 
-def test_runs_of_a_trial_make_one_figure_of_their_last_five_rounds():
-    assert value_of_trial([[9000, 100, 101, 102, 103, 104]]) == 102
-    assert value_of_trial([[3000], [3000], [100]]) == 3000
-    assert disagreement([[3000], [3000], [100]]) == pytest.approx(2900 / 3000)
+def test_how_far_the_runs_of_a_trial_lie_apart_is_told():
+    assert disagreement([3000, 3000, 100]) == pytest.approx(2900 / 3000)
 
 
 def test_an_outlier_is_named_and_counts():

@@ -2,8 +2,9 @@
 
 import pytest
 
+from diskbench.analysis.row_figures import AFTER_CLIFF
 from diskbench.engine import levelled as module
-from diskbench.engine.levelled import AFTER_CLIFF, levelled
+from diskbench.engine.levelled import levelled
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
 
 FELL = (
@@ -39,14 +40,16 @@ def read(monkeypatch):
 
 
 def test_directions_and_jobs_have_their_share_of_the_level(read):
-    rows = [row(700), row(300, direction="write"), row(350, scope="job"), row(9, direction="sync")]
+    rows = [row(700), row(300, direction="write"), row(350, scope="job"), row(30, direction="sync")]
     reads, writes, job, sync = read(rows, course(rounds=None))
     assert (reads["iops"], writes["iops"], job["iops"]) == pytest.approx((70, 30, 35))
     assert reads["bytes_per_s"] == pytest.approx(70 * 4096)
     assert {reads[AFTER_CLIFF], writes[AFTER_CLIFF], job[AFTER_CLIFF]} == {"baseline"}
     assert (reads["lat_mean_ns"], reads["p99_ns"], reads["quantiles_of"]) == (None, None, None)
     assert reads["ios"] == 700
-    assert (sync[AFTER_CLIFF], sync["lat_mean_ns"]) == (None, 5.0)
+    # So many syncs there were for each I/O; their latencies are of both levels, too.
+    assert (sync["iops"], sync[AFTER_CLIFF]) == (pytest.approx(3), "baseline")
+    assert sync["lat_mean_ns"] is None
 
 
 def test_of_rounds_only_the_one_that_the_cliff_lies_in_is_changed(read):
@@ -55,12 +58,6 @@ def test_of_rounds_only_the_one_that_the_cliff_lies_in_is_changed(read):
     assert (first[AFTER_CLIFF], third[AFTER_CLIFF]) == (None, None)
     assert (first["iops"], third["iops"]) == (3000, 100)
     assert (second[AFTER_CLIFF], second["iops"]) == ("baseline", 100)
-
-
-def test_after_a_cliff_that_ends_in_a_ramp_there_is_no_figure(read):
-    ramp = Phase(kind="ramp", start_s=90, end_s=180, from_iops=1000.0, to_iops=100.0)
-    (one,) = read([row(1000)], course(rounds=None, phases=(FELL[0], ramp)))
-    assert (one["iops"], one[AFTER_CLIFF]) == (None, "ramp")
 
 
 def test_a_row_without_phases_is_as_fio_told_it(read):

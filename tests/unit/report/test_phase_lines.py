@@ -2,7 +2,7 @@
 
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.synthetic import Noise, flat, settling, steps, with_stalls
-from diskbench.report.phase_lines import MOST_LINES, cliff_words, clock, mixed_steps, phase_lines
+from diskbench.report.phase_lines import MOST_LINES, cliff_words, clock, phase_lines
 
 QUIET = Noise(sd=0.0)
 
@@ -67,18 +67,6 @@ def test_a_cliff_is_said_in_words():
     assert cliff_words([of(flat(1000, 600, QUIET, seed=1))]) == ""
     rise = of(steps([(100, 600), (3000, 600)], QUIET, seed=1))
     assert cliff_words([rise]) == ""
-
-
-def test_only_a_step_with_a_cliff_has_no_one_figure():
-    found = [cliff("a"), of(flat(1000, 600, QUIET, seed=1), "b")]
-    assert mixed_steps(found) == {"a"}
-
-
-def test_the_last_rounds_of_a_repeated_step_have_one_figure_past_the_cliff():
-    past = cliff().model_copy(update={"rounds": 41})
-    assert mixed_steps([past]) == frozenset()
-    upon = of(steps([(3000, 1862), (100, 100)], QUIET, seed=1), rounds=32)
-    assert mixed_steps([upon]) == {"read"}
 
 
 def test_the_clock_has_hours_only_where_there_are_some():

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.model.verdict import Judged, Limiter, Promised, Reason, Verdict
-from diskbench.report.verdict_text import figure, spanned_steps, verdict_lines
+from diskbench.report.verdict_text import figure, verdict_lines
 
 
 def judged(iops, *, promised=None, limit="disk-iops", kind=None, start=None, evidence=()):
@@ -101,8 +101,6 @@ def test_runs_that_fell_are_told_level_by_level():
         "burst 1–3 – 3,000 – disk IOPS yes",
         "baseline 4–5 – 100 – credit used up yes",
     ]
-    assert spanned_steps(runs) == {"randread"}
-    assert spanned_steps(runs[:3]) == frozenset()
 
 
 def test_large_blocks_are_told_in_mb_per_s():

@@ -1,0 +1,245 @@
+"""The figure of a step: what one number stands for it, everywhere (MR-3, MR-5).
+
+    round     what fio counted over its own run time
+    step      of one round that; of rounds the one in the middle of the last five (MR-2)
+    levels    where its seconds show several levels, each is the mean of its own seconds, those in
+              which it stalled included; the figure is the level that lasts: the last baseline,
+              else the longest. A stall between two stretches of one level is part of that level
+    trial     of its runs at the baseline where some are, else of all: the one in the middle
+    middle    of an even number the worse of the two in the middle: nothing is averaged, so every
+              figure is one that was measured
+
+No number crosses a cliff, and none leaves a second out because it was a slow one: a step that did
+nothing in 91 of 600 seconds has the mean of all 600. Tables, pages, pictures, progress, site, CSV,
+comparisons and the API take their figures from here (tests/unit/cli/test_one_figure.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.changes import LEAST_CHANGE
+from diskbench.analysis.run_course import courses_over
+from diskbench.analysis.steady import ROUNDS
+
+if TYPE_CHECKING:
+    from diskbench.model.phase import Phase, PhaseKind, StepPhases
+
+LEVELS = frozenset({"burst", "baseline", "level"})
+"""The kinds of phase that have a level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """I/Os and bytes a second; None where a log tells nothing of them."""
+
+    iops: float | None
+    bytes_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What part of a step's I/Os and bytes one direction, or one job, has."""
+
+    iops: float = 1.0
+    bytes_per_s: float = 1.0
+
+
+WHOLE = Share()
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Seconds [start_s, end_s) of a step at one level, with the mean of what was done in them."""
+
+    kind: PhaseKind
+    start_s: float
+    end_s: float
+    iops: float | None
+    bytes_per_s: float | None
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasted."""
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """The figure of a step. `level` is the stretch that it is of, where the step has several or
+    only settled at one; None: it is of the whole step. `kind` is what that stretch is called.
+    `crosses` says that latencies of the step are of both sides of a cliff, so that none is told."""
+
+    iops: float | None
+    bytes_per_s: float | None
+    kind: PhaseKind | None = None
+    level: Level | None = None
+    crosses: bool = False
+
+
+def middle(values: Sequence[float], *, worst_is_high: bool = False) -> float:
+    """The value in the middle; of an even number the worse of the two there: the lower one, or the
+    higher of latencies and other costs. Raises ValueError without a value."""
+    return values[middle_at(values, worst_is_high=worst_is_high)]
+
+
+def middle_at(values: Sequence[float], *, worst_is_high: bool = False) -> int:
+    """The place of that value; of equal ones the first that comes to the middle."""
+    if not values:
+        raise ValueError("no value, so none is in the middle")
+    ordered = sorted(range(len(values)), key=values.__getitem__, reverse=worst_is_high)
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def of_rounds(values: Sequence[float], *, worst_is_high: bool = False) -> float:
+    """The figure of a step that was repeated: the middle of its last five rounds, in order."""
+    return middle(values[-ROUNDS:], worst_is_high=worst_is_high)
+
+
+def figure_of(
+    rounds: Sequence[Rate], course: StepPhases | None = None, share: Share = WHOLE
+) -> Figure | None:
+    """The figure of one step of one run; None where nothing is known of it.
+
+    `rounds` is what fio counted in each round, in order: of all directions together, or of one
+    (then `share` is its part of the step, for phases are of all together). `course` is what the
+    seconds of the step say, where somebody read them.
+    """
+    counted = _counted(rounds)
+    levels = levels_of(course) if course is not None else ()
+    if course is None or not levels:
+        if counted is None and course is not None:
+            counted = _mean([_level(one) for one in course.phases])
+        if counted is None:
+            return None
+        return Figure(counted.iops, counted.bytes_per_s, _only_kind(course))
+    if course.rounds and course.steady.kind in LEVELS and counted is not None:
+        return Figure(counted.iops, counted.bytes_per_s, course.steady.kind, levels[-1])
+    main = levels[main_of(levels)]
+    told = of_share(Rate(main.iops, main.bytes_per_s), share, counted)
+    crosses = bool(course.cliffs)
+    return Figure(told.iops, told.bytes_per_s, main.kind, main, crosses)
+
+
+def levels_of(course: StepPhases) -> tuple[Level, ...]:
+    """The levels of a step in the order of time; none where it kept one throughout, so that what
+    fio counted is its figure. One alone is what the step settled at after a ramp."""
+    levels = _joined(course.phases)
+    if len(levels) < 2 and not course.cliffs:
+        kinds = [one.kind for one in course.phases if one.kind != "stall"]
+        return levels if "ramp" in kinds[:-1] and kinds[-1] in LEVELS else ()
+    return levels or tuple(_level(one) for one in course.phases if one.kind != "stall")
+
+
+def main_of(levels: Sequence[Level]) -> int:
+    """The place of the level that the step's figure is of: the last baseline, else the longest."""
+    baselines = [at for at, one in enumerate(levels) if one.kind == "baseline"]
+    if baselines:
+        return baselines[-1]
+    return max(range(len(levels)), key=lambda at: levels[at].seconds)
+
+
+def of_one_level(
+    kinds: Sequence[PhaseKind | None], values: Sequence[float] | None = None
+) -> list[int]:
+    """The places of the runs of a trial that its figure is of: those at the baseline where some
+    are, else all. `kinds` is what each run's figure is of; where none of them tells, the `values`
+    of six runs or more may (analysis/run_course.py)."""
+    at_baseline = [at for at, kind in enumerate(kinds) if kind == "baseline"]
+    if at_baseline or values is None:
+        return at_baseline or list(range(len(kinds)))
+    courses = courses_over(values)
+    return [at for at, one in enumerate(courses) if one.kind == "baseline"] or list(
+        range(len(kinds))
+    )
+
+
+def _counted(rounds: Sequence[Rate]) -> Rate | None:
+    iops = [one.iops for one in rounds if one.iops is not None]
+    moved = [one.bytes_per_s for one in rounds if one.bytes_per_s is not None]
+    if not iops and not moved:
+        return None
+    return Rate(of_rounds(iops) if iops else None, of_rounds(moved) if moved else None)
+
+
+def of_share(level: Rate, share: Share, counted: Rate | None) -> Rate:
+    """A level's rates in one direction. Where the log has no such rate, I/Os and bytes are reckoned
+    from each other by the mean size of the I/Os that fio counted."""
+    iops = level.iops * share.iops if level.iops is not None else None
+    moved = level.bytes_per_s * share.bytes_per_s if level.bytes_per_s is not None else None
+    if counted is not None and counted.iops and counted.bytes_per_s:
+        each = counted.bytes_per_s / counted.iops
+        if iops is None and moved is not None:
+            iops = moved / each
+        elif moved is None and iops is not None:
+            moved = iops * each
+    return Rate(iops, moved)
+
+
+def _only_kind(course: StepPhases | None) -> PhaseKind | None:
+    """What the one level of a step is called; None where nothing tells."""
+    kinds = {one.kind for one in course.phases if one.kind in LEVELS} if course else set()
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _joined(phases: Sequence[Phase]) -> tuple[Level, ...]:
+    """The phases that have a level; those of one level with nothing but a stall between them are
+    one, the stall included, and so is a stall at either end of the step."""
+    found: list[Level] = []
+    stalled: Level | None = None
+    for at, phase in enumerate(phases):
+        here = _level(phase)
+        if phase.kind == "stall":
+            stalled = here if stalled is None else _with(stalled, here)
+            continue
+        if phase.kind in LEVELS:
+            beside = bool(found) and stalled is not None and found[-1].end_s == stalled.start_s
+            if stalled is not None and beside and _is_alike(found[-1], here):
+                found[-1] = _with(_with(found[-1], stalled), here)
+            elif stalled is not None and not found and at == 1:
+                found.append(_with(here, stalled))
+            else:
+                found.append(here)
+        stalled = None
+    if stalled is not None and found and found[-1].end_s == stalled.start_s:
+        found[-1] = _with(found[-1], stalled)
+    return tuple(found)
+
+
+def _is_alike(before: Level, after: Level) -> bool:
+    if before.kind != after.kind:
+        return False
+    pairs = ((before.iops, after.iops), (before.bytes_per_s, after.bytes_per_s))
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    return all(min(pair) >= (1 - LEAST_CHANGE) * max(pair) for pair in known)
+
+
+def _with(one: Level, other: Level) -> Level:
+    """Two stretches next to each other as one of the first one's kind: the mean of both."""
+    mean = _mean((one, other))
+    return replace(
+        one,
+        start_s=min(one.start_s, other.start_s),
+        end_s=max(one.end_s, other.end_s),
+        iops=mean.iops if mean else None,
+        bytes_per_s=mean.bytes_per_s if mean else None,
+    )
+
+
+def _level(phase: Phase) -> Level:
+    return Level(phase.kind, phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s)
+
+
+def _mean(parts: Sequence[Level]) -> Rate | None:
+    """The mean over all seconds of the parts; None where none of them has a rate."""
+
+    def of(values: Sequence[float | None]) -> float | None:
+        told = [(v, p.seconds) for v, p in zip(values, parts, strict=True) if v is not None]
+        seconds = math.fsum(each for _, each in told)
+        return math.fsum(v * each for v, each in told) / seconds if seconds else None
+
+    found = Rate(of([one.iops for one in parts]), of([one.bytes_per_s for one in parts]))
+    return None if found.iops is None and found.bytes_per_s is None else found

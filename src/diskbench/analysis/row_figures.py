@@ -1,0 +1,185 @@
+"""The figures of measurement rows, in which no mean spans a cliff (analysis/figure.py).
+
+    share      a row's part of the I/Os and bytes of all directions of its step; of syncs, how many
+               there were for each I/O
+    row        of a step that kept one level what fio counted, else the step's level · share;
+               of a round in whose seconds a cliff lies, the level after the last one · share
+
+fio's own counts (`ios`, `bytes`, `runtime_ns`) are never changed. Latencies of a row that a cliff
+lies in are of both of its sides: there is none that stands for it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from diskbench.analysis.figure import Figure, Level, Rate, Share, figure_of, of_share
+from diskbench.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from diskbench.model.phase import Phase, StepPhases
+    from diskbench.model.result import Measurement
+
+AFTER_CLIFF = "after_cliff"
+"""The column that marks rows whose figures are of one level of several: its kind."""
+_NEAR_S = 3.0
+"""The seconds of rounds are counted without their last ones, which are seldom whole."""
+_LATENCY = ("lat_", "clat_", "slat_")
+_QUANTILES = ("p50_ns", "p90_ns", "p95_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "quantiles_of")
+_SAMPLES = "clat_samples"
+
+Courses = Mapping[tuple[str, str], "StepPhases"]
+"""By run and the name of the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a row says that its figures depend on; fields as those of a Measurement."""
+
+    run_id: str
+    step: str
+    step_index: int
+    round: int | None
+    scope: str
+    direction: str
+    ios: int
+    bytes: int
+    runtime_ns: int
+    iops: float
+    bytes_per_s: float
+
+    @property
+    def rate(self) -> Rate:
+        """What fio counted a second."""
+        return Rate(self.iops, self.bytes_per_s)
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """The step of the run, or the round of it, that the row is of."""
+        return (self.run_id, self.step_index, self.round)
+
+
+_FIELDS = tuple(one.name for one in fields(Counted))
+
+
+def counted(rows: Iterable[Measurement | Mapping[str, Any]]) -> list[Counted]:
+    """Measurements, or rows (mappings) with the same fields."""
+    return [
+        Counted(**{name: row[name] for name in _FIELDS})
+        if isinstance(row, Mapping)
+        else Counted(**{name: getattr(row, name) for name in _FIELDS})
+        for row in rows
+    ]
+
+
+def row_figures(rows: Sequence[Counted], courses: Courses) -> list[Figure | None]:
+    """The figure of each row where that is not what fio counted; None where it is.
+
+    `rows` are all rows of their steps; `courses` are those steps by the second, where they are
+    known.
+    """
+    begins = _begins(rows)
+    wholes: dict[tuple[object, ...], list[Counted]] = defaultdict(list)
+    for row in filter(_moves, rows):
+        wholes[row.place].append(row)
+    found: list[Figure | None] = []
+    for row in rows:
+        course = courses.get((row.run_id, row.step))
+        figure = None
+        if course is not None:
+            share = _share([row], wholes[row.place])
+            if course.rounds is None:
+                figure = figure_of([row.rate], course, share)
+            else:
+                figure = _of_round(row, course, begins[row.place], share)
+        found.append(figure if figure is not None and figure.level is not None else None)
+    return found
+
+
+def step_figure(
+    rows: Sequence[Counted], course: StepPhases | None, *, direction: str | None = None
+) -> Figure | None:
+    """The figure of one step of one run from all its merged rows: of all directions together
+    (without syncs), or of one."""
+    of = [row for row in rows if row.direction == direction or (not direction and _moves(row))]
+    rounds: dict[tuple[object, ...], list[Counted]] = {}
+    for row in sorted(of, key=lambda one: one.step_index):
+        rounds.setdefault(row.place, []).append(row)
+    rates = [
+        Rate(sum(row.iops for row in each), sum(row.bytes_per_s for row in each))
+        for each in rounds.values()
+    ]
+    moved = [row for row in rows if _moves(row)]
+    return figure_of(rates, course, _share(of, moved))
+
+
+def levelled_rows(rows: Sequence[Measurement], courses: Courses) -> tuple[Measurement, ...]:
+    """Measurements with the figures of their steps: rates of the level that a step's figure is of,
+    and no latencies where a cliff lies in the row."""
+    figures = row_figures(counted(rows), courses) if courses else [None] * len(rows)
+    return tuple(
+        row if figure is None else row.model_copy(update=changed(row.model_dump(), figure))
+        for row, figure in zip(rows, figures, strict=True)
+    )
+
+
+def changed(row: Mapping[str, Any], figure: Figure) -> dict[str, Any]:
+    """The fields of a row that its figure changes, with their values."""
+    blank = {}
+    if figure.crosses:
+        names = (n for n in row if n.startswith(_LATENCY) or n in _QUANTILES)
+        blank = dict.fromkeys(name for name in names if name != _SAMPLES)
+        blank |= {_SAMPLES: 0} if _SAMPLES in row else {}
+    told = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}
+    return {**blank, **{name: value for name, value in told.items() if value is not None}}
+
+
+def courses_by_step(found: Iterable[StepPhases]) -> dict[tuple[str, str], StepPhases]:
+    """The courses of steps by run and name."""
+    return {(one.run_id, one.step): one for one in found}
+
+
+def _moves(row: Counted) -> bool:
+    return row.scope == "step" and row.direction != "sync"
+
+
+def _share(part: Sequence[Counted], whole: Sequence[Counted]) -> Share:
+    ios, size = sum(row.ios for row in whole), sum(row.bytes for row in whole)
+    return Share(
+        sum(row.ios for row in part) / ios if ios else 0.0,
+        sum(row.bytes for row in part) / size if size else 0.0,
+    )
+
+
+def _begins(rows: Sequence[Counted]) -> dict[tuple[object, ...], float]:
+    """At which second of its course each round begins."""
+    lasted: dict[tuple[str, str], dict[tuple[object, ...], float]] = defaultdict(dict)
+    for row in rows:
+        of = lasted[row.run_id, row.step]
+        of[row.place] = max(of.get(row.place, 0.0), row.runtime_ns / NS_PER_S)
+    found: dict[tuple[object, ...], float] = {}
+    for rounds in lasted.values():
+        at = 0.0
+        for place, seconds in rounds.items():
+            found[place] = at
+            at += int(seconds)
+    return found
+
+
+def _of_round(row: Counted, course: StepPhases, begin: float, share: Share) -> Figure | None:
+    """The level after the last cliff within this round's seconds; None where there is no cliff."""
+    end = begin + row.runtime_ns / NS_PER_S
+    inside = [one.at_s for one in course.cliffs if begin + _NEAR_S < one.at_s < end - _NEAR_S]
+    if not inside:
+        return None
+    after = next(one for one in course.phases if one.end_s > max(inside) and one.kind != "stall")
+    return _at(after, row, share)
+
+
+def _at(phase: Phase, row: Counted, share: Share) -> Figure:
+    level = Level(phase.kind, phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s)
+    told = of_share(Rate(level.iops, level.bytes_per_s), share, row.rate)
+    return Figure(told.iops, told.bytes_per_s, level.kind, level, crosses=True)

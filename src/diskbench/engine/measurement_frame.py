@@ -1,0 +1,69 @@
+"""Measurement rows as a polars frame, in which no mean spans a cliff (MR-3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.analysis.row_figures import AFTER_CLIFF, changed, counted, row_figures
+from diskbench.engine.levels import courses_of
+from diskbench.store.database import open_database
+from diskbench.store.frames import measurements_frame
+from diskbench.store.query import find_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from diskbench.ports import EvidenceStore
+
+_LONG_NS = 9_800_000_000
+"""Of shorter steps nothing is looked at: they have no levels (engine/levels.py)."""
+_PLACE = "place in the frame"
+
+
+def levelled_frame(
+    database: str,
+    *,
+    run_ids: Sequence[str] | None = None,
+    evidence: EvidenceStore | None = None,
+) -> pl.DataFrame:
+    """One row a run, step, job and direction, as `measurements_frame` gives them, with the column
+    `after_cliff`: the kind of the level that the figures of a row are of, where its step has
+    several (None: they are what fio counted).
+
+    Seconds are read from `evidence`, or from where each run was kept; a run whose evidence is gone
+    is told as fio counted it. Raises StoreUnavailable.
+    """
+    import polars as pl
+
+    frame = measurements_frame(database, run_ids=run_ids).with_row_index(_PLACE)
+    frame = frame.with_columns(pl.lit(None, dtype=pl.String).alias(AFTER_CLIFF))
+    long = pl.col("runtime_ns").sum().over("run_id", "step") >= _LONG_NS
+    rows = frame.filter(long).to_dicts() if frame.height else []
+    told = _told(rows, database, evidence)
+    if told:
+        other = frame.filter(~pl.col(_PLACE).is_in([row[_PLACE] for row in told]))
+        frame = pl.concat([other, pl.DataFrame(told, schema=frame.schema)]).sort(_PLACE)
+    return frame.drop(_PLACE)
+
+
+def _told(
+    rows: Sequence[dict[str, Any]], database: str, evidence: EvidenceStore | None
+) -> list[dict[str, Any]]:
+    """The rows whose figures are of one level of several."""
+    if not rows:
+        return []
+    engine = open_database(database)
+    try:
+        ids = list(dict.fromkeys(row["run_id"] for row in rows))
+        runs = {run["run_id"]: run for run in find_runs(engine, run_ids=ids)}
+        known = [row | runs[row["run_id"]] for row in rows if row["run_id"] in runs]
+        courses = courses_of(engine, known, evidence)
+    finally:
+        engine.dispose()
+    return [
+        {**row, **changed(row, figure), AFTER_CLIFF: figure.kind}
+        for row, figure in zip(rows, row_figures(counted(rows), courses), strict=True)
+        if figure is not None
+    ]

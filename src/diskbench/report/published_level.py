@@ -1,0 +1,42 @@
+"""Own runs beside a published figure: those at one level, for no figure spans a cliff (MR-3).
+
+A published figure is a mean over runs, so ours is, too; but where the disk fell from one run to the
+next for good (analysis/falls.py), only the runs from there on make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.falls import fall_of
+from diskbench.catalog.published_beside import Beside, beside
+
+if TYPE_CHECKING:
+    from diskbench.catalog.published import Published
+    from diskbench.model.result import Measurement
+
+_RATES = frozenset({"iops", "bytes_per_s"})
+
+
+def run_values(
+    figure: Published, measured: Sequence[Measurement], *, gobonniego_file: bool = False
+) -> dict[str, float]:
+    """Ours of each run that has the figure, in the order of the runs."""
+    found = {}
+    for run_id in dict.fromkeys(row.run_id for row in measured):
+        of_run = [row for row in measured if row.run_id == run_id]
+        for one in beside([figure], of_run, gobonniego_file=gobonniego_file):
+            found[run_id] = one.ours
+    return found
+
+
+def at_one_level(
+    figure: Published, measured: Sequence[Measurement], *, gobonniego_file: bool = False
+) -> Beside | None:
+    """The figure beside ours over the runs at the level that lasts; None where no row has it."""
+    values = run_values(figure, measured, gobonniego_file=gobonniego_file)
+    fall = fall_of(tuple(values.values())) if figure.metric in _RATES else None
+    kept = set(list(values)[fall.index :] if fall is not None else values)
+    rows = [row for row in measured if row.run_id in kept]
+    return next(iter(beside([figure], rows, gobonniego_file=gobonniego_file)), None)

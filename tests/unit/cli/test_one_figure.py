@@ -1,0 +1,233 @@
+"""One figure of a step on every surface, over one shared set of results (tests/cases/figures)."""
+
+import csv
+import html
+import io
+import json
+import re
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+from tests.rigs.coursed import coursed
+
+import diskbench
+from diskbench.cli import main
+from diskbench.engine.replicate_set import replicates_of
+from diskbench.engine.trial_figures import trial_figures
+from diskbench.report.progress import open_progress
+from diskbench.store.database import open_database
+from diskbench.store.evidence import open_evidence
+from diskbench.store.phases import run_phases
+from diskbench.store.query import find_runs
+from diskbench.store.rows import load_plan, load_results
+from diskbench.units import format_iops
+
+pytestmark = pytest.mark.slow
+PLACE = Path(__file__).parents[2] / "cases"
+CASES = {one.stem: yaml.safe_load(one.read_text()) for one in (PLACE / "figures").glob("*.yaml")}
+NEAR = 0.006
+"""Of a figure: logs of whole I/Os a second are not fio's own count."""
+
+
+class Shown:
+    """A case as it is stored, and what every surface shows of it."""
+
+    def __init__(self, case, place, capfd):
+        self.case, self.place, self._capfd = case, place, capfd
+        self.url = f"sqlite:///{place}/rows.db"
+        self.store = (place / "evidence").as_uri()
+        self.database = open_database(self.url)
+        self.evidence = open_evidence(self.store)
+        if "fio" in case:
+            source = PLACE / "fio_output" / case["fio"]
+            (place / "imported.json").write_bytes(source.read_bytes())
+            self.call("results", "import", "imported.json")
+        else:
+            first, *more = [self._seconds(run) for run in case["runs"]]
+            coursed(self.database, self.evidence, first, again=more)
+        self.runs = find_runs(self.database)[::-1]
+        self.direction = case.get("direction", "read")
+
+    @staticmethod
+    def _seconds(parts):
+        return np.concatenate([np.full(seconds, float(value)) for value, seconds in parts])
+
+    def call(self, *arguments):
+        code = main.run(list(arguments))
+        done = self._capfd.readouterr()
+        assert code == 0, done.err
+        return done.out
+
+    def rows(self, found):
+        return [
+            one for one in found if one["scope"] == "step" and one["direction"] == self.direction
+        ]
+
+    def table(self):
+        """Without the picture of the seconds, which tells the highest one."""
+        told = self.call("results", "show", self.runs[0]["trial_id"])
+        return told.partition("IOPS by the second")[0]
+
+    def document(self):
+        trial = self.runs[0]["trial_id"]
+        return json.loads(self.call("results", "show", trial, "--output", "json"))
+
+    def progress(self):
+        """What a terminal is told when each run's step is done."""
+        plan, stream = load_plan(self.database, self.runs[0]["trial_id"]), io.StringIO()
+
+        def course_of(_trial_id, run_index, step):
+            run_id = plan.run_ids[run_index]
+            found = run_phases(self.evidence, run_id, plan, run=run_index + 1)
+            return next((one for one in found if one.step == step), None)
+
+        display = open_progress([plan], quiet=False, stream=stream, course_of=course_of)
+        for index, run_id in enumerate(plan.run_ids):
+            (result,) = load_results(self.database, run_id)[run_id]
+            seconds = sum(each for _, each in self.case["runs"][index])
+            display.step_started(plan.trial_id, index, plan.steps[0])
+            result = result.model_copy(update={"seconds_in_fio": float(seconds)})
+            display.step_finished(plan.trial_id, result)
+        return [line for line in stream.getvalue().splitlines() if " done: " in line]
+
+    def page(self, name):
+        self.call("report", self.runs[0]["trial_id"], "-o", name)
+        return (self.place / name).read_text()
+
+    def site(self):
+        self.call("publish", "site")
+        return {
+            str(one.relative_to(self.place / "site")): one.read_text()
+            for one in (self.place / "site").rglob("*")
+            if one.suffix in (".html", ".json", ".csv")
+        }
+
+
+@pytest.fixture(params=sorted(CASES))
+def shown(request, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "110")
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
+    found = Shown(CASES[request.param], tmp_path, capfd)
+    yield found
+    found.database.dispose()
+
+
+def words(text):
+    """A page as a reader sees it: without scripts, styles and tags."""
+    bare = re.sub(r"<(script|style)\b.*?</\1>", " ", text, flags=re.DOTALL)
+    return html.unescape(re.sub(r"<[^>]+>", " ", bare))
+
+
+def has(text, number):
+    """Whether a number stands in a text by itself."""
+    return re.search(rf"(?<![\d,.]){re.escape(number)}(?![\d]|,\d|\.\d)", text) is not None
+
+
+near = partial(pytest.approx, rel=NEAR)
+
+
+def test_every_figure_of_a_run_is_the_same(shown, tmp_path):
+    """CSV, Parquet, JSON and frames have a row a run."""
+    expected, case = shown.case["of_runs"], shown.case
+    for kind in ("csv", "json", "parquet"):
+        shown.call("results", "export", "--format", kind, "--to", f"rows.{kind}")
+    with (tmp_path / "rows.csv").open() as file:
+        from_csv = shown.rows(csv.DictReader(file))
+    exported = json.loads((tmp_path / "rows.json").read_text())["runs"]
+    of_json = {
+        "export": sorted(exported, key=lambda run: run["run_index"]),
+        "show": shown.document()["runs"],
+    }
+    found = {
+        "csv": [float(row["iops"]) for row in from_csv],
+        "parquet": [row["iops"] for row in shown.rows(pl.read_parquet("rows.parquet").to_dicts())],
+        "load_measurements": [
+            row["iops"]
+            for row in shown.rows(diskbench.load_measurements().sort("run_id").to_dicts())
+        ],
+    }
+    for name, runs in of_json.items():
+        rows = [
+            shown.rows([row for step in run["steps"] for row in step["measurements"]])
+            for run in sorted(runs, key=lambda run: run["run_id"])
+        ]
+        found[name] = [row["iops"] for of_run in rows for row in of_run]
+        if case.get("latencies") is False:
+            assert all(row["lat_mean_ns"] is None for of_run in rows for row in of_run)
+    found["verdicts"] = [
+        one["stretches"][one["main"]]["iops"]
+        for run in sorted(of_json["show"], key=lambda run: run["run_id"])
+        for one in run["verdicts"]
+    ]
+    frame = diskbench.load_verdicts(evidence=shown.store).filter(pl.col("stands_for"))
+    found["load_verdicts"] = frame.sort("run_id")["iops"].to_list()
+    for name, values in found.items():
+        assert values == near(expected), name
+    exact = found.pop("csv")
+    for name, values in found.items():
+        assert values == pytest.approx(exact, rel=1e-9), name
+
+
+def test_the_figure_over_all_runs_is_the_same(shown):
+    """Comparisons and sets of replicates have a figure a trial."""
+    expected, line = shown.case["figure"], shown.direction
+    figures = trial_figures(shown.database, [], "iops")
+    (figure,) = [one for one in figures if one.line.direction == line]
+    (told,) = [
+        one
+        for one in replicates_of(shown.database, [], evidence=shown.evidence).lines
+        if one.direction == line
+    ]
+    assert figure.value == near(expected)
+    assert told.replicated.median == figure.value
+    if told.verdict is not None:
+        assert told.verdict.replicated.median == pytest.approx(figure.value, rel=1e-9)
+    latencies = trial_figures(shown.database, [], "lat_mean_ns")
+    assert all(one.spans_cliff for one in latencies) == (shown.case.get("latencies") is False)
+
+
+def test_every_text_shows_the_figure_and_never_a_mean_across_levels(shown):
+    case = shown.case
+    figure = format_iops(float(case["figure"]))
+    texts = {
+        "table": shown.table(),
+        "page": words(shown.page("report.html")),
+        "markdown": shown.page("report.md"),
+        "picture": words(shown.page("report.svg")),
+    }
+    site = shown.site()
+    runs = [text for name, text in site.items() if name.startswith("runs/")]
+    texts["site"] = words(site["runs.html"]) if "runs.html" in site else words(site["index.html"])
+    texts["page of a run"] = "\n".join(map(words, runs))
+    for name, text in texts.items():
+        assert name == "site" or has(text, figure), (name, figure)
+    for each in case["of_runs"]:
+        assert has(texts["page of a run"], format_iops(float(each))), each
+    if "runs" in case:
+        texts["progress"] = "\n".join(shown.progress())
+        for each, line in zip(case["of_runs"], texts["progress"].splitlines(), strict=True):
+            assert has(line, format_iops(float(each))), (each, line)
+    for number in case.get("never", ()):
+        for name, text in texts.items():
+            assert not has(text, number), (name, number)
+
+
+def test_the_verdict_says_what_stands_against_the_figure(shown):
+    case = shown.case
+    verdicts = [one for run in shown.document()["runs"] for one in run["verdicts"]]
+    if "believe" in case:
+        assert {one["believe"] for one in verdicts} == {case["believe"]}
+    codes = {reason["code"] for one in verdicts for reason in one["reasons"]}
+    assert ("stalled" in codes) == (case.get("code") == "stalled")
+    if case.get("code"):
+        assert "it stalled" in shown.table()
+    phases = [one for run in shown.document()["runs"] for one in run.get("phases", ())]
+    if "steady" in case:
+        assert {one["steady"]["state"] for one in phases} == {case["steady"]}

@@ -148,7 +148,7 @@ def print_results(session: Session, reports: Sequence[TrialReport], show: Show) 
             judged = _verdicts(session, report.plan, phases)
             _print_table(report.plan, runs_of, _state(report), phases, judged)
             if not show.quiet:
-                kept = f"{session.evidence.url}/runs/{report.plan.run_ids[-1]}/"
+                kept = f"{session.evidence_of(report.plan.trial_id).url}/runs/{report.plan.run_ids[-1]}/"
                 print(f"evidence: {kept}", file=sys.stderr)
     elif show.output == "csv":
         _print_csv(session, run_ids)
@@ -168,7 +168,7 @@ def _phases(session: Session, plan: Plan) -> list[StepPhases]:
     from diskbench.cli.results_show import phases_of
 
     runs = [(run_id, number) for number, run_id in enumerate(plan.run_ids, 1)]
-    return phases_of(session.evidence, plan, runs)
+    return phases_of(session.evidence_of(plan.trial_id), plan, runs)
 
 
 def _verdicts(session: Session, plan: Plan, phases: Sequence[StepPhases]) -> Sequence[Verdict]:
@@ -177,7 +177,8 @@ def _verdicts(session: Session, plan: Plan, phases: Sequence[StepPhases]) -> Seq
 
     runs = find_runs(session.database, [Filter("trial_id", "=", plan.trial_id)])
     own = [one for one in phases if one.run_id in plan.run_ids]
-    return trial_verdicts(session.database, session.evidence, runs, phases=own)
+    evidence = session.evidence_of(plan.trial_id)
+    return trial_verdicts(session.database, evidence, runs, phases=own)
 
 
 def _state(report: TrialReport) -> str:
@@ -215,8 +216,7 @@ def _print_table(
 def _print_csv(session: Session, run_ids: Sequence[str]) -> None:
     from diskbench.cli.results_csv import rows_as_csv
 
-    url = session.evidence.url
-    sys.stdout.write(rows_as_csv(session.database, run_ids=run_ids, evidence_url=url))
+    sys.stdout.write(rows_as_csv(session.database, run_ids=run_ids))
 
 
 def print_problems(report: TrialReport) -> None:

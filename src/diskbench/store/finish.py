@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from diskbench.errors import EvidenceDamaged
 from diskbench.store import archive
 from diskbench.store.clock import now
 from diskbench.store.leases import load_lease
-from diskbench.store.manifest import Manifest, StepEntry
+from diskbench.store.manifest import Manifest, MissingStep, StepEntry
 from diskbench.store.parse_step import PARSER_VERSION
 from diskbench.store.rows import end_run, run_times
 from diskbench.store.run_row import marks, run_row
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from diskbench.model.result import RunState
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
+
+log = logging.getLogger(__name__)
 
 
 def finish_run(
@@ -43,6 +46,9 @@ def finish_run(
     if manifest is None:
         started_at, saved = run_times(database, run_id)
         entries, damaged = _entries(evidence, run_id, saved)
+        missing = _missing(evidence, plan, run_id, saved, entries, damaged)
+        for one in missing:
+            log.warning("step %s of run %s has rows, but %s", one.name, run_id, one.why)
         row = run_row(plan, run_index, evidence.url)
         lease = load_lease(database, plan.trial_id)
         manifest = archive.write_manifest(
@@ -67,6 +73,7 @@ def finish_run(
                 plan=archive.plan_record(evidence, run_id, plan),
                 steps=entries,
                 damaged=damaged,
+                missing=missing,
             ),
         )
     end_run(
@@ -76,6 +83,28 @@ def finish_run(
         manifest.problem,
         started_at=manifest.started_at,
         finished_at=manifest.finished_at,
+    )
+
+
+def _missing(
+    evidence: EvidenceStore,
+    plan: Plan,
+    run_id: str,
+    saved: Sequence[int],
+    entries: Sequence[StepEntry],
+    damaged: Sequence[str],
+) -> tuple[MissingStep, ...]:
+    """The steps that have rows and no folder: a rebuild says that it cannot find them."""
+    there = {entry.step_index for entry in entries}
+    there |= {index for one in damaged if (index := archive.index_of(one)) is not None}
+    return tuple(
+        MissingStep(
+            step_index=index,
+            name=archive.name_at(plan, index),
+            why=f"{evidence.url} has no files of it",
+        )
+        for index in saved
+        if index not in there
     )
 
 

@@ -101,6 +101,24 @@ def find_plan(database: Engine, trial_id: str) -> Plan | None:
         ) from error
 
 
+def evidence_url_of(database: Engine, trial_id: str) -> str | None:
+    """The store in which the evidence of a trial's runs lies; None for a trial without runs."""
+    run = schema.run
+    query = sa.select(run.c.evidence_url).where(run.c.trial_id == trial_id).limit(1)
+    with transaction(database) as connection:
+        found: str | None = connection.execute(query).scalar_one_or_none()
+    return found
+
+
+def move_evidence(database: Engine, trial_id: str, evidence_url: str) -> None:
+    """Say that the evidence of a trial's runs lies in another store now."""
+    run = schema.run
+    with transaction(database) as connection:
+        connection.execute(
+            sa.update(run).where(run.c.trial_id == trial_id).values(evidence_url=evidence_url)
+        )
+
+
 def begin_run(database: Engine, run_id: str) -> None:
     """Mark a planned run as running, from now on; a run that has begun keeps its time."""
     run = schema.run

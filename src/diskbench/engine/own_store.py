@@ -24,7 +24,8 @@ def go_on_in(session: Session, plan: Plan) -> None:
     missing = _missing(session, plan, session.evidence)
     if missing is not None:
         raise InvalidValue(
-            f"the evidence of {plan.trial_id} lies in {url}; {session.evidence.url} lacks {missing}",
+            f"the evidence of {plan.trial_id} lies in {url}, and {session.evidence.url} lacks "
+            f"{missing}",
             advice="leave out --evidence-url, or copy the whole store there first",
         )
     move_evidence(session.database, plan.trial_id, session.evidence.url)

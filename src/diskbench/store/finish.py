@@ -11,7 +11,7 @@ from diskbench.store.clock import now
 from diskbench.store.leases import load_lease
 from diskbench.store.manifest import Manifest, MissingStep, StepEntry
 from diskbench.store.parse_step import PARSER_VERSION
-from diskbench.store.rows import end_run, run_times
+from diskbench.store.rows import end_run, load_results, run_times, save_step
 from diskbench.store.run_row import marks, run_row
 
 if TYPE_CHECKING:
@@ -46,7 +46,16 @@ def finish_run(
     if manifest is None:
         started_at, saved = run_times(database, run_id)
         entries, damaged = _entries(evidence, run_id, saved)
-        missing = _missing(evidence, plan, run_id, saved, entries, damaged)
+        there = {entry.step_index for entry in entries} | set(map(archive.index_of, damaged))
+        missing = tuple(
+            MissingStep(
+                step_index=index,
+                name=archive.name_at(plan, index),
+                why=f"{evidence.url} has no files of it",
+            )
+            for index in saved
+            if index not in there
+        )
         for one in missing:
             log.warning("step %s of run %s has rows, but %s", one.name, run_id, one.why)
         row = run_row(plan, run_index, evidence.url)
@@ -76,6 +85,7 @@ def finish_run(
                 missing=missing,
             ),
         )
+    _audit(database, evidence, run_id)
     end_run(
         database,
         run_id,
@@ -86,26 +96,14 @@ def finish_run(
     )
 
 
-def _missing(
-    evidence: EvidenceStore,
-    plan: Plan,
-    run_id: str,
-    saved: Sequence[int],
-    entries: Sequence[StepEntry],
-    damaged: Sequence[str],
-) -> tuple[MissingStep, ...]:
-    """The steps that have rows and no folder: a rebuild says that it cannot find them."""
-    there = {entry.step_index for entry in entries}
-    there |= {index for one in damaged if (index := archive.index_of(one)) is not None}
-    return tuple(
-        MissingStep(
-            step_index=index,
-            name=archive.name_at(plan, index),
-            why=f"{evidence.url} has no files of it",
-        )
-        for index in saved
-        if index not in there
-    )
+def _audit(database: Engine, evidence: EvidenceStore, run_id: str) -> None:
+    """Keep the audit of a run, and its doubts with the rows."""
+    from diskbench.store.audits import audited
+
+    steps = load_results(database, run_id)[run_id]
+    for before, after in zip(steps, audited(evidence, run_id, steps), strict=True):
+        if after is not before:
+            save_step(database, run_id, after)
 
 
 def _entries(

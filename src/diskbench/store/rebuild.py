@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from diskbench.errors import DiskbenchError, EvidenceDamaged, InvalidValue, StoreUnavailable
 from diskbench.store import archive, schema
+from diskbench.store.audits import audited
 from diskbench.store.content import read_file
 from diskbench.store.database import ABOUT_THE_ROWS, transaction
 from diskbench.store.imports import imported_rows
@@ -131,6 +132,7 @@ def rows_of(evidence: EvidenceStore, manifest: Manifest) -> RunRows:
     }
     found |= _beside(evidence, manifest, plan)
     steps = tuple(found[index] for index in sorted(found))
+    steps = audited(evidence, manifest.run_id, steps)
     if missing := _missing(manifest, plan, steps):
         raise StepsMissing(manifest.run_id, evidence.url, missing)
     return RunRows(campaign_row(plan.campaign_id), trial_row(plan), row, steps)

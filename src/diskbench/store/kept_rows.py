@@ -139,6 +139,11 @@ def forget_trial(evidence: EvidenceStore, trial_id: str) -> None:
     evidence.delete(f"{TRIALS}/{trial_id}")
 
 
+def forget_matrix(evidence: EvidenceStore, campaign_id: str) -> None:
+    """Delete the record of a matrix all of whose trials are deleted; none is as well."""
+    evidence.delete(f"{MATRICES}/{campaign_id}")
+
+
 def _keep(evidence: EvidenceStore, key: str, read: Callable[[], _Record]) -> None:
     record = read()
     for _ in range(_TRIES):

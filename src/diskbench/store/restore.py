@@ -133,8 +133,10 @@ def _put_matrix(
     insert_missing(connection, schema.campaign, [campaign_row(campaign_id)])
     upsert(connection, schema.matrix, [matrix])
     upsert(connection, schema.cell, [cell.model_dump(mode="json") for cell in cells])
-    known = set(connection.execute(sa.select(schema.lease.c.lease_id)).scalars())
     machines = [_of(schema.machine, row) for row in record.machines]
+    lease = schema.lease.c.lease_id
+    named = sa.select(lease).where(lease.in_([row["lease_id"] for row in machines]))
+    known = set(connection.execute(named).scalars())
     upsert(connection, schema.machine, [row for row in machines if row["lease_id"] in known])
 
 

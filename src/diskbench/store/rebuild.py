@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -126,15 +126,14 @@ def rows_of(evidence: EvidenceStore, manifest: Manifest) -> RunRows:
     row = run_row(plan, manifest.run_index, evidence.url) | ending(manifest.state, manifest.problem)
     row |= {"started_at": manifest.started_at, "finished_at": manifest.finished_at}
     found = {
-        entry.step_index: _step(evidence, manifest, plan, entry)
+        entry.step_index: result
         for entry in manifest.steps
-        if entry.has_rows
+        if entry.has_rows and (result := _step(evidence, manifest, plan, entry)) is not None
     }
     found |= _beside(evidence, manifest, plan)
-    steps = tuple(found[index] for index in sorted(found))
-    steps = audited(evidence, manifest.run_id, steps)
-    if missing := _missing(manifest, plan, steps):
+    if missing := _missing(manifest, plan, found.keys()):
         raise StepsMissing(manifest.run_id, evidence.url, missing)
+    steps = audited(evidence, manifest.run_id, [found[index] for index in sorted(found)])
     return RunRows(campaign_row(plan.campaign_id), trial_row(plan), row, steps)
 
 
@@ -177,10 +176,15 @@ def _beside(evidence: EvidenceStore, manifest: Manifest, plan: Plan) -> dict[int
     return found
 
 
-def _missing(manifest: Manifest, plan: Plan, steps: Sequence[StepResult]) -> list[tuple[str, str]]:
-    """The steps that the run measured and the store has not, and how that is known."""
-    have = {result.step_index for result in steps}
+def _missing(manifest: Manifest, plan: Plan, have: Collection[int]) -> list[tuple[str, str]]:
+    """The steps that the run measured and the store has not, and how that is known; `have` are the
+    indexes of those that it has."""
     found: dict[int, tuple[str, str]] = {
+        one.step_index: (one.folder.partition("/")[2], "the manifest names it")
+        for one in manifest.steps
+        if one.has_rows and one.step_index not in have
+    }
+    found |= {
         one.step_index: (one.name, one.why)
         for one in manifest.missing
         if one.step_index not in have
@@ -194,7 +198,7 @@ def _missing(manifest: Manifest, plan: Plan, steps: Sequence[StepResult]) -> lis
     for index in range(last):
         if index not in have and index not in found:
             found[index] = (archive.name_at(plan, index), "a later step of the run is there")
-    if manifest.state == "done" and not found:
+    if manifest.state == "done":
         for index in range(last + 1, _least_steps(plan, last + 1)):
             found[index] = (
                 archive.name_at(plan, index),
@@ -213,11 +217,16 @@ def _least_steps(plan: Plan, have: int) -> int:
     return plan.loop.first + rounds * body
 
 
-def _step(evidence: EvidenceStore, manifest: Manifest, plan: Plan, entry: StepEntry) -> StepResult:
+def _step(
+    evidence: EvidenceStore, manifest: Manifest, plan: Plan, entry: StepEntry
+) -> StepResult | None:
+    """The result of a step that the manifest names; None where its folder is gone or open."""
     run_id = manifest.run_id
     prefix = f"{archive.run_prefix(run_id)}/{entry.folder}"
     record = archive.read_step(evidence, run_id, entry.folder)
-    if record is None or archive.step_digest(evidence, run_id, entry.folder) != entry.sha256:
+    if record is None:
+        return None
+    if archive.step_digest(evidence, run_id, entry.folder) != entry.sha256:
         raise EvidenceDamaged(f"evidence: {prefix}/step.json is not what the manifest names")
     return _result(evidence, manifest, plan, record)
 

@@ -159,6 +159,15 @@ def test_an_older_manifest_that_says_nothing_of_a_lost_step_is_seen_through(
     assert not done.runs
 
 
+def test_all_steps_whose_folders_are_gone_are_named(database, evidence, other, fio_files, tmp_path):
+    plan = make_plan(("01kq8z6rj0aaaaaaaaaaaaaaa0",))
+    recorded(database, evidence, plan, fio_files)
+    finish_run(database, evidence, plan, 0, "interrupted", None)
+    shutil.rmtree(tmp_path / "evidence" / archive.run_prefix(plan.run_ids[0]) / "steps")
+    done = rebuild(other, evidence)
+    assert [step for _, step, _ in done.missing] == ["000-write", "001-read"]
+
+
 def test_a_trial_says_where_its_evidence_lies(database, evidence, plan):
     assert evidence_url_of(database, plan.trial_id) is None
     save_plan(database, plan, evidence.url)

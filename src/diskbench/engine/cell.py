@@ -140,8 +140,6 @@ class LiveCells:
         database = self.session.database
         row = cell_of_trial(database, trial_id)
         if row is None or row.state not in LIVE or row.owner != self.session.executor_id:
-            if row is not None:  # settled by a process that died before it was kept
-                keep_trial_rows(self.session, trial_id)
             return
         plan = find_plan(database, trial_id)
         campaign = find_campaign(database, row.campaign_id)
@@ -157,17 +155,16 @@ class LiveCells:
         values = after(row, campaign.limits, end, problem, cancelling=cancelling, now=moment)
         over = values["state"] != "waiting"
         spent = spent_on(database, trial_id) if rented else 0.0
-        update_cell(
-            database,
-            trial_id,
-            states=LIVE,
+        ending = {
             **values,
-            note=note,
-            owner=None,
-            cost_usd=spent if over else row.cost_usd,
-            finished_at=moment if over else None,
-        )
-        keep_trial_rows(self.session, trial_id)
+            "note": note,
+            "owner": None,
+            "cost_usd": spent if over else row.cost_usd,
+            "finished_at": moment if over else None,
+        }
+        # Kept first: once the last cell of a matrix has its end, the process may be gone.
+        keep_trial_rows(self.session, trial_id, row.model_copy(update=ending))
+        update_cell(database, trial_id, states=LIVE, **ending)
         told = {"trial": trial_id, "error": values["error"]}
         log.info("%s: %s", row.key, values["state"], extra={k: v for k, v in told.items() if v})
 

@@ -10,6 +10,7 @@ from diskbench.errors import DiskbenchError
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
+    from diskbench.model.campaign import CellRow
     from diskbench.store.campaigns import CampaignRow
 
 log = logging.getLogger(__name__)
@@ -40,8 +41,9 @@ def mark_released(session: Session, lease_id: str) -> None:
     release_lease(database, lease_id, at=moment)
 
 
-def keep_trial_rows(session: Session, trial_id: str) -> None:
-    """Keep lease, timing and cell of a trial that has ended, as its rows have them now."""
+def keep_trial_rows(session: Session, trial_id: str, cell: CellRow | None = None) -> None:
+    """Keep lease, timing and cell of a trial that has ended, as its rows have them now; the cell as
+    it is about to be, where that is given."""
     from diskbench.store.kept_rows import keep_lease, keep_trial
     from diskbench.store.leases import load_lease
 
@@ -50,7 +52,7 @@ def keep_trial_rows(session: Session, trial_id: str) -> None:
         lease = load_lease(session.database, trial_id)
         if lease is not None:
             keep_lease(evidence, lease)
-        keep_trial(session.database, evidence, trial_id)
+        keep_trial(session.database, evidence, trial_id, cell)
     except DiskbenchError as error:
         _not_kept("trial", trial_id, error)
 

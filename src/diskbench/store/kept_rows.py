@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.model.campaign import CellRow
     from diskbench.ports import EvidenceStore
     from diskbench.store.leases import Lease
 
@@ -89,11 +90,14 @@ def keep_lease(evidence: EvidenceStore, lease: Lease) -> None:
     evidence.replace(lease_key(lease.lease_id), _json(record))
 
 
-def keep_trial(database: Engine, evidence: EvidenceStore, trial_id: str) -> None:
-    """Write the record of a trial that has ended. Raises StoreUnavailable."""
+def keep_trial(
+    database: Engine, evidence: EvidenceStore, trial_id: str, ending: CellRow | None = None
+) -> None:
+    """Write the record of a trial that has ended; its cell is its row, or as it is about to be
+    (`ending`). Raises StoreUnavailable."""
 
     def read() -> TrialRecord:
-        cell = cell_of_trial(database, trial_id)
+        cell = ending or cell_of_trial(database, trial_id)
         return TrialRecord(
             trial_id=trial_id,
             seconds=load_timing(database, trial_id),

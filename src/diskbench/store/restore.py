@@ -72,7 +72,7 @@ def restore(database: Engine, evidence: EvidenceStore) -> list[tuple[str, Diskbe
         if record.cell is not None:
             cell = _cell(record.cell)
             place = (cell.campaign_id, cell.position)
-            if place not in attempts or attempts[place].attempt < cell.attempt:
+            if place not in attempts or _reach(attempts[place]) < _reach(cell):
                 attempts[place] = cell
 
     def put_matrix(connection: Connection, record: MatrixRecord) -> None:
@@ -138,6 +138,11 @@ def _put_matrix(
     named = sa.select(lease).where(lease.in_([row["lease_id"] for row in machines]))
     known = set(connection.execute(named).scalars())
     upsert(connection, schema.machine, [row for row in machines if row["lease_id"] in known])
+
+
+def _reach(cell: CellRow) -> tuple[int, bool]:
+    """How far an attempt came: a cell that was stopped has its attempt again."""
+    return cell.attempt, cell.finished_at is not None
 
 
 def _ended(cell: CellRow, attempt: CellRow | None) -> CellRow:

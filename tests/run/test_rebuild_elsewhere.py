@@ -82,6 +82,7 @@ def matrix(user: Cli, name: str, **more: Any) -> str:
     return str(file)
 
 
+@pytest.mark.thorough
 def test_every_command_prints_the_same_from_a_database_made_of_the_evidence(
     renter: Cli, tmp_path: Path
 ) -> None:

@@ -125,7 +125,8 @@ class EvidenceStore(Protocol):
         ...
 
     def replace(self, key: str, data: bytes) -> None:
-        """Write `data` over what `key` holds: for a record of ours that cannot be read any more."""
+        """Write `data`, also over what `key` holds: for records of ours, which tell how something
+        stands, or cannot be read any more."""
         ...
 
     def list(self, prefix: str) -> Sequence[str]:

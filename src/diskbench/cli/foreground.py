@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from diskbench.engine.execute import TrialReport
     from diskbench.engine.session import Session
     from diskbench.engine.stop import Stop
+    from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
@@ -162,9 +163,11 @@ def print_results(session: Session, reports: Sequence[TrialReport], show: Show) 
             runs_of = [steps[run_id] for run_id in report.plan.run_ids]
             phases = _phases(session, report.plan)
             judged = _verdicts(session, report.plan, phases)
-            _print_table(report.plan, runs_of, _state(report), phases, judged)
+            audits = _audits(session, report.plan)
+            _print_table(report.plan, runs_of, _state(report), phases, judged, audits)
             if not show.quiet:
-                kept = f"{session.evidence.url}/runs/{report.plan.run_ids[-1]}/"
+                store = session.evidence_of(report.plan.trial_id)
+                kept = f"{store.url}/runs/{report.plan.run_ids[-1]}/"
                 print(f"evidence: {kept}", file=sys.stderr)
     elif show.output == "csv":
         _print_csv(session, run_ids)
@@ -176,7 +179,10 @@ def print_results(session: Session, reports: Sequence[TrialReport], show: Show) 
         runs = [find_run(session.database, run_id) for run_id in run_ids]
         phases = [one for report in reports for one in _phases(session, report.plan)]
         judged = [one for each in reports for one in _verdicts(session, each.plan, phases)]
-        print(json_text(results_document(runs, steps, phases=phases, verdicts=judged)))
+        audits = [one for report in reports for one in _audits(session, report.plan)]
+        print(
+            json_text(results_document(runs, steps, phases=phases, verdicts=judged, audits=audits))
+        )
 
 
 def _phases(session: Session, plan: Plan) -> list[StepPhases]:
@@ -184,7 +190,14 @@ def _phases(session: Session, plan: Plan) -> list[StepPhases]:
     from diskbench.cli.results_show import phases_of
 
     runs = [(run_id, number) for number, run_id in enumerate(plan.run_ids, 1)]
-    return phases_of(session.evidence, plan, runs)
+    return phases_of(session.evidence_of(plan.trial_id), plan, runs)
+
+
+def _audits(session: Session, plan: Plan) -> list[StepAudit]:
+    """Whether the figures of the trial's steps agree; it was kept when each run ended."""
+    from diskbench.cli.results_show import audits_of
+
+    return audits_of(session.evidence_of(plan.trial_id), plan.run_ids)
 
 
 def _verdicts(session: Session, plan: Plan, phases: Sequence[StepPhases]) -> Sequence[Verdict]:
@@ -193,8 +206,8 @@ def _verdicts(session: Session, plan: Plan, phases: Sequence[StepPhases]) -> Seq
 
     runs = find_runs(session.database, [Filter("trial_id", "=", plan.trial_id)])
     own = [one for one in phases if one.run_id in plan.run_ids]
-    books = session.books
-    return trial_verdicts(session.database, session.evidence, runs, books=books, phases=own)
+    books, evidence = session.books, session.evidence_of(plan.trial_id)
+    return trial_verdicts(session.database, evidence, runs, books=books, phases=own)
 
 
 def _state(report: TrialReport) -> str:
@@ -211,11 +224,15 @@ def _print_table(
     state: str,
     phases: Sequence[StepPhases],
     verdicts: Sequence[Verdict],
+    audits: Sequence[StepAudit],
 ) -> None:
     from dataclasses import replace
 
+    from rich.text import Text
+
     from diskbench.analysis.row_figures import courses_by_step, levelled_rows
     from diskbench.fio.warnings import run_warnings
+    from diskbench.report.audit_text import audit_line, audit_style
     from diskbench.report.screen import screen
     from diskbench.report.subject import subject_of_plan
     from diskbench.report.tables import print_result
@@ -231,14 +248,15 @@ def _print_table(
     flat = [row for run in rows for row in run]
     subject = replace(subject_of_plan(plan), state=state)
     print_result(subject, flat, doubts, phases, verdicts, console=console)
+    if line := audit_line(audits):
+        console.print(Text(line, audit_style(line)))
     console.print()
 
 
 def _print_csv(session: Session, run_ids: Sequence[str]) -> None:
     from diskbench.cli.results_csv import rows_as_csv
 
-    url = session.evidence.url
-    sys.stdout.write(rows_as_csv(session.database, run_ids=run_ids, evidence_url=url))
+    sys.stdout.write(rows_as_csv(session.database, run_ids=run_ids))
 
 
 def print_problems(report: TrialReport) -> None:

@@ -171,7 +171,7 @@ class Gathered:
         return TrialReport(
             trial_id=trial_id,
             subject=subject,
-            runs=tuple(_note(row) for row in rows),
+            runs=tuple(_note(row, self._audit(row)) for row in rows),
             measurements=tuple(m for of_run in of_runs for m in of_run),
             warnings=(*(w for step in results for w in step.warnings), *run_warnings(of_runs)),
             phases=phases,
@@ -186,6 +186,14 @@ class Gathered:
             job=_job(plan),
             again="" if rows[0]["imported"] else run_again(subject, subject.runs_planned),
         )
+
+    def _audit(self, row: Row) -> str:
+        """Whether the figures of a run agree, as a line."""
+        from diskbench.cli.results_show import audits_of
+        from diskbench.report.audit_text import audit_line
+
+        store = self.store(row)
+        return audit_line(audits_of(store, [row["run_id"]])) if store is not None else ""
 
     def _judged(
         self, rows: Sequence[Row], plan: Plan | None, steps: Mapping[str, Sequence[StepResult]]
@@ -220,7 +228,7 @@ def _warn(what: str, run_id: str, error: DiskbenchError) -> None:
     logging.getLogger(__name__).warning("%s of run %s: %s", what, run_id, error.message)
 
 
-def _note(row: Row) -> RunNote:
+def _note(row: Row, audit: str) -> RunNote:
     from diskbench.report.trial_report import RunNote
 
     url = row["evidence_url"]
@@ -231,6 +239,7 @@ def _note(row: Row) -> RunNote:
         error=row["error"] or "",
         advice=row["advice"] or "",
         evidence=f"{url}/runs/{row['run_id']}/" if url else "",
+        audit=audit,
     )
 
 

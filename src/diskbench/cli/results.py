@@ -250,7 +250,7 @@ def delete(
 
     delete_runs(
         database(database_url),
-        None if keep_evidence else evidence(evidence_url),
+        None if keep_evidence else lambda kept_in: evidence(evidence_url or kept_in),
         tuple(run_ids or ()),
         _filters(filter_, since, until),
         yes=yes,

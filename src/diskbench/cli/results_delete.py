@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 def delete_runs(
     database: Engine,
-    evidence: EvidenceStore | None,
+    evidence: Callable[[str | None], EvidenceStore] | None,
     run_ids: Sequence[str],
     filters: Sequence[Filter],
     *,
     yes: bool,
 ) -> None:
     """Delete the named runs and those that meet the filters; asks first. Evidence goes before rows,
-    so that a deletion that fails half-way can be repeated. None keeps the evidence.
+    so that a deletion that fails half-way can be repeated. `evidence` opens the store that a run's
+    row names; None keeps the evidence.
 
     Raises InvalidValue when nothing is named, a run is still going on or has something
-    left on its host, or nobody can be asked.
+    left on its host, or nobody can be asked; StoreUnavailable for a store.
     """
-    from diskbench.store.archive import run_prefix
     from diskbench.store.claims import list_claims
     from diskbench.store.leases import list_leases
     from diskbench.store.query import find_run, find_runs
@@ -63,11 +63,35 @@ def delete_runs(
     what = f"{len(found)} run{'s' * (len(found) != 1)}" + (" and evidence" if evidence else "")
     if not yes:
         _ask(what)
-    for run_id in found if evidence else ():
-        assert evidence is not None
-        evidence.delete(run_prefix(run_id))
+    if evidence:
+        _delete_evidence(database, evidence, found)
     delete_rows(database, tuple(found))
     print(f"deleted {what}")
+
+
+def _delete_evidence(
+    database: Engine,
+    opened: Callable[[str | None], EvidenceStore],
+    runs: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """Delete what the stores hold of runs (rows by id), and of trials and matrices that are left
+    without any."""
+    from diskbench.store.archive import run_prefix
+    from diskbench.store.kept_rows import forget_matrix, forget_trial
+    from diskbench.store.rows import left_empty
+
+    stores: dict[str | None, EvidenceStore] = {}
+    for run_id, run in runs.items():
+        url = run["evidence_url"]
+        if url not in stores:
+            stores[url] = opened(url)
+        stores[url].delete(run_prefix(run_id))
+    trials, campaigns = left_empty(database, tuple(runs))
+    for store in stores.values():
+        for trial_id in trials:
+            forget_trial(store, trial_id)
+        for campaign_id in campaigns:
+            forget_matrix(store, campaign_id)
 
 
 def _ask(what: str) -> None:

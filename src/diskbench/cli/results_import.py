@@ -48,7 +48,11 @@ def mount(app: typer.Typer) -> None:
 
 
 def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) -> None:
-    """Make every row again from the evidence, into an empty or an existing database."""
+    """Make every row again from the evidence, into an empty or an existing database.
+
+    Runs, their trials, leases and times, matrices and their cells. A step that a finished run had
+    and that cannot be found is said, its run is left as it is, and the exit code is 1.
+    """
     from diskbench.cli.stores import database, evidence
     from diskbench.store.rebuild import rebuild as make_again
 
@@ -58,7 +62,11 @@ def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) 
         _say(f"left alone, because they are not finished: {', '.join(done.unfinished)}")
     for run_id, error in done.failed:
         _say(f"run {run_id} could not be rebuilt: {error}")
-    if done.failed:
+    for run_id, step, why in done.missing:
+        _say(f"run {run_id}, step {step}: not found: {why}")
+    for key, error in done.records:
+        _say(f"{key} could not be read: {error}")
+    if done.failed or done.records:
         raise typer.Exit(1)
 
 

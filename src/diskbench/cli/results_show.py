@@ -42,7 +42,7 @@ def print_runs(
 
     from diskbench.analysis.row_figures import courses_by_step, levelled_rows
     from diskbench.fio.warnings import run_warnings
-    from diskbench.report.audit_text import audit_line
+    from diskbench.report.audit_text import audit_line, audit_style
     from diskbench.report.cost_text import cost_line
     from diskbench.report.run_list import local_time
     from diskbench.report.screen import screen
@@ -75,7 +75,7 @@ def print_runs(
         place = Text(f"  evidence: {run['evidence_url']}/runs/{run['run_id']}/", "dim")
         console.print(place, no_wrap=True, overflow="ignore", crop=False)
         if line := audit_line([one for one in audits if one.run_id == run["run_id"]]):
-            console.print(Text(f"  {line}", "dim" if "does not hold" not in line else "yellow"))
+            console.print(Text(f"  {line}", audit_style(line)))
     if cost is not None:
         console.print(Text(f"cost  {cost_line(cost)}"))
 
@@ -125,28 +125,40 @@ def audits_of_runs(
 ) -> list[StepAudit]:
     """Whether the figures of the steps of runs (rows) agree, from the store that was typed, or the
     one that they were kept in. A run whose evidence is gone or damaged has none."""
-    import logging
-
     from diskbench.cli.stores import evidence
-    from diskbench.errors import DiskbenchError, UnknownName
-    from diskbench.store.audits import run_audits
+    from diskbench.errors import DiskbenchError
 
     found: list[StepAudit] = []
     for run in runs:
         try:
             store = evidence(evidence_url or run["evidence_url"])
-            found += run_audits(store, run["run_id"])
+        except DiskbenchError as error:
+            _no_audit(run["run_id"], error)
+        else:
+            found += audits_of(store, [run["run_id"]])
+    return found
+
+
+def audits_of(store: EvidenceStore, run_ids: Sequence[str]) -> list[StepAudit]:
+    """Whether the figures of the steps of runs in a store agree. A run whose evidence is gone or
+    damaged has no audit, which is logged."""
+    from diskbench.errors import DiskbenchError, UnknownName
+    from diskbench.store.audits import run_audits
+
+    found: list[StepAudit] = []
+    for run_id in run_ids:
+        try:
+            found += run_audits(store, run_id)
         except UnknownName:  # nothing finished
             continue
         except DiskbenchError as error:
-            log = logging.getLogger(__name__)
-            log.warning("no audit of run %s: %s", run["run_id"], error.message)
+            _no_audit(run_id, error)
     return found
 
 
 def doubts_of(audits: Sequence[StepAudit], told: Sequence[Warning]) -> list[Warning]:
-    """What audits doubt beyond the warnings that are told already: the logs of a run of our own are
-    read after its rows."""
+    """What audits doubt beyond the warnings that are told already: rows that an older version made
+    hold no doubts of the logs."""
     from diskbench.fio.audit import audit_warnings
 
     known = {(warning.code, warning.step, warning.message) for warning in told}
@@ -173,6 +185,12 @@ def verdicts_on(
     except StoreUnavailable:
         return ()
     return trial_verdicts(database, store, runs, books=open_books(), phases=phases, hint=hint)
+
+
+def _no_audit(run_id: str, error: DiskbenchError) -> None:
+    import logging
+
+    logging.getLogger(__name__).warning("no audit of run %s: %s", run_id, error.message)
 
 
 def _no_phases(run_id: str, error: DiskbenchError) -> None:

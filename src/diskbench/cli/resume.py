@@ -23,13 +23,18 @@ def resume(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Go on with runs whose process was killed; finished steps are not run again."""
+    """Go on with runs whose process was killed; finished steps are not run again.
+
+    A run keeps the evidence store that it began with. --evidence-url names the place that the whole
+    store was moved to.
+    """
     import sys
 
     from diskbench.cli.failures import report
     from diskbench.cli.foreground import Show, drive, leave, worst
     from diskbench.cli.gc import print_swept, sweep_code
     from diskbench.engine.extend import check_lasts
+    from diskbench.engine.own_store import go_on_in
     from diskbench.engine.sweep import sweep
     from diskbench.engine.takeover import abandoned_plans, claim
     from diskbench.errors import DiskbenchError
@@ -38,6 +43,8 @@ def resume(
     refused, plans = [], []
     for plan in abandoned_plans(session.database, ids):
         try:
+            if evidence_url is not None:
+                go_on_in(session, plan)
             check_lasts(session, plan)
         except DiskbenchError as error:  # the others are resumed all the same
             refused.append(report(error))

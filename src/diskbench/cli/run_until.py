@@ -223,10 +223,9 @@ def print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
     if show.output == "csv":
         from diskbench.cli.results_csv import rows_as_csv
 
-        url = session.evidence.url
-        sys.stdout.write(rows_as_csv(session.database, these, evidence_url=url))
+        sys.stdout.write(rows_as_csv(session.database, these))
         return
-    found = replicates_of(session.database, these, asked=name, evidence=session.evidence)
+    found = replicates_of(session.database, these, asked=name)
     (until,) = standing(session.database, find_campaign(session.database, name)).until
     if show.output == "json":
         print_json(found.model_copy(update={"until": until}).model_dump_json(indent=2))

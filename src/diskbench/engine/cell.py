@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.engine.held import Patience
+from diskbench.engine.keep import keep_trial_rows
 from diskbench.engine.lease import release
 from diskbench.engine.machine import keeps, placed
 from diskbench.engine.rent import Onlooker, give_up, rent
@@ -91,7 +92,7 @@ class LiveCells:
             except DiskbenchError as error:
                 return _failed(problem_of(error))
         elif not plan.is_draft:  # whoever wrote its rows may have died before its evidence
-            write_plan(self.session.evidence, plan)
+            write_plan(self.session.evidence_of(trial_id), plan)
         update_cell(
             database,
             trial_id,
@@ -110,7 +111,7 @@ class LiveCells:
 
         plan = load_plan(self.session.database, trial_id)
         if not plan.is_draft:  # rented, and killed before the plan was evidence
-            write_plan(self.session.evidence, plan)
+            write_plan(self.session.evidence_of(trial_id), plan)
             return Outcome(state="done")
         if self.stop.of(trial_id).is_set():
             report = give_up(self.session, plan, Interrupted("stopped by the user"))
@@ -154,16 +155,16 @@ class LiveCells:
         values = after(row, campaign.limits, end, problem, cancelling=cancelling, now=moment)
         over = values["state"] != "waiting"
         spent = spent_on(database, trial_id) if rented else 0.0
-        update_cell(
-            database,
-            trial_id,
-            states=LIVE,
+        ending = {
             **values,
-            note=note,
-            owner=None,
-            cost_usd=spent if over else row.cost_usd,
-            finished_at=moment if over else None,
-        )
+            "note": note,
+            "owner": None,
+            "cost_usd": spent if over else row.cost_usd,
+            "finished_at": moment if over else None,
+        }
+        # Kept first: once the last cell of a matrix has its end, the process may be gone.
+        keep_trial_rows(self.session, trial_id, row.model_copy(update=ending))
+        update_cell(database, trial_id, states=LIVE, **ending)
         told = {"trial": trial_id, "error": values["error"]}
         log.info("%s: %s", row.key, values["state"], extra={k: v for k, v in told.items() if v})
 

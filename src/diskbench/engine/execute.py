@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from diskbench.engine.keep import keep_trial_rows
 from diskbench.engine.lease import release
 from diskbench.engine.stations import LiveStations
 from diskbench.engine.stop import Stop
@@ -85,12 +86,12 @@ def execute(
 
     if take_over:
         for plan in plans:  # whoever began them may have died before it was written
-            write_plan(session.evidence, plan)
+            write_plan(session.evidence_of(plan.trial_id), plan)
     desk = _Desk({plan.trial_id: TrialReport(plan) for plan in plans})
     desk.over = {plan.trial_id: threading.Event() for plan in plans}
     stations = LiveStations(
         database=session.database,
-        evidence=session.evidence,
+        evidence_of=session.evidence_of,
         connect=session.connect,
         watcher=watcher,
         stop=stop,
@@ -179,6 +180,7 @@ def keep_timing(session: Session, plan: Plan) -> None:
 
     with contextlib.suppress(DiskbenchError):
         add_timing(session.database, plan.trial_id, session.timing.of(plan.trial_id))
+    keep_trial_rows(session, plan.trial_id)
 
 
 def _spawn(work: Callable[..., None], *args: object) -> threading.Thread:

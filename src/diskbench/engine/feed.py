@@ -38,15 +38,18 @@ def feed(
     *,
     admits: bool = True,
     reaches: Callable[[CellRow], bool] = lambda _: True,
+    keep: Callable[[CampaignRow], None] = lambda _: None,
 ) -> CampaignRow:
     """Let cells begin that may, refuse those that never may, and end a matrix whose cells all
     ended. `admits` False begins none: the process is about to end. A cell gets its turn from a
     process that `reaches` it: else cells that nobody takes would have the places of all others.
+    `keep` is given a matrix that is about to end, before its row says so.
 
-    Returns the matrix as it stands then.
+    Returns the matrix as it stands then. Raises what `keep` raises: the matrix ends another time.
     """
     from diskbench.store.campaigns import locked
     from diskbench.store.cells import load_cells
+    from diskbench.store.clock import iso
     from diskbench.store.machines import list_machines
 
     over, live, limits = 0.0, dict[str, float](), campaign.limits
@@ -64,10 +67,16 @@ def feed(
         if admits:
             rooms = _rooms(held, seen)
             _decide(held, standing, reaches, over, live, rooms)
-        if held.is_over():
-            held.set_state("done")
-            return held.campaign.model_copy(update={"state": "done"})
-        return held.campaign
+        if not held.is_over():
+            return held.campaign
+        change = {"state": "done", "finished_at": iso(held.now())}
+        ended = held.campaign.model_copy(update=change)
+    keep(ended)
+    with locked(database, campaign.campaign_id) as held:
+        if not held.is_over():  # somebody gave a cell its turn again
+            return held.campaign
+        held.set_state("done", at=ended.finished_at)
+        return ended
 
 
 def _decide(

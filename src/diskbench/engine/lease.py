@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from diskbench.engine.keep import mark_released
 from diskbench.engine.machine import let_go_after
 from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, ReleaseFailed
 from diskbench.plan.duration import longest_s
@@ -44,8 +45,6 @@ def release(session: Session, plan: Plan) -> None:
     trial has it by now. Raises ReleaseFailed naming what is left and where; the lease then stays
     open for `gc`.
     """
-    from diskbench.store.leases import release_lease
-
     renter = session.renter(plan)
     try:
         if not _goes_whole(plan):
@@ -62,7 +61,7 @@ def release(session: Session, plan: Plan) -> None:
             f"not given back: {', '.join(left_behind(plan))} on {where(plan)}: {error.message}",
             advice=f"when it answers again: diskbench gc {plan.trial_id}",
         ) from error
-    release_lease(session.database, plan.trial_id)
+    mark_released(session, plan.trial_id)
 
 
 def _goes_whole(plan: Plan) -> bool:

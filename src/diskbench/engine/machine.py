@@ -12,6 +12,7 @@ import math
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from diskbench.engine.keep import mark_released
 from diskbench.engine.several import all_of
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.plan.duration import longest_s
@@ -99,7 +100,6 @@ def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
     put on it is taken away. False where nobody waits, or it cannot be cleaned."""
     from diskbench.engine.lease import clean
     from diskbench.store.cells import load_cells
-    from diskbench.store.leases import release_lease
     from diskbench.store.machines import find_machine, keep_machine
 
     machine = find_machine(session.database, plan.lease_id)
@@ -114,7 +114,7 @@ def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
         return False
     assert plan.acquired is not None
     keep_machine(session.database, machine.lease_id, plan.acquired.facts.get("zone"))
-    release_lease(session.database, plan.trial_id)
+    mark_released(session, plan.trial_id)
     return True
 
 
@@ -122,7 +122,7 @@ def let_go(session: Session, machine: Machine) -> None:
     """Give a machine back with all its disks; not one that was given on meanwhile. Raises
     ReleaseFailed naming what is left; its lease then stays open."""
     from diskbench.engine.draft import renter_named
-    from diskbench.store.leases import load_lease, note_lease_error, release_lease
+    from diskbench.store.leases import load_lease, note_lease_error
     from diskbench.store.machines import end_machine
 
     lease = load_lease(session.database, machine.lease_id)
@@ -138,7 +138,7 @@ def let_go(session: Session, machine: Machine) -> None:
     except DiskbenchError as error:
         note_lease_error(session.database, machine.lease_id, error.message)
         raise
-    release_lease(session.database, machine.lease_id)
+    mark_released(session, machine.lease_id)
 
 
 def recorded(database: sa.Engine, lease_id: str) -> tuple[str, ...]:

@@ -109,8 +109,9 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
     except BaseException:
         host.close()
         raise
-    replace_draft(session.database, plan, session.evidence.url)
-    write_plan(session.evidence, plan)
+    evidence = session.evidence_of(plan.trial_id)
+    replace_draft(session.database, plan, evidence.url)
+    write_plan(evidence, plan)
     session.adopt(plan.trial_id, host)
     return plan
 
@@ -219,9 +220,10 @@ def give_up(session: Session, plan: Plan, error: Exception) -> TrialReport:
         report.not_released = failed
     keep_timing(session, plan)
     ends = []
-    write_plan(session.evidence, plan)
+    evidence = session.evidence_of(plan.trial_id)
+    write_plan(evidence, plan)
     for index, run_id in enumerate(plan.run_ids):
-        finish_run(session.database, session.evidence, plan, index, state, problem)
+        finish_run(session.database, evidence, plan, index, state, problem)
         ends.append(RunEnd(run_id=run_id, run_index=index, state=state, problem=problem))
     report.end = TrialEnd(trial_id=plan.trial_id, runs=tuple(ends))
     report.refused = error if isinstance(error, DiskbenchError) else None

@@ -54,6 +54,7 @@ class Session:
     """Who rents: a tag on everything that is rented."""
     timing: Timing = field(default_factory=Timing)
     _hosts: dict[str, Host] = field(default_factory=dict)
+    _stores: dict[str, EvidenceStore] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def provider(self, plan: Plan) -> Provider:
@@ -83,6 +84,20 @@ class Session:
         """The provider that rents the plan's machine; None for a machine that is there."""
         found = self.provider(plan) if plan.rental else None
         return found if isinstance(found, Renter) else None
+
+    def evidence_of(self, trial_id: str) -> EvidenceStore:
+        """The store that a trial's runs keep for life: the one that their rows name; this process's
+        own for a trial that has none yet. Raises StoreUnavailable."""
+        from diskbench.store.evidence import open_evidence
+        from diskbench.store.rows import evidence_url_of
+
+        url = evidence_url_of(self.database, trial_id)
+        if url is None or url == self.evidence.url:
+            return self.evidence
+        with self._lock:
+            if url not in self._stores:
+                self._stores[url] = open_evidence(url)
+            return self._stores[url]
 
     def adopt(self, trial_id: str, host: Host) -> None:
         """Keep a host that was probed, so that its trial need not connect again."""

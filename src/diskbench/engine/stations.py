@@ -49,7 +49,8 @@ class LiveStations:
     """
 
     database: sa.Engine
-    evidence: EvidenceStore
+    evidence_of: Callable[[str], EvidenceStore]
+    """The store of a trial, by its id."""
     connect: Callable[[Plan], Host]
     watcher: Obeying
     stop: Stop
@@ -104,7 +105,7 @@ class LiveStations:
         with self._suspending(plan), self.timing.span("store", plan.trial_id):
             finish_run(
                 self.database,
-                self.evidence,
+                self.evidence_of(plan.trial_id),
                 plan,
                 end.run_index,
                 end.state,
@@ -212,7 +213,7 @@ class LiveStations:
             started, finished = (_iso(t) for t in times)
             with self.timing.span("store", plan.trial_id):
                 return write_step_evidence(
-                    self.evidence,
+                    self.evidence_of(plan.trial_id),
                     run_id,
                     step,
                     {path.name: path for path in paths},

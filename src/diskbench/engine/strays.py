@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from diskbench.engine.expired import UNKNOWN, asked_once
+from diskbench.engine.keep import mark_released
 from diskbench.engine.machine import recorded
 from diskbench.engine.named import Chosen, choose, ids_of_leases
 from diskbench.engine.several import all_of
@@ -236,13 +237,11 @@ def _swept(
 
 
 def _give_back(session: Session, renter: Renter, found: Found, plan: Plan | None) -> None:
-    from diskbench.store.leases import release_lease
-
     made = recorded(session.database, found.lease_id)
     renter.release(found.lease_id, found.scope, made=made)
     if plan is not None:
         end_unfinished(session, plan)
-    release_lease(session.database, found.lease_id)
+    mark_released(session, found.lease_id)
 
 
 def _verdict(

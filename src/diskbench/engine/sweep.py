@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from diskbench.catalog import cost
 from diskbench.engine.executor import living
 from diskbench.engine.expired import UNKNOWN, kept_by_cloud
+from diskbench.engine.keep import mark_released
 from diskbench.engine.lease import left_behind, release, where
 from diskbench.engine.machine import let_go, machine_is_reached, why_over
 from diskbench.engine.named import ids_of_leases
@@ -225,7 +226,6 @@ def _give_back(session: Session, lease: Lease, plan: Plan | None) -> None:
 
 def _release_unplanned(session: Session, lease: Lease) -> None:
     from diskbench.engine.draft import renter_named
-    from diskbench.store.leases import release_lease
 
     renter = renter_named(lease.provider)
     if renter is not None:
@@ -236,7 +236,7 @@ def _release_unplanned(session: Session, lease: Lease) -> None:
             endpoint=lease.endpoint,
         )
         renter.release(lease.lease_id, scope)
-    release_lease(session.database, lease.lease_id)
+    mark_released(session, lease.lease_id)
 
 
 def end_unfinished(
@@ -251,5 +251,7 @@ def end_unfinished(
         return False
     for run_id in unfinished_runs(session.database, plan.trial_id):
         index = plan.run_ids.index(run_id)
-        finish_run(session.database, session.evidence, plan, index, state, problem)
+        finish_run(
+            session.database, session.evidence_of(plan.trial_id), plan, index, state, problem
+        )
     return True

@@ -22,6 +22,7 @@ from diskbench.engine.database_clock import DatabaseClock
 from diskbench.engine.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
 from diskbench.engine.feed import feed
 from diskbench.engine.held import Patience, PatientStations, hold
+from diskbench.engine.keep import keep_begun, keep_ending
 from diskbench.engine.machine import let_idle_go
 from diskbench.engine.pick_up import go_on_with, pick_up
 from diskbench.engine.stations import LiveStations
@@ -76,6 +77,7 @@ class Worker:
         self._ticked_at = self._back_at = time.monotonic()
         self._away: Problem | None = None
         self._vanished = Vanished()
+        self._kept: set[str] = set()
         self._clock = DatabaseClock(self.session.database)
 
     def launch(self, queues: Collection[str] = (), *, schedules: bool = False) -> None:
@@ -87,7 +89,7 @@ class Worker:
 
         stations = LiveStations(
             database=self.session.database,
-            evidence=self.session.evidence,
+            evidence_of=self.session.evidence_of,
             connect=self.session.connect,
             watcher=self._watcher,
             stop=self.stop,
@@ -138,7 +140,13 @@ class Worker:
         if max(jumped_s, began - self._ticked_at) > BEAT_S:
             self._back_at = began
         open_ones = [
-            feed(database, campaign, admits=self.admits, reaches=self._reaches(campaign))
+            feed(
+                database,
+                campaign,
+                admits=self.admits,
+                reaches=self._reaches(campaign),
+                keep=lambda ending: keep_ending(self.session, ending),
+            )
             for campaign in list_campaigns(database, states=("running", "cancelling"))
             if self._looks_after(campaign)
         ]
@@ -146,6 +154,9 @@ class Worker:
         self._look_at_cells(by_id)
         patterns = self.serves if self.own is None else EVERYWHERE
         for campaign in open_ones:
+            if campaign.state != "done" and campaign.campaign_id not in self._kept:
+                keep_begun(self.session, campaign)
+                self._kept.add(campaign.campaign_id)
             let_idle_go(self.session, campaign.campaign_id, patterns)
         if time.monotonic() - self._swept_at > SWEEP_EVERY_S:
             self._swept_at = time.monotonic()

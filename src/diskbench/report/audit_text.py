@@ -29,5 +29,10 @@ def audit_line(audits: Sequence[StepAudit]) -> str:
     return "audit: " + "; ".join(parts) if parts else ""
 
 
+def audit_style(line: str) -> str:
+    """How a terminal shows the line."""
+    return "yellow" if "does not hold" in line else "dim"
+
+
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names)

@@ -68,6 +68,7 @@ class RunRow:
     advice: str
     evidence: str
     href: str
+    audit: str = ""
 
 
 @dataclass(frozen=True)
@@ -233,4 +234,5 @@ def _run(note: RunNote) -> RunRow:
         advice=note.advice,
         evidence=note.evidence,
         href=note.evidence if note.evidence.startswith(LINKED) else "",
+        audit=note.audit,
     )

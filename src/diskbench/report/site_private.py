@@ -160,7 +160,10 @@ def told_trial(trial: TrialReport, error: str, place: str, secrets: Sequence[str
             trial_flags="",
             promised=promised,
         ),
-        runs=tuple(replace(one, error=error, advice="", evidence=place) for one in trial.runs),
+        runs=tuple(
+            replace(one, error=error, advice="", evidence=place, audit=scrub(one.audit))
+            for one in trial.runs
+        ),
         warnings=tuple(
             one.model_copy(update={"message": scrub(one.message), "advice": scrub(one.advice)})
             for one in trial.warnings

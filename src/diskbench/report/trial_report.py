@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class RunNote:
     """One run: its state, when it began (UTC, ISO 8601; empty where it has not), how it failed and
-    what to do then, and where its evidence lies (a URL; empty where that is not known)."""
+    what to do then, where its evidence lies (a URL; empty where that is not known), and whether its
+    figures agree (`audit`, a line)."""
 
     run_id: str
     state: str
@@ -25,6 +26,7 @@ class RunNote:
     error: str = ""
     advice: str = ""
     evidence: str = ""
+    audit: str = ""
 
 
 @dataclass(frozen=True)

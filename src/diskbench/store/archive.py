@@ -66,6 +66,22 @@ def step_folder(step: Step) -> str:
     return f"steps/{step.index:03d}-{name}" + (f"-r{step.round}" if step.round else "")
 
 
+def index_of(folder: str) -> int | None:
+    """The index of the step in a folder: 3 of `steps/003-randread-r2`; None of another name."""
+    digits = folder.partition("steps/")[2].partition("-")[0]
+    return int(digits) if digits.isdecimal() else None
+
+
+def name_at(plan: Plan, index: int) -> str:
+    """The folder under `steps/` of the step with an index in its run; rounds of a loop count on."""
+    step = plan.steps[min(index, len(plan.steps) - 1)]
+    if plan.loop is not None and index >= plan.loop.first:
+        body = plan.steps[plan.loop.first :]
+        number, position = divmod(index - plan.loop.first, len(body))
+        step = body[position].model_copy(update={"index": index, "round": number + 1})
+    return step_folder(step).partition("/")[2]
+
+
 def write_plan(store: EvidenceStore, plan: Plan) -> None:
     """The plan, once for each of its runs, before they start.
 

@@ -1,35 +1,62 @@
-"""The audit of a run from its evidence: read when asked for, never stored with its rows."""
+"""The audit of a run from its evidence: made when the run ends, and kept beside it.
+
+What does not hold becomes a doubt in the rows of the step, the same for a run, for its rebuild and
+for an import.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, UnknownName
-from diskbench.fio.audit import audit_logs, audit_output
+from pydantic import TypeAdapter
+
+from diskbench.errors import DiskbenchError, FioOutputUnreadable, UnknownName
+from diskbench.fio.audit import audit_logs, audit_output, audit_warnings
 from diskbench.fio.declared import declared
 from diskbench.model.audit import AuditCheck, StepAudit
-from diskbench.store.frames import closed_steps, step_outputs, step_series, totals_of
+from diskbench.store.derived import derived_folder, keep
+from diskbench.store.frames import closed_steps, output_of, step_outputs, step_series, totals_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from diskbench.fio.reported import FioOutput
-    from diskbench.model.result import Direction
+    from diskbench.model.result import Direction, StepResult
     from diskbench.model.spec import Step
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import StepRecord
 
+log = logging.getLogger(__name__)
+
+AUDITS_VERSION = 1
+"""Raised when the same evidence gives another audit; what was kept before is then left unused."""
+_CODE = "figures-disagree"
+_KEPT = f"audits-{AUDITS_VERSION}.json"
+_AUDITS = TypeAdapter(tuple[StepAudit, ...])
+
 
 def run_audits(evidence: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
-    """The audit of each step that fio reported on, in order; none of a run without any.
+    """The audit of each step that fio reported on, in order; none of a run without any. That of a
+    run that has ended is kept.
 
     Raises UnknownName for a run without evidence, FioOutputUnreadable, EvidenceDamaged.
     """
+    from diskbench.store.archive import read_manifest
+
+    key = f"{derived_folder(run_id)}/{_KEPT}"
+    with contextlib.suppress(KeyError, ValueError):
+        return _AUDITS.validate_json(evidence.get(key))
+    manifest = read_manifest(evidence, run_id)
     try:
         closed = {
             record.step.index: (folder, record) for folder, record in closed_steps(evidence, run_id)
         }
-    except UnknownName:  # imported without logs, in several steps
+    except UnknownName:  # imported without logs, in several steps; or nothing was finished
         closed = {}
-    return tuple(
+    imported = manifest is not None and manifest.imported is not None
+    found = tuple(
         StepAudit(
             run_id=run_id,
             step_index=step.index,
@@ -37,8 +64,59 @@ def run_audits(evidence: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
             round=step.round,
             checks=audit_step(evidence, run_id, step, output, closed.get(step.index)),
         )
-        for step, output in step_outputs(evidence, run_id, None)
+        for step, output in _outputs(evidence, run_id, closed.values(), imported=imported)
     )
+    if manifest is not None:
+        keep(evidence, key, _AUDITS.dump_json(found, indent=1))
+    return found
+
+
+def doubted(steps: Sequence[StepResult], audits: Sequence[StepAudit]) -> tuple[StepResult, ...]:
+    """The steps of a run, each with a doubt more for what does not hold and is no doubt yet."""
+    checks = {one.step_index: one.checks for one in audits}
+    found = []
+    for step in steps:
+        told = {warning.message for warning in step.warnings if warning.code == _CODE}
+        more = audit_warnings(checks.get(step.step_index, ()), step.step)
+        new = tuple(one for one in more if one.message not in told)
+        found.append(step.model_copy(update={"warnings": step.warnings + new}) if new else step)
+    return tuple(found)
+
+
+def audited(
+    evidence: EvidenceStore, run_id: str, steps: Sequence[StepResult]
+) -> tuple[StepResult, ...]:
+    """`doubted` by the audit of a run of our own. One that cannot be made is logged: it costs the
+    run nothing else."""
+    try:
+        return doubted(steps, run_audits(evidence, run_id) if steps else ())
+    except DiskbenchError as error:
+        log.warning("no audit of run %s: %s", run_id, error.message)
+        return tuple(steps)
+
+
+def _outputs(
+    evidence: EvidenceStore,
+    run_id: str,
+    closed: Iterable[tuple[str, StepRecord]],
+    *,
+    imported: bool,
+) -> Iterator[tuple[Step, FioOutput]]:
+    """What fio reported of the steps that ran to their end. A step of our own that was stopped, or
+    whose output nobody can read, has no rows."""
+    if imported:
+        with contextlib.suppress(UnknownName):  # no logs, in several steps
+            yield from step_outputs(evidence, run_id, None)
+        return
+    for folder, record in closed:
+        if record.stopped:
+            continue
+        try:
+            output = output_of(evidence, run_id, folder, record)
+        except FioOutputUnreadable:
+            continue
+        if output is not None:
+            yield record.step, output
 
 
 def audit_step(

@@ -182,13 +182,13 @@ class Locked:
             .values(**values)
         )
 
-    def set_state(self, state: CampaignState) -> None:
-        """Move the matrix itself."""
+    def set_state(self, state: CampaignState, *, at: str | None = None) -> None:
+        """Move the matrix itself; one that is done is since `at`, or now."""
         matrix = schema.matrix
         self._connection.execute(
             sa.update(matrix)
             .where(matrix.c.campaign_id == self.campaign.campaign_id)
-            .values(state=state, finished_at=present() if state == "done" else None)
+            .values(state=state, finished_at=(at or present()) if state == "done" else None)
         )
 
 

@@ -32,6 +32,8 @@ BUSY_TIMEOUT_S = 30
 CONNECT_TIMEOUT_S = 10
 _LOCK_KEY = 0x6469736B62656E63
 """PostgreSQL's advisory lock around making and migrating the schema: "diskbenc"."""
+ABOUT_THE_ROWS = (exc.DataError, exc.IntegrityError)
+"""What a database says of rows that it does not take, where the database itself is well."""
 _VERSIONS = sa.table(VERSION_TABLE, sa.column("version_num", sa.String))
 
 

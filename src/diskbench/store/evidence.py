@@ -112,9 +112,11 @@ class ObjectEvidence:
             raise KeyError(key) from None
 
     def replace(self, key: str, data: bytes) -> None:
-        """Write `data` over what `key` holds: for a record of ours that cannot be read any more."""
+        """Write `data`, also over what `key` holds: for records of ours, which tell how something
+        stands, or cannot be read any more."""
         with self._as_unavailable(f"cannot write {key}", needs=len(data)):
             self._store.put(key, data, mode="overwrite")
+            self._keep_private(key)
 
     def _digest(self, key: str) -> bytes | None:
         """The SHA-256 of what `key` holds; None where there is nothing."""

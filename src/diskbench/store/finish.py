@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from diskbench.errors import EvidenceDamaged
 from diskbench.store import archive
 from diskbench.store.clock import now
 from diskbench.store.leases import load_lease
-from diskbench.store.manifest import Manifest, StepEntry
+from diskbench.store.manifest import Manifest, MissingStep, StepEntry
 from diskbench.store.parse_step import PARSER_VERSION
-from diskbench.store.rows import end_run, run_times
+from diskbench.store.rows import end_run, load_results, run_times, save_step
 from diskbench.store.run_row import marks, run_row
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from diskbench.model.result import RunState
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
+
+log = logging.getLogger(__name__)
 
 
 def finish_run(
@@ -43,6 +46,18 @@ def finish_run(
     if manifest is None:
         started_at, saved = run_times(database, run_id)
         entries, damaged = _entries(evidence, run_id, saved)
+        there = {entry.step_index for entry in entries} | set(map(archive.index_of, damaged))
+        missing = tuple(
+            MissingStep(
+                step_index=index,
+                name=archive.name_at(plan, index),
+                why=f"{evidence.url} has no files of it",
+            )
+            for index in saved
+            if index not in there
+        )
+        for one in missing:
+            log.warning("step %s of run %s has rows, but %s", one.name, run_id, one.why)
         row = run_row(plan, run_index, evidence.url)
         lease = load_lease(database, plan.trial_id)
         manifest = archive.write_manifest(
@@ -67,8 +82,10 @@ def finish_run(
                 plan=archive.plan_record(evidence, run_id, plan),
                 steps=entries,
                 damaged=damaged,
+                missing=missing,
             ),
         )
+    _audit(database, evidence, run_id)
     end_run(
         database,
         run_id,
@@ -77,6 +94,16 @@ def finish_run(
         started_at=manifest.started_at,
         finished_at=manifest.finished_at,
     )
+
+
+def _audit(database: Engine, evidence: EvidenceStore, run_id: str) -> None:
+    """Keep the audit of a run, and its doubts with the rows."""
+    from diskbench.store.audits import audited
+
+    steps = load_results(database, run_id)[run_id]
+    for before, after in zip(steps, audited(evidence, run_id, steps), strict=True):
+        if after is not before:
+            save_step(database, run_id, after)
 
 
 def _entries(

@@ -119,7 +119,7 @@ def step_outputs(
         yield from (pair for pair in pairs if step is None or pair[0].name == step)
         return
     for folder, closed in closed_steps(evidence, run_id, step):
-        output = _output_of(evidence, run_id, folder, closed)
+        output = output_of(evidence, run_id, folder, closed)
         if output is not None:
             yield closed.step, output
 
@@ -165,7 +165,7 @@ def step_series(
     from diskbench.store.series import write_series
 
     def write(logs: Sequence[Path], target: Path) -> None:
-        output = _output_of(evidence, run_id, folder, record)
+        output = output_of(evidence, run_id, folder, record)
         write_series(logs, target, totals=totals_of(output) if output else None)
 
     return read_from_logs(evidence, run_id, folder, record, _SERIES, write)
@@ -190,9 +190,11 @@ def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
         list(pool.map(make, run_ids))
 
 
-def _output_of(
+def output_of(
     evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
 ) -> FioOutput | None:
+    """What fio reported of a closed step; None where it was not kept. Raises EvidenceDamaged,
+    FioOutputUnreadable."""
     from diskbench.fio.output import parse_output
     from diskbench.store.archive import run_prefix
     from diskbench.store.content import read_file

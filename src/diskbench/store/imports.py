@@ -169,20 +169,16 @@ def _steps(
     found: Imported,
     run: ImportedRun,
 ) -> list[StepResult]:
-    from diskbench.fio.audit import audit_warnings
     from diskbench.model.result import StepResult, Warning  # noqa: A004 - the noun
-    from diskbench.store.audits import run_audits
+    from diskbench.store.audits import doubted, run_audits
 
-    audits = {}
-    if found.kind == "fio-json":
-        audits = {one.step_index: one.checks for one in run_audits(evidence, manifest.run_id)}
-
+    audits = run_audits(evidence, manifest.run_id) if found.kind == "fio-json" else ()
     started, finished = _times(run, manifest.finished_at)
     notes = tuple(
         Warning(code="import", message=f"{record.name}: {note}", advice="compare with the original")
         for note in found.notes
     )
-    return [
+    steps = [
         StepResult(
             step_index=one.step.index,
             step=one.step.name,
@@ -193,12 +189,12 @@ def _steps(
             fio_exit=0,
             fio_version=found.tool_version,
             measurements=one.measurements,
-            warnings=(notes if one is run.steps[0] else ())
-            + audit_warnings(audits.get(one.step.index, ()), one.step.name),
+            warnings=notes if one is run.steps[0] else (),
             seconds_in_fio=max((m.runtime_ns for m in one.measurements), default=0) / 1e9,
         )
         for one in run.steps
     ]
+    return list(doubted(steps, audits))
 
 
 def _times(run: ImportedRun, otherwise: str) -> tuple[str, str]:

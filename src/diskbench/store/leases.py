@@ -77,9 +77,9 @@ def note_lease_error(database: Engine, lease_id: str, error: str) -> None:
     _update(database, lease_id, error=error)
 
 
-def release_lease(database: Engine, lease_id: str) -> None:
-    """Mark a lease as given back; the first time counts."""
-    _update(database, lease_id, state="released", error=None, released_at=present())
+def release_lease(database: Engine, lease_id: str, *, at: str | None = None) -> None:
+    """Mark a lease as given back, at `at` or now by the database's clock; the first time counts."""
+    _update(database, lease_id, state="released", error=None, released_at=at or present())
 
 
 def list_leases(database: Engine, *, state: LeaseState | None = None) -> Sequence[Lease]:

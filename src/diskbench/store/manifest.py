@@ -67,6 +67,15 @@ class StepEntry(_Record):
     files: dict[str, FileRecord]
 
 
+class MissingStep(_Record):
+    """A step that has rows, and no closed folder in the store in which its run ended."""
+
+    step_index: int
+    name: str
+    """As its folder under `steps/` is called: `003-randread-r2`."""
+    why: str
+
+
 class ImportRecord(_Record):
     """Where imported numbers came from. `files` are the originals; their keys lie under the run.
 
@@ -106,4 +115,5 @@ class Manifest(_Record):
     steps: tuple[StepEntry, ...] = ()
     damaged: tuple[str, ...] = ()
     """Folders whose step.json could not be read when the run ended, each with the reason."""
+    missing: tuple[MissingStep, ...] = ()
     imported: ImportRecord | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +11,12 @@ import sqlalchemy as sa
 
 from diskbench.errors import DiskbenchError, EvidenceDamaged, InvalidValue, StoreUnavailable
 from diskbench.store import archive, schema
+from diskbench.store.audits import audited
 from diskbench.store.content import read_file
-from diskbench.store.database import transaction
+from diskbench.store.database import ABOUT_THE_ROWS, transaction
 from diskbench.store.imports import imported_rows
 from diskbench.store.parse_step import step_result
+from diskbench.store.restore import restore
 from diskbench.store.rows import ending, write_step
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.upsert import insert_missing, upsert
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import Manifest, StepEntry
+    from diskbench.store.manifest import Manifest, StepEntry, StepRecord
 
 
 @dataclass(frozen=True)
@@ -40,17 +44,34 @@ class RunRows:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """What a rebuild did: runs made again, runs without a manifest, runs that could not be read."""
+    """What a rebuild did: runs made again, runs without a manifest, runs that could not be read,
+    each step that could not be found as (run, step, why), and records that could not be read."""
 
     runs: tuple[str, ...]
     unfinished: tuple[str, ...]
     failed: tuple[tuple[str, DiskbenchError], ...]
+    missing: tuple[tuple[str, str, str], ...] = ()
+    records: tuple[tuple[str, DiskbenchError], ...] = ()
+
+
+class StepsMissing(EvidenceDamaged):
+    """Steps of a finished run that are not in the store; `steps` names each, and says why."""
+
+    def __init__(self, run_id: str, url: str, steps: Sequence[tuple[str, str]]) -> None:
+        names = ", ".join(name for name, _ in steps)
+        super().__init__(
+            f"{len(steps)} of its steps cannot be found in {url}: {names}",
+            advice=f"copy what another store has under runs/{run_id}/steps/ into this one, then "
+            "rebuild again",
+        )
+        self.steps = tuple(steps)
 
 
 def rebuild(
     database: Engine, evidence: EvidenceStore, *, on_run: Callable[[str], None] | None = None
 ) -> Rebuilt:
-    """Make the rows of every finished run in `evidence` again, each run in one transaction.
+    """Make the rows of every finished run in `evidence` again, each run in one transaction, and
+    then those that its records tell (store/restore.py).
 
     Rows of runs that are not in the store, or cannot be read from it, stay as they are: whatever is
     wrong with one of them costs the others nothing. Raises StoreUnavailable when the database
@@ -59,12 +80,17 @@ def rebuild(
     done: list[str] = []
     unfinished: list[str] = []
     failed: list[tuple[str, DiskbenchError]] = []
+    missing: list[tuple[str, str, str]] = []
     for run_id in archive.list_runs(evidence):
         if on_run:
             on_run(run_id)
         try:
             manifest = archive.read_manifest(evidence, run_id)
             rows = None if manifest is None else rows_of(evidence, manifest)
+        except StepsMissing as error:
+            failed.append((run_id, error))
+            missing += [(run_id, step, why) for step, why in error.steps]
+            continue
         except Exception as error:  # noqa: BLE001 - whatever lies there, the other runs are made
             failed.append((run_id, _told(error)))
             continue
@@ -76,16 +102,13 @@ def rebuild(
         except InvalidValue as error:  # text that no database keeps
             failed.append((run_id, error))
         except StoreUnavailable as error:
-            if not isinstance(error.__cause__, _ABOUT_THE_ROWS):
+            if not isinstance(error.__cause__, ABOUT_THE_ROWS):
                 raise
             failed.append((run_id, error))
         else:
             done.append(run_id)
-    return Rebuilt(tuple(done), tuple(unfinished), tuple(failed))
-
-
-_ABOUT_THE_ROWS = (sa.exc.DataError, sa.exc.IntegrityError)
-"""What a database says of rows that it does not take, where the database itself is well."""
+    records = restore(database, evidence)
+    return Rebuilt(tuple(done), tuple(unfinished), tuple(failed), tuple(missing), tuple(records))
 
 
 def _told(error: Exception) -> DiskbenchError:
@@ -95,21 +118,22 @@ def _told(error: Exception) -> DiskbenchError:
 
 
 def rows_of(evidence: EvidenceStore, manifest: Manifest) -> RunRows:
-    """The rows of a finished run. Raises EvidenceDamaged naming the file."""
+    """The rows of a finished run. Raises EvidenceDamaged naming the file, StepsMissing naming all
+    steps that are not in the store."""
     if manifest.imported:
         return RunRows(*imported_rows(evidence, manifest))
-    if manifest.damaged:
-        raise EvidenceDamaged(
-            f"run {manifest.run_id} ended without steps whose records were damaged: "
-            f"{'; '.join(manifest.damaged)}",
-            advice="its rows in the database stay as they are",
-        )
     plan = _plan(evidence, manifest)
     row = run_row(plan, manifest.run_index, evidence.url) | ending(manifest.state, manifest.problem)
     row |= {"started_at": manifest.started_at, "finished_at": manifest.finished_at}
-    steps = tuple(
-        _step(evidence, manifest, plan, entry) for entry in manifest.steps if entry.has_rows
-    )
+    found = {
+        entry.step_index: result
+        for entry in manifest.steps
+        if entry.has_rows and (result := _step(evidence, manifest, plan, entry)) is not None
+    }
+    found |= _beside(evidence, manifest, plan)
+    if missing := _missing(manifest, plan, found.keys()):
+        raise StepsMissing(manifest.run_id, evidence.url, missing)
+    steps = audited(evidence, manifest.run_id, [found[index] for index in sorted(found)])
     return RunRows(campaign_row(plan.campaign_id), trial_row(plan), row, steps)
 
 
@@ -135,12 +159,82 @@ def _plan(evidence: EvidenceStore, manifest: Manifest) -> Plan:
     return archive.parse_record(Plan, data, f"{folder}/plan.json")
 
 
-def _step(evidence: EvidenceStore, manifest: Manifest, plan: Plan, entry: StepEntry) -> StepResult:
+def _beside(evidence: EvidenceStore, manifest: Manifest, plan: Plan) -> dict[int, StepResult]:
+    """The steps that the store had not, or not whole, when the manifest was written, and has now:
+    somebody brought them from where they were. By their index."""
+    named = {entry.folder for entry in manifest.steps}
+    found: dict[int, StepResult] = {}
+    for folder in archive.step_folders(evidence, manifest.run_id):
+        if folder in named:
+            continue
+        try:
+            record = archive.read_step(evidence, manifest.run_id, folder)
+        except EvidenceDamaged:
+            continue  # it is missing, and said to be
+        if record is not None and not record.stopped:
+            found[record.step.index] = _result(evidence, manifest, plan, record)
+    return found
+
+
+def _missing(manifest: Manifest, plan: Plan, have: Collection[int]) -> list[tuple[str, str]]:
+    """The steps that the run measured and the store has not, and how that is known; `have` are the
+    indexes of those that it has."""
+    found: dict[int, tuple[str, str]] = {
+        one.step_index: (one.folder.partition("/")[2], "the manifest names it")
+        for one in manifest.steps
+        if one.has_rows and one.step_index not in have
+    }
+    found |= {
+        one.step_index: (one.name, one.why)
+        for one in manifest.missing
+        if one.step_index not in have
+    }
+    for text in manifest.damaged:
+        folder, _, why = text.partition(": ")
+        index = archive.index_of(folder)
+        if index is not None and index not in have:
+            found[index] = (folder.partition("/")[2], why)
+    last = max([*have, *found], default=-1)
+    for index in range(last):
+        if index not in have and index not in found:
+            found[index] = (archive.name_at(plan, index), "a later step of the run is there")
+    if manifest.state == "done":
+        for index in range(last + 1, _least_steps(plan, last + 1)):
+            found[index] = (
+                archive.name_at(plan, index),
+                "the run is done, and its plan has the step",
+            )
+    return [found[index] for index in sorted(found)]
+
+
+def _least_steps(plan: Plan, have: int) -> int:
+    """How many steps a run that is done has at least, if it has `have`: all rounds that it began
+    are whole, and the fewest were made."""
+    if plan.loop is None:
+        return len(plan.steps)
+    body = len(plan.steps) - plan.loop.first
+    rounds = max(math.ceil(max(have - plan.loop.first, 0) / body), 1)
+    return plan.loop.first + rounds * body
+
+
+def _step(
+    evidence: EvidenceStore, manifest: Manifest, plan: Plan, entry: StepEntry
+) -> StepResult | None:
+    """The result of a step that the manifest names; None where its folder is gone or open."""
     run_id = manifest.run_id
     prefix = f"{archive.run_prefix(run_id)}/{entry.folder}"
     record = archive.read_step(evidence, run_id, entry.folder)
-    if record is None or archive.step_digest(evidence, run_id, entry.folder) != entry.sha256:
+    if record is None:
+        return None
+    if archive.step_digest(evidence, run_id, entry.folder) != entry.sha256:
         raise EvidenceDamaged(f"evidence: {prefix}/step.json is not what the manifest names")
+    return _result(evidence, manifest, plan, record)
+
+
+def _result(
+    evidence: EvidenceStore, manifest: Manifest, plan: Plan, record: StepRecord
+) -> StepResult:
+    run_id = manifest.run_id
     return step_result(
         record.step,
         run_id,

@@ -101,6 +101,24 @@ def find_plan(database: Engine, trial_id: str) -> Plan | None:
         ) from error
 
 
+def evidence_url_of(database: Engine, trial_id: str) -> str | None:
+    """The store in which the evidence of a trial's runs lies; None for a trial without runs."""
+    run = schema.run
+    query = sa.select(run.c.evidence_url).where(run.c.trial_id == trial_id).limit(1)
+    with transaction(database) as connection:
+        found: str | None = connection.execute(query).scalar_one_or_none()
+    return found
+
+
+def move_evidence(database: Engine, trial_id: str, evidence_url: str) -> None:
+    """Say that the evidence of a trial's runs lies in another store now."""
+    run = schema.run
+    with transaction(database) as connection:
+        connection.execute(
+            sa.update(run).where(run.c.trial_id == trial_id).values(evidence_url=evidence_url)
+        )
+
+
 def begin_run(database: Engine, run_id: str) -> None:
     """Mark a planned run as running, from now on; a run that has begun keeps its time."""
     run = schema.run
@@ -248,23 +266,52 @@ def unfinished_runs(database: Engine, trial_id: str) -> tuple[str, ...]:
 
 def delete_runs(database: Engine, run_ids: Sequence[str]) -> int:
     """Delete runs with all their rows, and trials and campaigns left empty; returns how many."""
+    trials, campaigns = left_empty(database, run_ids)
+    run, trial, campaign = schema.run, schema.trial, schema.campaign
     with transaction(database) as connection:
         gone = sum(
-            connection.execute(sa.delete(schema.run).where(schema.run.c.run_id.in_(chunk))).rowcount
+            connection.execute(sa.delete(run).where(run.c.run_id.in_(chunk))).rowcount
             for chunk in _chunks(run_ids)
         )
-        sweep_empty(connection)
+        for table, key, names in (
+            (trial, "trial_id", trials),
+            (campaign, "campaign_id", campaigns),
+        ):
+            for chunk in _chunks(names):
+                connection.execute(sa.delete(table).where(table.c[key].in_(chunk)))
     return gone
 
 
-def sweep_empty(connection: Connection) -> None:
-    """Delete trials without runs and campaigns without trials."""
-    for parent, child, key in (
-        (schema.trial, schema.run, "trial_id"),
-        (schema.campaign, schema.trial, "campaign_id"),
-    ):
-        children = sa.select(child.c[key]).where(child.c[key] == parent.c[key])
-        connection.execute(sa.delete(parent).where(~children.exists()))
+def left_empty(database: Engine, run_ids: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The trials that have no other runs than these, and the campaigns that have no other trials
+    than those. A matrix that is not over stays, with all that it has."""
+    run, trial, matrix = schema.run, schema.trial, schema.matrix
+    with transaction(database) as connection:
+        mine, of_trial = set(run_ids), dict[str, set[str]]()
+        touched: set[str] = set()
+        for chunk in _chunks(tuple(run_ids)):
+            query = sa.select(run.c.trial_id).where(run.c.run_id.in_(chunk)).distinct()
+            touched |= set(connection.execute(query).scalars())
+        for chunk in _chunks(sorted(touched)):
+            every = sa.select(run.c.trial_id, run.c.run_id).where(run.c.trial_id.in_(chunk))
+            for trial_id, run_id in connection.execute(every):
+                of_trial.setdefault(trial_id, set()).add(run_id)
+        trials = {trial_id for trial_id, runs in of_trial.items() if runs <= mine}
+        of_campaign: dict[str, set[str]] = {}
+        for chunk in _chunks(sorted(trials)):
+            named = sa.select(trial.c.campaign_id).where(trial.c.trial_id.in_(chunk))
+            every = sa.select(trial.c.campaign_id, trial.c.trial_id).where(
+                trial.c.campaign_id.in_(named)
+            )
+            for campaign_id, trial_id in connection.execute(every):
+                of_campaign.setdefault(campaign_id, set()).add(trial_id)
+        live = set(
+            connection.execute(
+                sa.select(matrix.c.campaign_id).where(matrix.c.state != "done")
+            ).scalars()
+        )
+    campaigns = {one for one, held in of_campaign.items() if held <= trials} - live
+    return tuple(sorted(trials)), tuple(sorted(campaigns))
 
 
 def _by_run(

@@ -94,7 +94,8 @@ def test_whatever_was_run_the_rebuilt_rows_are_identical(
         profile=profile,
     )
     one, two = (open_database(f"sqlite:///{place}/{name}.db") for name in ("one", "two"))
-    steps, states = zip(*runs, strict=True)
+    # one that is done has all of its steps
+    steps, states = zip(*((2 if s == "done" else n, s) for n, s in runs), strict=True)
     record(one, evidence, plan, steps, states, fio_files)
     rebuild(two, evidence)
     assert dump(two) == dump(one)

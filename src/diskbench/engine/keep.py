@@ -1,0 +1,82 @@
+"""Keeping in the evidence what no file of a run tells: leases, timings, cells and matrices
+(store/kept_rows.py)."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError
+
+if TYPE_CHECKING:
+    from diskbench.engine.session import Session
+    from diskbench.model.campaign import CellRow
+    from diskbench.store.campaigns import CampaignRow
+
+log = logging.getLogger(__name__)
+
+
+def mark_released(session: Session, lease_id: str) -> None:
+    """Mark a lease as given back: in the evidence first, so that a database made of it never takes
+    it for open. A store that cannot be written to is logged: what was given back stays given back.
+    """
+    from diskbench.store.clock import database_time, iso
+    from diskbench.store.kept_rows import keep_lease, keep_matrix
+    from diskbench.store.leases import load_lease, release_lease
+    from diskbench.store.machines import find_machine
+
+    database = session.database
+    moment = iso(database_time(database))
+    lease = load_lease(database, lease_id)
+    if lease is not None and lease.state == "open":
+        change = {"state": "released", "error": None, "released_at": moment}
+        try:
+            evidence = session.evidence_of(lease_id)
+            keep_lease(evidence, lease.model_copy(update=change))
+            machine = find_machine(database, lease_id)
+            if machine is not None:
+                keep_matrix(database, evidence, machine.campaign_id)
+        except DiskbenchError as error:
+            _not_kept("lease", lease_id, error)
+    release_lease(database, lease_id, at=moment)
+
+
+def keep_trial_rows(session: Session, trial_id: str, cell: CellRow | None = None) -> None:
+    """Keep lease, timing and cell of a trial that has ended, as its rows have them now; the cell as
+    it is about to be, where that is given."""
+    from diskbench.store.kept_rows import keep_lease, keep_trial
+    from diskbench.store.leases import load_lease
+
+    try:
+        evidence = session.evidence_of(trial_id)
+        lease = load_lease(session.database, trial_id)
+        if lease is not None:
+            keep_lease(evidence, lease)
+        keep_trial(session.database, evidence, trial_id, cell)
+    except DiskbenchError as error:
+        _not_kept("trial", trial_id, error)
+
+
+def keep_begun(session: Session, campaign: CampaignRow) -> None:
+    """Keep a matrix that was begun, with its cells as they stand."""
+    from diskbench.store.kept_rows import keep_matrix
+
+    try:
+        keep_matrix(session.database, session.evidence, campaign.campaign_id)
+    except DiskbenchError as error:
+        _not_kept("matrix", campaign.campaign_id, error)
+
+
+def keep_ending(session: Session, campaign: CampaignRow) -> None:
+    """Keep a matrix all of whose cells ended, before its row says so. Raises StoreUnavailable."""
+    from diskbench.store.kept_rows import keep_matrix
+
+    ending = {"state": campaign.state, "finished_at": campaign.finished_at}
+    keep_matrix(session.database, session.evidence, campaign.campaign_id, ending=ending)
+
+
+def _not_kept(what: str, name: str, error: DiskbenchError) -> None:
+    log.warning(
+        "the record of %s %s is not in the evidence, and a rebuild would miss it: %s",
+        what, name, error.message,
+    )  # fmt: skip

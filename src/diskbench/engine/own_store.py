@@ -1,0 +1,53 @@
+"""A run keeps the evidence store that it began with: another is taken only for a whole copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, InvalidValue
+
+if TYPE_CHECKING:
+    from diskbench.engine.session import Session
+    from diskbench.model.spec import Plan
+    from diskbench.ports import EvidenceStore
+
+
+def go_on_in(session: Session, plan: Plan) -> None:
+    """Let a trial go on in this session's store, which was named for it. It may be the one that the
+    trial began with, or one with every step of it that has rows: the store was moved then, and the
+    rows of its runs say so from now on. Raises InvalidValue for any other."""
+    from diskbench.store.rows import evidence_url_of, move_evidence
+
+    url = evidence_url_of(session.database, plan.trial_id)
+    if url is None or url == session.evidence.url:
+        return
+    missing = _missing(session, plan, session.evidence)
+    if missing is not None:
+        raise InvalidValue(
+            f"the evidence of {plan.trial_id} lies in {url}, and {session.evidence.url} lacks "
+            f"{missing}",
+            advice="leave out --evidence-url, or copy the whole store there first",
+        )
+    move_evidence(session.database, plan.trial_id, session.evidence.url)
+
+
+def _missing(session: Session, plan: Plan, store: EvidenceStore) -> str | None:
+    """The first thing of a trial that has rows and is not in the store, in words."""
+    from diskbench.store.archive import read_plan, read_step, run_prefix, step_folders
+    from diskbench.store.rows import load_results
+
+    results = load_results(session.database, *plan.run_ids)
+    for run_id in plan.run_ids:
+        try:
+            if not plan.is_draft:
+                read_plan(store, run_id)
+            closed = [read_step(store, run_id, folder) for folder in step_folders(store, run_id)]
+        except KeyError:
+            return f"{run_prefix(run_id)}/plan.json"
+        except DiskbenchError as error:
+            return f"a whole {run_prefix(run_id)}: {error.message}"
+        there = {record.step.index for record in closed if record is not None}
+        for result in results[run_id]:
+            if result.step_index not in there:
+                return f"step {result.step!r} of run {run_id}"
+    return None

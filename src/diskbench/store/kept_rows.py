@@ -1,0 +1,161 @@
+"""Rows that no file of a run tells, kept as records in the evidence store, so that a database made
+of the evidence alone has them too (store/restore.py).
+
+    leases/<lease_id>/lease.json          when something was rented or made, and given back
+    trials/<trial_id>/trial.json          where the time of a trial went, and the cell it was for
+    matrices/<campaign_id>/matrix.json    a matrix, its cells and its machines
+
+Unlike the files of a run these records tell how something stands: each is written again when that
+changes. Whoever writes one reads the rows again afterwards, so that of two writers the later rows
+remain.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import sqlalchemy as sa
+from pydantic import BaseModel, ConfigDict
+
+from diskbench.store import schema
+from diskbench.store.cells import cell_of_trial
+from diskbench.store.database import transaction
+from diskbench.store.timings import load_timing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.campaign import CellRow
+    from diskbench.ports import EvidenceStore
+    from diskbench.store.leases import Lease
+
+LEASES, TRIALS, MATRICES = "leases", "trials", "matrices"
+FORMAT: Literal[1] = 1
+_TRIES = 5
+"""Times that a record is written again because its rows changed meanwhile; our choice."""
+
+
+class _Record(BaseModel):
+    """Unknown fields are ignored when read, because a later diskbench only ever adds some."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class LeaseRecord(_Record):
+    """`lease.json`: the row of a lease (store/leases.py)."""
+
+    format: Literal[1] = FORMAT
+    lease: dict[str, Any]
+
+
+class TrialRecord(_Record):
+    """`trial.json`. `seconds` are those of `results show --timing`, in their order; `cell` is the
+    row of the cell that the trial was an attempt of, None for a trial of no matrix."""
+
+    format: Literal[1] = FORMAT
+    trial_id: str
+    seconds: dict[str, float] = {}
+    cell: dict[str, Any] | None = None
+
+
+class MatrixRecord(_Record):
+    """`matrix.json`: the rows of a matrix, its cells in order, and the machines they shared."""
+
+    format: Literal[1] = FORMAT
+    matrix: dict[str, Any]
+    cells: tuple[dict[str, Any], ...] = ()
+    machines: tuple[dict[str, Any], ...] = ()
+
+
+def lease_key(lease_id: str) -> str:
+    """Where the record of a lease lies."""
+    return f"{LEASES}/{lease_id}/lease.json"
+
+
+def trial_key(trial_id: str) -> str:
+    """Where the record of a trial lies."""
+    return f"{TRIALS}/{trial_id}/trial.json"
+
+
+def matrix_key(campaign_id: str) -> str:
+    """Where the record of a matrix lies."""
+    return f"{MATRICES}/{campaign_id}/matrix.json"
+
+
+def keep_lease(evidence: EvidenceStore, lease: Lease) -> None:
+    """Write the record of a lease. Raises StoreUnavailable."""
+    record = LeaseRecord(lease=lease.model_dump(mode="json"))
+    evidence.replace(lease_key(lease.lease_id), _json(record))
+
+
+def keep_trial(
+    database: Engine, evidence: EvidenceStore, trial_id: str, ending: CellRow | None = None
+) -> None:
+    """Write the record of a trial that has ended; its cell is its row, or as it is about to be
+    (`ending`). Raises StoreUnavailable."""
+
+    def read() -> TrialRecord:
+        cell = ending or cell_of_trial(database, trial_id)
+        return TrialRecord(
+            trial_id=trial_id,
+            seconds=load_timing(database, trial_id),
+            cell=cell.model_dump(mode="json") if cell else None,
+        )
+
+    _keep(evidence, trial_key(trial_id), read)
+
+
+def keep_matrix(
+    database: Engine,
+    evidence: EvidenceStore,
+    campaign_id: str,
+    *,
+    ending: Mapping[str, object] | None = None,
+) -> None:
+    """Write the record of a matrix as it stands, or as it is about to end: with the columns of
+    `ending` in place of those of its row. Raises StoreUnavailable."""
+
+    def read() -> MatrixRecord:
+        with transaction(database) as connection:
+            matrix, cells, machines = (
+                [
+                    dict(row)
+                    for row in connection.execute(
+                        sa.select(table)
+                        .where(table.c.campaign_id == campaign_id)
+                        .order_by(*table.primary_key.columns)
+                    ).mappings()
+                ]
+                for table in (schema.matrix, schema.cell, schema.machine)
+            )
+        return MatrixRecord(
+            matrix=matrix[0] | dict(ending or {}), cells=tuple(cells), machines=tuple(machines)
+        )
+
+    _keep(evidence, matrix_key(campaign_id), read)
+
+
+def forget_trial(evidence: EvidenceStore, trial_id: str) -> None:
+    """Delete the records of a trial whose runs are deleted; those that are not there are none."""
+    evidence.delete(f"{LEASES}/{trial_id}")
+    evidence.delete(f"{TRIALS}/{trial_id}")
+
+
+def forget_matrix(evidence: EvidenceStore, campaign_id: str) -> None:
+    """Delete the record of a matrix all of whose trials are deleted; none is as well."""
+    evidence.delete(f"{MATRICES}/{campaign_id}")
+
+
+def _keep(evidence: EvidenceStore, key: str, read: Callable[[], _Record]) -> None:
+    record = read()
+    for _ in range(_TRIES):
+        evidence.replace(key, _json(record))
+        written, record = record, read()
+        if record == written:
+            return
+
+
+def _json(record: _Record) -> bytes:
+    return record.model_dump_json(indent=1).encode()

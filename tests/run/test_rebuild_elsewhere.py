@@ -1,0 +1,173 @@
+"""A new database made of the evidence alone tells all that the old one told, and what cannot be
+found in the evidence is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
+from typer.testing import CliRunner
+
+from diskbench.cli.main import app
+from diskbench.providers.fake import VARIABLE as FAKE_DIR
+
+pytestmark = pytest.mark.slow
+
+FAILING = WRITE_THEN_READ + "[verify]\nstonewall\nrw=read\nbs=4k\nverify=crc32c\nverify_only\n"
+IMPORTED = Path(__file__).parents[1] / "cases" / "imported"
+
+
+@pytest.fixture
+def renter(tmp_path: Path) -> Iterator[Cli]:
+    """A user with a fake cloud of their own, in which nothing is left in the end."""
+    made = a_user(tmp_path)
+    fake = tmp_path / "fake"
+    made.extra_env |= {FAKE_DIR: str(fake)}
+    (made.home / "mine.fio").write_text(WRITE_THEN_READ.format(seconds=1))
+    (made.home / "failing.fio").write_text(FAILING.format(seconds=1))
+    yield made
+    assert list((fake / "resources").glob("*")) == []
+
+
+def documents(user: Cli, database: str) -> dict[str, Any]:
+    """What every command that reads results prints from a database, by its arguments."""
+    flags = ("--database-url", database)
+
+    def said(*args: str, form: str = "--output") -> Any:
+        done = CliRunner().invoke(app, [*args, *flags, form, "json"], env=user.env)
+        assert done.exit_code == 0, (args, done.output)
+        return json.loads(done.stdout)
+
+    runs = said("results", "list")
+    found = {"list": runs, "export": said("results", "export", form="--format")}
+    trials = {run["trial_id"]: run["run_id"] for run in runs["runs"]}
+    for trial_id, run_id in sorted(trials.items()):
+        found[f"show {trial_id}"] = said("results", "show", run_id)
+        found[f"timing {trial_id}"] = said("results", "show", run_id, "--timing")
+    for name in ("shared", "apart"):
+        found[f"show {name}"] = said("results", "show", name)
+    for name in ("shared", "apart", "costly"):
+        found[f"matrix status {name}"] = said("matrix", "status", name)
+    found["compare"] = said("compare", "shared", "apart")
+    found["regressions"] = said("regressions")
+    found["rented"] = said("status")["leases"]
+    site = user.home / "site"
+    # a process of its own: what draws the charts counts them as long as it lives
+    assert user.run("publish", str(site), "--full", "--quiet", *flags).returncode == 0
+    pages = sorted(path for path in site.rglob("*") if path.is_file())
+    found["site"] = {str(path.relative_to(site)): path.read_bytes() for path in pages}
+    shutil.rmtree(site)
+    return found
+
+
+def matrix(user: Cli, name: str, **more: Any) -> str:
+    """A matrix of the fake cloud, in a file."""
+    fields = {
+        "provider": "fake",
+        "disk": "plain",
+        "size": 1,
+        "profile": str(user.home / "mine.fio"),
+    }
+    file = user.home / f"{name}.yaml"
+    whole = {"name": name, "seed": 7, "defaults": fields | more.pop("defaults", {}), **more}
+    file.write_text(json.dumps(whole))  # JSON is YAML
+    return str(file)
+
+
+@pytest.mark.thorough
+def test_every_command_prints_the_same_from_a_database_made_of_the_evidence(
+    renter: Cli, tmp_path: Path
+) -> None:
+    user, target = renter, tmp_path / "target"
+    target.mkdir()
+    measured = ("run", "--path", str(target), "--quiet", "--label", "team=a", "--profile")
+    assert user.run(*measured, "mine.fio", "--runs", "2").returncode == 0
+    assert user.run(*measured, "failing.fio", "--runs", "2").returncode == 1
+    imported = user.run("results", "import", *map(str, sorted(IMPORTED.glob("*.json"))[:2]))
+    assert imported.returncode == 0, imported.stderr
+    shared = matrix(user, "shared", reuse_host=True, include=[{"replicates": 2}])
+    assert user.run("matrix", "run", shared, "--quiet").returncode == 0
+    apart = matrix(
+        user,
+        "apart",
+        include=[{"replicates": 2}, {"profile": str(user.home / "failing.fio"), "replicates": 1}],
+    )
+    assert user.run("matrix", "run", apart, "--quiet").returncode == 1
+    costly = matrix(user, "costly", include=[{}], limits={"deadline": 1})
+    assert user.run("matrix", "run", costly, "--quiet", "--keep-going").returncode == 1
+
+    share = user.home / ".local/share/diskbench"
+    before = documents(user, f"sqlite:///{share}/diskbench.db")
+    elsewhere = f"sqlite:///{tmp_path}/elsewhere.db"
+    again = user.run("results", "rebuild", "--database-url", elsewhere)
+    assert again.returncode == 0, again.stderr
+    after = documents(user, elsewhere)
+    assert before.keys() == after.keys()
+    for command, document in before.items():
+        assert after[command] == document, command
+
+
+def test_a_run_keeps_its_evidence_store_for_life(user: Cli, target: Path, tmp_path: Path) -> None:
+    profile = tmp_path / "mine.fio"
+    profile.write_text(WRITE_THEN_READ.format(seconds=6))
+    first = tmp_path / "first"
+    first.mkdir()
+    process = user.start(
+        "run", "--path", str(target), "--profile", str(profile), "--evidence-url", first.as_uri()
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "step 2 of 2" in line:
+            break
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+    other = tmp_path / "other"
+    other.mkdir()
+    refused = user.run("resume", "--evidence-url", other.as_uri())
+    assert refused.returncode == 2, refused.stderr
+    assert first.as_uri() in refused.stderr
+    done = user.run("resume", "--quiet", "--output", "json")
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    assert (run["state"], run["evidence_url"]) == ("done", first.as_uri())
+
+    elsewhere = ("--database-url", f"sqlite:///{tmp_path}/elsewhere.db")
+    stores = ("--evidence-url", first.as_uri())
+    assert user.run("results", "rebuild", *elsewhere, *stores).returncode == 0
+    shown = json.loads(user.run("results", "show", *elsewhere, "--output", "json").stdout)
+    assert [step["step"] for step in shown["runs"][0]["steps"]] == ["write", "read"]
+
+
+def test_a_run_goes_on_in_a_whole_copy_of_its_store(
+    user: Cli, target: Path, tmp_path: Path
+) -> None:
+    profile = tmp_path / "mine.fio"
+    profile.write_text(WRITE_THEN_READ.format(seconds=6))
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    process = user.start(
+        "run", "--path", str(target), "--profile", str(profile), "--evidence-url", first.as_uri()
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "step 2 of 2" in line:
+            break
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    subprocess.run(["mv", str(first), str(second)], check=True)
+    stores = ("--evidence-url", second.as_uri())
+    done = user.run("resume", "--quiet", "--output", "json", *stores)
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    assert (run["state"], run["evidence_url"]) == ("done", second.as_uri())
+    elsewhere = ("--database-url", f"sqlite:///{tmp_path}/elsewhere.db")
+    assert user.run("results", "rebuild", *elsewhere, *stores).returncode == 0

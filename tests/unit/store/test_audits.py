@@ -1,0 +1,80 @@
+"""A run is audited when it ends: what does not hold is in its rows, and in those of a rebuild."""
+
+import json
+
+import pytest
+from tests.rigs.dump import dump
+from tests.rigs.measured import measure
+from tests.rigs.plans import make_plan
+
+from diskbench.store import archive
+from diskbench.store.audits import run_audits
+from diskbench.store.database import open_database
+from diskbench.store.finish import finish_run
+from diskbench.store.rebuild import rebuild
+from diskbench.store.rows import load_results, save_plan
+
+pytestmark = pytest.mark.slow
+
+
+def audited_run(database, evidence, fio_files, *, share):
+    """A run whose second step has a log that sums up to so many times what its JSON counts."""
+    plan = make_plan(("01kq8z6rj0aaaaaaaaaaaaaaa0",))
+    step, files = fio_files[1]
+    job = json.loads(files["fio.json"])["jobs"][0]["read"]
+    seconds = max(job["runtime"], 1) / 1000
+    rate = round(share * job["total_ios"] / seconds)
+    rows = [f"{1000 * at}, {rate}, 0, 0, 0\n" for at in range(1, int(seconds) + 1)]
+    rows.append(f"{job['runtime']}, {rate}, 0, 0, 0\n")
+    logged = (step, {**files, "fio_iops.1.log": "".join(rows).encode()})
+    save_plan(database, plan, evidence.url)
+    archive.write_plan(evidence, plan)
+    measure(database, evidence, plan, 0, (fio_files[0], logged))
+    return plan
+
+
+def doubts(steps):
+    return [(w.step, w.message) for s in steps for w in s.warnings if w.code == "figures-disagree"]
+
+
+def test_logs_that_agree_are_no_doubt(database, evidence, fio_files):
+    plan = audited_run(database, evidence, fio_files, share=1)
+    finish_run(database, evidence, plan, 0, "done", None)
+    (run_id,) = plan.run_ids
+    assert doubts(load_results(database, run_id)[run_id]) == []
+    audits = {
+        one.step: {c.name: c.holds for c in one.checks} for one in run_audits(evidence, run_id)
+    }
+    assert audits["read"] == {
+        "bytes": True, "rate": True, "percentiles": True, "end": True, "logs": True,
+    }  # fmt: skip
+    assert audits["write"]["logs"] is None
+
+
+def test_logs_that_do_not_agree_are_a_doubt_of_the_rows_and_of_those_of_a_rebuild(
+    database, evidence, fio_files, tmp_path
+):
+    plan = audited_run(database, evidence, fio_files, share=5)
+    (run_id,) = plan.run_ids
+    assert doubts(load_results(database, run_id)[run_id]) == []
+    for _ in range(2):  # a run may be ended twice
+        finish_run(database, evidence, plan, 0, "done", None)
+        ((step, message),) = doubts(load_results(database, run_id)[run_id])
+        assert step == "read"
+        assert message.startswith("logs: the logs sum up to ")
+    kept = [key for key in evidence.list(f"runs/{run_id}/derived") if "audits-" in key]
+    assert len(kept) == 1
+    other = open_database(f"sqlite:///{tmp_path}/other.db")
+    rebuild(other, evidence)
+    assert dump(other) == dump(database)
+    other.dispose()
+
+
+def test_what_was_kept_of_an_audit_may_be_damaged_or_deleted(database, evidence, fio_files):
+    plan = audited_run(database, evidence, fio_files, share=1)
+    finish_run(database, evidence, plan, 0, "done", None)
+    (run_id,) = plan.run_ids
+    first = run_audits(evidence, run_id)
+    (key,) = [key for key in evidence.list(f"runs/{run_id}/derived") if "audits-" in key]
+    evidence.replace(key, b"{")
+    assert run_audits(evidence, run_id) == first

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from sqlalchemy.engine import Engine
 
     from diskbench.store.query import Filter
+
+Format = Literal["csv", "json", "parquet"]
 
 
 def rows_as_csv(
@@ -26,22 +31,37 @@ def rows_as_csv(
     return csv_text(rows, fields)
 
 
+def export_format(typed: Format | None, to: Path | None) -> Format:
+    """The format that was typed, or that the suffix of a file says, else CSV. Raises InvalidValue
+    where both are there and differ: the file would be read for what it is not."""
+    told = to.suffix.lower().removeprefix(".") if to else ""
+    said = next((one for one in get_args(Format) if one == told), None)
+    if typed is not None and said is not None and typed != said:
+        raise InvalidValue(
+            f"--format {typed} contradicts the name of {to}, which says {said}",
+            advice=f"leave --format out, or name a file that ends in .{typed}",
+        )
+    return typed or said or "csv"
+
+
 def exported(
     database: Engine,
-    kind: Literal["csv", "json", "parquet"],
+    kind: Format,
     filters: Sequence[Filter],
     named: Sequence[str],
     *,
     evidence_url: str | None = None,
 ) -> bytes:
-    """What `results export` writes: of the runs `named`, or of all, those that meet the filters.
+    """What `results export` writes: of the runs that are `named` (selections, as `report` takes
+    them), or of all, those that meet the filters.
 
     Raises UnknownName, InvalidValue.
     """
+    from diskbench.engine.selection import runs_named
     from diskbench.store.export import json_text, parquet_bytes
-    from diskbench.store.query import find_run, find_runs
+    from diskbench.store.query import find_runs
 
-    run_ids = [find_run(database, one)["run_id"] for one in named] if named else None
+    run_ids = runs_named(database, named) if named else None
     if kind == "json":
         from diskbench.store.document import results_document
         from diskbench.store.rows import load_results

@@ -121,7 +121,7 @@ def _point(trial: Trial, figure: Published) -> Point | None:
         low=min(values) if len(values) > 1 else None,
         high=max(values) if len(values) > 1 else None,
         n=len(values),
-        when=str(first["started_at"] or first["created_at"] or ""),
+        when=str(first["started_at"] or first["measured_at"] or ""),
         marks=trial.marks,
         doubt=_doubt(values) or _doubted(trial, figure.step, by_run),
         machine=_machine(trial),

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunNote:
-    """One run: its state, when it began (UTC, ISO 8601; empty where it has not), how it failed and
-    what to do then, and where its evidence lies (a URL; empty where that is not known)."""
+    """One run: its state, when it began (UTC, ISO 8601; empty where nobody knows), how it failed
+    and what to do then, and where its evidence lies (a URL; empty where that is not known)."""
 
     run_id: str
     state: str

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from diskbench.model.rental import Rental
+    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import RentSpec
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
 
@@ -46,9 +47,13 @@ def bought(plan: Plan) -> dict[str, Any]:
         "zone": _acquired(plan, "zone") or cloud.zone,
         "instance_type": _acquired(plan, "instance_type") or cloud.instance_type,
     }
-    if plan.rental is None:
-        return found | {"region": region_of(cloud.vendor, cloud.zone)}
-    return found | _rented(plan.rental, plan.cell.provider)
+    rental, spec = plan.rental, plan.cell.rent
+    if rental is not None:
+        cloud_name = rental.cloud or plan.cell.provider
+        return found | _rented(rental.spec, rental.disk, cloud_name, rental.scope.region)
+    if spec is not None:
+        return found | _rented(spec, None, plan.cell.provider, None)
+    return found | {"region": region_of(cloud.vendor, cloud.zone)}
 
 
 def bought_by_others(labels: Mapping[str, str]) -> dict[str, Any]:
@@ -98,19 +103,20 @@ def _acquired(plan: Plan, fact: str) -> str | None:
     return str(value) if value is not None else None
 
 
-def _rented(rental: Rental, provider: str) -> dict[str, Any]:
-    cloud, disk, spec = rental.cloud or provider, rental.disk, rental.spec
+def _rented(
+    spec: RentSpec, disk: DiskSpec | None, cloud: str, region: str | None
+) -> dict[str, Any]:
+    """What was rented: `disk` as it was resolved, or as it was typed."""
     cache = spec.azure.cache or ("none" if cloud == _AZURE else None)
+    sold = disk.throughput_mib_per_s if disk else spec.throughput_mib_per_s
     return {
-        "region": rental.scope.region or spec.region,
+        "region": region or spec.region,
         "disk_cloud": cloud,
         "disk_type": disk.type if disk else spec.disk,
         "disk_gib": disk.size_gib if disk else spec.size_gib,
         "disk_count": disk.count if disk else spec.count,
         "provisioned_iops": disk.iops if disk else spec.iops,
-        "provisioned_bytes_per_s": _bytes_per_s(
-            disk.throughput_mib_per_s if disk else spec.throughput_mib_per_s, cloud
-        ),
+        "provisioned_bytes_per_s": _bytes_per_s(sold, cloud),
         "host_cache": cache.lower() if cache else None,
     }
 

@@ -44,7 +44,7 @@ def report(
     ] = None,
     format_: Annotated[
         Format | None,
-        typer.Option("--format", help="What to write, whatever the file is called."),
+        typer.Option("--format", help="What to write, where the name of the file does not say it."),
     ] = None,
     published: Annotated[
         str | None,
@@ -99,12 +99,13 @@ def report(
             "--chart, --axis and --include-emulated are of published figures",
             advice="name the post: --published iaas-2018 --chart list",
         )
+    from diskbench.cli.file_format import file_format
     from diskbench.cli.report_gather import runs_of
     from diskbench.cli.stores import database
     from diskbench.report.write_report import format_of, write_report
 
     asked = tuple(selection or ())
-    wanted = [(path, format_ or format_of(path)) for path in to or ()]
+    wanted = [(path, file_format(path, format_, FORMATS) or format_of(path)) for path in to or ()]
     engine = database(database_url)
     runs = runs_of(engine, asked, filter_ or ())
     if not wanted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from diskbench.errors import InvalidValue
+from diskbench.cli.file_format import file_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,16 +32,9 @@ def rows_as_csv(
 
 
 def export_format(typed: Format | None, to: Path | None) -> Format:
-    """The format that was typed, or that the suffix of a file says, else CSV. Raises InvalidValue
-    where both are there and differ: the file would be read for what it is not."""
-    told = to.suffix.lower().removeprefix(".") if to else ""
-    said = next((one for one in get_args(Format) if one == told), None)
-    if typed is not None and said is not None and typed != said:
-        raise InvalidValue(
-            f"--format {typed} contradicts the name of {to}, which says {said}",
-            advice=f"leave --format out, or name a file that ends in .{typed}",
-        )
-    return typed or said or "csv"
+    """The format that was typed, or that the name of the file says, else CSV. Raises InvalidValue
+    where these differ."""
+    return (file_format(to, typed, get_args(Format)) if to else typed) or "csv"
 
 
 def exported(

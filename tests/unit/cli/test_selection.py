@@ -132,6 +132,14 @@ def test_a_format_that_contradicts_the_name_is_refused(call, tmp_path, kind, nam
     assert not (tmp_path / name).exists()
 
 
+@pytest.mark.parametrize("more", [(), ("--published", "iaas-2018", "--chart", "azure")])
+def test_a_report_is_never_written_under_the_name_of_another_format(call, tmp_path, more):
+    code, _, err = call("report", *more, "--format", "html", "-o", "x.png")
+    assert code == 2
+    assert "contradicts the name of x.png, which says png" in err
+    assert not (tmp_path / "x.png").exists()
+
+
 def test_a_list_fits_80_columns_and_wide_has_everything(call):
     code, out, _ = call("results", "list")
     lines = out.decode().splitlines()

@@ -88,7 +88,6 @@ def report_published(
 
 def _post_words(chart: PostChart) -> str:
     from diskbench.catalog.published import load_published
-    from diskbench.cli.file_format import file_format
 
     return next(one.post.words for one in load_published() if one.seed == chart.post)
 
@@ -116,7 +115,6 @@ def _own(
 ) -> Own:
     """The trials of the runs that may be laid over the chart. Raises InvalidValue for none."""
     from diskbench.catalog.published import load_published
-    from diskbench.cli.file_format import file_format
     from diskbench.catalog.published_match import match
     from diskbench.cli.results_show import phases_of_runs, verdicts_on
     from diskbench.plan.published import asked_of

@@ -46,7 +46,7 @@ def call(tmp_path, monkeypatch, capfdbinary):
         ("report", "last", "-f", "region=eu-central-1", "-o", "x.html"),
         ("compare", "disk=gp2", "disk=gp3"),
         ("compare", "team=storage", "disk=gp3"),
-        ("compare", "--published", "disk=gp2"),
+        ("compare", "--published", "--include-emulated", "disk=gp2"),
         ("regressions", "-f", "region=eu-central-1"),
         ("publish", "site", "-f", "disk=gp2"),
         ("results", "delete", "-f", "disk=gp2", "--yes"),

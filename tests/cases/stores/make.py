@@ -110,7 +110,8 @@ def _run(place: Path, env: dict[str, str], name: str, job: str, *, kill: bool) -
     assert process.stderr is not None
     for line in process.stderr:
         if kill and "step 2 of 3" in line:
-            _wait_for(_unit(place) / "pid")
+            # fio waits for a word of the command that follows it, and goes on without it after that.
+            _wait_for(_unit(place) / "fio.pid")
             process.send_signal(signal.SIGKILL)
             process.wait()
             return

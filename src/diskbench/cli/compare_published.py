@@ -75,14 +75,15 @@ def _trials(
     from diskbench.store.query import Filter, find_runs
 
     found: dict[str, list[Mapping[str, Any]]] = {}
-    for run in find_runs(engine, run_ids=runs_named(engine, names)):
+    named = runs_named(engine, names)
+    runs = {run["run_id"]: run for run in find_runs(engine, run_ids=named)}
+    for run in (runs[run_id] for run_id in named):
         of_trial = found.setdefault(run["trial_id"], [])
         if alone:
             of_trial.append(run)
         elif not of_trial:
-            these = find_runs(engine, [Filter("trial_id", "=", run["trial_id"])])
-            of_trial += sorted(these, key=lambda one: int(one["run_index"]))
-    return [tuple(runs) for runs in found.values()]
+            of_trial += find_runs(engine, [Filter("trial_id", "=", run["trial_id"])])
+    return [tuple(sorted(of, key=lambda one: int(one["run_index"]))) for of in found.values()]
 
 
 def _marks(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

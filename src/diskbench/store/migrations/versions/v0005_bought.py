@@ -60,14 +60,49 @@ def upgrade() -> None:
         ["measured_at", "created_at", "run_id"],
     )
     op.drop_index("ix_diskbench_run_created_at_run_id", table_name="diskbench_run")
-    with op.batch_alter_table("diskbench_step") as step:
-        step.alter_column("started_at", existing_type=sa.Text(), nullable=True)
-        step.alter_column("finished_at", existing_type=sa.Text(), nullable=True)
     bind = op.get_bind()
+    if bind.dialect.name == "sqlite":
+        _step_anew()
+    else:
+        op.alter_column("diskbench_step", "started_at", existing_type=sa.Text(), nullable=True)
+        op.alter_column("diskbench_step", "finished_at", existing_type=sa.Text(), nullable=True)
     _dates(bind)
     _rented(bind)
     _said(bind)
     _places(bind)
+
+
+def _step_anew() -> None:
+    """SQLite cannot take NOT NULL from a column: steps are copied into a table that lacks it."""
+    names = (
+        "run_id, step_index, step, role, round, started_at, finished_at, fio_exit, fio_version, "
+        "seconds_in_fio"
+    )
+    op.rename_table("diskbench_step", "diskbench_step_of_0004")
+    op.create_table(
+        "diskbench_step",
+        sa.Column("run_id", sa.Text(), nullable=False),
+        sa.Column("step_index", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("step", sa.Text(), nullable=False),
+        sa.Column("role", sa.Text(), nullable=False),
+        sa.Column("round", sa.Integer()),
+        sa.Column("started_at", sa.Text()),
+        sa.Column("finished_at", sa.Text()),
+        sa.Column("fio_exit", sa.Integer(), nullable=False),
+        sa.Column("fio_version", sa.Text(), nullable=False),
+        sa.Column("seconds_in_fio", sa.Double(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["run_id"],
+            ["diskbench_run.run_id"],
+            name="fk_diskbench_step_run_id",
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("run_id", "step_index", name="pk_diskbench_step"),
+    )
+    op.execute(
+        f"INSERT INTO diskbench_step ({names}) SELECT {names} FROM diskbench_step_of_0004"  # noqa: S608 - our own names
+    )
+    op.drop_table("diskbench_step_of_0004")
 
 
 def _dates(bind: sa.Connection) -> None:

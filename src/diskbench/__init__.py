@@ -47,7 +47,8 @@ def __getattr__(name: str) -> str:
 
 
 def load_runs(*, database: str | None = None) -> pl.DataFrame:
-    """One row a run, oldest first: what was asked for, on which machine and disk, how it ended.
+    """One row a run, oldest first, those without a date last: what was asked for, on which machine
+    and disk, how it ended.
 
     `database` is a URL (default: the setting `database_url`). Raises StoreUnavailable.
     """
@@ -66,16 +67,18 @@ def load_measurements(
 
     Rows of scope `step` are all jobs of a step merged; do not add them to rows of scope `job`.
     `after_cliff` is the kind of the level that the figures of a row are of, where its step has
-    several: no mean spans a cliff. `database` is a URL (default: the setting `database_url`), and
-    so is `evidence` (default: where each run was kept). Raises StoreUnavailable.
+    several: no mean spans a cliff. `run_id` is a run, or whatever else `diskbench report` takes
+    (`last`, `disk=gp2`). `database` is a URL (default: the setting `database_url`), and so is
+    `evidence` (default: where each run was kept). Raises UnknownName for what is no run,
+    StoreUnavailable.
     """
     from diskbench.engine.measurement_frame import levelled_frame
     from diskbench.store.evidence import open_evidence
 
-    run_ids = [run_id] if isinstance(run_id, str) else run_id
+    url = database or _setting("database_url")
     return levelled_frame(
-        database or _setting("database_url"),
-        run_ids=run_ids,
+        url,
+        run_ids=_named(url, run_id),
         evidence=open_evidence(evidence) if evidence else None,
     )
 
@@ -122,14 +125,14 @@ def load_verdicts(
 
     Judged when asked for, as `diskbench results show` does. `database` and `evidence` are URLs
     (default: the settings `database_url`, `evidence_url`); a run without evidence is judged by its
-    rows alone. Raises StoreUnavailable.
+    rows alone. `run_id` is as in `load_measurements`. Raises UnknownName, StoreUnavailable.
     """
     from diskbench.engine.verdict_frame import verdicts_frame
     from diskbench.store.evidence import open_evidence
 
-    run_ids = [run_id] if isinstance(run_id, str) else run_id
+    url = database or _setting("database_url")
     store = open_evidence(evidence or _setting("evidence_url"))
-    return verdicts_frame(database or _setting("database_url"), store, run_ids=run_ids)
+    return verdicts_frame(url, store, run_ids=_named(url, run_id))
 
 
 def load_histogram(
@@ -166,13 +169,14 @@ def load_expected(
 ) -> pl.DataFrame:
     """One row a run and step: what its plan foresaw before it began, of all runs or of those named.
 
-    Runs of which nothing was expected, and imported ones, have no row. `database` is a URL
-    (default: the setting `database_url`). Raises StoreUnavailable.
+    Runs of which nothing was expected, and imported ones, have no row. `run_id` is as in
+    `load_measurements`. `database` is a URL (default: the setting `database_url`). Raises
+    UnknownName, StoreUnavailable.
     """
     from diskbench.store.expected_frame import expected_frame
 
-    run_ids = [run_id] if isinstance(run_id, str) else run_id
-    return expected_frame(database or _setting("database_url"), run_ids=run_ids)
+    url = database or _setting("database_url")
+    return expected_frame(url, run_ids=_named(url, run_id))
 
 
 def simulate(
@@ -264,6 +268,20 @@ def example_data(directory: str | os.PathLike[str] | None = None) -> ExampleData
     from diskbench.store.example import example_data as unpacked
 
     return unpacked(None if directory is None else Path(directory).resolve())
+
+
+def _named(database: str, run_id: str | Sequence[str] | None) -> list[str] | None:
+    """The ids of the runs that are named; None for all."""
+    if run_id is None:
+        return None
+    from diskbench.engine.selection import runs_named
+    from diskbench.store.database import open_database
+
+    engine = open_database(database)
+    try:
+        return runs_named(engine, [run_id] if isinstance(run_id, str) else run_id)
+    finally:
+        engine.dispose()
 
 
 def _setting(name: str) -> str:

@@ -9,6 +9,7 @@ import typer
 from diskbench.cli.stores import DatabaseUrl
 from diskbench.errors import InvalidValue
 from diskbench.model.comparison import Metric
+from diskbench.model.selection_keys import SELECTION_HELP
 
 
 def compare(
@@ -16,8 +17,7 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="A B",
-            help="What to compare: runs, trials or matrices (ids, beginnings, `last`, names), "
-            "labels (KEY=VALUE), dates (2026-11-01..2026-11-07). With --published: runs, and "
+            help=f"What to compare: {SELECTION_HELP}. With --published any number of them, and "
             "published figures by id.",
         ),
     ] = None,

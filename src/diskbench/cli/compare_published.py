@@ -71,18 +71,19 @@ def _trials(
     engine: Engine, names: Sequence[str], *, alone: bool
 ) -> list[tuple[Mapping[str, Any], ...]]:
     """The runs that are named, or with all others of their trials, each trial once."""
-    from diskbench.store.query import Filter, find_run, find_runs
+    from diskbench.engine.selection import runs_named
+    from diskbench.store.query import Filter, find_runs
 
     found: dict[str, list[Mapping[str, Any]]] = {}
-    for name in names:
-        run = find_run(engine, name)
+    named = runs_named(engine, names)
+    runs = {run["run_id"]: run for run in find_runs(engine, run_ids=named)}
+    for run in (runs[run_id] for run_id in named):
         of_trial = found.setdefault(run["trial_id"], [])
         if alone:
-            of_trial += [run] if run not in of_trial else []
+            of_trial.append(run)
         elif not of_trial:
-            these = find_runs(engine, [Filter("trial_id", "=", run["trial_id"])])
-            of_trial += sorted(these, key=lambda one: int(one["run_index"]))
-    return [tuple(runs) for runs in found.values()]
+            of_trial += find_runs(engine, [Filter("trial_id", "=", run["trial_id"])])
+    return [tuple(sorted(of, key=lambda one: int(one["run_index"]))) for of in found.values()]
 
 
 def _marks(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -103,7 +104,7 @@ def _beside(
     run_ids = [str(run["run_id"]) for run in runs]
     results = load_results(engine, *run_ids)
     steps = [step for run_id in run_ids for step in results[run_id]]
-    when = str(first["started_at"] or first["created_at"])
+    when = first["started_at"] or first["measured_at"]
     plan = find_plan(engine, first["trial_id"])
     courses = courses_by_step(phases_of_runs(runs, plan))
     return trial_beside(
@@ -114,7 +115,7 @@ def _beside(
         run_ids=run_ids,
         marks=_marks(runs),
         warnings=[warning for step in steps for warning in step.warnings],
-        year=int(when[:4]),
+        year=int(when[:4]) if when else None,
         named=bool(named),
         gobonniego_file=first["provider"] == GOBONNIEGO_FILE,
     )

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from diskbench.cli.selecting import Filters, Since, Until
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-
-if TYPE_CHECKING:
-    from diskbench.store.query import Filter
 
 
 def publish(
@@ -19,21 +17,9 @@ def publish(
         Path,
         typer.Argument(metavar="DIR", help="Where to: a new or empty folder, or a site to renew."),
     ],
-    filter_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--filter",
-            "-f",
-            metavar="FIELD=VALUE",
-            help="Only runs that meet all: profile=quick, iops>3000, label.team=x, kernel~6.1.",
-        ),
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Not before: 2026-11-21, 36h, 7d, 4w.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Not after, in the same form.")
-    ] = None,
+    filter_: Filters = None,
+    since: Since = None,
+    until: Until = None,
     title: Annotated[str, typer.Option(help="What stands above every page.")] = "Disk benchmarks",
     anonymous: Annotated[
         bool,
@@ -62,6 +48,7 @@ def publish(
     """
     from diskbench.cli.publish_site import Wishes, publish_site
     from diskbench.cli.stores import database
+    from diskbench.engine.selection import conditions
     from diskbench.errors import InvalidValue
 
     if anonymous and (with_evidence or evidence_base):
@@ -82,7 +69,9 @@ def publish(
         evidence_url=evidence_url,
         full=full,
     )
-    done = publish_site(database(database_url), folder, _filters(filter_, since, until), wishes)
+    engine = database(database_url)
+    wanted = conditions(engine, filter_ or (), since=since, until=until)
+    done = publish_site(engine, folder, wanted, wishes)
     if not quiet:
         print(
             f"{done.runs:,} runs of {done.configurations:,} configurations: {done.written:,} files "
@@ -90,12 +79,3 @@ def publish(
             file=sys.stderr,
         )
         print((folder / "index.html").absolute())
-
-
-def _filters(filters: list[str] | None, since: str | None, until: str | None) -> list[Filter]:
-    from diskbench.store.query import parse_filter
-
-    texts = [*(filters or ())]
-    texts += [f"created_at>={since}"] if since else []
-    texts += [f"created_at<={until}"] if until else []
-    return [parse_filter(text) for text in texts]

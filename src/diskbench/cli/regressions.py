@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from diskbench.cli.selecting import Filters, Since
 from diskbench.cli.stores import DatabaseUrl
 from diskbench.cli.terminal import print_json, terminal_width
 from diskbench.model.comparison import Metric
@@ -17,15 +18,8 @@ def regressions(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Only runs with this label, as schedule=nightly."),
     ] = None,
-    filter_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--filter", "-f", metavar="FIELD=VALUE", help="Only runs that meet all, as in results."
-        ),
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Not before: 2026-11-21, 36h, 7d, 4w.")
-    ] = None,
+    filter_: Filters = None,
+    since: Since = None,
     metric: Annotated[
         Metric,
         typer.Option(help="What to follow."),
@@ -49,15 +43,14 @@ def regressions(
     from diskbench.cli.stores import database
     from diskbench.engine.history import find_regressions
     from diskbench.engine.pool import facts_to_pool
+    from diskbench.engine.selection import conditions
     from diskbench.plan.cells import key_values
-    from diskbench.store.query import Filter, parse_filter
+    from diskbench.store.query import Filter
 
+    engine = database(database_url)
     wanted = [Filter(f"label.{k}", "=", v) for k, v in key_values("--label", label or ())]
-    texts = [*(filter_ or ()), *([f"created_at>={since}"] if since else [])]
-    wanted += [parse_filter(text) for text in texts]
-    found = find_regressions(
-        database(database_url), wanted, metric=metric, pool=facts_to_pool(pool or ())
-    )
+    wanted += conditions(engine, filter_ or (), since=since)
+    found = find_regressions(engine, wanted, metric=metric, pool=facts_to_pool(pool or ()))
     if output == "json":
         print_json(found.model_dump_json(indent=2))
         return

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from diskbench.cli.report_published import Axis, report_published
+from diskbench.cli.selecting import Filters
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.errors import InvalidValue
+from diskbench.model.selection_keys import SELECTION_HELP
 from diskbench.report.write_report import FORMATS, Format
 
 if TYPE_CHECKING:
@@ -27,16 +29,10 @@ def report(
         list[str] | None,
         typer.Argument(
             metavar="[SELECTION]…",
-            help="What to show: runs, trials or matrices (ids, beginnings, `last`, names), labels "
-            "(KEY=VALUE), dates (2026-11-01..2026-11-07). Default: `last`.",
+            help=f"What to show: {SELECTION_HELP}. Default: `last`.",
         ),
     ] = None,
-    filter_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--filter", "-f", metavar="FIELD=VALUE", help="Of these only runs that meet all."
-        ),
-    ] = None,
+    filter_: Filters = None,
     to: Annotated[
         list[Path] | None,
         typer.Option(
@@ -48,7 +44,7 @@ def report(
     ] = None,
     format_: Annotated[
         Format | None,
-        typer.Option("--format", help="What to write, whatever the file is called."),
+        typer.Option("--format", help="What to write, where the name of the file does not say it."),
     ] = None,
     published: Annotated[
         str | None,
@@ -103,12 +99,13 @@ def report(
             "--chart, --axis and --include-emulated are of published figures",
             advice="name the post: --published iaas-2018 --chart list",
         )
+    from diskbench.cli.file_format import file_format
     from diskbench.cli.report_gather import runs_of
     from diskbench.cli.stores import database
     from diskbench.report.write_report import format_of, write_report
 
     asked = tuple(selection or ())
-    wanted = [(path, format_ or format_of(path)) for path in to or ()]
+    wanted = [(path, file_format(path, format_, FORMATS) or format_of(path)) for path in to or ()]
     engine = database(database_url)
     runs = runs_of(engine, asked, filter_ or ())
     if not wanted:
@@ -195,4 +192,5 @@ def _name(runs: Sequence[Row], asked: Sequence[str]) -> str:
     named = next((one for one in ids if one in typed), ids[-1])
     if len({run["trial_id"] for run in runs}) == 1:
         return str(named)
-    return f"{len(ids)}-runs-from-{runs[0]['created_at'][:10]}"
+    since = next((run["measured_at"][:10] for run in runs if run["measured_at"]), "no-date")
+    return f"{len(ids)}-runs-from-{since}"

@@ -31,27 +31,32 @@ def runs_of(database: Engine, asked: Sequence[str], filters: Sequence[str]) -> l
 
     Raises UnknownName, InvalidValue: also where nothing was found.
     """
-    from diskbench.engine.selection import selected
-    from diskbench.store.query import LAST, Filter, find_runs, parse_filter
+    from diskbench.engine.selection import conditions, selected
+    from diskbench.store.query import LAST, Filter, find_runs
 
-    conditions = [parse_filter(text) for text in filters]
+    met = conditions(database, filters)
     found: dict[str, Row] = {}
     for text in asked or ([] if filters else [LAST]):
         wanted = selected(database, text)
         trials = [one for one in wanted if one.field == "run_id"]
-        for row in find_runs(database, [*wanted, *conditions]):
+        for row in find_runs(database, [*wanted, *met]):
             if trials:  # the other runs of its trial belong to it
-                whole = [Filter("trial_id", "=", row["trial_id"]), *conditions]
+                whole = [Filter("trial_id", "=", row["trial_id"]), *met]
                 found |= {each["run_id"]: each for each in find_runs(database, whole)}
             found[row["run_id"]] = row
     if not asked and filters:
-        found = {row["run_id"]: row for row in find_runs(database, conditions)}
+        found = {row["run_id"]: row for row in find_runs(database, met)}
     if not found:
         told = " ".join([*asked, *filters])
         raise InvalidValue(
             f"{told!r} names no run", advice="'diskbench results list' shows what there is"
         )
-    return sorted(found.values(), key=lambda row: (row["created_at"], row["run_id"]))
+    return sorted(found.values(), key=_by_time)
+
+
+def _by_time(row: Row) -> tuple[bool, str, str]:
+    """Oldest first, and those without a date last."""
+    return row["measured_at"] is None, row["measured_at"] or "", row["run_id"]
 
 
 class Gathered:
@@ -178,7 +183,7 @@ class Gathered:
             verdicts=verdicts,
             labels=tuple(sorted((str(k), str(v)) for k, v in rows[0]["labels"].items())),
             notes=plan.notes if plan else (),
-            place=_place(rows[0], plan),
+            place=_place(rows[0]),
             versions=_versions(rows[0], plan),
             machine=machine_of(rows[0], rented=bool(plan and plan.cell.rent)),
             price=plan.expectation.price if plan and plan.expectation else None,
@@ -235,7 +240,7 @@ def _note(row: Row, audit: str) -> RunNote:
     return RunNote(
         run_id=row["run_id"],
         state=row["state"],
-        when=row["started_at"] or row["created_at"] or "",
+        when=row["started_at"] or row["measured_at"] or "",
         error=row["error"] or "",
         advice=row["advice"] or "",
         evidence=f"{url}/runs/{row['run_id']}/" if url else "",
@@ -243,9 +248,8 @@ def _note(row: Row, audit: str) -> RunNote:
     )
 
 
-def _place(row: Row, plan: Plan | None) -> str:
-    scope = plan.rental.scope if plan and plan.rental else None
-    words = (scope.region if scope else None, row["zone"])
+def _place(row: Row) -> str:
+    words = (row["region"], row["zone"])
     return ", ".join(dict.fromkeys(str(word) for word in words if word))
 
 

@@ -199,7 +199,7 @@ def _of_trials(groups: Sequence[Group]) -> Iterator[Figure]:
     from diskbench.report.charts import PAGE
     from diskbench.report.charts.bars import bars_chart
     from diskbench.report.charts.spread import Group as Values
-    from diskbench.report.charts.spread import groups_of, spread_chart
+    from diskbench.report.charts.spread import groups_of, spread_chart, undated
 
     steps: dict[tuple[str, str], list[Point]] = {}
     for group in groups:
@@ -223,8 +223,13 @@ def _of_trials(groups: Sequence[Group]) -> Iterator[Figure]:
         for by, what in _APART.items():
             apart = groups_of(points, by)
             if len(apart) > 1:
-                heading = f"{name} by {what}"
-                yield spread_chart(apart, PAGE, name=f"{by}-{number}", heading=heading)
+                yield spread_chart(
+                    apart,
+                    PAGE,
+                    name=f"{by}-{number}",
+                    heading=f"{name} by {what}",
+                    left_out=undated(points) if by == "hour" else "",
+                )
     yield from _prices(groups, several)
 
 

@@ -51,19 +51,20 @@ def report_published(
     """
     from diskbench import __version__
     from diskbench.catalog.published import load_published
+    from diskbench.cli.file_format import file_format
     from diskbench.engine.published_outlook import published_outlook
     from diskbench.engine.refreshed import open_books
     from diskbench.report.chart_file import write_chart
     from diskbench.report.charts import PAGE, PICTURE
     from diskbench.report.published_charts import find_chart
     from diskbench.report.published_draw import Own, draw, rows_of
-    from diskbench.report.write_report import format_of
+    from diskbench.report.write_report import FORMATS, format_of
 
     if chart is None or chart == LIST:
         _print_charts(post)
         return
     found = find_chart(post, chart)
-    files = [(path, wanted or format_of(path)) for path in to]
+    files = [(path, file_format(path, wanted, FORMATS) or format_of(path)) for path in to]
     if not files:
         kind: Format = wanted or "html"
         files = [(Path(f"{post}-{chart}.{kind}"), kind)]

@@ -10,9 +10,11 @@ import typer
 
 from diskbench.cli import results_import
 from diskbench.cli.results_import import AsDisk, AsMachine, Promised, hint
+from diskbench.cli.selecting import Filters, Since, Until
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import table_width
 from diskbench.limits import COUNTER
+from diskbench.model.selection_keys import SELECTION_HELP
 from diskbench.report.screen import unguarded
 
 if TYPE_CHECKING:
@@ -23,26 +25,13 @@ if TYPE_CHECKING:
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.verdict import Verdict
-    from diskbench.store.query import Filter
 
 app = typer.Typer(
     help="List, show, export, delete, rebuild and import results.", no_args_is_help=True
 )
 
 Output = Literal["table", "json", "csv"]
-Filters = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--filter",
-        "-f",
-        metavar="FIELD=VALUE",
-        help="Only runs that meet all: profile=quick, iops>3000, label.team=x, kernel~6.1.",
-    ),
-]
-Since = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Not before: 2026-11-21, 36h, 7d, 4w.")
-]
-Until = Annotated[str | None, typer.Option(metavar="TIME", help="Not after, in the same form.")]
+Exported = Literal["csv", "json", "parquet"]
 Shown = Annotated[Output, typer.Option("--output", help="What to print on stdout.")]
 _TABLE_LIMIT = 50
 
@@ -58,17 +47,25 @@ def list_(
             min=0, help="At most so many, newest first; 0: all (default: table 50, else all)."
         ),
     ] = None,
+    wide: Annotated[
+        bool,
+        typer.Option("--wide", help="All columns, however long their lines are."),
+    ] = False,
     output: Shown = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """List runs, newest first."""
+    """List runs, newest first; those without a date last.
+
+    On a terminal the table fits its width. `--wide` has every column, `--output json` every field.
+    """
     from diskbench.cli.stores import database
+    from diskbench.engine.selection import conditions
     from diskbench.store.export import csv_text, run_fields
     from diskbench.store.query import count_runs, find_runs
 
-    wanted = _filters(filter_, since, until)
-    most = _TABLE_LIMIT if limit is None and output == "table" else limit or None
     engine = database(database_url)
+    wanted = conditions(engine, filter_ or (), since=since, until=until)
+    most = _TABLE_LIMIT if limit is None and output == "table" else limit or None
     runs = find_runs(engine, wanted, limit=None if most is None else min(most, COUNTER))
     if output == "json":
         _print_document(runs)
@@ -82,7 +79,7 @@ def list_(
             else "no runs; 'diskbench run' makes one"
         )
     else:
-        _print_runs(runs)
+        _print_runs(runs, wide=wide)
         if len(runs) == most and (total := count_runs(engine, wanted)) > len(runs):
             _say(f"the newest {len(runs)} of {total:,}; --limit 0 lists all")
 
@@ -93,8 +90,7 @@ def show(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A run, trial or matrix by its id, the beginning of one, or `last`; a matrix's "
-            "name; a label (KEY=VALUE) or dates (2026-11-01..2026-11-07).",
+            help=f"What to show: {SELECTION_HELP}.",
         ),
     ] = "last",
     alone: Annotated[
@@ -192,13 +188,16 @@ def show(
 
 @app.command()
 def export(
-    run_ids: Annotated[
+    selection: Annotated[
         list[str] | None,
-        typer.Argument(help="Only these runs: ids, beginnings of them, or `last`."),
+        typer.Argument(metavar="[SELECTION]…", help=f"Only these: {SELECTION_HELP}."),
     ] = None,
     format_: Annotated[
-        Literal["csv", "json", "parquet"], typer.Option("--format", help="How to write the rows.")
-    ] = "csv",
+        Exported | None,
+        typer.Option(
+            "--format", help="How to write the rows (default: by the suffix of FILE, else csv)."
+        ),
+    ] = None,
     to: Annotated[
         Path | None, typer.Option("-o", "--to", metavar="FILE", help="Where to (default: stdout).")
     ] = None,
@@ -208,18 +207,21 @@ def export(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Write measurement rows, each with the columns of its run; JSON as in `show`.
+    """Write measurement rows as CSV or Parquet, each with its run's columns; JSON as in `show`.
 
     The figures of a step with several levels are those of the level that lasts, and marked so.
     """
-    from diskbench.cli.results_csv import exported
+    from diskbench.cli.results_csv import export_format, exported
     from diskbench.cli.stores import database
+    from diskbench.engine.selection import conditions
 
+    kind = export_format(format_, to)
+    engine = database(database_url)
     data = exported(
-        database(database_url),
-        format_,
-        _filters(filter_, since, until),
-        run_ids or (),
+        engine,
+        kind,
+        conditions(engine, filter_ or (), since=since, until=until),
+        selection or (),
         evidence_url=evidence_url,
     )
     if to is None:
@@ -247,23 +249,16 @@ def delete(
     """Delete runs: their evidence and their rows."""
     from diskbench.cli.results_delete import delete_runs
     from diskbench.cli.stores import database, evidence
+    from diskbench.engine.selection import conditions
 
+    engine = database(database_url)
     delete_runs(
-        database(database_url),
+        engine,
         None if keep_evidence else lambda kept_in: evidence(evidence_url or kept_in),
         tuple(run_ids or ()),
-        _filters(filter_, since, until),
+        conditions(engine, filter_ or (), since=since, until=until),
         yes=yes,
     )
-
-
-def _filters(texts: Sequence[str] | None, since: str | None, until: str | None) -> list[Filter]:
-    from diskbench.store.query import parse_filter
-
-    bounds = [f"created_at>={since}"] * (since is not None) + [f"created_at<={until}"] * (
-        until is not None
-    )
-    return [parse_filter(text) for text in [*(texts or ()), *bounds]]
 
 
 def _print_document(
@@ -280,10 +275,10 @@ def _print_document(
     print(json_text(results_document(runs, steps, costs, phases, verdicts, audits)))
 
 
-def _print_runs(runs: Sequence[dict[str, Any]]) -> None:
+def _print_runs(runs: Sequence[dict[str, Any]], *, wide: bool) -> None:
     from diskbench.report.run_list import run_lines
 
-    width = table_width()
+    width = None if wide else table_width()
     sys.stdout.writelines(f"{line}\n" for line in run_lines(runs, width=width))
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from diskbench.cli.file_format import file_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from sqlalchemy.engine import Engine
 
     from diskbench.store.query import Filter
+
+Format = Literal["csv", "json", "parquet"]
 
 
 def rows_as_csv(
@@ -26,22 +31,30 @@ def rows_as_csv(
     return csv_text(rows, fields)
 
 
+def export_format(typed: Format | None, to: Path | None) -> Format:
+    """The format that was typed, or that the name of the file says, else CSV. Raises InvalidValue
+    where these differ."""
+    return (file_format(to, typed, get_args(Format)) if to else typed) or "csv"
+
+
 def exported(
     database: Engine,
-    kind: Literal["csv", "json", "parquet"],
+    kind: Format,
     filters: Sequence[Filter],
     named: Sequence[str],
     *,
     evidence_url: str | None = None,
 ) -> bytes:
-    """What `results export` writes: of the runs `named`, or of all, those that meet the filters.
+    """What `results export` writes: of the runs that are `named` (selections, as `report` takes
+    them), or of all, those that meet the filters.
 
     Raises UnknownName, InvalidValue.
     """
+    from diskbench.engine.selection import runs_named
     from diskbench.store.export import json_text, parquet_bytes
-    from diskbench.store.query import find_run, find_runs
+    from diskbench.store.query import find_runs
 
-    run_ids = [find_run(database, one)["run_id"] for one in named] if named else None
+    run_ids = runs_named(database, named) if named else None
     if kind == "json":
         from diskbench.cli.stores import evidence
         from diskbench.engine.levels import courses_of

@@ -111,9 +111,12 @@ def import_(
     with_logs = []
     for source in found.sources:
         for manifest in import_source(store, source, labels=labels, version=version("diskbench")):
-            write_run(engine, rows_of(store, manifest))
+            rows = rows_of(store, manifest)
+            write_run(engine, rows)
             print(manifest.run_id)
             _say(_taken_in(source.name, manifest, labels) + _joined(tuple(source.logs)))
+            if rows.run["measured_at"] is None:
+                _say("  it has no date: the file does not tell when it was measured")
             if manifest.imported is not None and manifest.imported.kind == "fio-json":
                 _say(f"  {audit_line(run_audits(store, manifest.run_id))}")
             if _has_logs(manifest):

@@ -44,7 +44,7 @@ def print_runs(
     from diskbench.fio.warnings import run_warnings
     from diskbench.report.audit_text import audit_line, audit_style
     from diskbench.report.cost_text import cost_line
-    from diskbench.report.run_list import local_time
+    from diskbench.report.dates import local_time
     from diskbench.report.screen import screen
     from diskbench.report.subject import SUSPENDED, subject_of_runs
     from diskbench.report.tables import print_result
@@ -65,7 +65,7 @@ def print_runs(
         subject = replace(subject, state=SUSPENDED)
     print_result(subject, rows, warnings, phases, verdicts, console=console)
     for run in runs:
-        when = local_time(run["started_at"] or run["created_at"])
+        when = local_time(run["started_at"] or run["measured_at"])
         style = "dim" if run["state"] == "done" else "yellow"
         console.print(Text(f"run {run['run_id']} {run['state']}, {when}", style))
         if run["error"]:

@@ -40,7 +40,7 @@ def paired(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[list[Pai
     sides = (
         [(rounds_a[key], rounds_b[key]) for key in common]
         if in_turn
-        else [(sorted(a, key=lambda one: one.at), sorted(b, key=lambda one: one.at))]
+        else [(sorted(a, key=_by_time), sorted(b, key=_by_time))]
     )
     pairs = [
         Pair(one.value, other.value, one.machine, other.machine)
@@ -48,6 +48,11 @@ def paired(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[list[Pai
         for one, other in zip(of_a, of_b, strict=False)
     ]
     return pairs, len(a) + len(b) - 2 * len(pairs), in_turn
+
+
+def _by_time(one: TrialFigure) -> tuple[bool, str]:
+    """Those without a date come last."""
+    return one.at is None, one.at or ""
 
 
 def _by_round(figures: Sequence[TrialFigure]) -> dict[tuple[str, int], list[TrialFigure]]:

@@ -42,24 +42,32 @@ def find_regressions(
     `pool`; nor do figures that span a cliff.
     """
     found: dict[object, list[TrialFigure]] = defaultdict(list)
+    undated: dict[str, None] = {}
     for one in trial_figures(database, filters, metric):
-        found[one.subject, one.line].append(one)
+        if one.at is None:
+            undated[one.trial_id] = None
+        else:
+            found[one.subject, one.line].append(one)
     histories = (history_of(figures, metric, pool=pool) for figures in found.values())
-    return Regressions(histories=tuple(one for one in histories if len(one.points) > 1))
+    return Regressions(
+        histories=tuple(one for one in histories if len(one.points) > 1), undated=tuple(undated)
+    )
 
 
 def history_of(
     figures: Sequence[TrialFigure], metric: Metric, *, pool: Collection[str] = ()
 ) -> History:
-    """The history of one step and direction of one subject; `figures` are of nothing else."""
+    """The history of one step and direction of one subject; `figures` are of nothing else. Those
+    without a date have no place in it."""
     times: dict[str, list[TrialFigure]] = defaultdict(list)
     for one in figures:
-        times[one.campaign_id].append(one)
+        if one.at is not None:
+            times[one.campaign_id].append(one)
     groups = [found[0] for time in times.values() if (found := alike(time, pool=pool))]
-    groups.sort(key=lambda group: group[0].at)
+    groups.sort(key=time_of)
     points = tuple(
         Point(
-            at=group[0].at,
+            at=time_of(group),
             campaign_id=group[0].campaign_id,
             value=median(by_machine([one.sample for one in group])),
             trials=len(group),
@@ -81,6 +89,11 @@ def history_of(
         visible=seen.visible,
         after_cliff=sum(one.level is not None for group in groups for one in group),
     )
+
+
+def time_of(figures: Sequence[TrialFigure]) -> str:
+    """When the first of some figures with a date was measured; empty where none has one."""
+    return next((one.at for one in figures if one.at is not None), "")
 
 
 def _changes(

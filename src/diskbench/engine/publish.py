@@ -85,6 +85,7 @@ def _configuration(
     first_runs = _first_runs(rows)
     trials = list({one.trial_id: one for one in figures["iops"]}.values())
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
+    dates = [row["measured_at"] for row in rows if row["measured_at"]]
     return Configuration(
         key=key_of(subject),
         words=words(subject),
@@ -98,8 +99,9 @@ def _configuration(
         runs=tuple(row["run_id"] for row in rows),
         times=len({row["campaign_id"] for row in rows}),
         machines=len({one.machine for one in trials}),
-        first=rows[-1]["created_at"],
-        last=rows[0]["created_at"],
+        first=min(dates, default=""),
+        last=max(dates, default=""),
+        undated=tuple(row["run_id"] for row in rows if row["measured_at"] is None),
         tracks=tuple(_tracks(figures, first_runs)),
         facts=tuple(_facts(trials)),
         fact_changes=tuple(_fact_changes(trials)),
@@ -125,7 +127,7 @@ def _tracks(
     for line in sorted(found, key=lambda line: (order[line], line.direction)):
         for metric, group in found[line].items():
             history = history_of(group, metric)
-            if history.points:  # none where all figures span a cliff
+            if any(not one.spans_cliff for one in group):
                 yield _track(history, group, first_runs)
 
 
@@ -133,10 +135,11 @@ def _track(
     history: History, figures: Sequence[TrialFigure], first_runs: Mapping[str, str]
 ) -> Track:
     line = figures[0].line
-    usable = sorted((one for one in figures if not one.spans_cliff), key=lambda one: one.at)
+    known = [one for one in figures if not one.spans_cliff]
+    usable = sorted((one for one in known if one.at is not None), key=_time)
     since = history.changes[-1].at if history.changes else ""
     began = {one.campaign_id: one.at for one in history.points}
-    recent = [one for one in usable if began[one.campaign_id] >= since]
+    recent = [one for one in usable if began[one.campaign_id] >= since] or known
     now = next(group for group in alike(recent) if recent[-1] in group)
     return Track(
         rw=line.rw,
@@ -150,7 +153,7 @@ def _track(
                 run_id=first_runs[one.trial_id],
                 trial_id=one.trial_id,
                 campaign_id=one.campaign_id,
-                at=one.at,
+                at=_time(one),
                 value=one.value,
             )
             for one in usable
@@ -159,7 +162,7 @@ def _track(
 
 
 def _facts(trials: Sequence[TrialFigure]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    told = [dict(one.facts) for one in sorted(trials, key=lambda one: one.at)]
+    told = [dict(one.facts) for one in sorted(trials, key=_time)]
     for name in FACTS:
         newest_last = list(dict.fromkeys(one[name] for one in reversed(told) if name in one))
         if newest_last:
@@ -170,9 +173,15 @@ def _fact_changes(trials: Sequence[TrialFigure]) -> Iterator[FactChange]:
     """What was found at one time and not at the one before, in the order of time."""
     times: dict[str, list[TrialFigure]] = defaultdict(list)
     for one in trials:
-        times[one.campaign_id].append(one)
-    groups = sorted(times.values(), key=lambda group: min(one.at for one in group))
+        if one.at is not None:
+            times[one.campaign_id].append(one)
+    groups = sorted(times.values(), key=lambda group: min(map(_time, group)))
     for before, after in pairwise(groups):
-        at = min(one.at for one in after)
+        at = min(map(_time, after))
         for found in differences(before, after):
             yield FactChange(at=at, fact=found.fact, before=found.a, after=found.b)
+
+
+def _time(one: TrialFigure) -> str:
+    """When a trial was measured; empty, which is before all others, where nobody knows."""
+    return one.at or ""

@@ -1,4 +1,8 @@
-"""What a person names to be compared: runs, trials, matrices, labels, dates."""
+"""What a person names: runs, trials, matrices, `KEY=VALUE` and dates.
+
+One language for every command that takes a selection or `--filter`; its keys are those of
+model/selection_keys.py.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +10,30 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import beginning, meant
+from diskbench.model.selection_keys import FORMS
 from diskbench.store.figures import ids_that_begin, known_labels
-from diskbench.store.query import LAST, Filter, find_run, parse_filter
+from diskbench.store.query import LAST, Filter, find_run, find_runs, parse_filter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlalchemy.engine import Engine
 
 _RANGE = ".."
 _DATE = len("2026-11-21")
 _FIELDS = {"matrix": "campaign_id", "trial": "trial_id", "run": "run_id"}
-FORMS = "a run, trial or matrix; KEY=VALUE of a label; or dates: 2026-11-01..2026-11-07"
 
 
 def selected(database: Engine, text: str) -> list[Filter]:
     """The filters that `text` stands for.
 
-    `KEY=VALUE` is a label where some run has such a key, else a field of runs as in `results list
-    --filter`; `2026-11-01..2026-11-07` are days, both included, in UTC; anything else is the id of
-    a run, a trial or a matrix, the beginning of one, `last`, or a matrix's name: the newest of it.
-    Raises UnknownName or InvalidValue.
+    `KEY=VALUE` is a condition as of `conditions`; `2026-11-01..2026-11-07` are days, both included,
+    in UTC; anything else is the id of a run, a trial or a matrix, the beginning of one, `last`, or
+    a matrix's name: the newest of it. Raises UnknownName or InvalidValue.
     """
     text = text.strip()
     if "=" in text or "~" in text or "<" in text or ">" in text:
-        return [_field(database, text)]
+        return conditions(database, [text])
     if _RANGE in text:
         return _between(text)
     if len(text) == _DATE and text.count("-") == 2:
@@ -38,15 +43,41 @@ def selected(database: Engine, text: str) -> list[Filter]:
     return [_by_id(database, text)]
 
 
-def _field(database: Engine, text: str) -> Filter:
-    key, is_label, value = text.partition("=")
-    if is_label and key.strip() in known_labels(database):
-        return Filter(f"label.{key.strip()}", "=", value.strip())
+def conditions(
+    database: Engine,
+    texts: Iterable[str] = (),
+    *,
+    since: str | None = None,
+    until: str | None = None,
+) -> list[Filter]:
+    """The filters of `KEY=VALUE` texts and of two times as typed, between which it was measured.
+
+    A name that is no key is a label's where some run has such a label. Raises UnknownName with the
+    nearest keys and labels, InvalidValue.
+    """
+    bounds = [f"measured_at>={since}"] if since is not None else []
+    bounds += [f"measured_at<={until}"] if until is not None else []
+    return [_condition(database, text) for text in [*texts, *bounds]]
+
+
+def runs_named(database: Engine, texts: Iterable[str]) -> list[str]:
+    """The ids of all runs that any of `texts` selects, newest first. Raises UnknownName for a text
+    that selects none, InvalidValue."""
+    found: dict[str, None] = {}
+    for text in texts:
+        runs = find_runs(database, selected(database, text))
+        if not runs:
+            advice = "'diskbench results list' shows what there is"
+            raise UnknownName("run", text.strip(), (), advice=advice)
+        found |= dict.fromkeys(str(run["run_id"]) for run in runs)
+    return list(found)
+
+
+def _condition(database: Engine, text: str) -> Filter:
     try:
         return parse_filter(text)
-    except UnknownName as unknown:
-        labels = sorted(known_labels(database))
-        raise UnknownName("label or field", key.strip(), [*labels, *unknown.known]) from None
+    except UnknownName:
+        return parse_filter(text, labels=known_labels(database))
 
 
 def _between(text: str) -> list[Filter]:
@@ -55,9 +86,9 @@ def _between(text: str) -> list[Filter]:
         raise InvalidValue(f"{text!r} names no time", advice="write 2026-11-01..2026-11-07")
     found = []
     if start:
-        found.append(parse_filter(f"created_at>={start}"))
+        found.append(parse_filter(f"measured_at>={start}"))
     if end:
-        found.append(parse_filter(f"created_at<={end}"))
+        found.append(parse_filter(f"measured_at<={end}"))
     return found
 
 

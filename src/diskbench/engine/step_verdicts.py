@@ -166,6 +166,8 @@ def _is_rented(run: Row) -> bool:
 
 def _by_trial(runs: Sequence[Row]) -> list[list[Row]]:
     trials: dict[str, list[Row]] = {}
-    for run in sorted(runs, key=lambda one: (one["created_at"], one["run_index"])):
+    for run in sorted(
+        runs, key=lambda one: (one["measured_at"] or "", one["run_id"], one["run_index"])
+    ):
         trials.setdefault(run["trial_id"], []).append(run)
     return [sorted(trial, key=lambda one: one["run_index"]) for trial in trials.values()]

@@ -57,8 +57,8 @@ class Line:
 
 @dataclass(frozen=True)
 class TrialFigure:
-    """The figure of one trial. `machine` is shared with trials that depend on it; `apart` is how
-    far its runs lie apart, over their median.
+    """The figure of one trial. `at` is when it was measured, None where nobody knows. `machine` is
+    shared with trials that depend on it; `apart` is how far its runs lie apart, over their median.
 
     `level` is the kind of the phases that the figure is of, where the step has several levels;
     None: it is the step's own mean. With `spans_cliff` it is of both sides of a cliff, because
@@ -68,7 +68,7 @@ class TrialFigure:
     trial_id: str
     campaign_id: str
     replicate: int
-    at: str
+    at: str | None
     machine: str
     subject: Fields
     facts: Fields
@@ -95,7 +95,8 @@ def trial_figures(
     *,
     courses: Courses | None = None,
 ) -> list[TrialFigure]:
-    """The figures of all trials with finished runs that meet `filters`, oldest first.
+    """The figures of all trials with finished runs that meet `filters`, oldest first and those
+    without a date last.
 
     The phases of long steps are read from `evidence`, or from where each run's files are, unless
     the caller has them (`courses`).
@@ -152,7 +153,7 @@ def _figure(
         trial_id=first["trial_id"],
         campaign_id=first["campaign_id"],
         replicate=first["replicate"],
-        at=first["created_at"],
+        at=first["measured_at"],
         machine=machine_of(first, rented=bool(first["rent"])),
         subject=subject_of(first),
         facts=tuple(facts),

@@ -26,6 +26,7 @@ def verdicts_frame(
     import polars as pl
 
     from diskbench.store.database import open_database
+    from diskbench.store.frames import with_runs
     from diskbench.store.query import Filter, find_runs
 
     books, engine = open_books(), open_database(database)
@@ -39,7 +40,7 @@ def verdicts_frame(
     finally:
         engine.dispose()
     rows = [row for run in asked for one in told.get(run["run_id"], ()) for row in _rows(one)]
-    return pl.DataFrame(rows, schema=_schema(), orient="row")
+    return with_runs(pl.DataFrame(rows, schema=_schema(), orient="row"), database)
 
 
 def _rows(found: Verdict) -> Iterable[tuple[object, ...]]:

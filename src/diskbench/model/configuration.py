@@ -20,6 +20,8 @@ class Sampled(Frozen):
 class Track(Frozen):
     """One step, direction and metric over time.
 
+    Of trials without a date nothing is over time: they are in `now` only where no trial has one.
+
     `now` are the replicates since the last change of the level (since the first time where there
     was none) on which the same was found as on the newest: `left_out` are those since then on which
     something else was. `sampled` are all trials but those that span a cliff, oldest first.
@@ -58,6 +60,9 @@ class Configuration(Frozen):
     """All runs of one subject: what was asked for in words and field by field, its runs (newest
     first), and each step's history. `key` names it for good: a digest of the fields.
 
+    `first` and `last` are when its runs were measured, empty where nobody knows of any; `undated`
+    are the runs of which nobody does.
+
     `region`, `disk` and `machine` are for a person to sort by, and empty where nothing is known.
     """
 
@@ -75,6 +80,7 @@ class Configuration(Frozen):
     machines: int = 0
     first: str = ""
     last: str = ""
+    undated: tuple[str, ...] = ()
     tracks: tuple[Track, ...] = ()
     facts: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """What was found, each fact with all its values, the newest last."""

@@ -57,7 +57,9 @@ class History(Frozen):
 
 
 class Regressions(Frozen):
-    """All histories that were looked at."""
+    """All histories that were looked at. `undated` are trials that have no place in one: nobody
+    knows when they were measured."""
 
     format: Literal[1] = 1
     histories: tuple[History, ...]
+    undated: tuple[str, ...] = ()

@@ -77,14 +77,15 @@ class Measurement(Frozen):
 
 
 class StepResult(Frozen):
-    """One finished step: its rows, its warnings, and how fio ended."""
+    """One finished step: its rows, its warnings, and how fio ended. Times are None where nobody
+    knows them: in an import whose file tells none."""
 
     step_index: int
     step: str
     role: str
     round: int | None = None
-    started_at: str
-    finished_at: str
+    started_at: str | None
+    finished_at: str | None
     fio_exit: int
     fio_version: str
     measurements: tuple[Measurement, ...]

@@ -28,8 +28,9 @@ class NewLevel(Frozen):
 
 
 class RunLine(Frozen):
-    """One run in a table. `believe` and `limiter` are of its verdicts: the worst, and what the most
-    steps ran into; None and empty where there is no verdict."""
+    """One run in a table. `at` is empty where nobody knows when it was measured. `believe` and
+    `limiter` are of its verdicts: the worst, and what the most steps ran into; None and empty where
+    there is no verdict."""
 
     run_id: str
     key: str

@@ -53,12 +53,14 @@ def way_of_words(words: str, machine: str | None, books: Books) -> Way:
 
 @dataclass(frozen=True)
 class Named:
-    """The parts of a disk that a person named. `cache` is in Azure's words: none, readonly."""
+    """The parts of a disk that a person named. `throughput` is in the unit that the cloud sells;
+    `cache` is in Azure's words: none, readonly."""
 
     cloud: str
     disk_type: str
     size_gib: float
     iops: float | None = None
+    throughput: float | None = None
     cache: str | None = None
 
 
@@ -71,6 +73,7 @@ def named_disk(words: str) -> Named:
         disk_type=disk_type,
         size_gib=size_gib,
         iops=_number(words, more["iops"]) if "iops" in more else None,
+        throughput=_number(words, more["throughput"]) if "throughput" in more else None,
         cache=cache.lower().replace("-", "") if cache else None,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.report.compare_text import difference_text, figure_text, wrapped
-from diskbench.report.run_list import local_time
+from diskbench.report.dates import local_time
 from diskbench.report.sparkline import sparkline
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ def regression_lines(found: Regressions, *, width: int = 80) -> Iterator[str]:
     for one in found.histories:
         if not one.changes:
             yield from wrapped("", f"{_name(one)}: {_nothing(one)}", width)
+    if found.undated:
+        told = f"{', '.join(found.undated)}: nobody knows when they were measured"
+        yield from wrapped("", f"left out, having no date: {told}", width)
 
 
 def _history(one: History, width: int) -> Iterator[str]:

@@ -117,7 +117,7 @@ def _point(trial: Trial, figure: Published) -> Point | None:
         low=min(values) if len(values) > 1 else None,
         high=max(values) if len(values) > 1 else None,
         n=whole.runs,
-        when=str(first["started_at"] or first["created_at"] or ""),
+        when=str(first["started_at"] or first["measured_at"] or ""),
         marks=trial.marks,
         doubt=_doubt(values[-whole.runs :]) or _doubted(trial, figure.step, by_run),
         machine=_machine(trial),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from diskbench.report.dates import NO_DATE
 from diskbench.report.expectation_text import price_lines
 from diskbench.report.lines import Line, Spread, WarningGroup, grouped_warnings, trial_lines
 from diskbench.report.phase_lines import clock
@@ -132,8 +133,11 @@ def trial_view(trial: TrialReport, *, alone: bool) -> TrialView:
 
 
 def local(utc: str) -> str:
-    """A moment (UTC, ISO 8601) as the clock on the wall shows it, with its zone."""
-    return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M %Z") if utc else ""
+    """A moment (UTC, ISO 8601) as the clock on the wall shows it, with its zone. Of no time it says
+    so."""
+    if not utc:
+        return NO_DATE
+    return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M %Z")
 
 
 def _summary(trial: TrialReport) -> str:
@@ -150,7 +154,7 @@ def _summary(trial: TrialReport) -> str:
 
 def _when(trial: TrialReport) -> str:
     first, last = (local(one.when) for one in (trial.runs[0], trial.runs[-1]))
-    return first if first == last or not last else f"{first} to {last}"
+    return first if first == last else f"{first} to {last}"
 
 
 def _figures(line: Line, name: str) -> FigureRow:

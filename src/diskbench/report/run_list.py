@@ -4,18 +4,24 @@ takes nine seconds for them)."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
+from diskbench.report.dates import NO_DATE, local_time
+from diskbench.units import format_mb_per_s
+
 _GAP = "  "
-_HEADER = ("run", "when", "state", "mark", "profile", "where", "target", "disk", "labels")
+_HEADER = (
+    "run", "when", "state", "mark", "profile", "disk", "provisioned", "cache", "region", "zone",
+    "instance", "where", "target", "labels",
+)  # fmt: skip
 _WIDEST = 40
 """Cells of a terminal are cut at this many characters, so that one long path does not push all
 others away."""
 _YEAR = len("2026-")
-_DROPPED = ("disk", "labels")
-"""Left out, in this order, where lines are too long."""
-_SHRUNK = ("target", "where", "profile")
+_DROPPED = ("labels", "provisioned", "cache", "zone", "instance", "region")
+"""Left out, in this order, where lines are too long; after them the disks, where none of them was
+rented and they are known by what the kernel calls them."""
+_SHRUNK = ("target", "where", "disk", "profile")
 """Shortened after that, the widest first, to no less than so many characters:"""
 _NARROWEST = 6
 _TELLING = 8
@@ -26,9 +32,9 @@ def run_lines(runs: Sequence[Mapping[str, Any]], *, width: int | None = None) ->
     """A header, then a line for each run (rows as in the database), times in the reader's zone.
 
     Columns that no run fills are left out. No line is longer than `width` (None: lines may have any
-    length, and nothing is cut): then years, instance types, disks and labels are left out, too;
-    then targets, machines and profiles lose their middle, and targets go where little of them would
-    be left.
+    length, and nothing is cut): then years are left out, and columns of _DROPPED; then targets,
+    machines, disks and profiles lose their middle, and targets and machines go where little of
+    them would be left.
     """
     if width is None:
         yield from _whole([_HEADER, *(_cells(run) for run in runs)])
@@ -37,7 +43,8 @@ def run_lines(runs: Sequence[Mapping[str, Any]], *, width: int | None = None) ->
     rows = [_HEADER, *(tuple(map(_cut, _cells(run))) for run in runs)]
     if _over(_widths(rows), most) > 0:
         rows = [_HEADER, *(tuple(map(_cut, _cells(run, short=True))) for run in runs)]
-    widths = _fitted(_widths(rows), most)
+    rented = any(run["disk_type"] for run in runs)
+    widths = _fitted(_widths(rows), most, rented=rented)
     shown = [(i, widths[name]) for i, name in enumerate(_HEADER) if name in widths]
     for row in rows:
         line = _GAP.join(_cut(row[i], wide).ljust(wide) for i, wide in shown).rstrip()
@@ -60,17 +67,19 @@ def _widths(rows: Sequence[Sequence[str]]) -> dict[str, int]:
     }
 
 
-def _fitted(widths: dict[str, int], most: int) -> dict[str, int]:
+def _fitted(widths: dict[str, int], most: int, *, rented: bool) -> dict[str, int]:
     """The columns that are shown, each with its width."""
     found = dict(widths)
-    for name in _DROPPED:
+    for name in _DROPPED if rented else (*_DROPPED, "disk"):
         if _over(found, most) > 0:
             found.pop(name, None)
-    shrunk = _shrunk(found, most)
-    if shrunk.get("target", _TELLING) < min(_TELLING, widths.get("target", 0)):
-        found.pop("target")
-        return _shrunk(found, most)
-    return shrunk
+    for name in ("target", "where"):
+        shrunk = _shrunk(found, most)
+        fits = _over(shrunk, most) <= 0
+        if fits and shrunk.get(name, _TELLING) >= min(_TELLING, widths.get(name, 0)):
+            break
+        found.pop(name, None)
+    return _shrunk(found, most)
 
 
 def _shrunk(widths: dict[str, int], most: int) -> dict[str, int]:
@@ -89,11 +98,27 @@ def _over(widths: Mapping[str, int], most: int) -> int:
     return sum(widths.values()) + len(_GAP) * (len(widths) - 1) - most
 
 
-def where(run: Mapping[str, Any], *, short: bool = False) -> str:
+def where(run: Mapping[str, Any]) -> str:
     """The machine of a run."""
-    machine = run["address"] or run["hostname"] or run["provider"]
-    kind = None if short else run["instance_type"]
-    return f"{machine} ({kind})" if kind else str(machine)
+    return str(run["address"] or run["hostname"] or run["provider"])
+
+
+def disk(run: Mapping[str, Any]) -> str:
+    """What was rented (`2 × gp2 20 GiB`), else how the kernel calls what was found."""
+    if not run["disk_type"]:
+        return run["disk_model"] or ""
+    count = f"{run['disk_count']} × " if (run["disk_count"] or 1) > 1 else ""
+    size = f" {run['disk_gib']:,} GiB" if run["disk_gib"] else ""
+    return f"{count}{run['disk_type']}{size}"
+
+
+def _provisioned(run: Mapping[str, Any]) -> str:
+    words = []
+    if run["provisioned_iops"]:
+        words.append(f"{run['provisioned_iops']:,} IOPS")
+    if run["provisioned_bytes_per_s"]:
+        words.append(f"{format_mb_per_s(run['provisioned_bytes_per_s'])} MB/s")
+    return ", ".join(words)
 
 
 def _marks(run: Mapping[str, Any]) -> str:
@@ -101,22 +126,28 @@ def _marks(run: Mapping[str, Any]) -> str:
     return ", ".join(name for name in ("emulated", "imported") if run[name])
 
 
-def local_time(utc: str) -> str:
-    """A time of a row as its reader's clock showed it."""
-    return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M")
+def _when(run: Mapping[str, Any], *, short: bool) -> str:
+    """When it began; of a run without a date that."""
+    when = local_time(run["started_at"] or run["measured_at"])
+    return when[_YEAR:] if short and when != NO_DATE else when
 
 
 def _cells(run: Mapping[str, Any], *, short: bool = False) -> tuple[str, ...]:
     labels = ", ".join(f"{key}={value}" for key, value in sorted(run["labels"].items()))
     cells = (
         run["run_id"],
-        local_time(run["started_at"] or run["created_at"])[_YEAR if short else 0 :],
+        _when(run, short=short),
         run["state"],
         _marks(run),
         run["profile"],
-        where(run, short=short),
+        disk(run),
+        _provisioned(run),
+        run["host_cache"] or "",
+        run["region"] or "",
+        run["zone"] or "",
+        run["instance_type"] or "",
+        where(run),
         _target(run),
-        run["disk_model"] or "",
         labels,
     )
     return tuple(" ".join(cell.split()) for cell in cells)

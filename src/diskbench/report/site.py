@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.report.charts.history import change_text
 from diskbench.report.compare_text import figure_text
+from diskbench.report.dates import NO_DATE
 from diskbench.report.page import colours, finalized, source_hash
 from diskbench.report.site_table import (
     configurations_table,
@@ -167,9 +168,9 @@ def _summary(lines: Sequence[ConfigurationLine], runs: int) -> str:
 
 
 def _between(moments: Iterable[str]) -> str:
-    ordered = sorted(moments)
+    ordered = sorted(filter(None, moments))
     if not ordered:
-        return ""
+        return NO_DATE
     first, last = day(ordered[0]), day(ordered[-1])
     return (
         first if first == last else f"{first} to {last}, the newest at {moment(ordered[-1])[11:]}"

@@ -268,4 +268,11 @@ def _summary(one: Configuration) -> str:
         if day(one.first) == day(one.last)
         else f"{day(one.first)} to {day(one.last)}",
     ]
+    if one.undated:
+        parts.append(f"not over time, having no date: {_named(one.undated)}")
     return ", ".join(parts)
+
+
+def _named(run_ids: Sequence[str]) -> str:
+    more = len(run_ids) - _MOST_VALUES
+    return ", ".join(run_ids[:_MOST_VALUES]) + (f" and {more} more" if more > 0 else "")

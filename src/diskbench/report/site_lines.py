@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.model.site import Best, ConfigurationLine, NewLevel, RunLine
 from diskbench.report.lines import lines
+from diskbench.report.run_list import disk as disk_bought
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
@@ -42,11 +43,11 @@ def run_line(
     return RunLine(
         run_id=row["run_id"],
         key=key,
-        at=row["started_at"] or row["created_at"],
+        at=row["started_at"] or row["measured_at"] or "",
         state=row["state"],
         provider=row["provider"],
-        region=asked.get("region") or row["zone"] or "",
-        disk=sizes or disk_found(row),
+        region=asked.get("region") or row["region"] or row["zone"] or "",
+        disk=sizes or (disk_bought(row) if row["disk_type"] else disk_found(row)),
         machine=asked.get("instance_type")
         or asked.get("machine")
         or row["instance_type"]

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from diskbench.report.charts.history import change_text
+from diskbench.report.dates import NO_DATE
 from diskbench.units import format_iops
 
 if TYPE_CHECKING:
@@ -78,13 +79,15 @@ class Table:
 
 
 def moment(utc: str) -> str:
-    """`2026-11-21 10:00`, in UTC: readers are anywhere."""
+    """`2026-11-21 10:00`, in UTC: readers are anywhere. Of no time it says so."""
+    if not utc:
+        return NO_DATE
     return datetime.fromisoformat(utc).astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def day(utc: str) -> str:
     """`2026-11-21`, in UTC."""
-    return moment(utc)[: len("2026-11-21")]
+    return moment(utc)[: len("2026-11-21")] if utc else NO_DATE
 
 
 def runs_table(lines: Sequence[RunLine], *, up: str = "", one_subject: bool = False) -> Table:

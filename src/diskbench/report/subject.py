@@ -47,6 +47,7 @@ class Subject:
     fio: str
     run_ids: tuple[str, ...]
     when: str | None = None
+    """When the first run began, UTC; None where nobody knows."""
     state: str | None = None
     marks: tuple[str, ...] = ()
     profile_typed: str = ""
@@ -105,7 +106,7 @@ def subject_of_runs(rows: Sequence[Mapping[str, Any]], plan: Plan | None = None)
     return replace(
         found,
         run_ids=tuple(str(one["run_id"]) for one in rows),
-        when=row["started_at"] or row["created_at"],
+        when=row["started_at"] or row["measured_at"],
         state=next((one["state"] for one in rows if one["state"] != "done"), "done"),
         marks=tuple(name for name in ("emulated", "imported", "unverified") if row[name]),
     )

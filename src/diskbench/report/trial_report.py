@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunNote:
-    """One run: its state, when it began (UTC, ISO 8601; empty where it has not), how it failed and
-    what to do then, where its evidence lies (a URL; empty where that is not known), and whether its
-    figures agree (`audit`, a line)."""
+    """One run: its state, when it began (UTC, ISO 8601; empty where nobody knows), how it failed
+    and what to do then, where its evidence lies (a URL; empty where that is not known), and whether
+    its figures agree (`audit`, a line)."""
 
     run_id: str
     state: str

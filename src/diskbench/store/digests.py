@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from diskbench.store import schema
 from diskbench.store.database import transaction
-from diskbench.store.query import conditions
+from diskbench.store.query import conditions, newest_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,9 +24,9 @@ _OF_RUN = (schema.run, schema.step, schema.measurement, schema.warning)
 
 
 def load_asked(database: Engine, filters: Sequence[Filter]) -> list[dict[str, Any]]:
-    """All columns of the runs that meet `filters`, newest first, each with `rent`: what was to be
-    rented as typed (None: the machine was there, or nothing of it is known), and `scope`: whose
-    account it was rented with, and where."""
+    """All columns of the runs that meet `filters`, newest first and those without a date
+    last, each with `rent`: what was to be rented as typed (None: the machine was there, or nothing
+    of it is known), and `scope`: whose account it was rented with, and where."""
     run, trial = schema.run, schema.trial
     query = (
         sa.select(
@@ -36,7 +36,7 @@ def load_asked(database: Engine, filters: Sequence[Filter]) -> list[dict[str, An
         )
         .join(trial, trial.c.trial_id == run.c.trial_id)
         .where(*conditions(filters))
-        .order_by(run.c.created_at.desc(), run.c.run_id.desc())
+        .order_by(*newest_first())
     )
     with transaction(database) as connection:
         return [dict(row) for row in connection.execute(query).mappings()]

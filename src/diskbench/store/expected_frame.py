@@ -21,6 +21,8 @@ def expected_frame(database: str, *, run_ids: Sequence[str] | None = None) -> pl
     """
     import polars as pl
 
+    from diskbench.store.frames import with_runs
+
     rows = [row for run_id, plan in _plans(database, run_ids) for row in _rows(run_id, plan)]
     text = dict.fromkeys(("run_id", "step"), pl.String)
     whole = dict.fromkeys(("step_index", "round"), pl.Int64)
@@ -33,7 +35,7 @@ def expected_frame(database: str, *, run_ids: Sequence[str] | None = None) -> pl
         ),
         "limited_by": pl.String,
     }  # fmt: skip
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return with_runs(pl.DataFrame(rows, schema=schema, orient="row"), database)
 
 
 def _plans(database: str, run_ids: Sequence[str] | None) -> Iterable[tuple[str, Plan]]:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from diskbench.model.ids import Known
 from diskbench.store import schema
 from diskbench.store.database import transaction
-from diskbench.store.query import conditions, run_place
+from diskbench.store.query import conditions, oldest_first, run_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from diskbench.store.query import Filter
 
 _OF_RUN = (
-    "run_id", "trial_id", "campaign_id", "run_index", "replicate", "created_at", "labels",
+    "run_id", "trial_id", "campaign_id", "run_index", "replicate", "measured_at", "labels",
     "provider", "address", "hostname", "profile", "profile_digest", "parameters", "target_path",
     "filesystem", "size_bytes", "cloud", "instance_type", "zone", "cpu_model", "cpu_count",
     "memory_bytes", "kernel", "distribution", "fio_version", "disk_model", "disk_driver",
@@ -62,7 +62,7 @@ def load_figures(
             row.c.ios > 0,
             row.c[metric] > 0,
         )
-        .order_by(run.c.created_at, run.c.run_id, row.c.step_index, row.c.position)
+        .order_by(*oldest_first(), row.c.step_index, row.c.position)
     )
     with transaction(database) as connection:
         return [dict(found) for found in connection.execute(query).mappings()]

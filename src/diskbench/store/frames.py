@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import UnknownName
+from diskbench.store.bought import bought_for, with_bought
 from diskbench.store.derived import derived_folder, derived_key, read_from_logs
 from diskbench.store.series import Total
 
@@ -37,22 +38,43 @@ _STEP_KEYS = ("run_id", "step_index", "step", "round")
 
 
 def runs_frame(database: str) -> pl.DataFrame:
-    """One row a run, oldest first: what was asked for, on which machine and disk, how it ended."""
-    from diskbench.store.rented_frame import rented_frame
+    """One row a run, oldest first and those without a date last: what was asked for, on which
+    machine and disk, how it ended."""
+    from diskbench.store.query import oldest_first
     from diskbench.store.schema import run
 
-    runs = _table_frame(database, run, order=(run.c.run_id,))
-    return runs.join(rented_frame(database), on="run_id", how="left", maintain_order="left")
+    return _table_frame(database, run, order=oldest_first())
 
 
 def measurements_frame(database: str, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
-    """One row a run, step, job and direction; `scope` tells job rows from merged step rows."""
+    """One row a run, step, job and direction, each with what was bought for its run; `scope` tells
+    job rows from merged step rows."""
     from diskbench.store.schema import measurement
 
     table = measurement
     where = table.c.run_id.in_(run_ids) if run_ids is not None else None
     order = (table.c.run_id, table.c.step_index, table.c.position)
-    return _table_frame(database, table, where=where, order=order).drop("position")
+    rows = _table_frame(database, table, where=where, order=order).drop("position")
+    return with_runs(rows, database)
+
+
+def with_runs(frame: pl.DataFrame, database: str) -> pl.DataFrame:
+    """A frame of runs of a database, with what was bought for each at its end."""
+    import sqlalchemy as sa
+
+    from diskbench.store.bought import COLUMNS, with_bought
+    from diskbench.store.database import open_database, transaction
+    from diskbench.store.schema import run
+
+    query = sa.select(run.c.run_id, *(run.c[name] for name in COLUMNS))
+    wanted = set(frame["run_id"])
+    engine = open_database(database)
+    try:
+        with transaction(engine) as connection:
+            rows = [dict(row) for row in connection.execute(query).mappings()]
+    finally:
+        engine.dispose()
+    return with_bought(frame, {row["run_id"]: row for row in rows if row["run_id"] in wanted})
 
 
 def series_frame(evidence: EvidenceStore, run_id: str, *, step: str | None = None) -> pl.DataFrame:
@@ -67,7 +89,8 @@ def series_frame(evidence: EvidenceStore, run_id: str, *, step: str | None = Non
         _with_step(step_series(evidence, run_id, folder, record), run_id, record)
         for folder, record in closed_steps(evidence, run_id, step)
     ]
-    return pl.concat(frames) if frames else pl.DataFrame()
+    whole = pl.concat(frames) if frames else pl.DataFrame(schema={"run_id": pl.String})
+    return with_bought(whole, {run_id: bought_for(evidence, run_id)})
 
 
 def histogram_frame(
@@ -92,7 +115,7 @@ def histogram_frame(
             for kind, histogram in step_histograms(output, found).items():
                 key = (run_id, one.index, one.name, one.round, found, kind)
                 rows += [(*key, latency, count) for latency, count in histogram.items()]
-    return pl.DataFrame(
+    frame = pl.DataFrame(
         rows,
         schema={
             "run_id": pl.String,
@@ -106,6 +129,7 @@ def histogram_frame(
         },
         orient="row",
     )
+    return with_bought(frame, {run_id: bought_for(evidence, run_id)})
 
 
 def step_outputs(

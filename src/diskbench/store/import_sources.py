@@ -10,22 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.logs import LogName, log_name
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
-from diskbench.store.clock import iso, now
 from diskbench.store.imports import Source
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
     from diskbench.fio.beside import NamedLogs
-
-_FIRST_FIO_S = datetime(2005, 1, 1, tzinfo=UTC).timestamp()
-"""fio is from 2005: an earlier time is what an archive without times leaves behind."""
 
 
 @dataclass(frozen=True)
@@ -275,7 +270,7 @@ def _source(
 ) -> Source:
     named = {log.name: contents[log] for log in logs}
     places = {log.name: place for log, place in steps.items()}
-    return Source(path.name, contents[path], named, _modified(path), places)
+    return Source(path.name, contents[path], named, places)
 
 
 def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:
@@ -284,15 +279,3 @@ def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:
         found = log_name(path.name)
         groups.setdefault((path.parent, found.prefix if found else ""), []).append(path)
     return list(groups.values())
-
-
-def _modified(path: Path) -> str:
-    """When a file was last written; the present where that is before fio was, or not yet."""
-    try:
-        seconds = path.stat().st_mtime
-    except OSError:
-        return now()
-    present = datetime.now(UTC).timestamp()
-    return iso(
-        datetime.fromtimestamp(seconds if _FIRST_FIO_S < seconds < present else present, UTC)
-    )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import EvidenceDamaged
 from diskbench.limits import IMPORT_BYTES
 from diskbench.store import archive
+from diskbench.store.clock import now
 from diskbench.store.content import read_file
 from diskbench.store.manifest import FileRecord, ImportRecord, Manifest
 from diskbench.store.parse_step import FIO_JSON, PARSER_VERSION
@@ -35,30 +36,36 @@ _ULID_DIGEST_DIGITS = 16
 class Source:
     """One file that holds runs (or the first of several logs), and the logs that belong to it.
 
-    `modified` is when the file was last written to: its time where its content tells none.
     `steps` says of which step (its place in the file) each log is, in a file of several.
     """
 
     name: str
     data: bytes
     logs: Mapping[str, bytes]
-    modified: str
     steps: Mapping[str, int] = field(default_factory=dict)
 
 
 def import_source(
-    evidence: EvidenceStore, source: Source, *, labels: Mapping[str, str], version: str
+    evidence: EvidenceStore,
+    source: Source,
+    *,
+    labels: Mapping[str, str],
+    version: str,
+    at: str | None = None,
 ) -> tuple[Manifest, ...]:
     """Keep a file as evidence; returns the manifest of each run in it, for `imported_rows`.
 
-    A file that was imported before gives the manifests of then. Raises InvalidValue.
+    `at` is when that is done (default: now). It is the time of creation of runs whose file tells
+    no time, and never the time at which they were measured. A file that was imported before gives
+    the manifests of then. Raises InvalidValue.
     """
     from diskbench.fio.imported import read_imported
 
     found = read_imported(source.data, name=source.name, run_id_of=lambda _: "")
-    ids = tuple(_run_id(evidence, source, index, run) for index, run in enumerate(found.runs))
+    at = at or now()
+    ids = tuple(_run_id(evidence, source, index, run, at) for index, run in enumerate(found.runs))
     return tuple(
-        _keep(evidence, source, found, ids, index, labels, version) for index in range(len(ids))
+        _keep(evidence, source, found, ids, index, labels, version, at) for index in range(len(ids))
     )
 
 
@@ -89,7 +96,8 @@ def imported_rows(
         "created_at": record.created_at,
         "plan": None,
     }
-    row = imported_run_row(manifest, record, found.facts, evidence.url)
+    times = (run.started_at, run.finished_at)
+    row = imported_run_row(manifest, record, found.facts, times, evidence.url)
     return campaign, trial, row, tuple(_steps(evidence, manifest, record, found, run))
 
 
@@ -101,13 +109,16 @@ def _keep(
     index: int,
     labels: Mapping[str, str],
     version: str,
+    at: str,
 ) -> Manifest:
     run_id, run = ids[index], found.runs[index]
     earlier = archive.read_manifest(evidence, run_id)
     if earlier is not None:
         return earlier
     prefix = archive.run_prefix(run_id)
-    started, finished = _times(run, source.modified)
+    # An undated run's folders are closed at the time of the import; its rows have no time at all.
+    started, finished = _times(run)
+    started, finished = started or at, finished or at
     files = {source.name: source.data, **source.logs}
     names = {name: name for name in files}
     if found.kind == "fio-json":
@@ -139,7 +150,7 @@ def _keep(
         name=source.name,
         index=index,
         tool_version=found.tool_version,
-        created_at=run.started_at or run.finished_at or source.modified,
+        created_at=run.started_at or run.finished_at or at,
         files=records,
     )
     return archive.write_manifest(
@@ -173,7 +184,7 @@ def _steps(
     from diskbench.store.audits import doubted, run_audits
 
     audits = run_audits(evidence, manifest.run_id) if found.kind == "fio-json" else ()
-    started, finished = _times(run, manifest.finished_at)
+    started, finished = _times(run)
     notes = tuple(
         Warning(code="import", message=f"{record.name}: {note}", advice="compare with the original")
         for note in found.notes
@@ -197,16 +208,17 @@ def _steps(
     return list(doubted(steps, audits))
 
 
-def _times(run: ImportedRun, otherwise: str) -> tuple[str, str]:
-    started = run.started_at or run.finished_at or otherwise
+def _times(run: ImportedRun) -> tuple[str | None, str | None]:
+    """Beginning and end, each standing in for the other; None where the file tells neither."""
+    started = run.started_at or run.finished_at
     return started, run.finished_at or started
 
 
-def _run_id(evidence: EvidenceStore, source: Source, index: int, run: ImportedRun) -> str:
+def _run_id(evidence: EvidenceStore, source: Source, index: int, run: ImportedRun, at: str) -> str:
     """A ULID of the time in the file and a digest of its bytes.
 
-    Where the file tells no time it is that of the file itself. That changes when it is copied, so
-    a run with the same digest is looked for first: the same bytes remain one run.
+    Where the file tells no time it is that of the import. That is another one the next time, so a
+    run with the same digest is looked for first: the same bytes remain one run.
     """
     from ulid import ULID
 
@@ -217,7 +229,7 @@ def _run_id(evidence: EvidenceStore, source: Source, index: int, run: ImportedRu
         for known in archive.list_runs(evidence):
             if known.endswith(tail):
                 return known
-    milliseconds = int(datetime.fromisoformat(moment or source.modified).timestamp() * 1000)
+    milliseconds = int(datetime.fromisoformat(moment or at).timestamp() * 1000)
     in_range = min(max(milliseconds, 0), 2**_ULID_TIME_BITS - 1)
     return str(ULID.from_bytes(in_range.to_bytes(6, "big") + digest)).lower()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from diskbench.store.bought import bought_for, with_bought
 from diskbench.store.phases import run_phases
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def phases_frame(
         for found in _of_run(evidence, run_id, step)
         for row in _rows(found)
     ]
-    return pl.DataFrame(rows, schema=_schema(), orient="row")
+    frame = pl.DataFrame(rows, schema=_schema(), orient="row")
+    return with_bought(frame, {run_id: bought_for(evidence, run_id) for run_id in run_ids})
 
 
 def _of_run(evidence: EvidenceStore, run_id: str, step: str | None) -> Iterable[StepPhases]:

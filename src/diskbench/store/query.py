@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,14 @@ import sqlalchemy as sa
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import SHOWN, Known, beginning, meant
+from diskbench.model.selection_keys import (
+    BY_LABEL,
+    COLUMN_OF,
+    KEYS,
+    LABEL,
+    OPERATORS,
+    PARAMETER,
+)
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.moments import parse_moment
@@ -27,7 +36,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le,
 }
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
-_MAPPINGS = {"label": "labels", "set": "parameters"}
+_MAPPINGS = {LABEL: "labels", PARAMETER: "parameters"}
 LAST = "last"
 
 
@@ -40,24 +49,49 @@ class Filter:
     value: str
 
 
-def parse_filter(text: str) -> Filter:
-    """`profile=quick`, `iops>3000`, `label.team=storage`, `created_at>=2026-11-01`, `kernel~6.1`.
+def parse_filter(text: str, *, labels: Collection[str] = ()) -> Filter:
+    """`disk=gp2`, `iops>3000`, `label.team=storage`, `date>=2026-11-01`, `kernel~6.1`.
 
-    Raises InvalidValue for another form, UnknownName for a field that no row has.
+    A key of model/selection_keys.py is its column from here on; a name that is no key is a label's,
+    where it is one of `labels`. Raises InvalidValue for another form, UnknownName for a name that
+    is neither.
     """
     found = _FILTER.match(text)
     if not found:
         raise InvalidValue(
-            f"filter {text!r} is not of the form FIELD=VALUE",
-            advice="operators: = != > >= < <= and ~ (contains), as in --filter 'iops>3000'",
+            f"filter {text!r} is not of the form KEY=VALUE",
+            advice=f"operators: {OPERATORS}, as in --filter 'iops>3000'",
         )
-    parsed = Filter(*found.groups())
-    _condition(parsed)
+    typed = Filter(*found.groups())
+    name = COLUMN_OF.get(typed.field, typed.field)
+    if name not in _columns() and name in labels:
+        name = f"{LABEL}.{name}"
+    parsed = Filter(name, typed.operator, typed.value)
+    try:
+        _condition(parsed)
+    except UnknownName:
+        raise _unknown(typed.field, labels) from None
     return parsed
 
 
+def _unknown(name: str, labels: Collection[str]) -> UnknownName:
+    """The refusal of a name that is no key, with the nearest ones."""
+    known = [*COLUMN_OF, *filter_fields(), *sorted(labels)]
+    near = list(dict.fromkeys(difflib.get_close_matches(name, known, n=3)))
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    told = f" labels: {', '.join(sorted(labels))};" if labels else ""
+    keys = ", ".join(one.name for one in KEYS)
+    return UnknownName(
+        "key of a selection",
+        name,
+        known,
+        advice=f"{hint}keys: {keys};{told} label.NAME, set.NAME, and every column that 'diskbench "
+        "results list --output csv' prints",
+    )
+
+
 def filter_fields() -> tuple[str, ...]:
-    """Every name a filter may start with: columns of runs, then those of measurements."""
+    """Every column that a filter may start with: those of runs, then those of measurements."""
     of_runs = [column.name for column in schema.run.c if column.name not in _MAPPINGS.values()]
     of_rows = [c.name for c in schema.measurement.c if c.name not in schema.run.c]
     return (*of_runs, *(f"{name}.KEY" for name in _MAPPINGS), *of_rows)
@@ -70,13 +104,14 @@ def find_runs(
     limit: int | None = None,
     run_ids: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The rows of the runs that meet all `filters`, newest first; with `run_ids` only of these.
+    """The rows of the runs that meet all `filters`, newest first, those without a date last; with
+    `run_ids` only of these.
 
     A filter on a measurement's field is met by a run with at least one merged row that meets it.
     """
     run = schema.run
     query = sa.select(run).where(*map(_condition, filters), *_among(run_ids)).limit(limit)
-    query = query.order_by(run.c.created_at.desc(), run.c.run_id.desc())
+    query = query.order_by(*newest_first())
     with transaction(database) as connection:
         return [dict(row) for row in connection.execute(query).mappings()]
 
@@ -89,13 +124,14 @@ def count_runs(database: Engine, filters: Sequence[Filter] = ()) -> int:
 
 
 def find_run(database: Engine, run_id: str) -> dict[str, Any]:
-    """One run by its full id, the beginning of it (model/ids.py), or `last` for the newest.
+    """One run by its full id, the beginning of it (model/ids.py), or `last` for the newest, which
+    is one without a date only where no run has any.
 
     Raises UnknownName when there is none, InvalidValue when several begin so, or nothing was typed.
     """
     run = schema.run
     wanted = beginning(run_id, "run")
-    query = sa.select(run).order_by(run.c.created_at.desc(), run.c.run_id.desc()).limit(1)
+    query = sa.select(run).order_by(*newest_first()).limit(1)
     if wanted != LAST:
         begins = run.c.run_id.startswith(wanted, autoescape=True)
         # The shortest first: the id that was typed in full is among them.
@@ -131,10 +167,22 @@ def find_measurements(
         sa.select(*run.c, *of_rows, job_error)
         .join_from(run, measurement, run.c.run_id == measurement.c.run_id)
         .where(*(_condition(f, on_rows=True) for f in filters), *_among(run_ids))
-        .order_by(run.c.created_at, run.c.run_id, measurement.c.step_index, measurement.c.position)
+        .order_by(*oldest_first(), measurement.c.step_index, measurement.c.position)
     )
     with transaction(database) as connection:
         return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def newest_first() -> tuple[sa.ColumnElement[Any], ...]:
+    """The order of runs by when they were measured; those without a date come last."""
+    run = schema.run.c
+    return run.measured_at.desc().nulls_last(), run.created_at.desc(), run.run_id.desc()
+
+
+def oldest_first() -> tuple[sa.ColumnElement[Any], ...]:
+    """The other way round; those without a date come last here, too."""
+    run = schema.run.c
+    return run.measured_at.asc().nulls_last(), run.created_at.asc(), run.run_id.asc()
 
 
 def conditions(filters: Sequence[Filter]) -> tuple[sa.ColumnElement[bool], ...]:
@@ -146,15 +194,25 @@ def _among(run_ids: Sequence[str] | None) -> tuple[sa.ColumnElement[bool], ...]:
     return () if run_ids is None else (schema.run.c.run_id.in_(run_ids),)
 
 
+def _columns() -> set[str]:
+    """The names that stand for a column here; mappings are reached by `label.` and `set.`."""
+    return {*schema.run.c.keys(), *schema.measurement.c.keys()} - set(_MAPPINGS.values())
+
+
 def _condition(wanted: Filter, *, on_rows: bool = False) -> sa.ColumnElement[bool]:
     run, measurement = schema.run, schema.measurement
     kind, dot, key = wanted.field.partition(".")
     if dot and kind in _MAPPINGS:
         return _mapping_condition(run.c[_MAPPINGS[kind]], key, wanted)
-    if wanted.field in run.c and wanted.field not in _MAPPINGS.values():
-        return _column_condition(run.c[wanted.field], wanted)
-    if wanted.field not in measurement.c:
-        raise UnknownName("field", wanted.field, filter_fields())
+    if wanted.field not in _columns():
+        raise UnknownName("key", wanted.field, filter_fields())
+    if wanted.field in run.c:
+        column = run.c[wanted.field]
+        label = BY_LABEL.get(wanted.field)
+        if label is None:
+            return _column_condition(column, wanted)
+        said = sa.cast(run.c.labels[label].as_string(), sa.Text)
+        return _column_condition(column, wanted, value=sa.func.coalesce(column, said))
     condition = _column_condition(measurement.c[wanted.field], wanted)
     if on_rows:
         return condition
@@ -164,19 +222,23 @@ def _condition(wanted: Filter, *, on_rows: bool = False) -> sa.ColumnElement[boo
     return rows.exists()
 
 
-def _column_condition(column: sa.Column[Any], wanted: Filter) -> sa.ColumnElement[bool]:
+def _column_condition(
+    column: sa.Column[Any], wanted: Filter, *, value: sa.ColumnElement[Any] | None = None
+) -> sa.ColumnElement[bool]:
+    """That `column`, or `value` in its place, is as wanted."""
+    held: sa.ColumnElement[Any] = column if value is None else value
     if wanted.operator == "~":
-        return sa.cast(column, sa.Text).icontains(wanted.value, autoescape=True)
+        return sa.cast(held, sa.Text).icontains(wanted.value, autoescape=True)
     if not wanted.value:
-        return _presence(column, wanted)
+        return _presence(held, wanted)
     if column.name.endswith("_at"):
         return _time_condition(column, wanted)
-    value = _value(column, wanted)
+    typed = _value(column, wanted)
     if wanted.operator == "=":
-        return column == value
+        return held == typed
     if wanted.operator == "!=":
-        return column.is_distinct_from(value)
-    condition: sa.ColumnElement[bool] = _COMPARE[wanted.operator](column, value)
+        return held.is_distinct_from(typed)
+    condition: sa.ColumnElement[bool] = _COMPARE[wanted.operator](held, typed)
     return condition
 
 
@@ -208,7 +270,7 @@ def _time_condition(column: sa.Column[Any], wanted: Filter) -> sa.ColumnElement[
     inside = sa.and_(column >= moment.start, column < moment.end)
     return {
         "=": inside,
-        "!=": sa.not_(inside),
+        "!=": sa.or_(column.is_(None), sa.not_(inside)),
         ">": column >= moment.end,
         ">=": column >= moment.start,
         "<": column < moment.start,

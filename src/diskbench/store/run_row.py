@@ -5,6 +5,7 @@ from typing import Any
 
 from diskbench.model.spec import Plan
 from diskbench.store import schema
+from diskbench.store.bought import bought, bought_by_others
 from diskbench.store.clock import ulid_time
 from diskbench.store.manifest import ImportRecord, Manifest
 from diskbench.store.parse_step import PARSER_VERSION
@@ -33,6 +34,7 @@ def run_row(plan: Plan, run_index: int, evidence_url: str) -> dict[str, Any]:
     run_id = plan.run_ids[run_index]
     facts, target, cell = plan.facts, plan.target, plan.cell
     disk = facts.disk
+    created_at = ulid_time(run_id) or _EPOCH
     return {
         "run_id": run_id,
         "trial_id": plan.trial_id,
@@ -43,7 +45,7 @@ def run_row(plan: Plan, run_index: int, evidence_url: str) -> dict[str, Any]:
         "error_kind": None,
         "error": None,
         "advice": None,
-        "created_at": ulid_time(run_id) or _EPOCH,
+        "created_at": created_at,
         "started_at": None,
         "finished_at": None,
         "expected_s": plan.expected_s / len(plan.run_ids),
@@ -61,8 +63,6 @@ def run_row(plan: Plan, run_index: int, evidence_url: str) -> dict[str, Any]:
         "size_bytes": target.size_bytes,
         "hostname": facts.hostname or None,
         "cloud": facts.cloud.vendor,
-        "instance_type": _rented(plan, "instance_type") or facts.cloud.instance_type,
-        "zone": _rented(plan, "zone") or facts.cloud.zone,
         "cpu_model": facts.cpu.model or None,
         "cpu_count": facts.cpu.count,
         "memory_bytes": facts.memory_bytes or None,
@@ -82,6 +82,8 @@ def run_row(plan: Plan, run_index: int, evidence_url: str) -> dict[str, Any]:
         "format": plan.format,
         "parser_version": PARSER_VERSION,
         "machine_lease": plan.machine.lease_id if plan.machine else None,
+        "measured_at": created_at,
+        **bought(plan),
     }
 
 
@@ -89,9 +91,14 @@ def imported_run_row(
     manifest: Manifest,
     record: ImportRecord,
     facts: Mapping[str, str | int | float],
+    times: tuple[str | None, str | None],
     evidence_url: str,
 ) -> dict[str, Any]:
-    """The row of a run that somebody else measured; what its file does not tell is None."""
+    """The row of a run that somebody else measured; what its file does not tell is None.
+
+    `times` are the beginning and the end that the file tells. Without either the run has no date.
+    """
+    started_at, finished_at = times
     hostname = facts.get("hosts")
     memory_bytes = facts.get("physical_memory_bytes")
     known = {
@@ -102,8 +109,9 @@ def imported_run_row(
         "replicate": 0,
         "state": manifest.state,
         "created_at": record.created_at,
-        "started_at": manifest.started_at,
-        "finished_at": manifest.finished_at,
+        "started_at": started_at,
+        "finished_at": finished_at or started_at,
+        "measured_at": started_at or finished_at,
         "profile": record.name,
         "parameters": {},
         "labels": manifest.labels,
@@ -118,6 +126,7 @@ def imported_run_row(
         "diskbench_version": manifest.diskbench_version,
         "format": manifest.format,
         "parser_version": PARSER_VERSION,
+        **bought_by_others(manifest.labels),
     }
     return {name: known.get(name) for name in schema.run.c.keys()}  # noqa: SIM118 - names
 
@@ -125,12 +134,6 @@ def imported_run_row(
 def marks(row: Mapping[str, Any]) -> dict[str, bool]:
     """What a reader must know before believing the numbers of a run."""
     return {name: bool(row[name]) for name in ("emulated", "unverified", "imported")}
-
-
-def _rented(plan: Plan, fact: str) -> str | None:
-    """What the provider said of the machine it gave; None of one that was not rented."""
-    value = plan.acquired.facts.get(fact) if plan.acquired else None
-    return str(value) if value is not None else None
 
 
 def _filesystem(plan: Plan) -> str | None:

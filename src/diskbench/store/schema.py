@@ -3,8 +3,9 @@
 Two kinds live apart. *Results* (result_tables.py) follow from the evidence alone and can be rebuilt
 from it. *Runtime* (runtime_tables.py) is who works on what right now. Times are ISO 8601 text in
 UTC with microseconds, which sorts as time does in every database; a run's creation time is the one
-in its ULID. A changed table needs a new migration in `migrations/versions/`, its id at the end of
-REVISIONS, and its digest in tests/unit/store/migrations.sha256: no migration is ever edited.
+in its ULID, and `measured_at` is null where nobody knows when it was measured. A changed table
+needs a new migration in `migrations/versions/`, its id at the end of REVISIONS, and its digest in
+tests/unit/store/migrations.sha256: no migration is ever edited.
 """
 
 from diskbench.store.columns import PREFIX, metadata
@@ -49,7 +50,7 @@ __all__ = [
 ]
 
 VERSION_TABLE = f"{PREFIX}alembic_version"
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 """Every schema revision this program knows, oldest first; the last is the one it uses."""
 HEAD = REVISIONS[-1]
 

@@ -110,7 +110,8 @@ def _run(place: Path, env: dict[str, str], name: str, job: str, *, kill: bool) -
     assert process.stderr is not None
     for line in process.stderr:
         if kill and "step 2 of 3" in line:
-            _wait_for(_unit(place) / "pid")
+            # fio begins when the command that follows it lets it, and goes on without that command.
+            _wait_for(_unit(place) / "fio.pid")
             process.send_signal(signal.SIGKILL)
             process.wait()
             return

@@ -11,7 +11,7 @@ def row(run_id, *, trial=None, index=0, lease=None):
         "run_id": run_id,
         "trial_id": trial or f"trial of {run_id}",
         "run_index": index,
-        "created_at": f"2026-11-21T00:00:{index:02}",
+        "measured_at": f"2026-11-21T00:00:{index:02}",
         "started_at": None,
         "machine_lease": lease,
         "imported": False,

@@ -49,14 +49,17 @@ def test_runs_of_a_trial_are_one_figure_and_how_far_they_lie_apart(database):
     assert one.apart == pytest.approx(1.0)
 
 
-def test_a_label_wins_over_a_field_of_the_same_name(database):
-    measured(database, [1.0], labels=[("profile", "x")])
-    assert selected(database, "profile=quick") == [Filter("label.profile", "=", "quick")]
+def test_a_name_is_a_key_first_and_then_a_label(database):
+    measured(database, [1.0], labels=[("profile", "x"), ("team", "storage")])
+    assert selected(database, "profile=quick") == [Filter("profile", "=", "quick")]
+    assert selected(database, "label.profile=x") == [Filter("label.profile", "=", "x")]
+    assert selected(database, "team=storage") == [Filter("label.team", "=", "storage")]
+    assert selected(database, "disk=gp2") == [Filter("disk_type", "=", "gp2")]
     assert selected(database, "kernel~6.1") == [Filter("kernel", "~", "6.1")]
 
 
 def test_days_are_whole_and_may_be_open(database):
-    day = [Filter("created_at", ">=", "2026-11-01"), Filter("created_at", "<=", "2026-11-01")]
+    day = [Filter("measured_at", ">=", "2026-11-01"), Filter("measured_at", "<=", "2026-11-01")]
     assert selected(database, "2026-11-01") == day
     assert selected(database, "2026-11-01..") == day[:1]
     assert selected(database, "..2026-11-01") == day[1:]

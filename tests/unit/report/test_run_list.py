@@ -13,19 +13,20 @@ def test_columns_line_up_under_their_header():
     runs = [a_run(), a_run(profile="offered-load", labels={})]
     header, first, second = run_lines(runs, width=200)
     at = header.index("where")
-    assert first[at:].startswith("root@db1 (m7i.large)")
-    assert second[at:].startswith("root@db1 (m7i.large)")
+    assert first[at:].startswith("root@db1")
+    assert second[at:].startswith("root@db1")
+    assert first[header.index("instance") :].startswith("m7i.large")
     assert first.endswith("team=storage")
 
 
 def test_a_column_that_no_run_fills_is_left_out():
     header, _ = run_lines([a_run(labels={}, disk_model=None)], width=200)
-    assert header.split() == ["run", "when", "state", "profile", "where", "target"]
+    assert header.split() == ["run", "when", "state", "profile", "instance", "where", "target"]
 
 
 def test_a_line_is_cut_to_the_terminal():
-    assert {len(line) for line in run_lines([a_run()], width=60)} == {60}
-    assert all(line.endswith("…") for line in run_lines([a_run()], width=60))
+    assert {len(line) for line in run_lines([a_run()], width=40)} == {40}
+    assert all(line.endswith("…") for line in run_lines([a_run()], width=40))
 
 
 def test_a_name_cannot_break_its_line():
@@ -88,7 +89,7 @@ def test_a_target_of_which_next_to_nothing_would_be_left_makes_room_for_profile_
 def test_a_directory_is_told_by_its_path_and_a_device_with_what_was_made_on_it(changes, told):
     header, line = run_lines([a_run(disk_model="Disk", labels={}, **changes)], width=200)
     if told:
-        assert line[header.index("target") : header.index("disk")].strip() == told
+        assert line[header.index("target") :].strip() == told
     else:
         assert "target" not in header
 
@@ -96,12 +97,12 @@ def test_a_directory_is_told_by_its_path_and_a_device_with_what_was_made_on_it(c
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({}, "root@db1 (m7i.large)"),
-        ({"address": None, "instance_type": None}, "db1"),
-        ({"address": None, "hostname": None, "instance_type": None}, "ssh"),
+        ({}, "root@db1"),
+        ({"address": None}, "db1"),
+        ({"address": None, "hostname": None}, "ssh"),
     ],
 )
-def test_where_names_the_machine_and_its_vm_size(changes, told):
+def test_where_names_the_machine(changes, told):
     assert where(a_run(**changes)) == told
 
 
@@ -111,3 +112,37 @@ def test_marks_have_a_column_that_is_never_shortened():
     assert "mark" in header
     assert " emulated " in line
     assert len(line) <= 72
+
+
+BOUGHT = {
+    "disk_type": "gp3",
+    "disk_gib": 1000,
+    "disk_count": 2,
+    "provisioned_iops": 4000,
+    "provisioned_bytes_per_s": 250 * 2**20,
+    "host_cache": "readonly",
+    "region": "eu-central-1",
+    "zone": "eu-central-1a",
+}
+
+
+def test_what_was_rented_has_columns():
+    header, line = run_lines([a_run(**BOUGHT)])
+    for words in ("2 × gp3 1,000 GiB", "4,000 IOPS, 262 MB/s", "readonly", "eu-central-1a"):
+        assert words in line
+    assert header.split()[3:8] == ["profile", "disk", "provisioned", "cache", "region"]
+
+
+@pytest.mark.parametrize("width", [80, 90, 100, 120, 160])
+def test_the_disk_is_told_on_every_terminal(width):
+    run = a_run(**BOUGHT, emulated=True, state="interrupted", profile="sustained")
+    header, line = run_lines([run], width=width)
+    assert len(line) <= width
+    assert not line.endswith("…")
+    assert "disk" in header
+    assert line.startswith(run["run_id"])
+
+
+def test_a_run_without_a_date_says_so():
+    _, line = run_lines([a_run(measured_at=None, started_at=None)], width=80)
+    assert "  no date  " in line

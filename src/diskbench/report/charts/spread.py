@@ -52,7 +52,7 @@ class Group:
 
 def groups_of(points: Iterable[Point], by: By) -> tuple[Group, ...]:
     """Points by region (with the provider), by hour of their day in UTC, or by label. Hours and
-    regions are in order; what has none is left out."""
+    regions are in order; what has none is left out (`undated` names it)."""
     found: dict[str, list[Point]] = {}
     for one in points:
         name = _name(one, by)
@@ -62,11 +62,23 @@ def groups_of(points: Iterable[Point], by: By) -> tuple[Group, ...]:
     return tuple(Group(name, tuple(found[name])) for name in names)
 
 
+def undated(points: Iterable[Point]) -> str:
+    """Which trials have no hour, in words; empty where all have one."""
+    named = dict.fromkeys(one.key for one in points if not one.when)
+    return f"left out, having no date: {', '.join(named)}" if named else ""
+
+
 def spread_chart(
-    groups: Sequence[Group], palette: Palette, *, name: str, heading: str, samples: bool = False
+    groups: Sequence[Group],
+    palette: Palette,
+    *,
+    name: str,
+    heading: str,
+    samples: bool = False,
+    left_out: str = "",
 ) -> Figure:
     """Groups of points of one metric, one below the other. `samples`: they are samples of one
-    machine each, of which no interval is made (MR-5).
+    machine each, of which no interval is made (MR-5). `left_out` tells what is not drawn, and why.
 
     Raises ValueError for points of several metrics, or none.
     """
@@ -75,7 +87,7 @@ def spread_chart(
     log = wants_log(values) and min(values) > 0
     return Figure(
         title=heading,
-        subtitle=_subtitle(groups, metric, samples=samples),
+        subtitle="; ".join(filter(None, (_subtitle(groups, metric, samples=samples), left_out))),
         drawing=_drawing(groups, metric, palette, log=False, samples=samples),
         id=name,
         alt=_sentence(groups, metric, heading),

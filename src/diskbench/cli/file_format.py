@@ -1,0 +1,28 @@
+"""The format of a file that is written: as typed, or as its name says; never one under the name of
+another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from diskbench.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+Name = TypeVar("Name", bound=str)
+
+
+def file_format(path: Path, typed: Name | None, known: Sequence[Name]) -> Name | None:
+    """The format that was typed, else the one of `known` that the suffix of the file says; None
+    where neither tells. Raises InvalidValue where both tell and differ: a file would be read for
+    what it is not."""
+    suffix = path.suffix.lower().removeprefix(".")
+    said = next((one for one in known if one == suffix), None)
+    if typed is not None and said is not None and typed != said:
+        raise InvalidValue(
+            f"--format {typed} contradicts the name of {path}, which says {said}",
+            advice=f"leave --format out, or name a file that ends in .{typed}",
+        )
+    return typed or said

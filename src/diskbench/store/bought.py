@@ -1,0 +1,144 @@
+"""What was bought for a run: place, disk and provisioning, as columns of its row. Pure, so that a
+run, its rebuild and the frames that read evidence alone agree.
+
+A machine that was there already says its zone, and on clouds whose zones are named after their
+region the region, too; nothing tells which type of disk it has, unless a person said so when the
+run was imported (`--as-disk`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import InvalidValue
+from diskbench.plan.as_disk import hint_of, named_disk
+from diskbench.units import MIB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import RentSpec
+    from diskbench.model.spec import Plan
+    from diskbench.ports import EvidenceStore
+
+COLUMNS = (
+    "region", "zone", "instance_type", "disk_cloud", "disk_type", "disk_gib", "disk_count",
+    "provisioned_iops", "provisioned_bytes_per_s", "host_cache",
+)  # fmt: skip
+"""What rows, frames and exports say of every run, in this order."""
+_REGIONS = {
+    "aws": re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d+)[a-z]"),
+    "gcp": re.compile(r"([a-z]+-[a-z]+\d+)-[a-z]"),
+}
+"""Zones that are named after their region: `eu-central-1a`, `europe-west3-b`."""
+_AZURE = "azure"
+_MB = 1_000_000
+_NOTHING: dict[str, Any] = dict.fromkeys(COLUMNS)
+
+
+def bought(plan: Plan) -> dict[str, Any]:
+    """The values of COLUMNS for the runs of a plan."""
+    cloud = plan.facts.cloud
+    found = _NOTHING | {
+        "zone": _acquired(plan, "zone") or cloud.zone,
+        "instance_type": _acquired(plan, "instance_type") or cloud.instance_type,
+    }
+    rental, spec = plan.rental, plan.cell.rent
+    if rental is not None:
+        cloud_name = rental.cloud or plan.cell.provider
+        return found | _rented(rental.spec, rental.disk, cloud_name, rental.scope.region)
+    if spec is not None:
+        return found | _rented(spec, None, plan.cell.provider, None)
+    return found | {"region": region_of(cloud.vendor, cloud.zone)}
+
+
+def bought_by_others(labels: Mapping[str, str]) -> dict[str, Any]:
+    """The values of COLUMNS for an imported run: what a person said of its disk, kept in its
+    labels. What cannot be read is left out."""
+    hint = hint_of(labels)
+    found = _NOTHING | {"instance_type": hint.as_machine}
+    if hint.as_disk is None:
+        return found
+    try:
+        said = named_disk(hint.as_disk)
+    except InvalidValue:
+        return found
+    return found | {
+        "disk_cloud": said.cloud,
+        "disk_type": said.disk_type,
+        "disk_gib": round(said.size_gib),
+        "disk_count": 1,
+        "provisioned_iops": None if said.iops is None else round(said.iops),
+        "provisioned_bytes_per_s": _bytes_per_s(said.throughput, said.cloud),
+        "host_cache": said.cache,
+    }
+
+
+def bought_for(evidence: EvidenceStore, run_id: str) -> dict[str, Any]:
+    """The values of COLUMNS as the evidence of a run tells them; None of a run that has no plan
+    there. Raises EvidenceDamaged."""
+    from diskbench.store.archive import read_manifest, read_plan
+
+    try:
+        return bought(read_plan(evidence, run_id))
+    except KeyError:
+        manifest = read_manifest(evidence, run_id)
+        return bought_by_others(manifest.labels) if manifest else dict(_NOTHING)
+
+
+def region_of(cloud: str | None, zone: str | None) -> str | None:
+    """The region of a zone; None on a cloud whose zones do not name it."""
+    form = _REGIONS.get(cloud or "")
+    found = form.fullmatch(zone or "") if form else None
+    return found[1] if found else None
+
+
+def _acquired(plan: Plan, fact: str) -> str | None:
+    """What the provider said of the machine it gave; None of one that was not rented."""
+    value = plan.acquired.facts.get(fact) if plan.acquired else None
+    return str(value) if value is not None else None
+
+
+def _rented(
+    spec: RentSpec, disk: DiskSpec | None, cloud: str, region: str | None
+) -> dict[str, Any]:
+    """What was rented: `disk` as it was resolved, or as it was typed."""
+    cache = spec.azure.cache or ("none" if cloud == _AZURE else None)
+    sold = disk.throughput_mib_per_s if disk else spec.throughput_mib_per_s
+    return {
+        "region": region or spec.region,
+        "disk_cloud": cloud,
+        "disk_type": disk.type if disk else spec.disk,
+        "disk_gib": disk.size_gib if disk else spec.size_gib,
+        "disk_count": disk.count if disk else spec.count,
+        "provisioned_iops": disk.iops if disk else spec.iops,
+        "provisioned_bytes_per_s": _bytes_per_s(sold, cloud),
+        "host_cache": cache.lower() if cache else None,
+    }
+
+
+def _bytes_per_s(sold: float | None, cloud: str) -> float | None:
+    """Throughput as it is sold: MB/s by Azure, MiB/s by all others (model/disk.py)."""
+    return None if sold is None else float(sold) * (_MB if cloud == _AZURE else MIB)
+
+
+def with_bought(frame: pl.DataFrame, told: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+    """A frame of runs with COLUMNS at its end; `told` has their values by run."""
+    import polars as pl
+
+    types = {name: _kind(name) for name in COLUMNS}
+    rows = [(run_id, *(of[name] for name in COLUMNS)) for run_id, of in told.items()]
+    facts = pl.DataFrame(rows, schema={"run_id": pl.String, **types}, orient="row")
+    return frame.join(facts, on="run_id", how="left", maintain_order="left")
+
+
+def _kind(name: str) -> Any:  # noqa: ANN401 - polars' own type of a data type
+    import polars as pl
+
+    if name in ("disk_gib", "disk_count", "provisioned_iops"):
+        return pl.Int64
+    return pl.Float64 if name == "provisioned_bytes_per_s" else pl.String

@@ -1,0 +1,152 @@
+"""One language says which runs a command is about: the same keys, help, docs and errors."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.rigs.replicates import measured
+
+from diskbench.cli import main
+from diskbench.model.selection_keys import KEYS, table_lines
+from diskbench.store.database import open_database
+
+DOCS = Path(__file__).parents[3] / "docs" / "selection.md"
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capfdbinary):
+    """Run a command line on two trials on gp2 and one on gp3; returns exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
+    database = open_database(f"sqlite:///{tmp_path}/rows.db")
+    measured(database, [3000.0, 3010.0], disk="gp2", labels=(("team", "storage"),))
+    measured(database, [9000.0], disk="gp3", campaign=1)
+    database.dispose()
+
+    def run(*arguments):
+        code = main.run(list(arguments))
+        out, err = capfdbinary.readouterr()
+        return code, out, err.decode()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("results", "list", "-f", "region=eu-central-1"),
+        ("results", "show", "disk=gp2"),
+        ("results", "show", "size>=20"),
+        ("results", "export", "disk=gp2"),
+        ("results", "export", "-f", "instance=m7i.large"),
+        ("report", "disk=gp2", "-o", "x.html"),
+        ("report", "last", "-f", "region=eu-central-1", "-o", "x.html"),
+        ("compare", "disk=gp2", "disk=gp3"),
+        ("compare", "team=storage", "disk=gp3"),
+        ("compare", "--published", "--include-emulated", "disk=gp2"),
+        ("regressions", "-f", "region=eu-central-1"),
+        ("publish", "site", "-f", "disk=gp2"),
+        ("results", "delete", "-f", "disk=gp2", "--yes"),
+    ],
+)
+def test_every_command_takes_what_was_bought(call, arguments):
+    code, _, err = call(*arguments)
+    assert code == 0, err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("results", "list", "-f", "dsik=gp2"),
+        ("results", "show", "dsik=gp2"),
+        ("results", "export", "dsik=gp2"),
+        ("results", "delete", "-f", "dsik=gp2", "--yes"),
+        ("report", "dsik=gp2"),
+        ("compare", "dsik=gp2", "disk=gp3"),
+        ("compare", "--published", "dsik=gp2"),
+        ("regressions", "-f", "dsik=gp2"),
+        ("publish", "site", "-f", "dsik=gp2"),
+    ],
+)
+def test_every_command_names_the_nearest_key(call, arguments):
+    code, _, err = call(*arguments)
+    assert code == 2
+    assert "'dsik' is no key of a selection" in err
+    assert "did you mean disk" in " ".join(err.split())
+    assert "team" in err, "labels that there are"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["results", "list"], ["results", "export"], ["report"], ["publish"], ["regressions"]],
+)
+def test_help_names_the_keys(call, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, _ = call(*command, "--help")
+    text = " ".join(out.decode().replace("│", " ").split())
+    assert code == 0
+    assert "KEY=VALUE" in text
+    assert ", ".join(one.name for one in KEYS) in text
+
+
+def test_the_page_lists_the_keys():
+    """To bring it up to date: print(*table_lines(), sep="\\n") of model/selection_keys.py."""
+    text = DOCS.read_text()
+    for line in table_lines():
+        assert line in text
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("x.parquet", b"PAR1"),
+        ("x.PARQUET", b"PAR1"),
+        ("x.json", b"{"),
+        ("x.csv", b"run_id,"),
+        ("x", b"run_id,"),
+        ("x.txt", b"run_id,"),
+    ],
+)
+def test_an_export_has_the_format_that_its_name_says(call, tmp_path, name, begins):
+    assert call("results", "export", "--to", name)[0] == 0
+    assert (tmp_path / name).read_bytes().startswith(begins)
+
+
+def test_a_parquet_has_what_was_bought(call):
+    assert call("results", "export", "disk=gp2", "--to", "x.parquet")[0] == 0
+    frame = pl.read_parquet("x.parquet")
+    assert frame["disk_type"].to_list() == ["gp2", "gp2"]
+    assert frame["iops"].to_list() == [3000.0, 3010.0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("csv", "x.parquet"), ("parquet", "x.csv"), ("json", "x.CSV")]
+)
+def test_a_format_that_contradicts_the_name_is_refused(call, tmp_path, kind, name):
+    code, _, err = call("results", "export", "--format", kind, "--to", name)
+    assert code == 2
+    assert "contradicts the name" in err
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--published", "iaas-2018", "--chart", "azure")])
+def test_a_report_is_never_written_under_the_name_of_another_format(call, tmp_path, more):
+    code, _, err = call("report", *more, "--format", "html", "-o", "x.png")
+    assert code == 2
+    assert "contradicts the name of x.png, which says png" in err
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_a_list_fits_80_columns_and_wide_has_everything(call):
+    code, out, _ = call("results", "list")
+    lines = out.decode().splitlines()
+    assert code == 0
+    assert max(map(len, lines)) <= 80
+    assert "gp2 20 GiB" in lines[-1]
+    code, out, _ = call("results", "list", "--wide")
+    header, *lines = out.decode().splitlines()
+    assert {"disk", "region", "instance", "where", "labels"} <= set(header.split())
+    assert max(map(len, lines)) > 80

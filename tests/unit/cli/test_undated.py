@@ -1,0 +1,191 @@
+"""No date is no date: what a file does not tell when it was measured was not measured today."""
+
+import csv
+import io
+import json
+import re
+
+import polars as pl
+import pytest
+from tests.rigs.plans import make_step, run_fio
+from tests.rigs.replicates import measured
+
+import diskbench
+from diskbench.cli import main
+from diskbench.store.database import open_database
+from diskbench.store.query import find_runs
+
+pytestmark = pytest.mark.slow
+
+GOBONNIEGO = """{"version": "1.0.8", "gobonniego_directory": "/mnt", "results": [
+ {%s"write_bytes": 1000000000, "write_seconds": 10.0, "read_bytes": 1000000000,
+  "read_seconds": 5.0, "io_operations": 500, "io_seconds": 5.0}]}"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Files of four kinds that tell no time, and two that do: what each is called."""
+    place = tmp_path_factory.mktemp("theirs")
+    step = make_step()
+    job = step.job.replace("[write]", "write_bw_log=fio\n\n[write]")
+    made = run_fio(place / "fio", step.model_copy(update={"job": job}))
+    document = json.loads(made["fio.json"])
+    (place / "dated.json").write_text(json.dumps(document))
+    for name in ("timestamp", "timestamp_ms", "time"):
+        document.pop(name, None)
+    for one in document["jobs"]:
+        one.pop("job_start", None)
+    (place / "fio-undated.json").write_text(json.dumps(document))
+    (log,) = (place / "fio").glob("fio_bw*.log")
+    (place / "alone_bw.1.log").write_bytes(log.read_bytes())
+    (place / "bonnie-undated.json").write_text(GOBONNIEGO % "")
+    (place / "bonnie-dated.json").write_text(
+        GOBONNIEGO % '"start_time": "2018-02-14T20:14:00.5Z", '
+    )
+    return place
+
+
+UNDATED = ("fio-undated.json", "alone_bw.1.log", "bonnie-undated.json")
+DATED = ("dated.json", "bonnie-dated.json")
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
+
+    def run(*arguments):
+        code = main.run(list(arguments))
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def taken(call, files):
+    """The run of each file, by its name."""
+    found = {}
+    for name in (*UNDATED, *DATED):
+        code, out, err = call("results", "import", str(files / name))
+        assert code == 0, err
+        assert ("it has no date" in err) == (name in UNDATED)
+        found[name] = out.split()[-1]
+    return found
+
+
+def rows(out):
+    return {row["run_id"]: row for row in csv.DictReader(io.StringIO(out))}
+
+
+def test_rows_and_steps_and_exports_have_no_date(call, taken, tmp_path):
+    code, out, _ = call("results", "list", "--output", "json")
+    assert code == 0
+    runs = {run["run_id"]: run for run in json.loads(out)["runs"]}
+    for name in UNDATED:
+        run = runs[taken[name]]
+        assert [run[key] for key in ("measured_at", "started_at", "finished_at")] == [None] * 3
+    assert runs[taken["bonnie-dated.json"]]["measured_at"].startswith("2018-02-14T20:14:00.5")
+    assert runs[taken["dated.json"]]["measured_at"]
+    code, out, _ = call("results", "show", taken["bonnie-undated.json"], "--output", "json")
+    (shown,) = json.loads(out)["runs"]
+    assert {step["started_at"] for step in shown["steps"]} == {None}
+    code, out, _ = call("results", "export")
+    assert {
+        row["measured_at"] for row in rows(out).values() if row["run_id"] in undated(taken)
+    } == {""}
+    assert call("results", "export", "--to", "x.parquet")[0] == 0
+    frame = pl.read_parquet("x.parquet").filter(pl.col("run_id").is_in(undated(taken)))
+    assert frame["measured_at"].null_count() == frame.height > 0
+    runs = diskbench.load_runs(database=f"sqlite:///{tmp_path}/rows.db")
+    assert runs["measured_at"].to_list()[-3:] == [None] * 3
+    assert runs["run_id"][0] == taken["bonnie-dated.json"]
+
+
+def undated(taken):
+    return [taken[name] for name in UNDATED]
+
+
+def test_lists_put_them_last_and_last_is_none_of_them(call, taken):
+    _, out, _ = call("results", "list", "--limit", "0")
+    lines = out.splitlines()[1:]
+    assert all("no date" in line for line in lines[-3:])
+    assert "no date" not in "".join(lines[:-3])
+    _, out, _ = call("results", "show", "last", "--output", "json")
+    assert json.loads(out)["runs"][0]["run_id"] == taken["dated.json"]
+
+
+@pytest.mark.parametrize(
+    "bounds", [["--since", "2005-01-01"], ["--until", "2100-01-01"], ["-f", "date>2005-01-01"]]
+)
+def test_no_bound_of_time_meets_them(call, taken, bounds):
+    _, out, _ = call("results", "list", *bounds, "--output", "json")
+    found = {run["run_id"] for run in json.loads(out)["runs"]}
+    assert found == {taken[name] for name in DATED}
+
+
+def test_what_is_kept_for_a_time_only_loses_what_is_older(call, taken):
+    assert call("results", "delete", "--until", "2019-01-01", "--yes")[0] == 0
+    _, out, _ = call("results", "list", "--output", "json")
+    left = {run["run_id"] for run in json.loads(out)["runs"]}
+    assert left == set(taken.values()) - {taken["bonnie-dated.json"]}
+
+
+def test_a_page_and_a_site_say_so(call, taken, tmp_path):
+    run_id = taken["bonnie-undated.json"]
+    assert call("report", run_id, "-o", "page.html")[0] == 0
+    page = (tmp_path / "page.html").read_text()
+    assert re.search(r"<dt>measured</dt><dd>no date", page)
+    assert call("report", run_id, taken["dated.json"], "-o", "both.html")[0] == 0
+    code, out, _ = call("results", "show", run_id)
+    assert code == 0
+    assert f"run {run_id} done, no date" in out
+    assert call("publish", "site")[0] == 0
+    index = (tmp_path / "site" / "runs.html").read_text()
+    (row,) = re.findall(rf"<tr[^>]*>(?:(?!</tr>).)*{run_id}.*?</tr>", index, re.DOTALL)
+    assert "no date" in row
+    assert 'data-v=""' in row, "sorted behind those with a date"
+    (configuration,) = {
+        path
+        for path in (tmp_path / "site" / "configurations").iterdir()
+        if "import/gobonniego" in path.read_text()
+    }
+    assert f"not over time, having no date: {run_id}" in configuration.read_text()
+
+
+@pytest.mark.usefixtures("taken")
+def test_they_are_rebuilt_alike(call, tmp_path, monkeypatch):
+    _, before, _ = call("results", "list", "--output", "json")
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/other.db")
+    assert call("results", "rebuild")[0] == 0
+    _, after, _ = call("results", "list", "--output", "json")
+    assert json.loads(after) == json.loads(before)
+
+
+def test_regressions_leave_them_out_by_name(call, tmp_path):
+    database = open_database(f"sqlite:///{tmp_path}/rows.db")
+    for night in range(8):
+        measured(database, [3000.0 + night], campaign=night)
+    trial = measured(database, [10.0], campaign=8)[0]
+    from diskbench.store.database import transaction
+    from diskbench.store.schema import run
+
+    with transaction(database) as connection:
+        connection.execute(run.update().where(run.c.trial_id == trial).values(measured_at=None))
+    assert find_runs(database)[-1]["trial_id"] == trial
+    database.dispose()
+    code, out, _ = call("regressions", "--output", "json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["undated"] == [trial]
+    assert len(found["histories"][0]["points"]) == 8
+    _, out, _ = call("regressions")
+    assert trial in out
+    assert "no date" in out
+    assert call("publish", "site")[0] == 0
+    (page,) = (tmp_path / "site" / "configurations").iterdir()
+    assert "not over time, having no date" in page.read_text()
+    assert call("report", "disk=gp2", "-o", "all.html")[0] == 0

@@ -1,0 +1,279 @@
+"""What was bought for a run: columns of its row, of every export and of every frame."""
+
+import io
+import json
+
+import polars as pl
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from tests.rigs.plans import make_plan
+from tests.rigs.replicates import measured
+
+import diskbench
+from diskbench.errors import UnknownName
+from diskbench.model.disk import DiskSpec
+from diskbench.model.facts import CloudFacts
+from diskbench.model.rental import AzureSpec, Rental, RentSpec, Scope
+from diskbench.model.selection_keys import COLUMN_OF, KEYS
+from diskbench.store.bought import COLUMNS, bought, bought_by_others, region_of
+from diskbench.store.database import open_database
+from diskbench.store.document import results_document
+from diskbench.store.export import (
+    csv_text,
+    json_text,
+    measurement_fields,
+    parquet_bytes,
+    run_fields,
+)
+from diskbench.store.query import find_measurements, find_runs, parse_filter
+from diskbench.store.run_row import run_row
+
+
+def rented(provider, disk, *, cloud=None, region="eu-central-1", cache=None, zone="eu-central-1a"):
+    """A plan whose machine and disk were rented."""
+    spec = RentSpec(disk=disk.type, size_gib=disk.size_gib, azure=AzureSpec(cache=cache))
+    rental = Rental(
+        scope=Scope(provider=provider, region=region), spec=spec, cloud=cloud, offer="x", disk=disk
+    )
+    plan = make_plan()
+    facts = plan.facts.model_copy(update={"cloud": CloudFacts(zone=zone, instance_type="m")})
+    cell = plan.cell.model_copy(update={"provider": provider, "rent": spec})
+    return plan.model_copy(update={"rental": rental, "facts": facts, "cell": cell})
+
+
+RENTED = [
+    (
+        rented("aws", DiskSpec(type="gp3", size_gib=100, iops=4000, throughput_mib_per_s=250)),
+        ("eu-central-1", "eu-central-1a", "m", "aws", "gp3", 100, 1, 4000, 250 * 2**20, None),
+    ),
+    (
+        rented(
+            "azure",
+            DiskSpec(type="PremiumV2_LRS", size_gib=8, iops=3000, throughput_mib_per_s=125),
+            region="westeurope",
+            cache="ReadOnly",
+            zone="1",
+        ),
+        ("westeurope", "1", "m", "azure", "PremiumV2_LRS", 8, 1, 3000, 125e6, "readonly"),
+    ),
+    (
+        rented("lab", DiskSpec(type="gp2", size_gib=20, count=2), cloud="aws", region=None),
+        (None, "eu-central-1a", "m", "aws", "gp2", 20, 2, None, None, None),
+    ),
+]
+
+
+@pytest.mark.parametrize(("plan", "values"), RENTED)
+def test_what_was_rented_is_in_the_row_with_throughput_in_bytes(plan, values):
+    assert bought(plan) == dict(zip(COLUMNS, values, strict=True))
+    row = run_row(plan, 0, "file:///e")
+    assert tuple(row[name] for name in COLUMNS) == values
+
+
+def test_a_machine_that_was_there_tells_its_region_and_no_disk_type():
+    cloud = CloudFacts(vendor="aws", zone="us-west-2b", instance_type="i4i.large")
+    plan = make_plan()
+    plan = plan.model_copy(update={"facts": plan.facts.model_copy(update={"cloud": cloud})})
+    found = bought(plan)
+    assert (found["region"], found["zone"]) == ("us-west-2", "us-west-2b")
+    assert (found["disk_type"], found["disk_gib"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("cloud", "zone", "region"),
+    [
+        ("aws", "eu-central-1a", "eu-central-1"),
+        ("aws", "us-gov-west-1c", "us-gov-west-1"),
+        ("gcp", "europe-west3-b", "europe-west3"),
+        ("azure", "1", None),
+        ("aws", "us-west-2-lax-1a", None),
+        (None, "eu-central-1a", None),
+        ("aws", None, None),
+    ],
+)
+def test_a_region_is_told_only_where_the_zone_names_it(cloud, zone, region):
+    assert region_of(cloud, zone) == region
+
+
+def test_an_import_has_what_was_said_of_its_disk():
+    labels = {"as_disk": "azure:Premium_LRS:256:cache=readonly", "as_machine": "Standard_D4s_v3"}
+    found = bought_by_others(labels)
+    assert found["disk_type"] == "Premium_LRS"
+    assert (found["disk_gib"], found["host_cache"]) == (256, "readonly")
+    assert found["instance_type"] == "Standard_D4s_v3"
+    assert bought_by_others({"as_disk": "nonsense"})["disk_type"] is None
+    assert set(bought_by_others({})) == set(COLUMNS)
+
+
+@pytest.fixture
+def two_disks(tmp_path):
+    url = f"sqlite:///{tmp_path}/rows.db"
+    database = open_database(url)
+    measured(database, [3000.0, 3010.0], disk="gp2")
+    measured(database, [9000.0], disk="gp3", campaign=1)
+    yield url, database
+    database.dispose()
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("disk=gp2", 2),
+        ("disk_type=gp3", 1),
+        ("disk~gp", 3),
+        ("disk!=gp2", 1),
+        ("region=eu-central-1", 3),
+        ("region=", 0),
+        ("size=20", 3),
+        ("size>20", 0),
+        ("instance=m7i.large", 3),
+        ("cache=", 3),
+        ("date>=2000-01-01", 3),
+        ("disk_count=1", 3),
+    ],
+)
+def test_runs_are_selected_by_what_was_bought(two_disks, text, count):
+    assert len(find_runs(two_disks[1], [parse_filter(text)])) == count
+
+
+def test_where_nothing_is_known_of_a_disk_its_label_says_it(tmp_path):
+    database = open_database(f"sqlite:///{tmp_path}/labels.db")
+    measured(database, [1.0], disk="gp2", rented=False, labels=(("disk", "gp3"),))
+    measured(database, [2.0], disk="gp2", labels=(("disk", "gp3"),), campaign=1)
+    assert len(find_runs(database, [parse_filter("disk=gp3")])) == 1
+    assert len(find_runs(database, [parse_filter("disk=gp2")])) == 1
+    assert len(find_runs(database, [parse_filter("label.disk=gp3")])) == 2
+    database.dispose()
+
+
+def test_every_key_stands_for_a_column_and_every_column_is_a_key():
+    for one in KEYS:
+        assert parse_filter(one.example).field == one.column
+    for name in [*run_fields(), *measurement_fields()]:
+        if name not in ("labels", "parameters", "job_error"):
+            assert parse_filter(f"{name}=").field == COLUMN_OF.get(name, name)
+
+
+@pytest.mark.parametrize(
+    ("typed", "near"), [("dsik=gp2", "disk"), ("regoin=x", "region"), ("prfile=x", "profile")]
+)
+def test_a_key_that_does_not_exist_is_refused_with_the_nearest(typed, near):
+    with pytest.raises(UnknownName) as refused:
+        parse_filter(typed)
+    assert f"did you mean {near}" in refused.value.advice
+    for one in KEYS:
+        assert one.name in refused.value.advice
+
+
+def test_every_export_has_them(two_disks):
+    _, database = two_disks
+    assert set(COLUMNS) <= set(run_fields())
+    assert set(COLUMNS) <= set(measurement_fields())
+    rows = find_measurements(database, [parse_filter("disk=gp2")])
+    frame = pl.read_csv(io.StringIO(csv_text(rows, measurement_fields())))
+    assert frame["disk_type"].to_list() == ["gp2", "gp2"]
+    frame = pl.read_parquet(io.BytesIO(parquet_bytes(rows, measurement_fields())))
+    assert frame.schema["disk_gib"] == pl.Int64
+    assert frame.schema["provisioned_bytes_per_s"] == pl.Float64
+    assert frame["region"].to_list() == ["eu-central-1"] * 2
+    document = json.loads(json_text(results_document(find_runs(database))))
+    assert {run["disk_type"] for run in document["runs"]} == {"gp2", "gp3"}
+
+
+def test_frames_of_a_database_have_them(two_disks):
+    url, _ = two_disks
+    runs = diskbench.load_runs(database=url)
+    assert set(COLUMNS) <= set(runs.columns)
+    rows = diskbench.load_measurements(database=url)
+    assert rows["disk_type"].to_list() == ["gp2", "gp2", "gp3"]
+    assert rows.schema["disk_gib"] == pl.Int64
+    picked = diskbench.load_measurements("disk=gp3", database=url)
+    assert picked["iops"].to_list() == [9000.0]
+    assert set(COLUMNS) <= set(diskbench.load_expected(database=url).columns)
+
+
+@pytest.mark.parametrize("named", ["nosuch", ["nosuch"], "disk=nosuch", ["last", "nosuch"]])
+def test_a_run_that_is_not_there_is_no_empty_frame(two_disks, named, tmp_path):
+    url, _ = two_disks
+    with pytest.raises(UnknownName, match="nosuch"):
+        diskbench.load_measurements(named, database=url)
+    with pytest.raises(UnknownName, match="nosuch"):
+        diskbench.load_expected(named, database=url)
+    evidence = (tmp_path / "evidence").as_uri()
+    with pytest.raises(UnknownName, match="nosuch"):
+        diskbench.load_verdicts(named, database=url, evidence=evidence)
+
+
+def at_0004(url):
+    """A database as the program before this schema left it."""
+    engine = sa.create_engine(
+        sa.make_url(url).set(drivername="postgresql+psycopg") if "postgres" in url else url
+    )
+    config = Config()
+    config.set_main_option("script_location", "diskbench.store:migrations")
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0004")
+    return engine
+
+
+def test_runs_of_before_get_them_by_migration(any_database_url):
+    old = at_0004(any_database_url)
+    plans = [
+        plan.model_copy(update={"trial_id": f"trial{n}", "run_ids": (f"run{n}",)})
+        for n, (plan, _) in enumerate(RENTED)
+    ]
+    there = make_plan(("run9",))
+    cloud = CloudFacts(vendor="gcp", zone="europe-west3-b")
+    there = there.model_copy(update={"facts": there.facts.model_copy(update={"cloud": cloud})})
+    metadata = sa.MetaData()
+    metadata.reflect(old, only=lambda name, _: name.startswith("diskbench_"))
+    campaign, trial, run, step = (
+        metadata.tables[f"diskbench_{name}"] for name in ("campaign", "trial", "run", "step")
+    )
+    theirs = {
+        "imported": True,
+        "provider": "import/gobonniego",
+        "labels": {"as_disk": "aws:gp2:20", "as_machine": "c4.xlarge"},
+        "finished_at": "2026-01-01T00:00:00.000000+00:00",
+    }
+    with old.begin() as connection:
+        connection.execute(campaign.insert(), {"campaign_id": there.campaign_id})
+        for plan in [*plans, there]:
+            row = {"trial_id": plan.trial_id, "campaign_id": plan.campaign_id, "replicate": 0}
+            connection.execute(trial.insert(), row | {"plan": plan.model_dump(mode="json")})
+            new = run_row(plan, 0, "file:///e")
+            kept = {name: new[name] for name in run.c.keys()} | {"created_at": "2026-01-01"}  # noqa: SIM118
+            connection.execute(run.insert(), kept)
+        for name, more in (
+            ("dated", {"started_at": "2018-01-01"}),
+            ("undated", {}),
+            ("fio3", {"provider": "import/fio-json", "fio_version": "fio-3.16"}),
+        ):
+            connection.execute(run.insert(), kept | theirs | {"run_id": name, "cloud": None} | more)
+            connection.execute(
+                step.insert(),
+                {
+                    "run_id": name, "step_index": 0, "step": "x", "role": "measure",
+                    "started_at": "2026-01-01", "finished_at": "2026-01-01", "fio_exit": 0,
+                    "fio_version": "", "seconds_in_fio": 0.0,
+                },
+            )  # fmt: skip
+    old.dispose()
+    database = open_database(any_database_url)
+    found = {one["run_id"]: one for one in find_runs(database)}
+    for n, (_, values) in enumerate(RENTED):
+        assert tuple(found[f"run{n}"][name] for name in COLUMNS) == values
+        assert found[f"run{n}"]["measured_at"] == "2026-01-01"
+    assert found["run9"]["region"] == "europe-west3"
+    assert found["dated"]["measured_at"] == found["fio3"]["measured_at"] == "2026-01-01"
+    undated = found["undated"]
+    assert (undated["measured_at"], undated["finished_at"]) == (None, None)
+    assert (undated["disk_type"], undated["disk_gib"]) == ("gp2", 20)
+    assert undated["instance_type"] == "c4.xlarge"
+    with database.connect() as connection:
+        times = dict(connection.execute(sa.select(step.c.run_id, step.c.started_at)).all())
+    assert (times["undated"], times["dated"]) == (None, "2026-01-01")
+    database.dispose()

@@ -6,6 +6,7 @@ import uuid
 
 from tests.cloud.eager import GCP
 from tests.cloud.rented_gcp import ZONE, Gcp
+from tests.contract.rented import switches
 
 from diskbench.model.rental import RentSpec
 from diskbench.ports import Renter
@@ -44,6 +45,12 @@ class GcpCloud:
             or row["name"].startswith(named)
             for row in rows
         )
+
+    def ends(self, lease_id: str) -> set[float]:
+        rows = self.gcp.cloud.resources.values()
+        carried = [row.get("labels", {}) for row in rows]
+        mine = [one for one in carried if one.get("diskbench-lease") == lease_id]
+        return {float(one["diskbench-expires"]) for one in mine} | switches()
 
     def add_leftover(self, lease_id: str) -> None:
         self._disk(lease_id, f"diskbench-{lease_id}-forgotten")

@@ -58,6 +58,7 @@ def move_end(session: Session, plan: Plan, until: str) -> None:
     from diskbench.store.leases import extend_lease, load_lease
 
     renter = session.renter(plan)
+    assert renter is not None
     assert isinstance(renter, ExtendsLeases)
     assert plan.rental is not None
     assert plan.acquired is not None

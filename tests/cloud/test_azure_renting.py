@@ -348,8 +348,8 @@ HOUR_S = 3600.0
 
 
 class TestLaterEnd:
-    """The shutdown schedule is a time of day: it must be moved with the lease, or it goes off in the
-    midst of the work that is resumed."""
+    """The shutdown schedule is a time of day: it must be moved with the lease, or it goes off while
+    the resumed work runs."""
 
     def time_of_schedule(self, rig: Rig) -> str:
         return str(rig.resource("schedules")["properties"]["dailyRecurrence"]["time"])

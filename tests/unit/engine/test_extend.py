@@ -11,7 +11,7 @@ import pytest
 from tests.contract.rented import Onlooker
 from tests.rigs.plans import make_plan, make_step
 
-from diskbench.engine import pick_up, takeover
+from diskbench.engine import pick_up
 from diskbench.engine.extend import check_lasts, move_end, renew
 from diskbench.engine.session import Session, open_session
 from diskbench.engine.takeover import claim
@@ -111,7 +111,7 @@ def test_what_switches_off_is_moved_before_the_row_says_so(session, monkeypatch)
     seen = []
 
     class Watched(FakeProvider):
-        def extend(self, lease_id, scope, end, guest, made=()) -> None:
+        def extend(self, lease_id, _scope, end, guest, made=()) -> None:
             seen.append((row_end(session, lease_id), end, guest, made))
 
     plan, ends = rented_plan(session, Watched(), monkeypatch, left=timedelta(minutes=1))

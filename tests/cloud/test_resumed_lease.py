@@ -5,6 +5,7 @@ SDKs over HTTP, sshd, the guest's own dead-man's switch, a block device and fio 
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -161,31 +162,29 @@ def test_a_resumed_lease_ends_later_in_the_guest_on_the_tags_and_in_the_row(
 ) -> None:
     """Before: the switch and the row end soon, and the tags say that the lease is over, as they do
     when a run was gone on with and they were not moved."""
-    plan = abandoned.begin(*size(abandoned), seconds=5)
-    soon = time.time() + SHORT_S
+    plan = abandoned.begin(*size(abandoned), seconds=240)
+    soon = float(int(time.time() + SHORT_S))
     abandoned.extend(plan, soon)
     abandoned.set_row(plan, SHORT_S)
     abandoned.extend(plan, time.time() - 60, NoTimer())
-    assert switches() == {float(-(-soon // 1))}
+    assert switches() == {soon}
     assert abandoned.stranger(tmp_path)["outcome"] == "would-give-back"
 
-    done = abandoned.user.start("resume", plan.trial_id)
+    resumed = abandoned.user.start("resume", plan.trial_id)
     try:
         until(lambda: abandoned.row_end(plan) > soon + SHORT_S)
         ends = abandoned.row_end(plan)
         (switch,) = switches()
         assert 0 <= switch - ends < 1
-        assert (
-            max(abandoned.cloud.ends(plan.lease_id)) - min(abandoned.cloud.ends(plan.lease_id)) <= 1
-        ), "every tag, and the guest"
+        everywhere = abandoned.cloud.ends(plan.lease_id)
+        assert max(everywhere) - min(everywhere) <= 1, "every tag, and the guest"
         found = abandoned.stranger(tmp_path)
         assert found["outcome"] == "kept"
         assert abs(found["expires_at"] - ends) <= 1
     finally:
-        _, told = done.communicate(timeout=120)
-    assert done.returncode == 0, told
-    (run,) = abandoned.user.json("results", "list")["runs"]
-    assert run["state"] == "done"
+        resumed.send_signal(signal.SIGINT)  # there is nothing more to see
+        _, told = resumed.communicate(timeout=120)
+    assert resumed.returncode == 130, told
 
 
 TAGS = {
@@ -251,12 +250,8 @@ def test_on_google_work_that_its_machine_outlasts_is_resumed_and_no_end_is_moved
     on_google: Abandoned,
 ) -> None:
     plan = on_google.begin(*size(on_google), seconds=3)
-    row, tags = on_google.row_end(plan), on_google.cloud.ends(plan.lease_id)
-    done = on_google.user.start("resume", plan.trial_id)
-    try:
-        until(lambda: done.poll() is not None or bool(guests.names()))
-        assert on_google.row_end(plan) == row
-        assert on_google.cloud.ends(plan.lease_id) in (tags, set())
-    finally:
-        _, told = done.communicate(timeout=120)
-    assert done.returncode == 0, told
+    row = on_google.row_end(plan)
+    done = on_google.user.run("resume", plan.trial_id)
+    assert done.returncode == 0, done.stderr
+    assert on_google.row_end(plan) == row
+    assert on_google.cloud.gcp.faults.calls("instances.setLabels") == []  # type: ignore[attr-defined]

@@ -23,7 +23,7 @@ ROOT_DIRECTORY = "/var/tmp"  # noqa: S108 - in the guest, where test files go on
 """On the root disk of every image, whatever /tmp is."""
 _READY_S = 30.0
 _TIMER_S = 60.0
-_TIMER_TRIES = 3
+_TIMER_TRIES = 2
 """How often a guest whose connection breaks is told its new end; our choice."""
 _NO_TIMER = 3
 """How extend.sh ends where there is no timer to move."""

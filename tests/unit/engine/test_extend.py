@@ -64,7 +64,7 @@ def rented_plan(session: Session, renter: object, monkeypatch, *, left: timedelt
     """A rented trial of a dead process whose lease has so much time left."""
     spec = RentSpec(disk="plain", size_gib=1)
     rental = Rental(scope=SCOPE, spec=spec, offer="a disk", disk=None)
-    acquired = Acquired(address="", directory="/tmp", size_bytes=1)
+    acquired = Acquired(address="", directory="/tmp", size_bytes=1, emulated=True)
     plan = make_plan((RUN,), steps=STEPS, expected_s=1800.0).model_copy(
         update={"rental": rental, "acquired": acquired, **changes}
     )

@@ -159,7 +159,7 @@ def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_m
     (first,) = begin(session, 2)
     one, _ = place(session, first)
     rent(one.lease_id)
-    acquired = Acquired(address="", directory="/tmp", size_bytes=1)
+    acquired = Acquired(address="", directory="/tmp", size_bytes=1, emulated=True)
     save(session, one.model_copy(update={"acquired": acquired}), owner=session.executor_id)
     soon = (datetime.now(UTC) + timedelta(minutes=5)).isoformat(timespec="microseconds")
     extend_lease(session.database, one.lease_id, soon)

@@ -15,7 +15,7 @@ from diskbench.catalog.overlay import Overlay
 from diskbench.limits import RECORD_BYTES
 from diskbench.model.disk import Acquired, SshAccess
 from diskbench.model.finding import Finding, Quota
-from diskbench.model.rental import Claim, Found, Rental, Scope
+from diskbench.model.rental import Claim, Found, LeaseEnd, Rental, Scope
 from diskbench.model.spec import Cell
 from diskbench.visible import UNKNOWN
 
@@ -335,13 +335,21 @@ class EndsMachines(Protocol):
 
 @runtime_checkable
 class ExtendsLeases(Protocol):
-    """A renter that can move the end of a lease in all places where it stands: tags, and the switch
-    that ends the machine. Where one of them cannot be moved, a renter is none of these."""
+    """A renter that can move the end of a lease in all places where it stands: the timer in the
+    guest, the cloud's own switch that ends the machine, and the tags. Where one of them cannot be
+    moved, a renter does not implement this protocol."""
 
-    def extend(self, lease_id: str, scope: Scope, expires_at: float) -> None:
-        """Let everything that was made for the lease end at `expires_at` (Unix seconds), as `found`
-        then says; twice is as once, and nothing there is as well. A thing that only carries a copy
-        of the tags keeps its own. Raises DiskbenchError; some things may have been moved then."""
+    def extend(
+        self, lease_id: str, scope: Scope, end: LeaseEnd, guest: "Host", made: Sequence[str] = ()
+    ) -> None:
+        """Let everything that was made for the lease end at `end`; `found` then reports that end.
+        `guest` is the lease's machine and `made` is `Acquired.made`, as in `release`. Twice is as
+        once. A thing that only carries a copy of the tags keeps its own end.
+
+        What switches the machine off is moved first, the tag that `found` reads last: an extension
+        that fails half-way leaves the earlier end on the tags, and never a tag that promises more
+        time than the switch leaves. Raises DiskbenchError then.
+        """
         ...
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import Any
+from typing import Any, cast
 
 from tests.books import SHIPPED
 from tests.cloud.emulator.azure import server
@@ -13,8 +13,9 @@ from tests.cloud.rented_azure import Azure
 from tests.contract.rented import Onlooker, claim
 
 from diskbench.model.disk import Acquired
-from diskbench.model.rental import AzureSpec, Claim, Rental, RentSpec, Scope
+from diskbench.model.rental import AzureSpec, Claim, LeaseEnd, Rental, RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
+from diskbench.ports import Completed, Host
 from diskbench.providers.azure.provider import AzureProvider
 from diskbench.providers.azure.timing import AzureTiming
 
@@ -25,6 +26,15 @@ QUICK = AzureTiming(
 )  # fmt: skip
 PREMIUM = RentSpec(disk="Premium_LRS", size_gib=4, region=server.REGION)
 SOON_S = 3600.0
+
+
+class _NoTimer:
+    """A guest without a timer."""
+
+    name = "nobody"
+
+    def run(self, *_: object, **__: object) -> Completed:
+        return Completed(3, b"", b"")
 
 
 class Rig:
@@ -61,6 +71,11 @@ class Rig:
 
     def claim(self, lease: str = "one", lasts_s: float = SOON_S) -> Claim:
         return claim(lease, expires_at=float(int(time.time() + lasts_s)))
+
+    def extend(self, lasts_s: float, lease: str = "one") -> None:
+        """Let a lease end so many seconds from now; its guest has no timer to be moved."""
+        end = LeaseEnd(expires_at=float(int(time.time() + lasts_s)), left_s=lasts_s)
+        self.provider.extend(lease, self.scope(), end, cast("Host", _NoTimer()))
 
     def scope(self) -> Scope:
         return self.resolve().scope

@@ -10,10 +10,12 @@ import base64
 import json
 import re
 import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tests.cloud.azure_rig import PREMIUM, Rig
+from tests.cloud.emulator.azure import power
 from tests.cloud.rented_azure import Azure
 
 from diskbench.errors import (
@@ -342,6 +344,69 @@ class TestGivingBack:
         assert rig.left() == []
 
 
+HOUR_S = 3600.0
+
+
+class TestLaterEnd:
+    """The shutdown schedule is a time of day: it must be moved with the lease, or it goes off while
+    the resumed work runs."""
+
+    def time_of_schedule(self, rig: Rig) -> str:
+        return str(rig.resource("schedules")["properties"]["dailyRecurrence"]["time"])
+
+    def test_the_schedule_goes_off_after_the_new_end(self, rig: Rig) -> None:
+        rig.acquire()
+        before = dict(rig.resource("schedules"))
+        rig.extend(5 * HOUR_S)
+        (found,) = rig.provider.found(rig.scope())
+        assert found.expires_at is not None
+        when = datetime.fromtimestamp(found.expires_at, UTC) + timedelta(minutes=15)
+        assert self.time_of_schedule(rig) == when.strftime("%H%M")
+        after = rig.resource("schedules")
+        assert after["properties"]["status"] == "Enabled"
+        assert after["tags"] == before["tags"] | {"diskbench-expires": f"{found.expires_at:.0f}"}
+
+    def test_a_time_of_day_that_would_come_too_early_is_switched_off(self, rig: Rig) -> None:
+        rig.acquire()
+        rig.extend(30 * HOUR_S)
+        power.fire_schedules(rig.cloud)
+        assert rig.provider.gone("one", rig.scope()) is None
+        assert rig.resource("schedules")["properties"]["status"] == "Disabled"
+        rig.extend(2 * HOUR_S)
+        assert rig.resource("schedules")["properties"]["status"] == "Enabled"
+
+    def test_a_lease_that_was_too_long_for_a_schedule_gets_one_when_it_fits(self, rig: Rig) -> None:
+        rental = rig.resolve()
+        rig.provider.acquire(rig.claim(lasts_s=30 * HOUR_S), rental, rig.watch)
+        assert rig.resources("schedules") == []
+        rig.extend(20 * HOUR_S)
+        assert rig.resource("schedules")["properties"]["status"] == "Enabled"
+
+    def test_a_schedule_that_cannot_be_moved_leaves_the_earlier_end_on_every_tag(
+        self, rig: Rig
+    ) -> None:
+        rig.acquire()
+        (before,) = rig.provider.found(rig.scope())
+        rig.faults.forbid(SCHEDULE)
+        with pytest.raises(AccessDenied, match="schedules/write"):
+            rig.extend(5 * HOUR_S)
+        assert rig.faults.calls("Microsoft.Resources/tags/write") == []
+        assert rig.provider.found(rig.scope()) == [before]
+
+    def test_the_tag_that_is_read_is_moved_last(self, rig: Rig) -> None:
+        rig.acquire()
+        rig.faults.reset()
+        rig.extend(5 * HOUR_S)
+        asked = [one for one in rig.faults.asked if one.method in {"PUT", "PATCH"}]
+        assert asked[0].action == SCHEDULE
+        assert {one.action for one in asked[1:]} == {"Microsoft.Resources/tags/write"}
+        of_group = "/resourcegroups/diskbench-one/providers/microsoft.resources/tags/default"
+        at = [n for n, one in enumerate(asked) if of_group in one.path.lower()]
+        assert at == [len(asked) - 1]
+        carried = [row["tags"] for row in rig.cloud.resources.values() if row.get("tags")]
+        assert len({tags["diskbench-expires"] for tags in carried}) == 1
+
+
 def test_the_default_is_a_whole_rental(rig: Rig) -> None:
     rental = rig.resolve(PREMIUM.model_copy(update={"size_gib": 256}))
     assert rental.scope.region == "eastus"
@@ -357,6 +422,7 @@ def test_the_role_allows_what_is_called_and_nothing_more(rig: Rig) -> None:
     rig.acquire()
     rig.acquire(cache="readonly")
     rig.provider.found(rig.scope())
+    rig.extend(7200)
     rig.release()
     asked = {
         NAMED_OTHERWISE.get(one.action, one.action)

@@ -6,19 +6,21 @@ from __future__ import annotations
 import pytest
 from tests.books import SHIPPED
 from tests.contract.gcp_cloud import GcpCloud
-from tests.contract.rented import AwsCloud, Cloud, Onlooker, cell, claim, scope_of
+from tests.contract.rented import AwsCloud, Cloud, Onlooker, cell, claim, guest_of, scope_of
 
-from diskbench.ports import Regional
+from diskbench.model.rental import LeaseEnd
+from diskbench.ports import ExtendsLeases, Regional
 from diskbench.providers.aws import policy as aws_policy
 from diskbench.providers.gcp import policy as gcp_policy
 
 pytestmark = pytest.mark.slow
 
 NOT_SEEN_ON_AWS = {
-    "ec2:CreateTags": "EC2 asks for it by the way, the emulator does not",
     "ec2:DeleteNetworkInterface": "only for what a machine did not take along",
+    "ec2:DeleteSnapshot": "only for a copy that a person named",
     "ec2:DeleteVolume": "the volume may have gone with its machine",
     "ec2:DescribeAvailabilityZones": "only for a zone that was typed, and by the doctor",
+    "ec2:DeregisterImage": "only for a copy that a person named",
     "ec2:ReleaseAddress": "no run makes an address",
     "ec2:DetachVolume": "only where a machine gets another disk (reuse_host of a matrix)",
     "servicequotas:GetServiceQuota": "only the doctor asks",
@@ -37,7 +39,11 @@ NOT_SEEN_ON_GOOGLE = {
 
 def rent_and_give_back(cloud: Cloud) -> None:
     rental = cloud.provider.resolve(cell(cloud), SHIPPED)
-    cloud.provider.acquire(claim("one"), rental, Onlooker())
+    acquired = cloud.provider.acquire(claim("one"), rental, Onlooker())
+    if isinstance(cloud.provider, ExtendsLeases):
+        guest = guest_of(acquired)
+        cloud.provider.extend("one", scope_of(cloud), LeaseEnd(expires_at=4e9, left_s=60), guest)
+        guest.close()
     cloud.provider.found(scope_of(cloud))
     if isinstance(cloud.provider, Regional):
         cloud.provider.regions(scope_of(cloud).model_copy(update={"region": None}))

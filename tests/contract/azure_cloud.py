@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.cloud.eager import AZURE
 from tests.cloud.rented_azure import REGION, Azure
+from tests.contract.rented import switches
 
 from diskbench.model.rental import AzureSpec, RentSpec
 from diskbench.ports import Renter
@@ -53,6 +54,15 @@ class AzureCloud:
                 for one in marked)
             for row in rows
         )  # fmt: skip
+
+    def ends(self, lease_id: str) -> set[float]:
+        with self.azure.cloud.lock:
+            rows = list(self.azure.cloud.resources.values())
+        mine = f"/resourcegroups/diskbench-{lease_id}/"
+        carried = [row.get("tags") or {} for row in rows if mine in f"{row['id'].lower()}/"]
+        ends = [float(tags["diskbench-expires"]) for tags in carried if "diskbench-lease" in tags]
+        assert len(ends) > 5
+        return {*ends, *switches()}
 
     def add_leftover(self, lease_id: str) -> None:
         """A group that somebody made under the lease's name, with a disk in it."""

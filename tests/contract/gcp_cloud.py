@@ -45,6 +45,13 @@ class GcpCloud:
             for row in rows
         )
 
+    def ends(self, lease_id: str) -> set[float]:
+        rows = self.gcp.cloud.resources.values()
+        carried = [row.get("labels", {}) for row in rows]
+        mine = [one for one in carried if one.get("diskbench-lease") == lease_id]
+        # The guest's own switch comes later than Google's, which deletes the machine.
+        return {float(one["diskbench-expires"]) for one in mine}
+
     def add_leftover(self, lease_id: str) -> None:
         self._disk(lease_id, f"diskbench-{lease_id}-forgotten")
 

@@ -11,7 +11,7 @@ from pydantic import SecretBytes
 from tests.books import SHIPPED
 
 from diskbench.hosts.ssh import SshHost
-from diskbench.model.disk import SshAccess
+from diskbench.model.disk import Acquired, SshAccess
 from diskbench.model.rental import Claim, RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.ports import Host, Renter
@@ -27,6 +27,11 @@ class Cloud(Protocol):
 
     def count(self, lease_id: str) -> int:
         """How many things carry the lease, looked at behind the provider's back."""
+        ...
+
+    def ends(self, lease_id: str) -> set[float]:
+        """When all that was made for the lease ends, by the tags of every thing and by the switches
+        of machines; one moment where they agree."""
         ...
 
     def add_leftover(self, lease_id: str) -> None:
@@ -109,6 +114,10 @@ class FakeCloud:
     def count(self, lease_id: str) -> int:
         return len(list((self.directory / "resources").glob(f"*{lease_id}*")))
 
+    def ends(self, lease_id: str) -> set[float]:
+        files = (self.directory / "resources").glob(f"*{lease_id}*/tags.json")
+        return {json.loads(one.read_text())["diskbench-expires"] for one in files}
+
     def add_leftover(self, lease_id: str) -> None:
         made = self.directory / "resources" / f"diskbench-{lease_id}-address"
         made.mkdir(parents=True)
@@ -157,6 +166,12 @@ class LabCloud:
         images = [loop for loop in loops.find(self.directory) if loop.image.is_relative_to(place)]
         groups = [one for one in find_groups().lease_ids() if one == lease_id]
         return len(images) + len(groups) + place.exists()
+
+    def ends(self, lease_id: str) -> set[float]:
+        from diskbench.providers.lab import machines
+
+        found = machines.leases()[lease_id]
+        return set() if found is None else {found}
 
     def add_leftover(self, lease_id: str) -> None:
         import subprocess
@@ -234,6 +249,23 @@ class AwsCloud:
             )
         )
 
+    def ends(self, lease_id: str) -> set[float]:
+        ec2 = self.aws.client()
+        tagged = [{"Name": "tag:diskbench-lease", "Values": [lease_id]}]
+        groups = ec2.describe_instances(Filters=tagged)["Reservations"]
+        things = [
+            *(one for group in groups for one in group["Instances"]),
+            *ec2.describe_volumes(Filters=tagged)["Volumes"],
+            *ec2.describe_key_pairs(Filters=tagged)["KeyPairs"],
+            *ec2.describe_security_groups(Filters=tagged)["SecurityGroups"],
+            *ec2.describe_network_interfaces(Filters=tagged)["NetworkInterfaces"],
+        ]
+        carried = [
+            {tag["Key"]: tag["Value"] for tag in one.get("Tags") or one["TagSet"]} for one in things
+        ]
+        assert len(carried) > 4
+        return {float(tags["diskbench-expires"]) for tags in carried} | switches()
+
     def add_leftover(self, lease_id: str) -> None:
         self._volume(lease_id, f"diskbench-{lease_id}-forgotten")
 
@@ -257,6 +289,24 @@ class AwsCloud:
             TagSpecifications=[{"ResourceType": "volume", "Tags": tags}],
         )
         return f"volume {made['VolumeId']}"
+
+
+def switches() -> set[float]:
+    """When the emulated machines switch themselves off, as their guests know it."""
+    from tests.cloud.emulator import guests
+
+    found = {guests.ends_at(name) for name in guests.names()}
+    assert None not in found
+    return {one for one in found if one is not None}
+
+
+def guest_of(acquired: Acquired) -> Host:
+    """The machine as it is reached; the fake cloud's is this one."""
+    from diskbench.hosts.local import LocalHost
+
+    if acquired.ssh is None:
+        return LocalHost()
+    return SshHost(acquired.address, config=acquired.ssh.config)
 
 
 def aws_region() -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from tests.cloud.eager import VSPHERE
 from tests.cloud.emulator.vsphere.cloud import Vsphere
 from tests.cloud.rented_vsphere import clone, listed
+from tests.contract.rented import switches
 
 from diskbench.model.rental import RentSpec, Scope, VsphereSpec
 from diskbench.ports import Renter
 from diskbench.providers.vsphere.inventory import Machine, machines
+from diskbench.providers.vsphere.marks import mark
 from diskbench.providers.vsphere.provider import VsphereProvider
 
 NVME = VsphereSpec(datastore="nvme")
@@ -46,6 +48,11 @@ class VsphereCloud:
             f"diskbench-lease: {lease_id}\n" in machine.notes + "\n"
             for machine in listed(self.vsphere)
         )
+
+    def ends(self, lease_id: str) -> set[float]:
+        name = f"diskbench-{lease_id}-machine"
+        found = (mark(one.notes) for one in listed(self.vsphere) if one.name == name)
+        return {float(one.expires_at) for one in found if one and one.expires_at} | switches()
 
     def add_leftover(self, lease_id: str) -> None:
         name = f"diskbench-{lease_id}-forgotten"

@@ -118,6 +118,42 @@ def test_a_copy_of_every_tag_is_told_by_the_id_that_was_written_down(
 
 
 @drill(
+    done="a backup service makes a snapshot and an image with all tags of an expired lease's disk, "
+    "its Name too; gc --provider aws",
+    holds="the disk goes; snapshot and image stay, are listed as not made by us, and each goes by "
+    "its own full id alone",
+)
+def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(
+    user: Cli, aws: Aws
+) -> None:
+    ec2, name = aws.client(), f"diskbench-{ONE}-disk-0"
+    ours = volume(aws, ONE, name)
+    carried = ec2.describe_volumes(VolumeIds=[ours])["Volumes"][0]["Tags"]
+    tagged = [{"ResourceType": "snapshot", "Tags": carried}]
+    snapshot = ec2.create_snapshot(VolumeId=ours, TagSpecifications=tagged)["SnapshotId"]
+    image = ec2.register_image(Name="backup", RootDeviceName="/dev/sda1")["ImageId"]
+    ec2.create_tags(Resources=[image], Tags=carried)
+    done = gc(user, aws, "--output", "json")
+    assert done.returncode == 0, done.stderr
+    leases = json.loads(done.stdout)["leases"]
+    told = {thing: (one["outcome"], one["reason"]) for one in leases for thing in one["resources"]}
+    kept = ("kept", "carries our tags, not made by us")
+    assert told[f"volume {ours}"][0] == "gave-back"
+    assert (told[f"snapshot {snapshot}"], told[f"image {image}"]) == (kept, kept)
+    assert there(aws) == set()
+    for one in (snapshot, image):
+        assert gc(user, aws, one[:-1]).returncode == 2
+    mine = {"Filters": [{"Name": "tag:diskbench-lease", "Values": [ONE]}]}
+    assert len(ec2.describe_snapshots(**mine)["Snapshots"]) == 1
+    assert len(ec2.describe_images(**mine)["Images"]) == 1
+    for one in (image, snapshot):
+        done = gc(user, aws, one)
+        assert done.returncode == 0, done.stderr
+    assert ec2.describe_snapshots(**mine)["Snapshots"] == []
+    assert ec2.describe_images(**mine)["Images"] == []
+
+
+@drill(
     done="a security group of another name carries a lease's tags while the lease is rented",
     holds="it is not taken for the group of the lease, which nothing of others may let in",
 )

@@ -46,10 +46,9 @@ def resume(
             if evidence_url is not None:
                 go_on_in(session, plan)
             check_lasts(session, plan)
+            plans += [plan] * claim(session, plan)
         except DiskbenchError as error:  # the others are resumed all the same
             refused.append(report(error))
-        else:
-            plans += [plan] * claim(session, plan)
     code = drive(session, plans, Show(output, quiet, timing), take_over=True) if plans else 0
     swept = [] if ids else sweep(session, [], dry_run=False)  # killed just before giving back
     print_swept(swept, stream=sys.stderr)

@@ -8,8 +8,9 @@ another one waits for it; nothing that went wrong on it is taken along to the ne
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.engine.keep import mark_released
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from diskbench.ports import Provider, Renter, RentWatch
     from diskbench.store.machines import Machine
 
+log = logging.getLogger(__name__)
 BETWEEN = timedelta(minutes=15)
 """What a turn may take beside its runs: new disks, waiting for a worker; our choice."""
 GRACE = timedelta(hours=1)
@@ -235,7 +237,12 @@ def _given(
         plan = None
     if plan is not None and mine:
         return plan, machine
-    if plan is not None and _suits(database, machine, plan) and not _is_gone(machine):
+    if (
+        plan is not None
+        and _is_alike(machine, plan)
+        and not _is_gone(machine)
+        and _lasts(session, machine, row, plan)
+    ):
         given = give_machine(database, machine, row.trial_id)
         if given is not None:
             return plan, given
@@ -244,20 +251,40 @@ def _given(
     return None
 
 
-def _suits(database: sa.Engine, machine: Machine, plan: Plan) -> bool:
-    """Whether the machine is what would be rented now, and stands until the trial has ended."""
-    from diskbench.store.clock import database_time
-    from diskbench.store.leases import load_lease
-
-    lease, rental = load_lease(database, machine.lease_id), plan.rental
-    if lease is None or lease.expires_at is None or rental is None:
-        return False
-    alike = all(
-        getattr(rental, name) == getattr(machine.rental, name)
+def _is_alike(machine: Machine, plan: Plan) -> bool:
+    """Whether the machine is what would be rented now."""
+    return plan.rental is not None and all(
+        getattr(plan.rental, name) == getattr(machine.rental, name)
         for name in ("scope", "instance_type", "image")
     )
-    ends = database_time(database) + timedelta(seconds=longest_s(plan)) + BETWEEN
-    return alike and ends < datetime.fromisoformat(lease.expires_at)
+
+
+def _lasts(session: Session, machine: Machine, row: CellRow, plan: Plan) -> bool:
+    """Whether the machine stands until the trial has ended; its end is moved for all cells that may
+    share it where it would not, and where its provider can move it."""
+    from diskbench.engine.extend import ends_at, move_end
+    from diskbench.ports import ExtendsLeases
+    from diskbench.store.clock import database_time
+    from diskbench.store.rows import find_plan
+
+    database = session.database
+    ends = ends_at(session, machine.lease_id)
+    if ends is None:
+        return False
+    needed = timedelta(seconds=longest_s(plan)) + BETWEEN
+    if database_time(database) + needed < ends:
+        return True
+    before = find_plan(database, machine.trial_id)  # through whom the machine is reached
+    if before is None or before.is_draft or not isinstance(session.renter(before), ExtendsLeases):
+        return False
+    try:
+        move_end(session, before, _expiry(database, row, plan))
+    except DiskbenchError as error:
+        log.warning("the lease of machine %s keeps its end: %s", machine.lease_id, error.message)
+        return False
+    finally:
+        session.disconnect(before)
+    return True
 
 
 def _is_gone(machine: Machine) -> bool:
@@ -304,8 +331,8 @@ def _new(database: sa.Engine, row: CellRow, plan: Plan) -> Machine:
 
 def _expiry(database: sa.Engine, row: CellRow, plan: Plan) -> str:
     """When the machine is to switch itself off: after all cells that may share it, each twice as
-    long as expected. It cannot be told of another time later, so this is never extended; a cell for
-    which too little is left gets a new machine."""
+    long as expected. A cell for which too little is left moves that, or gets a new machine where it
+    cannot be moved."""
     from diskbench.store.cells import load_cells
     from diskbench.store.clock import database_time, iso
 

@@ -6,7 +6,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from diskbench.engine.executor import silent_s
-from diskbench.model.outcome import Problem
+from diskbench.errors import InvalidValue, RentalFailed
+from diskbench.model.outcome import Problem, problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -88,5 +89,9 @@ def go_on_with(
         return
     lost = f"{silent_s(session.database, cell):.1f}"
     log.info("takes over %s", cell.key, extra={"trial": cell.trial_id, "lost_s": lost})
-    claim_with_cell(session, cell.trial_id)
+    try:
+        claim_with_cell(session, cell.trial_id)
+    except InvalidValue as error:  # its machine would end first: another attempt gets a new one
+        short = RentalFailed(error.message, advice="the cell is tried again on a new machine")
+        stations.settle(cell.trial_id, None, problem_of(short), rented=True)
     process.move_here(cell.trial_id, me)

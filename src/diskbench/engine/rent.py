@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from diskbench import __version__
 from diskbench.engine.absence import Absence
 from diskbench.engine.execute import TrialReport, keep_timing
+from diskbench.engine.extend import renew
 from diskbench.engine.lease import release
 from diskbench.engine.machine import acquire
 from diskbench.engine.session import host_at
@@ -94,6 +95,7 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
             f"profile {draft.cell.profile!r} is not the one that this run was planned with",
             advice="start a new run; what was rented for this one is given back",
         )
+    renew(session, draft, onlooker)
     with session.timing.span("rent", draft.trial_id):
         acquired = acquire(renter, _claim(session, draft), draft.rental, onlooker)
     if onlooker.stopping():

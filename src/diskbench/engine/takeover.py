@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.executor import abandoned
 from diskbench.engine.lease import where
-from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable
 from diskbench.model.ids import Known, meant
 
 if TYPE_CHECKING:
@@ -83,8 +83,9 @@ def unfinished_trial(database: sa.Engine, name: str, of_cells: Mapping[str, Cell
 
 def claim(session: Session, plan: Plan) -> bool:
     """Make this process the trial's owner and extend its lease where that can be done; False when
-    another was faster."""
-    from diskbench.engine.extend import extend
+    another was faster. Raises InvalidValue for work that would outlast a machine whose end cannot
+    be moved; the trial is left as it stands then."""
+    from diskbench.engine.extend import check_lasts, extend
     from diskbench.store.claims import claim_trial, list_claims
 
     trial_id = plan.trial_id
@@ -94,9 +95,15 @@ def claim(session: Session, plan: Plan) -> bool:
     won = claim_trial(session.database, trial_id, owner=session.executor_id, previous=previous)
     if won:
         try:
-            extend(session, plan)
-        except DiskbenchError as error:  # its row says what its tags and switch say
-            log.warning("the lease of %s keeps its end: %s", trial_id, error.message)
+            moved, failed = extend(session, plan), None
+        except StoreUnavailable:
+            raise
+        except DiskbenchError as error:  # its row says the end that nothing falls short of
+            moved, failed = False, error
+        if not moved:
+            check_lasts(session, plan, failed)
+        if failed is not None:
+            log.warning("the lease of %s keeps its end: %s", trial_id, failed.message)
     return won
 
 
@@ -110,7 +117,8 @@ def is_left(cell: CellRow, standing: Standing, alive: Collection[str]) -> bool:
 
 
 def claim_with_cell(session: Session, trial_id: str) -> None:
-    """The trial goes with its cell, which this process has just won; it may have no rows yet."""
+    """The trial goes with its cell, which this process has just won; it may have no rows yet.
+    Raises as `claim`."""
     from diskbench.store.claims import list_claims
     from diskbench.store.rows import find_plan
 

@@ -158,6 +158,14 @@ class Claim(Frozen):
     """Which of the trials that share the machine in turn; its disks are told apart by it."""
 
 
+class LeaseEnd(Frozen):
+    """When a lease ends from now on: `expires_at` in Unix seconds, and `left_s`, how many seconds
+    that is from now by the database's clock (the guest's clock may be wrong)."""
+
+    expires_at: float
+    left_s: float
+
+
 class Found(Frozen):
     """What is left of a lease, as listed: `resources` are `kind id` texts, in no order.
 

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from diskbench.catalog.books import Books
-    from diskbench.model.rental import Claim, Found
+    from diskbench.model.rental import Claim, Found, LeaseEnd
     from diskbench.model.spec import Cell
-    from diskbench.ports import RentWatch
+    from diskbench.ports import Host, RentWatch
 
 VARIABLE = "DISKBENCH_FAKE_DIR"
 """Where the cloud lies; by default in the user's data directory."""
@@ -213,11 +213,19 @@ class FakeProvider:
             ),
         )
 
-    def extend(self, lease_id: str, scope: Scope, expires_at: float) -> None:  # noqa: ARG002
-        """See ports.ExtendsLeases. There is one scope."""
+    def extend(
+        self,
+        lease_id: str,
+        scope: Scope,  # noqa: ARG002 - there is one
+        end: LeaseEnd,
+        guest: Host,  # noqa: ARG002 - this machine, which has no timer
+        made: Sequence[str] = (),
+    ) -> None:
+        """See ports.ExtendsLeases."""
+        which = Which(lease_id, made)
         for path, tags in _resources():
-            if tags.get("diskbench-lease") == lease_id and is_named_for(lease_id, path.name):
-                _write_tags(path, {**tags, "diskbench-expires": expires_at})
+            if tags.get("diskbench-lease") == lease_id and which.takes(path.name, path.name):
+                _write_tags(path, {**tags, "diskbench-expires": end.expires_at})
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:  # noqa: ARG002 - there is one
         """See ports.Renter.gone."""

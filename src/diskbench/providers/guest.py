@@ -1,22 +1,32 @@
-"""Getting into a guest that was just made: reach it, ask it, wait until its first boot is over."""
+"""Getting into a guest that was made for a lease: reach it, ask it, wait until its first boot is
+over, move the timer that switches it off."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from diskbench.errors import ConnectionLost, HostUnavailable, RentalFailed
-from diskbench.providers.cloud_init import ready_script
+from diskbench.providers.cloud_init import extend_timer, ready_script
 from diskbench.providers.waits import Patience, Still, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from diskbench.model.rental import LeaseEnd
     from diskbench.ports import Host, RentWatch
+
+log = logging.getLogger(__name__)
 
 ROOT_DIRECTORY = "/var/tmp"  # noqa: S108 - in the guest, where test files go on its root disk
 """On the root disk of every image, whatever /tmp is."""
 _READY_S = 30.0
+_TIMER_S = 60.0
+_TIMER_TRIES = 2
+"""How often a guest whose connection breaks is told its new end; our choice."""
+_NO_TIMER = 3
+"""How extend.sh ends where there is no timer to move."""
 
 T = TypeVar("T")
 
@@ -101,3 +111,30 @@ def ask_guest(
         return answer if isinstance(answer, Still) else _Answer(answer)
 
     return until(again, f"{what} in the guest", timing.appear_s, timing, watch).value
+
+
+def move_timer(host: Host, end: LeaseEnd) -> None:
+    """Let the timer in the guest switch it off at `end`, earlier or later; twice is as once. A
+    guest without a timer (an image without systemd) does not end by itself: that is logged.
+
+    Raises ConnectionLost or HostUnavailable when the guest does not answer, RentalFailed when it
+    cannot move the timer; the timer keeps its time then.
+    """
+    import tenacity
+
+    text = extend_timer(end.expires_at, left_s=max(end.left_s, 0.0))
+    tries = tenacity.Retrying(
+        stop=tenacity.stop_after_attempt(_TIMER_TRIES),
+        wait=tenacity.wait_random_exponential(multiplier=0.5, max=5),
+        retry=tenacity.retry_if_exception_type((ConnectionLost, HostUnavailable)),
+        reraise=True,
+    )
+    done = tries(lambda: host.run(text, timeout_s=_TIMER_S, root=True))
+    if done.exit == _NO_TIMER:
+        log.warning("%s has no timer that switches it off: none was moved", host.name)
+    elif done.exit:
+        why = done.stderr.decode(errors="replace").strip() or f"exit code {done.exit}"
+        raise RentalFailed(
+            f"the timer that switches {host.name} off could not be moved: {why}",
+            advice="look at systemctl status diskbench-expire.timer on it",
+        )

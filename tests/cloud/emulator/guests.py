@@ -5,11 +5,14 @@ A guest is found by its name, as every lab host is by its lease; nothing is kept
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from tests.cloud.emulator import dead_man
 
 from diskbench.catalog.bucket import Allowance
 from diskbench.errors import HostUnavailable
@@ -54,6 +57,8 @@ class Guest:
     stall_for_s: float = 0.0
     seed: int = 0
     expires_at: float | None = None
+    switch: str = ""
+    """The script of the user data that arms the machine's dead-man's switch."""
 
 
 def boot(guest: Guest) -> tuple[str, int]:
@@ -76,7 +81,16 @@ def boot(guest: Guest) -> tuple[str, int]:
     keys = LabKeys(guest.host_key, guest.authorized_keys, identity_file="none")
     made = machines.acquire(guest.name, request, keys=keys)
     assert made.ssh is not None
+    init = init_of(find_groups().of(guest.name))
+    if guest.switch and init is not None:
+        dead_man.arm(init, guest.switch, lambda: _end(init))
     return made.address, made.ssh.port
+
+
+def ends_at(guest: str) -> float | None:
+    """When the machine's dead-man's switch goes off (Unix seconds); None where it has none."""
+    init = init_of(find_groups().of(guest))
+    return None if init is None else dead_man.ends_at(init)
 
 
 def plug(guest: str, volume: str, disk: DiskSpec, image: Path, *, index: int) -> None:
@@ -178,6 +192,11 @@ def switch_off(guest: str) -> None:
     """End the machine's process 1, as its own timer or its user would."""
     init = init_of(find_groups().of(guest))
     if init is not None:
+        _end(init)
+
+
+def _end(init: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(init, signal.SIGTERM)
 
 

@@ -1,7 +1,7 @@
 """What cloud-init would take from the user data, as far as a lab host can have it.
 
-The keys are honoured; commands are not run, for the lab host has no cloud-init. That real guests
-boot with the same text is tested in QEMU.
+The keys are honoured, and the command that arms the dead-man's switch (dead_man.py); others are not
+run, for the lab host has no cloud-init. That real guests boot with the same text is tested in QEMU.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ HEADER = "#cloud-config"
 
 @dataclass(frozen=True)
 class FirstBoot:
-    """The default user's name where one is given, the private host key, and who may log in."""
+    """The default user's name where one is given, the private host key, who may log in, and the
+    script that arms the dead-man's switch; "" for none."""
 
     user: str | None
     host_key: str | None
     authorized_keys: tuple[str, ...]
+    switch: str = ""
 
 
 def read_user_data(text: str) -> FirstBoot:
@@ -36,7 +38,8 @@ def read_user_data(text: str) -> FirstBoot:
     if not isinstance(config, dict):
         raise TypeError(f"cloud-config is a mapping, not {config!r}")
     host_key = config.get("ssh_keys", {}).get("ed25519_private")
-    return FirstBoot(_user(config), host_key, tuple(config.get("ssh_authorized_keys", ())))
+    keys = tuple(config.get("ssh_authorized_keys", ()))
+    return FirstBoot(_user(config), host_key, keys, _switch(config))
 
 
 def made_host_key() -> str:
@@ -46,6 +49,12 @@ def made_host_key() -> str:
 
     key = Ed25519PrivateKey.generate()
     return key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
+
+
+def _switch(config: dict[str, Any]) -> str:
+    """The script of diskbench's own boot command."""
+    commands = [one for one in config.get("bootcmd", ()) if isinstance(one, list)]
+    return next((str(one[-1]) for one in commands if "diskbench-deadman" in one), "")
 
 
 def _user(config: dict[str, Any]) -> str | None:

@@ -23,6 +23,7 @@ from diskbench.engine.spend import spent_by
 from diskbench.engine.sweep import is_reached, sweep
 from diskbench.errors import InvalidValue
 from diskbench.fio.profiles import find_profile
+from diskbench.model.disk import Acquired
 from diskbench.model.matrix import Limits
 from diskbench.model.rental import RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
@@ -153,6 +154,29 @@ def test_a_machine_without_time_for_the_next_cell_is_given_back_for_a_new_one(se
     lease = load_lease(session.database, one.lease_id)
     assert lease is not None
     assert lease.state == "released"
+
+
+def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_moved(session):
+    (first,) = begin(session, 2)
+    one, _ = place(session, first)
+    rent(one.lease_id)
+    acquired = Acquired(address="", directory="/tmp", size_bytes=1, emulated=True)
+    save(session, one.model_copy(update={"acquired": acquired}), owner=session.executor_id)
+    soon = (datetime.now(UTC) + timedelta(minutes=5)).isoformat(timespec="microseconds")
+    extend_lease(session.database, one.lease_id, soon)
+    end(session, first)
+    (second,) = fed(session)
+    two, _ = place(session, second)
+    assert two.machine is not None
+    assert (two.lease_id, two.machine.turn) == (one.lease_id, 2)
+    lease = load_lease(session.database, one.lease_id)
+    assert lease is not None
+    assert lease.expires_at is not None
+    until = datetime.fromisoformat(lease.expires_at)
+    assert until > datetime.now(UTC) + timedelta(hours=1)
+    assert one.rental is not None
+    (found,) = FakeProvider().found(one.rental.scope)
+    assert found.expires_at == pytest.approx(until.timestamp(), abs=1e-3)
 
 
 def test_a_machine_that_went_away_between_two_cells_costs_the_next_one_no_attempt(session):

@@ -92,7 +92,8 @@ def error_code(error: BaseException | None) -> str:
 def is_missing(error: BaseException) -> bool:
     """Whether AWS says that the thing does not exist, or not any more."""
     code = error_code(error)
-    return code.endswith((".NotFound", "NotFoundException")) or code == "ParameterNotFound"
+    gone = code in {"ParameterNotFound", "InvalidAMIID.Unavailable"}  # an image was deregistered
+    return gone or code.endswith((".NotFound", "NotFoundException"))
 
 
 def translate(

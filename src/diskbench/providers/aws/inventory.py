@@ -27,8 +27,13 @@ _IDS = {
     "addresses": ("address", "AllocationId"),
     "groups": ("security-group", "GroupId"),
     "keys": ("key-pair", "KeyName"),
+    "images": ("image", "ImageId"),
+    "snapshots": ("snapshot", "SnapshotId"),
 }
 """What a thing of each kind is called for a person, and where its id stands."""
+_COPIES = frozenset({"images", "snapshots"})
+"""What diskbench never makes. AWS Backup and Data Lifecycle Manager copy all tags of a volume or
+machine onto them, its name too: so no name makes them ours."""
 _NAMES = {"groups": "GroupName", "keys": "KeyName"}
 """Where EC2 itself has a name; that of anything else is a tag."""
 ENDED = frozenset({"terminated"})
@@ -38,7 +43,8 @@ ENDING = frozenset({"shutting-down", "terminated"})
 @dataclass(frozen=True)
 class Inventory:
     """Instances (ended ones too, as long as EC2 lists them), volumes, interfaces that no machine
-    will take along, addresses (diskbench makes none), groups and key pairs."""
+    will take along, addresses (diskbench makes none), groups and key pairs; images and snapshots of
+    the account where copies were asked for."""
 
     instances: tuple[Item, ...]
     volumes: tuple[Item, ...]
@@ -46,6 +52,8 @@ class Inventory:
     addresses: tuple[Item, ...]
     groups: tuple[Item, ...]
     keys: tuple[Item, ...]
+    images: tuple[Item, ...] = ()
+    snapshots: tuple[Item, ...] = ()
     others: tuple[str, ...] = ()
     """Kinds and ids of what carries the lease's tag and is not meant."""
 
@@ -72,8 +80,9 @@ class Inventory:
         return tuple(item for item in self.instances if item["State"]["Name"] in ENDING)
 
 
-def inventory(ec2: Edge, of: Which | None = None) -> Inventory:
-    """What there is of one lease, or everything that carries the tag of any. Raises our errors."""
+def inventory(ec2: Edge, of: Which | None = None, *, copies: bool = False) -> Inventory:
+    """What there is of one lease, or everything that carries the tag of any; with `copies` also the
+    images and snapshots that carry it, which takes two calls more. Raises our errors."""
     request = {"Filters": of_lease(of.lease_id) if of else of_any_lease()}
     reservations = ec2.listed("describe_instances", "Reservations", request)
     listed = Inventory(
@@ -92,6 +101,12 @@ def inventory(ec2: Edge, of: Which | None = None) -> Inventory:
         groups=tuple(ec2.listed("describe_security_groups", "SecurityGroups", request)),
         keys=tuple(ec2.listed("describe_key_pairs", "KeyPairs", request)),
     )
+    if copies:
+        mine = {**request, "Owners": ["self"]}
+        images = tuple(ec2.listed("describe_images", "Images", mine))
+        mine = {**request, "OwnerIds": ["self"]}
+        snapshots = tuple(ec2.listed("describe_snapshots", "Snapshots", mine))
+        listed = replace(listed, images=images, snapshots=snapshots)
     return listed if of is None else _meant(listed, of)
 
 
@@ -109,6 +124,8 @@ def _meant(listed: Inventory, which: Which) -> Inventory:
         addresses=of("addresses"),
         groups=of("groups"),
         keys=of("keys"),
+        images=of("images"),
+        snapshots=of("snapshots"),
     )
     left = set(listed.names()) - set(meant.names())
     return replace(meant, others=tuple(sorted(left)))
@@ -121,7 +138,10 @@ def told(kind: str, item: Item) -> str:
 
 
 def called(kind: str, item: Item) -> str | None:
-    """What a thing is called: by EC2 itself where that knows names, else by its tag."""
+    """What a thing is called: by EC2 itself where that knows names, else by its tag. The name of
+    what diskbench never makes says nothing: None."""
+    if kind in _COPIES:
+        return None
     name = _NAMES.get(kind)
     return str(item[name]) if name else tag(item, "Name")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from diskbench.providers.aws.requests import LEASE_TAG
+from diskbench.providers.aws.requests import EXPIRES_TAG, LEASE_TAG
 
 LOOK = (
     "ec2:DescribeAddresses",
@@ -24,6 +24,7 @@ LOOK = (
     "ec2:DescribeNetworkInterfaces",
     "ec2:DescribeRegions",
     "ec2:DescribeSecurityGroups",
+    "ec2:DescribeSnapshots",
     "ec2:DescribeSubnets",
     "ec2:DescribeVolumes",
     "servicequotas:GetServiceQuota",
@@ -47,14 +48,17 @@ USED = {
 }  # fmt: skip
 """Action → what it uses of what is there."""
 TAG = "ec2:CreateTags"
-"""Needed by the calls that make something with tags, and allowed to those alone."""
+"""Allowed to the calls that make something with tags, and for a later end of the lease on what
+carries its tag: no other tag can be changed."""
 CHANGE = (
     "ec2:AttachVolume",
     "ec2:AuthorizeSecurityGroupIngress",
     "ec2:DeleteKeyPair",
     "ec2:DeleteNetworkInterface",
     "ec2:DeleteSecurityGroup",
+    "ec2:DeleteSnapshot",
     "ec2:DeleteVolume",
+    "ec2:DeregisterImage",
     "ec2:DetachVolume",
     "ec2:ModifyInstanceAttribute",
     "ec2:ReleaseAddress",
@@ -91,6 +95,14 @@ def policy() -> str:
                 "TagWhatIsMade",
                 (TAG,),
                 condition={"StringEquals": {"ec2:CreateAction": [_word(one) for one in MAKE]}},
+            ),
+            _statement(
+                "MoveTheEndOfWhatCarriesTheTag",
+                (TAG,),
+                condition={
+                    "Null": {f"aws:ResourceTag/{LEASE_TAG}": "false"},
+                    "ForAllValues:StringEquals": {"aws:TagKeys": [EXPIRES_TAG]},
+                },
             ),
             _statement(
                 "ChangeWhatCarriesTheTag",

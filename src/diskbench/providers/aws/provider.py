@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from diskbench.catalog.overlay import Overlay
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding, Quota
-    from diskbench.model.rental import Claim, Found, Rental, Scope
+    from diskbench.model.rental import Claim, Found, LeaseEnd, Rental, Scope
     from diskbench.model.spec import Cell
-    from diskbench.ports import RentWatch
+    from diskbench.ports import Host, RentWatch
 
 _TIMING = AwsTiming()
 
@@ -135,6 +135,14 @@ class AWSProvider:
         from diskbench.providers.aws.sweep import release_everywhere
 
         release_everywhere(Which(lease_id, made, copied), scope, self.timing)
+
+    def extend(
+        self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
+    ) -> None:
+        """See ports.ExtendsLeases."""
+        from diskbench.providers.aws.extend import extend
+
+        extend(Which(lease_id, made), scope, self.timing, end, guest)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""

@@ -231,6 +231,11 @@ def end_with_machine(instance_id: str, devices: Sequence[str]) -> Request:
     }
 
 
+def new_expiry(ids: Sequence[str], expires_at: float) -> Request:
+    """Another end of the lease on everything with these ids; their other tags stay."""
+    return {"Resources": list(ids), "Tags": [{"Key": EXPIRES_TAG, "Value": str(int(expires_at))}]}
+
+
 def of_lease(lease_id: str) -> list[dict[str, Any]]:
     """The filter that finds everything of one lease."""
     return [{"Name": f"tag:{LEASE_TAG}", "Values": [lease_id]}]

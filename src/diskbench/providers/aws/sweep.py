@@ -79,7 +79,7 @@ def _in_region(scope: Scope, region: str, timing: AwsTiming) -> list[Found]:
         here,
         (
             Tagged(lease_id, told(kind, item), called(kind, item), expiry_of(item), owner_of(item))
-            for kind, item in inventory(ec2).things()
+            for kind, item in inventory(ec2, copies=True).things()
             if (lease_id := lease_of(item)) is not None
         ),
     )

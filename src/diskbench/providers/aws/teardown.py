@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LATER = frozenset(
     {
         "DependencyViolation", "VolumeInUse", "IncorrectState", "InvalidGroup.InUse",
-        "InvalidNetworkInterface.InUse", "InvalidIPAddress.InUse",
+        "InvalidNetworkInterface.InUse", "InvalidIPAddress.InUse", "InvalidSnapshot.InUse",
     }
 )  # fmt: skip
 """What EC2 says while something that was let go of still hangs on it."""
@@ -52,7 +52,7 @@ def release(ec2: Edge, which: Which, timing: AwsTiming) -> None:
     left: tuple[str, ...] = ()
     for _ in range(_ROUNDS):
         try:
-            found = inventory(ec2, which)
+            found = inventory(ec2, which, copies=True)
         except DiskbenchError as error:
             raise _failed(lease_id, ec2, ("what is there could not be listed",), error) from error
         left, others = found.names(), found.others
@@ -63,10 +63,11 @@ def release(ec2: Edge, which: Which, timing: AwsTiming) -> None:
         _volumes(ec2, found, timing, failures)
         _network(ec2, found, timing, failures)
         _keys(ec2, found, failures)
+        _copies(ec2, found, timing, failures)
         if failures.reasons:
             break
     else:
-        left = inventory(ec2, which).names()
+        left = inventory(ec2, which, copies=True).names()
     which.warn(others)
     if failures.reasons or left:
         remaining = {**dict.fromkeys(left, "still listed"), **failures.reasons}
@@ -138,6 +139,18 @@ def _network(ec2: Edge, found: Inventory, timing: AwsTiming, failures: _Failures
         request = {"GroupId": group["GroupId"]}
         what = f"security-group {group['GroupId']}"
         _delete(ec2, "delete_security_group", request, what, timing, failures)
+
+
+def _copies(ec2: Edge, found: Inventory, timing: AwsTiming, failures: _Failures) -> None:
+    """Images before the snapshots that they are made of; only those that a person named."""
+    for image in found.images:
+        request = {"ImageId": image["ImageId"]}
+        what = f"image {image['ImageId']}"
+        _delete(ec2, "deregister_image", request, what, timing, failures)
+    for snapshot in found.snapshots:
+        request = {"SnapshotId": snapshot["SnapshotId"]}
+        what = f"snapshot {snapshot['SnapshotId']}"
+        _delete(ec2, "delete_snapshot", request, what, timing, failures)
 
 
 def _keys(ec2: Edge, found: Inventory, failures: _Failures) -> None:

@@ -30,6 +30,7 @@ CALLED = (
     "Microsoft.Resources/subscriptions/resourceGroups/read",
     "Microsoft.Resources/subscriptions/resourceGroups/resources/read",
     "Microsoft.Resources/subscriptions/resourceGroups/write",
+    "Microsoft.Resources/tags/write",
 )
 """What a rental calls. Deleting a resource group takes no right to delete what is in it."""
 JOINED = (

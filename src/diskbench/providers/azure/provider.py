@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from diskbench.catalog.overlay import Overlay
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding, Quota
-    from diskbench.model.rental import Claim, Found, Rental, Scope
+    from diskbench.model.rental import Claim, Found, LeaseEnd, Rental, Scope
     from diskbench.model.spec import Cell
-    from diskbench.ports import RentWatch
+    from diskbench.ports import Host, RentWatch
     from diskbench.providers.azure.provision import Order
 
 _TIMING = AzureTiming()
@@ -143,6 +143,20 @@ class AzureProvider:
                 advice=f"{error.advice}; then: diskbench gc {lease_id}",
             ) from error
         release(edge, Which(lease_id, made, copied))
+
+    def extend(
+        self,
+        lease_id: str,
+        scope: Scope,
+        end: LeaseEnd,
+        guest: Host,
+        made: Sequence[str] = (),  # noqa: ARG002 - what is in the lease's group has its name
+    ) -> None:
+        """See ports.ExtendsLeases."""
+        from diskbench.providers.azure.edge import open_scope
+        from diskbench.providers.azure.extend import extend
+
+        extend(open_scope(scope).edge(self.timing), lease_id, end, guest)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found. A subscription is listed in one go, whatever the region."""

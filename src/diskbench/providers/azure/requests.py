@@ -260,6 +260,11 @@ def data_disks(attached: Sequence[Mapping[str, Any]]) -> Request:
     return {"properties": {"storageProfile": {"dataDisks": [dict(one) for one in attached]}}}
 
 
+def new_expiry(expires_at: float) -> Request:
+    """Another end of the lease on whatever has tags; its other tags stay."""
+    return {"operation": "Merge", "properties": {"tags": {EXPIRES_TAG: str(int(expires_at))}}}
+
+
 def of_lease(lease_id: str) -> str:
     """The filter that finds the groups of one lease. Quotes in it are doubled, as OData has it."""
     quoted = lease_id.replace("'", "''")

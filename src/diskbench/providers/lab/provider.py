@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.model.disk import Acquired
-    from diskbench.model.rental import Claim, RentSpec
+    from diskbench.model.rental import Claim, LeaseEnd, RentSpec
     from diskbench.model.spec import Cell
-    from diskbench.ports import RentWatch
+    from diskbench.ports import Host, RentWatch
 
 STYLES: tuple[Style, ...] = get_args(Style)
 _STYLE_OF_CLOUD: dict[str, Style] = {"aws": "aws-nvme", "azure": "azure", "gcp": "google"}
@@ -157,9 +157,16 @@ class LabProvider:
         """See ports.Renter.gone."""
         return None if machines.is_up(lease_id) else f"lab host {lease_id} was switched off"
 
-    def extend(self, lease_id: str, scope: Scope, expires_at: float) -> None:  # noqa: ARG002
-        """See ports.ExtendsLeases. There is one lab, and `diskbench gc` alone ends its hosts."""
-        machines.extend(lease_id, expires_at)
+    def extend(
+        self,
+        lease_id: str,
+        scope: Scope,  # noqa: ARG002 - there is one lab
+        end: LeaseEnd,
+        guest: Host,  # noqa: ARG002 - it has no timer: `diskbench gc` alone ends it
+        made: Sequence[str] = (),  # noqa: ARG002 - a host is found by its directory
+    ) -> None:
+        """See ports.ExtendsLeases."""
+        machines.extend(lease_id, end.expires_at)
 
     def set_credit(self, lease_id: str, *, on: bool) -> None:
         """See ports.HoldsCredit.set_credit."""

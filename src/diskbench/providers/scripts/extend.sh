@@ -1,7 +1,8 @@
 # Moves the dead-man's switch that this machine has. Given before this text: expires and calendar as
 # for deadman.sh, which follows, and left (seconds that the controller still wants; nothing: leave
 # the limit on the uptime as it is). Exit 3: there is no such switch here, and none was made.
-if [ ! -e /etc/systemd/system/diskbench-expire.timer ] || [ ! -d /run/systemd/system ]; then
+if [ ! -e /etc/systemd/system/diskbench-expire.timer ] ||
+    ! systemctl show diskbench-expire.timer >/dev/null 2>&1; then # no systemd runs here
     echo "this machine has no dead-man's switch of diskbench" >&2
     exit 3
 fi

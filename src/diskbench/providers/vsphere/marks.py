@@ -44,6 +44,14 @@ def notes(claim: Claim) -> str:
     return "\n".join(["Made by diskbench to measure a disk; it goes when its lease ends.", *told])
 
 
+def moved(annotation: str, expires_at: float) -> str:
+    """The notes of a machine with another end of its lease; all else in them stays."""
+    line = f"diskbench-expires: {expires_at:.0f}"
+    rest = [one for one in annotation.splitlines() if not one.startswith("diskbench-expires: ")]
+    at = next((i for i, one in enumerate(rest) if one.startswith("diskbench-lease: ")), -1) + 1
+    return "\n".join([*rest[:at], line, *rest[at:]])
+
+
 def mark(annotation: str | None) -> Mark | None:
     """The mark in the notes of a machine; None in those of somebody else's."""
     found = dict(_LINE.findall(annotation or ""))

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.finding import Finding
-    from diskbench.model.rental import Claim, Found, Scope
+    from diskbench.model.rental import Claim, Found, LeaseEnd, Scope
     from diskbench.model.spec import Cell
-    from diskbench.ports import RentWatch
+    from diskbench.ports import Host, RentWatch
     from diskbench.providers.vsphere.edge import Vsphere
     from diskbench.providers.vsphere.provision import Order
 
@@ -127,6 +127,15 @@ class VsphereProvider:
                 f"{lease_id} was not given back: {error.message}",
                 advice=f"{error.advice}; then: diskbench gc {lease_id}",
             ) from error
+
+    def extend(
+        self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
+    ) -> None:
+        """See ports.ExtendsLeases."""
+        from diskbench.providers.vsphere.extend import extend
+
+        with self._opened(scope, self.timing) as vsphere:
+            extend(vsphere, Which(lease_id, made), self.timing, end, guest)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue
-from diskbench.providers.vsphere.marks import notes
+from diskbench.providers.vsphere.marks import moved, notes
 from diskbench.providers.vsphere.sdk import sdk
 from diskbench.units import GIB
 
@@ -125,6 +125,13 @@ def add_disks(
     if turn > 1:
         spec.extraConfig = [vim.option.OptionValue(key=TURN_OPTION, value=str(turn))]
     return spec
+
+
+def new_expiry(annotation: str, expires_at: float) -> Spec:
+    """Another end of the lease in the machine's notes, which are `annotation` now."""
+    vim = sdk("vim")
+
+    return vim.vm.ConfigSpec(annotation=moved(annotation, expires_at))
 
 
 def remove_disks(devices: Sequence[Spec]) -> Spec:

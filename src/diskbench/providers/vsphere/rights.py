@@ -23,7 +23,8 @@ NEEDS: dict[str, dict[str, tuple[str, ...]]] = {
     "ReconfigVM_Task": {
         "folder": (
             "VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.AddRemoveDevice",
-            "VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.RemoveDisk",
+            "VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.Annotation",
+            "VirtualMachine.Config.RemoveDisk",
         ),
         "datastore": ("Datastore.AllocateSpace", "Datastore.Browse"),
     },

@@ -119,6 +119,7 @@ def _launch(
         vm_iops=iops,
         vm_bytes_per_s=size,
         expires_at=cloud.started_at + cloud.limit_s,
+        switch=first.switch,
     )
     guest = behaving(guest, {tag["key"]: tag["value"] for tag in instance.get_tags()})
     queue = ThreadPoolExecutor(1, thread_name_prefix=instance.id)

@@ -49,6 +49,7 @@ def prepared(cloud: Cloud, vm: dict[str, Any], profile: dict[str, Any]) -> Machi
         vm_iops=iops,
         vm_bytes_per_s=None if mbps is None else mbps * MB,
         expires_at=cloud.started_at + cloud.limit_s,
+        switch=first.switch,
     )
     guest = behaving(guest, vm.get("tags") or {})
     queue = ThreadPoolExecutor(1, thread_name_prefix=guest.name)

@@ -1,4 +1,5 @@
-"""What a machine may be guarded by, kept as it was put: shutdown schedules and role assignments.
+"""What anything may carry, and a machine be guarded by, kept as it was put: tags at a scope,
+shutdown schedules and role assignments.
 
 A schedule is fired by `power.fire_schedules`, never by a clock.
 """
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 SCHEDULE = "Microsoft.DevTestLab/schedules"
 IDENTITY = "Microsoft.ManagedIdentity/userAssignedIdentities"
+TAGS = "Microsoft.Resources/tags"
 ROLE = "Microsoft.Authorization/roleAssignments"
 
 
@@ -67,6 +69,33 @@ def _delete(kind: str) -> Any:
     return gone
 
 
+def _tags(cloud: Cloud, call: Call) -> Answer:
+    """Tags of anything by its id (Microsoft.Resources/tags 2021-04-01): read, merged, replaced or
+    deleted, which changes nothing else of it."""
+    scope = "/" + call.names["scope"]
+    found = cloud.get(scope)
+    if call.method == "PATCH":
+        body: dict[str, Any] = call.body or {}
+        given = (body.get("properties") or {}).get("tags") or {}
+        check_tags(given)
+        there = dict(found.get("tags") or {})
+        match body.get("operation"):
+            case "Merge":
+                changed = {**there, **given}
+            case "Replace":
+                changed = dict(given)
+            case "Delete":
+                changed = {key: value for key, value in there.items() if key not in given}
+            case other:
+                raise wrong(f"The tags operation '{other}' is not valid.", "operation")
+        check_tags(changed)
+        found["tags"] = changed
+    identity = f"{found['id']}/providers/{TAGS}/default"
+    kept = {"tags": dict(found.get("tags") or {})}
+    made = {"id": identity, "name": "default", "type": TAGS, "properties": kept}
+    return Answer(200, made)
+
+
 def _put_role(cloud: Cloud, call: Call) -> Answer:
     scope = "/" + call.names["scope"]
     if "/providers/" in scope.lower() or "/resourcegroups/" in scope.lower():
@@ -98,7 +127,10 @@ def _role(cloud: Cloud, call: Call) -> Answer:
 
 _SCHEDULES = f"{GROUP}/providers/{SCHEDULE}/{{name}}"
 _ROLES = f"/{{scope+}}/providers/{ROLE}/{{name}}"
+_TAGS = f"/{{scope+}}/providers/{TAGS}/default"
 ROUTES = (
+    Route("GET", _TAGS, f"{TAGS}/read", _tags),
+    Route("PATCH", _TAGS, f"{TAGS}/write", _tags),
     Route("PUT", _SCHEDULES, f"{SCHEDULE}/write", _put_schedule),
     Route("GET", _SCHEDULES, f"{SCHEDULE}/read", _get(SCHEDULE)),
     Route("DELETE", _SCHEDULES, f"{SCHEDULE}/delete", _delete(SCHEDULE)),

@@ -179,6 +179,7 @@ def _machine(cloud: Cloud, path: str, row: dict[str, Any], launch: Launch) -> Ma
         host_key=first.host_key,
         authorized_keys="\n".join(first.authorized_keys),
         time_scale=cloud.time_scale,
+        switch=first.switch,
         # By this machine's clock, in case that nobody asks the cloud any more.
         expires_at=min(expires_at, ends_at - cloud.later_s + 1) if ends_at else expires_at,
     )

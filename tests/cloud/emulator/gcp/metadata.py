@@ -25,11 +25,13 @@ _SSH_KEY = re.compile(r"([a-z_][a-z0-9_-]*):((?:ssh|ecdsa)-\S+ \S+.*)")
 
 @dataclass(frozen=True)
 class FirstBoot:
-    """Who may log in with which keys, and the host's private key."""
+    """Who may log in with which keys, and the host's private key; what arms its dead-man's
+    switch."""
 
     user: str
     host_key: str
     authorized_keys: tuple[str, ...]
+    switch: str = ""
 
 
 def items(metadata: Mapping[str, Any], where: str = "resource.metadata") -> dict[str, str]:
@@ -58,7 +60,8 @@ def first_boot(given: Mapping[str, str], common: Mapping[str, str], image: Image
     keys = [key for name, key in by_agent if name == user]
     if user == default:
         keys += told.authorized_keys
-    return FirstBoot(user, told.host_key or made_host_key(), tuple(dict.fromkeys(keys)))
+    host_key = told.host_key or made_host_key()
+    return FirstBoot(user, host_key, tuple(dict.fromkeys(keys)), told.switch)
 
 
 def _ssh_keys(given: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -235,6 +235,7 @@ def _guest(name: str, first: FirstBoot, time_scale: float) -> Guest:
         host_key=first.host_key or made_host_key(),
         authorized_keys="\n".join(first.authorized_keys) + "\n",
         time_scale=time_scale,
+        switch=first.switch,
     )
 
 

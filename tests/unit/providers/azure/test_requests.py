@@ -46,6 +46,7 @@ V2 = DiskSpec(type="PremiumV2_LRS", size_gib=20, iops=4000, throughput_mib_per_s
 P15 = DiskSpec(type="Premium_LRS", size_gib=256)
 LARGE = DiskSpec(type="Premium_LRS", size_gib=1024)
 ATTACHED = requests.attachment(f"{BELOW}/Microsoft.Compute/disks/d", 0, "ReadWrite")
+SCHEDULE = deadman.schedule(requests.tags(CLAIM), "westeurope", "/vm", CLAIM.expires_at)
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "resource_group": (
         "resource.resources", "ResourceGroup", requests.resource_group(CLAIM, "westeurope"),
@@ -86,7 +87,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "data_disks": ("compute", "VirtualMachineUpdate", requests.data_disks([ATTACHED])),
     "schedule": (
-        "resource.resources", "GenericResource", deadman.schedule(CLAIM, "westeurope", "/vm"),
+        "resource.resources", "GenericResource", SCHEDULE,
     ),
 }  # fmt: skip
 
@@ -136,5 +137,5 @@ def test_a_lease_cannot_break_out_of_its_filter() -> None:
 
 def test_the_schedule_comes_a_quarter_of_an_hour_after_the_lease() -> None:
     # 1,800,000,000 is 2027-01-15 08:00:00 UTC
-    told = deadman.schedule(CLAIM, "westeurope", "/vm")["properties"]
+    told = SCHEDULE["properties"]
     assert (told["dailyRecurrence"]["time"], told["timeZoneId"]) == ("0815", "UTC")

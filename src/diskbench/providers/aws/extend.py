@@ -1,0 +1,53 @@
+"""A later end for everything of a lease: the guest's timer first, then all tags in one request.
+
+The timer in the guest is all that ends an instance by itself (its shutdown terminates it). While it
+is moved and the tags are not, `gc` elsewhere goes by the earlier end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.providers.aws import requests
+from diskbench.providers.aws.edge import open_scope
+from diskbench.providers.aws.inventory import inventory, tag, told
+from diskbench.providers.aws.sweep import regions_of
+from diskbench.providers.guest import move_timer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.model.ours import Which
+    from diskbench.model.rental import LeaseEnd, Scope
+    from diskbench.ports import Host
+    from diskbench.providers.aws.edge import Edge
+    from diskbench.providers.aws.inventory import Item
+    from diskbench.providers.aws.timing import AwsTiming
+
+
+def extend(which: Which, scope: Scope, timing: AwsTiming, end: LeaseEnd, guest: Host) -> None:
+    """See ports.ExtendsLeases."""
+    move_timer(guest, end)
+    for region in regions_of(scope, timing):
+        ec2 = open_scope(scope, timing, region).edge("ec2", timing)
+        ids = sorted(set(_ids(ec2, which)))
+        if ids:
+            ec2.call("create_tags", requests.new_expiry(ids, end.expires_at))
+
+
+def _ids(ec2: Edge, which: Which) -> Iterator[str]:
+    """The ids of all that was made for the lease, with what a machine takes along when it ends."""
+    there = inventory(ec2, which)
+    for kind, item in there.things():
+        yield _id(kind, item)
+        if kind == "instances" and "SpotInstanceRequestId" in item:
+            yield str(item["SpotInstanceRequestId"])
+    request: dict[str, Any] = {"Filters": requests.of_lease(which.lease_id)}
+    for item in ec2.listed("describe_network_interfaces", "NetworkInterfaces", request):
+        if which.takes(tag(item, "Name"), told("interfaces", item)):
+            yield str(item["NetworkInterfaceId"])
+
+
+def _id(kind: str, item: Item) -> str:
+    """The id that tags go by; of a key pair that is another than the name it is told by."""
+    return str(item["KeyPairId"]) if kind == "keys" else told(kind, item).partition(" ")[2]

@@ -1,0 +1,49 @@
+"""A later end for everything of a lease, in this order: the guest's timer, the shutdown schedule,
+the tags of what is in the group, and last the tag of the group, which is the one that `found`
+reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.providers.azure import deadman, requests
+from diskbench.providers.azure.inventory import (
+    inside,
+    is_ours,
+    is_strange,
+    lease_of,
+    tagged_groups,
+    told,
+    told_group,
+)
+from diskbench.providers.guest import move_timer
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import LeaseEnd
+    from diskbench.ports import Host
+    from diskbench.providers.azure.edge import Edge, Item
+
+WRITE_TAGS = "Microsoft.Resources/tags/write"
+
+
+def extend(edge: Edge, lease_id: str, end: LeaseEnd, guest: Host) -> None:
+    """See ports.ExtendsLeases. What somebody else put into the group keeps its tags."""
+    move_timer(guest, end)
+    for group in tagged_groups(edge, lease_id):
+        if not is_ours(group):
+            continue
+        held = [one for one in inside(edge, group) if not is_strange(lease_id, one)]
+        deadman.move(edge, lease_id, held, end)
+        for one in held:
+            if lease_of(one) == lease_id and not deadman.is_schedule(one):
+                _tag(edge, told(one), one, end)
+        _tag(edge, told_group(group), group, end)
+
+
+def _tag(edge: Edge, what: str, item: Item, end: LeaseEnd) -> None:
+    """Write the end on one thing; its other tags stay."""
+    edge.finished(
+        f"tags of {what}", edge.timing.network_s, WRITE_TAGS,
+        "resources", "tags.begin_update_at_scope",
+        str(item["id"]), requests.new_expiry(end.expires_at),
+    )  # fmt: skip

@@ -1,0 +1,37 @@
+"""A later end for a lease: the guest's timer first, which is all that ends a machine by itself,
+then the notes of the machine. Its disks have none of their own: they go with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.providers.guest import move_timer
+from diskbench.providers.vsphere import requests
+from diskbench.providers.vsphere.edge import moid
+from diskbench.providers.vsphere.inventory import machines
+
+if TYPE_CHECKING:
+    from diskbench.model.ours import Which
+    from diskbench.model.rental import LeaseEnd
+    from diskbench.ports import Host
+    from diskbench.providers.vsphere.edge import Ref, Vsphere
+    from diskbench.providers.vsphere.timing import VsphereTiming
+
+
+def extend(
+    vsphere: Vsphere, which: Which, timing: VsphereTiming, end: LeaseEnd, guest: Host
+) -> None:
+    """See ports.ExtendsLeases. What else somebody wrote into the notes stays."""
+    move_timer(guest, end)
+    for one in machines(vsphere, which):
+        written = str(one.item.values.get("config.annotation") or "")
+        _note(vsphere, one.item.ref, requests.new_expiry(written, end.expires_at), timing)
+
+
+def _note(vsphere: Vsphere, vm: Ref, spec: requests.Spec, timing: VsphereTiming) -> None:
+    vsphere.run(
+        "VirtualMachine.Config.Annotation",
+        f"new notes of {moid(vm)}",
+        lambda: vm.ReconfigVM_Task(spec=spec),
+        timing.disk_s,
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from diskbench.errors import HostUnavailable
+from diskbench.extras import how_to_install
 from diskbench.providers import patience
 from diskbench.providers.azure.errors import (
     Busy,
@@ -177,7 +178,7 @@ def open_azure(subscription: str | None, endpoint: str | None) -> Azure:
     except ImportError as error:
         raise HostUnavailable(
             "--provider azure needs the Azure SDK for Python, which is not installed",
-            advice="pip install 'diskbench[azure]'",
+            advice=how_to_install("azure"),
         ) from error
     known = subscription or os.environ.get(SUBSCRIPTION_VARIABLE)
     if not known:

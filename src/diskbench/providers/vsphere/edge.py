@@ -16,6 +16,7 @@ from diskbench.errors import (
     Interrupted,
     InvalidValue,
 )
+from diskbench.extras import how_to_install
 from diskbench.providers import patience
 from diskbench.providers.unanswered import repeated
 from diskbench.providers.vsphere.errors import (
@@ -274,7 +275,7 @@ def session(
     except ImportError as error:
         raise HostUnavailable(
             "--provider vsphere needs pyVmomi, which is not installed",
-            advice="pip install 'diskbench[vsphere]'",
+            advice=how_to_install("vsphere"),
         ) from error
     vsphere = Vsphere(None, timing, watch)
     credentials, trust = _credentials(), _trust(server)

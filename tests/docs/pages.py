@@ -34,11 +34,13 @@ PROGRAMS = {
     "brew", "openssl", "curl", "chmod", "uv", "ssh-keygen", "ssh-keyscan", "DISK",
 }  # fmt: skip
 """What begins a command; so does a path to a program."""
-_PATH = re.compile(r"(?:~|/[\w.-]+|script)(?:/[\w.-]+)+")
+_PATH = re.compile(r"script/[\w-]+|(?:[~.]?[\w.-]*/)+bin/[\w.-]+")
+_REGION = re.compile(r"^[a-z]+-[a-z]+-\d$")
+"""`aws eu-central-1 …` begins a line of output."""
 _SETTING = re.compile(r"[A-Z_]+=")
 _COMMENT = re.compile(r"<!-- try: (.*?) -->", re.DOTALL)
 _SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
-_FORM = re.compile(r"…|\.\.\.|<[^>]+>|(?<![\w$/.-])[A-Z][A-Z_]+(?![\w=:])")
+_FORM = re.compile(r"…|\.\.\.(?!\d)|<[^>]+>|(?<![\w$/.{-])[A-Z][A-Z_-]*(?![\w=:])")
 """What stands for something else in a command: NAME, <name>, an ellipsis."""
 _LANGUAGES = {"bash", "sh", "shell", "console"}
 
@@ -102,7 +104,8 @@ class Command:
     @property
     def is_form(self) -> bool:
         """Does something in it stand for something else?"""
-        return bool(_FORM.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", self.typed)))
+        command, _ = _split_comment(self.typed)
+        return bool(_FORM.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", command)))
 
     def said(self, name: str) -> Any:  # noqa: ANN401 - a field of Try
         """What its comments say of a field of Try; the last one that says anything."""
@@ -232,7 +235,7 @@ def is_command(text: str) -> bool:
     words = text.split()
     while words and _SETTING.match(words[0]):
         words.pop(0)
-    if not words or words[1:2] == ["="]:
+    if not words or words[1:2] == ["="] or _REGION.search(" ".join(words[1:2])):
         return False
     is_name = len(words) == 1 and words[0] != "diskbench"
     return (words[0] in PROGRAMS and not is_name) or bool(_PATH.fullmatch(words[0]))

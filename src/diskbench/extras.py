@@ -1,7 +1,7 @@
-"""How to install what only some people need: an extra of pyproject.toml, by the names of its packages.
+"""How to install what only some people need: an extra of pyproject.toml, by its packages' names.
 
-`pip install 'diskbench[aws]'` would ask a package registry for `diskbench`, which is on none: whatever
-it found there one day would be somebody else's.
+`pip install 'diskbench[aws]'` would ask a package registry for `diskbench`, which is on none:
+whatever it found there one day would be somebody else's.
 """
 
 from __future__ import annotations

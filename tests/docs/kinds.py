@@ -10,8 +10,8 @@ from diskbench.cli.lazy import COMMANDS, load
 
 Kind = Literal["named", "parsed", "elsewhere", "light", "run", "uncovered"]
 """`named`: a command's name in a sentence, whose help is asked for. `parsed`: given to the parser
-only. `elsewhere`: another program, that exists or is not ours to run. `light`: run with many others in
-one process. `run`: typed into a shell, in its place on its page. `uncovered`: a mistake of the page."""
+only. `elsewhere`: another program, that is not ours to run. `light`: run with many others in one
+process. `run`: typed into a shell, in its place on its page. `uncovered`: a mistake of the page."""
 
 ELSEWHERE = {
     "aws": "the cloud's own program, with an account",

@@ -1,6 +1,6 @@
 """`python -m tests.docs.light < LINES`: run many light commands of diskbench in one process.
 
-Each line is a JSON list of words; for each, one line of JSON is printed: exit code, and stderr.
+Each line is a JSON list of words; for each, one line of JSON is printed: exit code, stdout, stderr.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ def main() -> None:
 
     answers = os.fdopen(os.dup(1), "w")
     with tempfile.TemporaryDirectory() as scratch:
-        out = Path(scratch, "out")
+        out, err = Path(scratch, "out"), Path(scratch, "err")
         for line in sys.stdin:
             kept = os.dup(2)
-            with out.open("wb") as file:
-                os.dup2(file.fileno(), 1)
-                os.dup2(file.fileno(), 2)
+            with out.open("wb") as printed, err.open("wb") as said:
+                os.dup2(printed.fileno(), 1)
+                os.dup2(said.fileno(), 2)
             try:
                 code = run(json.loads(line))
                 sys.stdout.flush()
@@ -31,7 +31,7 @@ def main() -> None:
             finally:
                 os.dup2(kept, 2)
                 os.close(kept)
-            answers.write(json.dumps([code, out.read_text()[-1000:]]) + "\n")
+            answers.write(json.dumps([code, out.read_text(), err.read_text()]) + "\n")
     answers.close()
 
 

@@ -16,6 +16,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ class Command:
         command, _ = _split_comment(self.typed)
         return bool(_FORM.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", command)))
 
-    def said(self, name: str) -> Any:  # noqa: ANN401 - a field of Try
+    def said(self, name: str) -> Any:
         """What its comments say of a field of Try; the last one that says anything."""
         default = getattr(Try(), name)
         found = [value for one in self.tries if (value := getattr(one, name)) != default]
@@ -150,43 +151,31 @@ def _parts(page: Path) -> Iterator[_Part]:
 
 
 def _raw_parts(lines: list[str]) -> Iterator[_Part]:
-    fence, part = "", _Part(is_block=False, begin=1, lines=[], tries=())
+    numbered = zip(enumerate(lines, 1), _keys(lines), strict=True)
+    for key, found in groupby(numbered, key=lambda one: one[1]):
+        if key is not None:
+            whole = [numbered_line for numbered_line, _ in found]
+            begin, is_block = whole[0][0], key[1] == "block"
+            yield _Part(is_block, begin, [line for _, line in whole], tries=())
 
-    def begun(number: int, *, is_block: bool) -> _Part:
-        return _Part(is_block=is_block, begin=number, lines=[], tries=())
 
-    for number, line in enumerate(lines, 1):
-        bare = line.strip()
-        if fence:
-            if bare.startswith("```"):
-                if fence in _LANGUAGES:
-                    yield part
-                fence, part = "", begun(number + 1, is_block=False)
-            else:
-                part.lines.append(line)
-            continue
+def _keys(lines: list[str]) -> Iterator[tuple[int, str] | None]:
+    """Of each line: its part's number and whether that is a `block` or `text`; None for blank ones,
+    fences, and what is fenced in other languages."""
+    part, fence, before = 0, "", None
+    for line in lines:
+        bare, key = line.strip(), None
         if bare.startswith("```"):
-            if part.lines:
-                yield part
-            fence, part = bare.strip("`").strip() or "text", begun(number + 1, is_block=True)
-            continue
-        indented = line.startswith("    ") and bool(bare)
-        if not bare or (part.lines and part.is_block != indented and not _continues(part, line)):
-            if part.lines:
-                yield part
-            part = begun(number + (not bare), is_block=indented)
-        if bare:
-            if not part.lines:
-                part.is_block = indented
-                part.begin = number
-            part.lines.append(line)
-    if part.lines:
-        yield part
-
-
-def _continues(part: _Part, line: str) -> bool:
-    """A paragraph goes on, whatever its lines are indented by."""
-    return not part.is_block and line.startswith("    ")
+            fence = "" if fence else bare.strip("`").strip() or "text"
+        elif fence:
+            key = (part, "block") if fence in _LANGUAGES else None
+        elif bare:
+            goes_on = before is not None and before[1] == "text"  # whatever it is indented by
+            key = (part, "block" if line.startswith("    ") and not goes_on else "text")
+        if key is None:
+            part += 1
+        yield key
+        before = key
 
 
 def _try(page: Path, line: int, text: str) -> Try:

@@ -1,4 +1,4 @@
-"""What has to be there before commands of a page can be tried: the names for `setup` of a comment."""
+"""What has to be there before a command of a page can be tried: the names for `setup`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from tests.rigs.replicates import measured, ulid
 from tests.rigs.sshd import running_sshd
 
 from diskbench.store.campaigns import save_campaign
-from diskbench.store.database import open_database
+from diskbench.store.database import open_database, transaction
+from diskbench.store.schema import measurement
 
 STARTS_WITHIN_S = 960.0
 """The first start of the emulated vSphere builds its simulator."""
@@ -124,6 +125,8 @@ def _history(reader: Reader) -> None:
             )  # fmt: skip
         campaign_id = ulid(NOVEMBER_S + day * 86_400, day)
         save_campaign(database, campaign_row(campaign_id=campaign_id, name=name), [])
+    with transaction(database) as connection:
+        connection.execute(measurement.update().values(p99_ns=400_000.0, quantiles_of="clat"))
     database.dispose()
     done = run("diskbench results list --limit 2 --output json", reader)
     ids = [one["run_id"] for one in json.loads(done.stdout)["runs"]]
@@ -188,7 +191,10 @@ def _cloud(cloud: str) -> Callable[[Reader], None]:
         ready, _, _ = select.select([process.stdout], [], [], STARTS_WITHIN_S)
         told = json.loads(process.stdout.readline() if ready else "null")
         assert told, f"the emulated {cloud} did not start"
-        reader.env |= told["env"] | {"ENDPOINT": told["endpoint"], "CA_FILE": told.get("ca_file", "")}
+        reader.env |= told["env"] | {
+            "ENDPOINT": told["endpoint"],
+            "CA_FILE": told.get("ca_file", ""),
+        }
         if cloud == "aws":
             reader.env["AWS_ENDPOINT_URL"] = told["endpoint"]
 
@@ -209,9 +215,7 @@ SETUPS: dict[str, Callable[[Reader], None]] = {
 } | {cloud: _cloud(cloud) for cloud in ("aws", "azure", "gcp", "vsphere")}
 
 
-def run(
-    line: str, reader: Reader, timeout_s: float = 240.0
-) -> subprocess.CompletedProcess[str]:
+def run(line: str, reader: Reader, timeout_s: float = 240.0) -> subprocess.CompletedProcess[str]:
     """A line of setup, which has to end with 0."""
     done = subprocess.run(
         ["bash", "-c", line], cwd=reader.here, env=reader.env, stdin=subprocess.DEVNULL,
@@ -219,5 +223,3 @@ def run(
     )  # fmt: skip
     assert done.returncode == 0, f"{line}: {done.returncode}\n{done.stdout}{done.stderr}"
     return done
-
-

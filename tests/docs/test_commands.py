@@ -1,12 +1,14 @@
-"""Every command of every page: the parser takes it, it is tried somewhere, and the light ones work."""
+"""Every command of every page: the parser takes it, it is tried, and the light ones work."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.docs.kinds import ELSEWHERE, is_light, kind
@@ -27,7 +29,9 @@ def test_the_commands_of_all_pages_are_found():
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.where)
 def test_a_command_is_covered(one: Command):
     """A new one is run, or its page says in a comment `try` how (tests/docs/pages.py)."""
-    assert kind(one) != "uncovered", f"{one.where}: {one.text!r} holds what stands for something else"
+    assert kind(one) != "uncovered", (
+        f"{one.where}: {one.text!r} holds what stands for something else"
+    )
     assert one.said("setup") in {"", *SETUPS}
 
 
@@ -61,7 +65,10 @@ def light_lines() -> dict[tuple[str, ...], str]:
         if kind(one) == "named" and one.words[0] == "diskbench":
             found.setdefault((*one.words[1:], "--help"), one.where)
     for told in advised():
-        words = shlex.split(told.line)
+        try:
+            words = shlex.split(told.line)
+        except ValueError:  # a sentence
+            continue
         if told.quoted and is_light(words) and not any(w.isupper() or w == "VALUE" for w in words):
             found.setdefault(tuple(words), told.where)
     return found
@@ -70,21 +77,50 @@ def light_lines() -> dict[tuple[str, ...], str]:
 def test_light_commands_end_with_what_they_imply(tmp_path):
     lines = light_lines()
     assert len(lines) > 30
+    answers = answered(list(lines), tmp_path)
+    failed = [
+        f"{where}: diskbench {shlex.join(words)}: {code}\n{said[-1000:]}"
+        for (words, where), (code, _, said) in zip(lines.items(), answers, strict=True)
+        if code
+    ]
+    assert failed == []
+
+
+LONG_S = 600.0
+SAYS_HOW_LONG = re.compile(r"#.*\b(?:minutes?|hours?|days?)\b")
+
+
+def test_a_page_says_how_long_a_reader_has_to_wait(tmp_path):
+    """By the plan of each run on a disk that can be planned without asking anybody."""
+    written = [Command(one.page, one.line, one.text, one.in_block) for one in OURS]
+    waits = [
+        one for one in written
+        if one.in_block and one.words[1] == "run" and "--provider" in one.words
+        and not {"local", "vsphere"} & set(one.words)
+    ]  # fmt: skip
+    assert len(waits) > 10
+    plans = [("plan", *one.words[2:], "--offline", "--output", "json") for one in waits]
+    long = []
+    for one, (code, out, said) in zip(waits, answered(plans, tmp_path), strict=True):
+        assert code == 0, f"{one.where}: {one.text}: {said}"
+        seconds = sum(trial["plan"]["expected_s"] for trial in json.loads(out)["trials"])
+        if seconds > LONG_S and not SAYS_HOW_LONG.search(one.text):
+            long.append(f"{one.where}: {seconds:.0f} s: {one.text}")
+    assert long == []
+
+
+def answered(lines: list[tuple[str, ...]], home: Path) -> list[tuple[int, str, str]]:
+    """Exit code, stdout and stderr of light commands, in an empty home."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("DISKBENCH_", "XDG_"))}
     done = subprocess.run(
         [sys.executable, "-m", "tests.docs.light"],
         input="".join(json.dumps(words) + "\n" for words in lines),
-        cwd=tmp_path, env=kept | {"HOME": str(tmp_path), "PYTHONPATH": _path()},
+        cwd=home, env=kept | {"HOME": str(home), "PYTHONPATH": _path()},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(answers) == len(lines), done.stderr
-    failed = [
-        f"{where}: diskbench {shlex.join(words)}: {code}\n{said}"
-        for (words, where), (code, said) in zip(lines.items(), answers, strict=True)
-        if code
-    ]
-    assert failed == []
+    return answers
 
 
 def _path() -> str:

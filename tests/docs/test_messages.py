@@ -1,4 +1,4 @@
-"""What messages tell to type is a command: its program takes it, and it is ours or a known one's."""
+"""What messages tell to type is a command that its program takes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from functools import cache
 
 import pytest
 from tests.docs.pages import ROOT
@@ -23,6 +24,7 @@ from diskbench.hosts.ssh_connect import Limits, open_transport
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
+@cache
 def texts() -> list[tuple[str, str]]:
     """Every string of the program but docstrings, with where it stands; `{}` for a value."""
     found = []
@@ -46,20 +48,27 @@ def test_no_message_makes_an_ssh_command_of_an_address_by_itself():
     """An address has its port behind a colon; `ssh` takes it as -p (diskbench.ssh_command)."""
     made = re.compile(r"(?<![\w/-])(?<!diskbench )ssh (?:-\S+ (?:[\w=]+ )?)*(?:\{\}|\S*@)")
     assert [(where, text) for where, text in texts() if made.search(text)] == []
-    for text in ("ssh {}", "try: ssh -G {}", "ssh -o BatchMode=yes {} true", "ssh root@127.0.0.1:2"):
+    for text in (
+        "ssh {}",
+        "try: ssh -G {}",
+        "ssh -o BatchMode=yes {} true",
+        "ssh root@127.0.0.1:2",
+    ):
         assert made.search(text)
 
 
 def test_no_message_and_no_page_names_a_package_of_ours_on_a_registry():
     of_ours = re.compile(r"pip install[^\n]*diskbench|diskbench\[")
-    pages = [(str(one), one.read_text()) for one in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"))]
+    pages = [
+        (str(one), one.read_text()) for one in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"))
+    ]
     found = [one for one in (*texts(), *pages) if of_ours.search(one[1])]
     assert [where for where, _ in found if not where.startswith("extras.py")] == []
 
 
 @pytest.mark.parametrize("extra", sorted(set(EXTRAS) - {"all"}))
 def test_what_is_missing_is_installed_by_the_names_of_its_packages(extra):
-    """And they are what pyproject.toml wants, locked in requirements/all.txt where that has them."""
+    """They are what pyproject.toml wants, and locked in requirements/all.txt."""
     assert sorted(packages_of(extra)) == sorted(EXTRAS[extra])
     python, *_ = how_to_install(extra).split()
     assert python == sys.executable

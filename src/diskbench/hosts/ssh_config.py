@@ -56,7 +56,10 @@ class Route:
     @property
     def has_key_alias(self) -> bool:
         """Does HostKeyAlias give its key another name than that of the host?"""
-        return self.key_name not in {self.hostname.lower(), f"[{self.hostname.lower()}]:{self.port}"}
+        return self.key_name not in {
+            self.hostname.lower(),
+            f"[{self.hostname.lower()}]:{self.port}",
+        }
 
     def by_hand(self, *command: str, options: tuple[str, ...] = ()) -> str:
         """What a person types to get there: `ssh -p 2222 root@db1`."""

@@ -31,7 +31,7 @@ def pdf(report: Report) -> bytes:
         raise InvalidValue(
             f"PDF needs WeasyPrint and Pango: {error}",
             advice=f"install WeasyPrint ({how_to_install('pdf')}) and the system's Pango (apt-get "
-            "install libpango-1.0-0 libpangoft2-1.0-0); or write .html, and print it from a browser",
+            "install libpango-1.0-0 libpangoft2-1.0-0); or write .html and print it from a browser",
         ) from error
     # It tells of each property of the page's style that paper does not need.
     logging.getLogger("weasyprint").setLevel(logging.CRITICAL)

@@ -8,13 +8,13 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
-import pytest
-from tests.docs.kinds import ELSEWHERE, is_light, kind
+from tests.docs.kinds import ELSEWHERE, is_light, is_name, kind
 from tests.docs.pages import PAGES, ROOT, Command, commands
 from tests.docs.setups import SETUPS
-from tests.rigs.advised import Advised, advised, fault
+from tests.rigs.advised import SOURCE, Advised, fault
 
 ALL = [one for page in PAGES for one in commands(page)]
 OURS = [one for one in ALL if one.words[:1] == ["diskbench"]]
@@ -26,51 +26,52 @@ def test_the_commands_of_all_pages_are_found():
     assert {"README.md", "CONTRIBUTING.md", "docs/lab.md", "docs/contributing/matrix.md"} <= pages
 
 
-@pytest.mark.parametrize("one", ALL, ids=lambda one: one.where)
-def test_a_command_is_covered(one: Command):
+def test_every_command_is_covered():
     """A new one is run, or its page says in a comment `try` how (tests/docs/pages.py)."""
-    assert kind(one) != "uncovered", (
-        f"{one.where}: {one.text!r} holds what stands for something else"
-    )
-    assert one.said("setup") in {"", *SETUPS}
+    loose = [f"{one.where}: {one.text}" for one in ALL if kind(one) == "uncovered"]
+    assert loose == [], "they hold what stands for something else"
+    assert {one.setup for each in ALL for one in each.tries} <= {"", *SETUPS}
 
 
-@pytest.mark.parametrize("one", OURS, ids=lambda one: one.where)
-def test_the_parser_takes_it(one: Command):
-    whole = Command(one.page, one.line, one.text, one.in_block).words
-    for words in (whole, one.words):
-        assert fault(Advised(one.where, shlex.join(words[1:]), quoted=True)) is None
+def test_the_parser_takes_every_command():
+    lines = {shlex.join(each.words[1:]): one.where for one in OURS for each in (_written(one), one)}
+    refused = [
+        f"{where}: {line}: {why}"
+        for line, where in lines.items()
+        if (why := fault(Advised(where, line, quoted=True)))
+    ]
+    assert refused == []
 
 
-@pytest.mark.parametrize(
-    "one", [one for one in ALL if kind(one) == "elsewhere"], ids=lambda one: one.where
-)
-def test_a_script_is_there_and_another_program_is_known(one: Command):
-    program, *words = one.words
-    if program in ELSEWHERE:
-        return
-    script = ROOT / program
-    assert os.access(script, os.X_OK)
+def test_scripts_are_there_and_other_programs_are_known():
     clouds = {path.parent.name for path in (ROOT / "tests/cloud/emulator").glob("*/serve.py")}
     known = {"script/demo-cloud": {"matrix", *clouds}, "script/test": {"--all"}}
-    assert set(words) <= known.get(program, set())
+    for one in ALL:
+        if kind(one) == "elsewhere" and one.words[0] not in ELSEWHERE:
+            program, *words = one.words
+            assert os.access(ROOT / program, os.X_OK), one.where
+            assert set(words) <= known.get(program, set()), one.where
+
+
+QUOTED = re.compile(r"['`]diskbench ([a-z][^'`\"{}\n]*)['`]")
+"""A whole command in a message; those with values in them go to the parser (tests/drills)."""
 
 
 def light_lines() -> dict[tuple[str, ...], str]:
     """The words of every light command of pages and messages, and where it stands."""
     found: dict[tuple[str, ...], str] = {}
     for one in ALL:
-        if kind(one) == "light":
+        if kind(one) == "light" and one not in planned():
             found.setdefault(tuple(one.words[1:]), one.where)
         if kind(one) == "named" and one.words[0] == "diskbench":
             found.setdefault((*one.words[1:], "--help"), one.where)
-    for told in advised():
-        try:
-            words = shlex.split(told.line)
-        except ValueError:  # a sentence
-            continue
-        if told.quoted and is_light(words) and not any(w.isupper() or w == "VALUE" for w in words):
-            found.setdefault(tuple(words), told.where)
+    for path in SOURCE.rglob("*.py"):
+        for told in QUOTED.findall(path.read_text()):
+            words = shlex.split(told)
+            if is_light(words) and not any(word.isupper() or word == "…" for word in words):
+                if is_name(["diskbench", *words]):  # of a group, perhaps
+                    words.append("--help")
+                found.setdefault(tuple(words), path.name)
     return found
 
 
@@ -86,20 +87,30 @@ def test_light_commands_end_with_what_they_imply(tmp_path):
     assert failed == []
 
 
+def _written(one: Command) -> Command:
+    """Without what its page wants changed."""
+    return Command(one.page, one.line, one.text, one.in_block)
+
+
+@cache
+def planned() -> list[Command]:
+    """The runs that can be planned without asking anybody."""
+    return [
+        one for one in OURS
+        if one.in_block and _written(one).words[1] == "run" and "--provider" in one.words
+        and not {"local", "vsphere"} & set(one.words)
+    ]  # fmt: skip
+
+
 LONG_S = 600.0
 SAYS_HOW_LONG = re.compile(r"#.*\b(?:minutes?|hours?|days?)\b")
 
 
 def test_a_page_says_how_long_a_reader_has_to_wait(tmp_path):
-    """By the plan of each run on a disk that can be planned without asking anybody."""
-    written = [Command(one.page, one.line, one.text, one.in_block) for one in OURS]
-    waits = [
-        one for one in written
-        if one.in_block and one.words[1] == "run" and "--provider" in one.words
-        and not {"local", "vsphere"} & set(one.words)
-    ]  # fmt: skip
+    """By the plan of each run."""
+    waits = planned()
     assert len(waits) > 10
-    plans = [("plan", *one.words[2:], "--offline", "--output", "json") for one in waits]
+    plans = [("plan", *_written(one).words[2:], "--offline", "--output", "json") for one in waits]
     long = []
     for one, (code, out, said) in zip(waits, answered(plans, tmp_path), strict=True):
         assert code == 0, f"{one.where}: {one.text}: {said}"

@@ -116,7 +116,7 @@ def _history(reader: Reader) -> None:
     Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, mode=0o700)
     database = open_database(url)
     for day in range(14):
-        name = "burst-matrix" if day % 2 else "iaas-2018"
+        name = "iaas-2018" if day % 2 else "burst-matrix"
         for disk, iops in (("gp2", 3000.0), ("gp3", 3000.0 if day < 7 else 2400.0)):
             values = [iops + step for step in (-12.0, -7.0, -3.0, 2.0, 6.0, 11.0)]
             labels = [("disk", disk), ("schedule", "nightly")]

@@ -65,7 +65,7 @@ def typed(one: Command, reader: Reader) -> tuple[int, str]:
     limit_s = LONG_S if one.said("thorough") else ENDS_WITHIN_S
     with output.open("wb") as file:
         process = subprocess.Popen(
-            ["bash", "-c", one.typed], cwd=reader.here, env=reader.env, stdin=subprocess.DEVNULL,
+            ["bash", "-c", f"{one.typed}\nexit $?"], cwd=reader.here, env=reader.env, stdin=subprocess.DEVNULL,
             stdout=file, stderr=file, start_new_session=True,
         )  # fmt: skip
         deadline = time.monotonic() + limit_s

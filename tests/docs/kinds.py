@@ -17,6 +17,7 @@ ELSEWHERE = {
     "aws": "the cloud's own program, with an account",
     "az": "the cloud's own program, with an account",
     "gcloud": "the cloud's own program, with an account",
+    "govc": "the cloud's own program, with an account",
     "podman": "it needs a registry of images",
     "systemctl": "it changes what runs on this machine",
     "useradd": "it adds a user to this machine",

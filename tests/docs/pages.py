@@ -30,7 +30,7 @@ PAGES = tuple(
     )
 )
 PROGRAMS = {
-    "diskbench", "sudo", "pip", "python", "python3", "git", "ssh", "aws", "az", "gcloud", "podman",
+    "diskbench", "sudo", "pip", "python", "python3", "git", "ssh", "govc", "aws", "az", "gcloud", "podman",
     "docker", "systemctl", "useradd", "install", "ln", "jupyter", "export", "cd", "apt-get", "dnf",
     "brew", "openssl", "curl", "chmod", "uv", "ssh-keygen", "ssh-keyscan", "DISK",
 }  # fmt: skip
@@ -184,6 +184,15 @@ def _try(page: Path, line: int, text: str) -> Try:
     if not isinstance(given, dict) or not given.keys() <= known:
         raise ValueError(f"{page.name}:{line}: a comment `try` holds {known}, not {text!r}")
     return Try(**given)
+
+
+def other_lines(page: Path) -> Iterator[str]:
+    """Every line of a block, and every span of code, that is not taken for a command."""
+    for part in _raw_parts(page.read_text().splitlines()):
+        spans = _SPAN.findall("\n".join(part.lines))
+        for text in part.lines if part.is_block else spans:
+            if not is_command(" ".join(text.split())):
+                yield " ".join(text.split())
 
 
 def _of_part(page: Path, part: _Part) -> Iterator[Command]:

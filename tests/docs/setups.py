@@ -202,6 +202,32 @@ def _cloud(cloud: str) -> Callable[[Reader], None]:
     return start
 
 
+def _copied(reader: Reader) -> None:
+    """A volume in the emulated AWS that carries a lease's tags and no run has made, as $COPY."""
+    import boto3
+
+    reader.has("aws")
+    client = boto3.client(
+        "ec2",
+        region_name=reader.env["AWS_REGION"],
+        endpoint_url=reader.env["ENDPOINT"],
+        aws_access_key_id=reader.env["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=reader.env["AWS_SECRET_ACCESS_KEY"],
+    )
+    tags = {
+        "diskbench-lease": "01kq8z6rj0aaaaaaaaaaaaaaa1",
+        "diskbench-expires": "1",
+        "diskbench-owner": "bob@laptop",
+        "Name": "prod-database",
+    }
+    pairs = [{"Key": key, "Value": value} for key, value in tags.items()]
+    made = client.create_volume(
+        AvailabilityZone=f"{reader.env['AWS_REGION']}a", Size=1, VolumeType="gp3",
+        TagSpecifications=[{"ResourceType": "volume", "Tags": pairs}],
+    )  # fmt: skip
+    reader.env["COPY"] = made["VolumeId"]
+
+
 SETUPS: dict[str, Callable[[Reader], None]] = {
     "demo": _demo,
     "job": _job,
@@ -210,6 +236,7 @@ SETUPS: dict[str, Callable[[Reader], None]] = {
     "history": _history,
     "example": _example,
     "imported": _imported,
+    "copied": _copied,
     "matrix": _matrix,
     "checkout": _checkout,
 } | {cloud: _cloud(cloud) for cloud in ("aws", "azure", "gcp", "vsphere")}

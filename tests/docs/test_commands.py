@@ -6,17 +6,20 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
 from tests.docs.kinds import ELSEWHERE, is_light, is_name, kind
-from tests.docs.pages import PAGES, ROOT, Command, commands
+from tests.docs.pages import PAGES, ROOT, Command, commands, other_lines
 from tests.docs.setups import SETUPS
 from tests.rigs.advised import SOURCE, Advised, fault
 
 ALL = [one for page in PAGES for one in commands(page)]
+NOT_TYPED = {"aws", "fio", "hdparm", "kill", "last", "zstd"}
+"""Words in output and in sentences that are also programs."""
 OURS = [one for one in ALL if one.words[:1] == ["diskbench"]]
 
 
@@ -24,6 +27,13 @@ def test_the_commands_of_all_pages_are_found():
     pages = {str(one.page.relative_to(ROOT)) for one in ALL}
     assert len(ALL) > 300
     assert {"README.md", "CONTRIBUTING.md", "docs/lab.md", "docs/contributing/matrix.md"} <= pages
+
+
+def test_no_command_of_another_program_is_passed_over():
+    """A program that is typed on a page stands in PROGRAMS."""
+    words = {tuple(line.split()[:2]) for page in PAGES for line in other_lines(page) if " " in line}
+    names = {first for first, second in words if second != "=" and shutil.which(first)}
+    assert names <= NOT_TYPED
 
 
 def test_every_command_is_covered():

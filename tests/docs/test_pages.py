@@ -65,8 +65,9 @@ def typed(one: Command, reader: Reader) -> tuple[int, str]:
     limit_s = LONG_S if one.said("thorough") else ENDS_WITHIN_S
     with output.open("wb") as file:
         process = subprocess.Popen(
-            ["bash", "-c", f"{one.typed}\nexit $?"], cwd=reader.here, env=reader.env, stdin=subprocess.DEVNULL,
-            stdout=file, stderr=file, start_new_session=True,
+            ["bash", "-c", f"{one.typed}\nexit $?"],  # bash stays, as the shell of a person does
+            cwd=reader.here, env=reader.env, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+            start_new_session=True,
         )  # fmt: skip
         deadline = time.monotonic() + limit_s
         try:

@@ -24,7 +24,8 @@ def read(tmp_path, monkeypatch):
 
 def test_commands_of_blocks_fences_and_sentences_are_found(read):
     found = read(
-        "Type `diskbench\nconfig` or\n\n    sudo diskbench run --path x \\\n      --runs 2   # slow\n"
+        "Type `diskbench\nconfig` or\n\n"
+        "    sudo diskbench run --path x \\\n      --runs 2   # slow\n"
         "    IOPS  1\n\n```bash\n$ python3 x.py\n```\n```text\ndiskbench nothing\n```\n"
         "- a list\n    diskbench in its text\n\n    x = diskbench · 2\n"
     )

@@ -30,7 +30,8 @@ PAGES = tuple(
     )
 )
 PROGRAMS = {
-    "diskbench", "sudo", "pip", "python", "python3", "git", "ssh", "govc", "aws", "az", "gcloud", "podman",
+    "diskbench", "sudo", "pip", "python", "python3", "git", "ssh", "govc", "aws", "az", "gcloud",
+    "podman",
     "docker", "systemctl", "useradd", "install", "ln", "jupyter", "export", "cd", "apt-get", "dnf",
     "brew", "openssl", "curl", "chmod", "uv", "ssh-keygen", "ssh-keyscan", "DISK",
 }  # fmt: skip

@@ -40,7 +40,7 @@ _PATH = re.compile(r"script/[\w-]+|(?:[~.]?[\w.-]*/)+bin/[\w.-]+")
 _REGION = re.compile(r"^[a-z]+-[a-z]+-\d$")
 """`aws eu-central-1 …` begins a line of output."""
 _SETTING = re.compile(r"[A-Z_]+=")
-_COMMENT = re.compile(r"<!-- try: (.*?) -->", re.DOTALL)
+_COMMENT = re.compile(r"^<!-- try: (.*?) -->$", re.MULTILINE)
 _SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _FORM = re.compile(r"…|\.\.\.(?!\d)|<[^>]+>|(?<![\w$/.{-])[A-Z][A-Z_-]*(?![\w=:])")
 """What stands for something else in a command: NAME, <name>, an ellipsis."""

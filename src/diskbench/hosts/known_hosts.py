@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import shlex
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,7 +96,7 @@ def verify(route: Route, known: tuple[KnownKey, ...], key_type: str, key: bytes)
             f"{fingerprint_of(line.key)}. "
             "Somebody may stand between you and the host",
             advice="ask who runs the host whether its key was changed; only then remove the old "
-            f"one: ssh-keygen -R '{route.key_name}' -f {line.file}",
+            f"one: ssh-keygen -R {shlex.quote(route.key_name)} -f {shlex.quote(str(line.file))}",
         )
     if any(line.marker == "@cert-authority" for line in known):
         raise HostUnavailable(
@@ -118,10 +119,10 @@ def fingerprint_of(key: bytes) -> str:
 
 def _how_to_add(route: Route, fingerprint: str) -> str:
     file = route.known_hosts[0] if route.known_hosts else Path("~/.ssh/known_hosts")
-    if route.proxy_command:
-        return f"connect once by hand (ssh {route.typed}), compare {fingerprint}, and accept it"
+    if route.proxy_command or route.has_key_alias:  # ssh-keyscan knows neither
+        return f"connect once by hand (`{route.by_hand()}`), compare {fingerprint}, and accept it"
     return (
         f"compare {fingerprint} with the host's own (`ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub` "
-        f"on its console), then connect once by hand (`ssh {route.typed}`), or add it: "
-        f"ssh-keyscan -p {route.port} {route.hostname} >> {file}"
+        f"on its console), then connect once by hand (`{route.by_hand()}`), or add it: "
+        f"ssh-keyscan -p {route.port} {shlex.quote(route.hostname)} >> {shlex.quote(str(file))}"
     )

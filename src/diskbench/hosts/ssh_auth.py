@@ -27,7 +27,8 @@ def login(transport: paramiko.Transport, route: Route) -> None:
     listed = "; ".join(tried) or "no key was found"
     raise HostUnavailable(
         f"{route.typed} refuses the login of {route.user} ({listed})",
-        advice=f"`ssh -o BatchMode=yes {route.typed} true` must work; keys with a passphrase "
+        advice=f"`{route.by_hand('true', options=('-o', 'BatchMode=yes'))}` must work; keys with a "
+        "passphrase "
         "belong in the agent (ssh-add)",
     )
 

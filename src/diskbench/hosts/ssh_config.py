@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.ssh_command import ssh_command
 
 CONFIG_VARIABLE = "DISKBENCH_SSH_CONFIG"
 """An OpenSSH configuration to use in place of ~/.ssh/config; `ssh -F`."""
@@ -49,6 +50,28 @@ class Route:
     key_name: str
     proxy_command: str | None = None
     timeout_s: float | None = None
+    config: str | None = None
+    """The OpenSSH configuration in place of the user's own; None where that is read."""
+
+    @property
+    def has_key_alias(self) -> bool:
+        """Does HostKeyAlias give its key another name than that of the host?"""
+        return self.key_name not in {
+            self.hostname.lower(),
+            f"[{self.hostname.lower()}]:{self.port}",
+        }
+
+    def by_hand(self, *command: str, options: tuple[str, ...] = ()) -> str:
+        """What a person types to get there: `ssh -p 2222 root@db1`."""
+        address = parse_address(self.typed)
+        return ssh_command(
+            address.host,
+            *command,
+            user=address.user,
+            port=address.port,
+            config=self.config,
+            options=options,
+        )
 
 
 def parse_address(text: str) -> Address:
@@ -104,20 +127,30 @@ def resolve(text: str, config: str | None = None) -> Route:
         ) from None
     except subprocess.TimeoutExpired:
         raise HostUnavailable(
-            f"`ssh -G {address.host}` gave no answer in 30 s",
+            f"`{_ask(address, config)}` gave no answer in 30 s",
             advice="look for a Match exec that hangs in your ssh configuration",
         ) from None
     if done.returncode:
         raise HostUnavailable(
             f"OpenSSH refuses its configuration for {address.host}: {done.stderr.strip()}",
-            advice=f"correct it until `ssh -G {address.host}` is content",
+            advice=f"correct it until `{_ask(address, config)}` prints a configuration",
         )
     return parse_resolved(text, done.stdout, config)
 
 
+def _ask(address: Address, config: str | None) -> str:
+    return ssh_command(
+        address.host, user=address.user, port=address.port, config=_named(config), options=("-G",)
+    )
+
+
+def _named(config: str | None) -> str | None:
+    return config or os.environ.get(CONFIG_VARIABLE) or None
+
+
 def config_flags(config: str | None = None) -> list[str]:
     """`-F FILE` for `config`, or for the configuration that the environment names."""
-    named = config or os.environ.get(CONFIG_VARIABLE)
+    named = _named(config)
     return ["-F", named] if named else []
 
 
@@ -154,6 +187,7 @@ def parse_resolved(text: str, output: str, config: str | None = None) -> Route:
         key_name=name,
         proxy_command=_jump_command(jump, config) if jump else first("proxycommand"),
         timeout_s=float(timeout) if timeout and timeout.isdigit() else None,
+        config=_named(config),
     )
 
 

@@ -78,7 +78,7 @@ def _translated(route: Route) -> Iterator[None]:
         why = str(error) or type(error).__name__
         raise Unreachable(
             f"no SSH connection to {_where(route)}: {why}",
-            advice=f"try it by hand: ssh {route.typed}",
+            advice=f"try it by hand: {route.by_hand()}",
         ) from error
 
 
@@ -98,7 +98,7 @@ def _socket(route: Route, limits: Limits) -> socket.socket:
         why = "no answer in time" if isinstance(error, TimeoutError) else error.strerror or error
         raise Unreachable(
             f"cannot connect to {_where(route)}: {why}",
-            advice=f"is it up, and does sshd listen there? try: ssh {route.typed}",
+            advice=f"is it up, and does sshd listen there? try: {route.by_hand()}",
         ) from error
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock

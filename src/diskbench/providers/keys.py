@@ -22,6 +22,7 @@ from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.disk import SshAccess
 from diskbench.private import private_directory
+from diskbench.ssh_command import ssh_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -236,6 +237,7 @@ def _route(address: str) -> dict[str, str]:
     """How the user's own OpenSSH configuration gets to `address`; what it leaves open is not in."""
     named = _user_config()
     flags = ["-F", named] if named else []
+    asked = ssh_command(address, config=named, options=("-G",))
     try:
         done = subprocess.run(
             ["ssh", *flags, "-G", "--", address],
@@ -248,13 +250,13 @@ def _route(address: str) -> dict[str, str]:
         ) from None
     except subprocess.TimeoutExpired:
         raise HostUnavailable(
-            f"`ssh -G {address}` gave no answer in 30 s",
+            f"`{asked}` gave no answer in 30 s",
             advice="look for a Match exec that hangs in your ssh configuration",
         ) from None
     if done.returncode:
         raise HostUnavailable(
             f"OpenSSH refuses its configuration for {address}: {done.stderr.strip()}",
-            advice=f"correct it until `ssh -G {address}` is content",
+            advice=f"correct it until `{asked}` prints a configuration",
         )
     lines = (line.partition(" ") for line in done.stdout.splitlines())
     return {key: value for key, _, value in lines if key in _ROUTE and value not in {"", "none"}}

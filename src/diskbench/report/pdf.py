@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from diskbench.errors import InvalidValue
+from diskbench.extras import how_to_install
 from diskbench.report.page import page
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ def pdf(report: Report) -> bytes:
     except (ImportError, OSError) as error:
         raise InvalidValue(
             f"PDF needs WeasyPrint and Pango: {error}",
-            advice="pip install 'diskbench[pdf]' and the system's Pango (apt-get install "
-            "libpango-1.0-0 libpangoft2-1.0-0); or write .html, and print it from a browser",
+            advice=f"install WeasyPrint ({how_to_install('pdf')}) and the system's Pango (apt-get "
+            "install libpango-1.0-0 libpangoft2-1.0-0); or write .html and print it from a browser",
         ) from error
     # It tells of each property of the page's style that paper does not need.
     logging.getLogger("weasyprint").setLevel(logging.CRITICAL)

@@ -2,14 +2,11 @@
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from diskbench.cli.lazy import COMMANDS, load
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/**/*.md")])
@@ -39,33 +36,6 @@ def test_links_to_files_lead_somewhere(path):  # `page` is a browser's, by pytes
     for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
         if "://" not in target:
             assert (path.parent / target).exists(), target
-
-
-def command_lines() -> list[str]:
-    found = []
-    for page in PAGES:
-        for line in page.read_text().replace("\\\n", " ").splitlines():  # continued ones whole
-            text = line.strip()
-            if line.startswith("    ") and text.startswith("diskbench "):
-                found.append(text)
-            found += re.findall(r"`(diskbench [a-z][^`]*)`", line)
-    return found
-
-
-@pytest.mark.parametrize("line", sorted(set(command_lines())))
-def test_commands_that_are_shown_exist_with_their_options(line):
-    name, *words = shlex.split(line, comments=True)[1:]
-    if name.startswith("-"):
-        return
-    assert name in COMMANDS
-    command = load(name)
-    subcommands = getattr(command, "commands", {})
-    if words and subcommands and not words[0].startswith("-"):
-        name, *words = words
-        assert name in subcommands
-        command = subcommands[name]
-    known = {"-h", "--help"} | {flag for one in command.params for flag in one.opts}
-    assert {word.partition("=")[0] for word in words if word.startswith("-")} <= known
 
 
 def test_every_warning_stands_in_the_method():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from diskbench.errors import AccessDenied, HostUnavailable
+from diskbench.extras import how_to_install
 from diskbench.providers import patience
 from diskbench.providers.aws.errors import no_region, translate
 from diskbench.providers.aws.timing import AwsTiming
@@ -147,7 +148,7 @@ def open_aws(profile: str | None, region: str | None, endpoint: str | None) -> A
     except ImportError as error:
         raise HostUnavailable(
             "--provider aws needs the AWS SDK for Python, which is not installed",
-            advice="pip install 'diskbench[aws]'",
+            advice=how_to_install("aws"),
             field="provider",
         ) from error
     try:

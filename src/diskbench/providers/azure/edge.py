@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from diskbench.errors import Busy, HostUnavailable, Unanswered
+from diskbench.extras import how_to_install
 from diskbench.providers import patience
 from diskbench.providers.azure.errors import (
     no_region,
@@ -175,7 +176,7 @@ def open_azure(subscription: str | None, endpoint: str | None) -> Azure:
     except ImportError as error:
         raise HostUnavailable(
             "--provider azure needs the Azure SDK for Python, which is not installed",
-            advice="pip install 'diskbench[azure]'",
+            advice=how_to_install("azure"),
             field="provider",
         ) from error
     known = subscription or os.environ.get(SUBSCRIPTION_VARIABLE)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import HostUnavailable, Throttled
+from diskbench.extras import how_to_install
 from diskbench.providers.gcp.credentials import Login, log_in
 from diskbench.providers.gcp.errors import translate
 from diskbench.providers.unanswered import repeated
@@ -153,7 +154,7 @@ def open_compute(project: str | None, endpoint: str | None, timing: GceTiming) -
     except ImportError as error:
         raise HostUnavailable(
             "--provider gcp needs the Google Cloud SDK for Python, which is not installed",
-            advice="pip install 'diskbench[gcp]'",
+            advice=how_to_install("gcp"),
             field="provider",
         ) from error
     return Compute(log_in(project, endpoint), timing)

@@ -17,6 +17,7 @@ from diskbench.errors import (
     InvalidValue,
     LoggedOut,
 )
+from diskbench.extras import how_to_install
 from diskbench.providers import patience
 from diskbench.providers.unanswered import repeated
 from diskbench.providers.vsphere.errors import (
@@ -276,7 +277,7 @@ def session(
     except ImportError as error:
         raise HostUnavailable(
             "--provider vsphere needs pyVmomi, which is not installed",
-            advice="pip install 'diskbench[vsphere]'",
+            advice=how_to_install("vsphere"),
             field="provider",
         ) from error
     vsphere = Vsphere(None, timing, watch)

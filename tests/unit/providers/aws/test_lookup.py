@@ -302,7 +302,7 @@ def test_without_the_sdk_it_is_said_how_to_get_it(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(HostUnavailable) as refused:
         AWSProvider().resolve(cell(), SHIPPED)
-    assert refused.value.advice == "pip install 'diskbench[aws]'"
+    assert refused.value.advice.endswith(" -m pip install 'boto3>=1.44'")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,252 @@
+"""What has to be there before a command of a page can be tried: the names for `setup`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tests.docs.pages import ROOT
+from tests.rigs.cli import WRITE_THEN_READ
+from tests.rigs.loops import attached, empty_image
+from tests.rigs.matrix_rows import campaign_row
+from tests.rigs.replicates import measured, ulid
+from tests.rigs.sshd import running_sshd
+
+from diskbench.store.campaigns import save_campaign
+from diskbench.store.database import open_database, transaction
+from diskbench.store.schema import measurement
+
+STARTS_WITHIN_S = 960.0
+"""The first start of the emulated vSphere builds its simulator."""
+NOVEMBER_S = int(datetime(2026, 11, 1, 10, tzinfo=UTC).timestamp())
+"""When the history begins; pages name days of this month."""
+
+
+@dataclass
+class Reader:
+    """Somebody who reads a page and types: an empty home, and an empty directory to type in."""
+
+    home: Path
+    here: Path
+    stack: ExitStack
+    env: dict[str, str] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
+
+    def has(self, setup: str) -> None:
+        """Make what a setup of SETUPS makes, unless it is there."""
+        if setup and setup not in self.done:
+            self.done.add(setup)
+            SETUPS[setup](self)
+
+    def __post_init__(self) -> None:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("DISKBENCH_", "XDG_"))}
+        for name in [one for one in kept if one.startswith(("AWS_", "AZURE_", "GOOGLE_"))]:
+            del kept[name]
+        bin_ = self.home / "bin"
+        bin_.mkdir(parents=True)
+        (bin_ / "sudo").write_text('#!/bin/sh\nexec "$@"\n')
+        (bin_ / "diskbench").write_text(f'#!/bin/sh\nexec {sys.executable} -m diskbench "$@"\n')
+        for one in bin_.iterdir():
+            one.chmod(0o755)
+        (self.here / "data").mkdir(parents=True)
+        self.env = kept | {
+            "HOME": str(self.home),
+            "COLUMNS": "100",
+            "TZ": "UTC",
+            "PATH": f"{bin_}:{Path(sys.executable).parent}:{kept['PATH']}",
+            "SHELL": "/bin/bash",
+            "CHECKOUT": str(ROOT),
+        }
+
+    @property
+    def database_url(self) -> str:
+        """The database that a command without settings uses."""
+        return f"sqlite:///{self.home}/.local/share/diskbench/diskbench.db"
+
+
+def _demo(reader: Reader) -> None:
+    """What script/demo runs, with steps of a second."""
+    script = (ROOT / "script/demo").read_text()
+    lines = re.findall(r'^"\$diskbench" (.+)$', script, re.MULTILINE)
+    assert [line.split()[0] for line in lines] == ["run", "report"]
+    lines[0] += " --set runtime=1 --size 0.1"
+    for line in lines:
+        run(f"directory=data page=data/result.html; diskbench {line}", reader)
+
+
+def _job(reader: Reader) -> None:
+    """A job file of one's own of a second, look.fio."""
+    (reader.here / "look.fio").write_text(WRITE_THEN_READ.format(seconds=1))
+
+
+def _device(reader: Reader) -> None:
+    """A whole empty disk, as $DISK with $IDENTITY."""
+    image = empty_image(reader.home / "disk.img", 400)
+    loop = reader.stack.enter_context(attached(image, "--direct-io=on"))
+    reader.env |= {"DISK": loop.path, "IDENTITY": loop.identity}
+
+
+def _hosts(reader: Reader) -> None:
+    """Two machines that one can log in to, db1 and db2; both are this one."""
+    reader.env["DISKBENCH_SSH_CONFIG"] = str(reader.home / "ssh_config")
+    blocks = []
+    for alias in ("db1", "db2"):
+        sshd = reader.stack.enter_context(running_sshd(reader.home / alias, alias=alias))
+        block = sshd.config_block(alias)
+        sshd.trust(f"{alias}-key-{sshd.port}")
+        blocks.append(block)
+    (reader.home / "ssh_config").write_text("".join(blocks))
+
+
+def _history(reader: Reader) -> None:
+    """Two weeks of figures of two disks: matrices burst-matrix and iaas-2018, labels `disk` and
+    `schedule`."""
+    url = reader.database_url
+    Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, mode=0o700)
+    database = open_database(url)
+    for day in range(14):
+        name = "iaas-2018" if day % 2 else "burst-matrix"
+        for disk, iops in (("gp2", 3000.0), ("gp3", 3000.0 if day < 7 else 2400.0)):
+            values = [iops + step for step in (-12.0, -7.0, -3.0, 2.0, 6.0, 11.0)]
+            labels = [("disk", disk), ("schedule", "nightly")]
+            measured(
+                database, values, disk=disk, campaign=day, at_s=NOVEMBER_S, labels=labels,
+            )  # fmt: skip
+        campaign_id = ulid(NOVEMBER_S + day * 86_400, day)
+        save_campaign(database, campaign_row(campaign_id=campaign_id, name=name), [])
+    with transaction(database) as connection:
+        connection.execute(measurement.update().values(p99_ns=400_000.0, quantiles_of="clat"))
+    database.dispose()
+    done = run("diskbench results list --limit 2 --output json", reader)
+    ids = [one["run_id"] for one in json.loads(done.stdout)["runs"]]
+    reader.env |= {"RUN": ids[0], "OTHER": ids[1]}
+
+
+def _example(reader: Reader) -> None:
+    """The runs that diskbench ships as an example, as one's own."""
+    import diskbench
+
+    found = diskbench.example_data(reader.home / "example")
+    reader.env |= {
+        "DISKBENCH_DATABASE_URL": found.database,
+        "DISKBENCH_EVIDENCE_URL": found.evidence,
+    }
+
+
+def _imported(reader: Reader) -> None:
+    """A document of fio, gp2.json, that was imported before; its run is $RUN."""
+    case = ROOT / "tests/cases/fio_output/v3.33-two-jobs.out"
+    shutil.copy(case, reader.here / "gp2.json")
+    reader.env["RUN"] = run("diskbench results import gp2.json", reader).stdout.strip()
+
+
+def _matrix(reader: Reader) -> None:
+    """A matrix of one cell of a second, nightly.yaml, on this machine."""
+    _job(reader)
+    path = reader.here / "data"
+    (reader.here / "nightly.yaml").write_text(
+        f"name: nightly\ntitle: One look\n"
+        f"include:\n  - {{provider: local, path: {path}, profile: ./look.fio}}\n"
+    )
+
+
+def _checkout(reader: Reader) -> None:
+    """The working directory is a checkout, with the .venv that tests run in."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    reader.here = reader.home / "checkout"
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (reader.here / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, reader.here / name)
+    (reader.here / ".venv").symlink_to(Path(sys.executable).parents[1])
+
+
+def _cloud(cloud: str) -> Callable[[Reader], None]:
+    """An account of an emulated cloud, with its endpoint as $ENDPOINT."""
+
+    def start(reader: Reader) -> None:
+        _job(reader)
+        state = tempfile.mkdtemp(prefix=f"diskbench-docs-{cloud}-", dir="/var/tmp")  # a disk
+        reader.stack.callback(shutil.rmtree, state)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.cloud.emulator", cloud, "--state", state],
+            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+        reader.stack.callback(process.communicate)  # it ends when its input does
+        assert process.stdout is not None
+        ready, _, _ = select.select([process.stdout], [], [], STARTS_WITHIN_S)
+        told = json.loads(process.stdout.readline() if ready else "null")
+        assert told, f"the emulated {cloud} did not start"
+        reader.env |= told["env"] | {
+            "ENDPOINT": told["endpoint"],
+            "CA_FILE": told.get("ca_file", ""),
+        }
+        if cloud == "aws":
+            reader.env["AWS_ENDPOINT_URL"] = told["endpoint"]
+
+    start.__doc__ = _cloud.__doc__
+    return start
+
+
+def _copied(reader: Reader) -> None:
+    """A volume in the emulated AWS that carries a lease's tags and no run has made, as $COPY."""
+    import boto3
+
+    reader.has("aws")
+    client = boto3.client(
+        "ec2",
+        region_name=reader.env["AWS_REGION"],
+        endpoint_url=reader.env["ENDPOINT"],
+        aws_access_key_id=reader.env["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=reader.env["AWS_SECRET_ACCESS_KEY"],
+    )
+    tags = {
+        "diskbench-lease": "01kq8z6rj0aaaaaaaaaaaaaaa1",
+        "diskbench-expires": "1",
+        "diskbench-owner": "bob@laptop",
+        "Name": "prod-database",
+    }
+    pairs = [{"Key": key, "Value": value} for key, value in tags.items()]
+    made = client.create_volume(
+        AvailabilityZone=f"{reader.env['AWS_REGION']}a", Size=1, VolumeType="gp3",
+        TagSpecifications=[{"ResourceType": "volume", "Tags": pairs}],
+    )  # fmt: skip
+    reader.env["COPY"] = made["VolumeId"]
+
+
+SETUPS: dict[str, Callable[[Reader], None]] = {
+    "demo": _demo,
+    "job": _job,
+    "device": _device,
+    "hosts": _hosts,
+    "history": _history,
+    "example": _example,
+    "imported": _imported,
+    "copied": _copied,
+    "matrix": _matrix,
+    "checkout": _checkout,
+} | {cloud: _cloud(cloud) for cloud in ("aws", "azure", "gcp", "vsphere")}
+
+
+def run(line: str, reader: Reader, timeout_s: float = 240.0) -> subprocess.CompletedProcess[str]:
+    """A line of setup, which has to end with 0."""
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=reader.here, env=reader.env, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=timeout_s, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{line}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done

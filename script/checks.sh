@@ -108,7 +108,8 @@ other_pythons() {
       continue
     fi
     say "fast tests on Python $version"
-    if run_fast_tests ".venv-$version" tests/unit tests/method tests/run/test_python.py; then
+    if run_fast_tests ".venv-$version" --hypothesis-profile=other-python tests/unit tests/method \
+      tests/run/test_python.py; then
       ran+=("$version")
     else
       failed=1

@@ -85,12 +85,14 @@ def test_aliases_of_aliases_end():
     assert told(text) == [f"f:1: more than {YAML_VALUES:,} values, aliases included"]
 
 
+TEXT = st.characters(codec="utf-8", exclude_characters="\0")
+"""What YAML can hold, and a database keeps."""
 PLAIN = st.recursive(
     st.integers(-(2**63) + 1, 2**63 - 1)
     | st.booleans()
     | st.floats(allow_nan=False)
-    | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner),
+    | st.text(TEXT, max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(TEXT, max_size=6), inner),
     max_leaves=12,
 )
 

@@ -44,7 +44,8 @@ _SETTLED_S = 60
 _CORRELATED_S = 10
 _EDGE_S = 3
 _OWN_SIDE = 0.2
-"""Of the way to the other level: a second beyond that belongs to the change."""
+"""Of the way to the other level, or of its own: a second beyond that belongs to the change. A
+second of which a tenth was burst is far from a low level, and still next to it."""
 _TRIMMED = 0.1
 """Of each side: outliers do not make a level, and two values in turn have their mean."""
 
@@ -294,7 +295,7 @@ def _inside(at: int, parts: Sequence[_Part], values: Floats) -> slice:
 
 
 def _is_of_change(value: float, own: float, other: float) -> bool:
-    return (value - own) * (1 if other > own else -1) > _OWN_SIDE * abs(other - own)
+    return (value - own) * (1 if other > own else -1) > _OWN_SIDE * min(abs(other - own), own)
 
 
 def _phase(part: _Part, here: slice, iops: Floats, bytes_per_s: Floats, seconds: int) -> Phase:

@@ -1,6 +1,7 @@
 """What steps that nobody planned should have got is reckoned from all that was done before them."""
 
 import pytest
+from tests.books import SHIPPED
 
 from diskbench.engine.promised import promises_of
 from diskbench.engine.step_evidence import StepEvidence
@@ -50,7 +51,7 @@ def test_a_fill_before_a_measured_step_spends_its_credit():
     read = step(1, "measure", "rw=randread\nioengine=libaio\niodepth=32", 3000, 4 * KIB, 60)
     groups = groups_of([filled[0], read[0]], [filled[1], read[1]], ())
 
-    found = promises_of([(RUN, groups)], None, Hint(as_disk="aws:gp2:20"))
+    found = promises_of([(RUN, groups)], None, Hint(as_disk="aws:gp2:20"), SHIPPED)
 
     assert [one.is_judged for one in groups] == [False, True]
     assert found["a", 1].credit == {"disk-iops": pytest.approx(0.5, abs=0.01)}
@@ -60,5 +61,5 @@ def test_the_word_of_an_owner_is_counted_as_the_provider_of_the_run_counts():
     large = step(0, "measure", "rw=read", 90, MIB, 60)
     groups = groups_of([large[0]], [large[1]], ())
     run = {**RUN, "provider": "vsphere"}
-    found = promises_of([(run, groups)], None, Hint(promise="iops=3200"))
+    found = promises_of([(run, groups)], None, Hint(promise="iops=3200"), SHIPPED)
     assert found["a", 0].expected.begin.iops == 100

@@ -41,7 +41,9 @@ class BeforeSqlite338(sqlite3.Connection):
 class Unknowing(sqlite3.Cursor):
     def execute(self, sql: str, *given: object) -> sqlite3.Cursor:  # type: ignore[override]
         if "unixepoch" in sql and not self.connection.supplied:  # type: ignore[attr-defined]
-            raise sqlite3.OperationalError("no such function: unixepoch")
+            error = sqlite3.OperationalError("no such function: unixepoch")
+            error.sqlite_errorcode = sqlite3.SQLITE_ERROR
+            raise error
         return super().execute(sql, *given)  # type: ignore[arg-type]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.books import SHIPPED
 from tests.unit.plan.test_expectation import planned
 from tests.unit.providers.lab.simulated import SimulatedDisk
 
@@ -16,11 +17,9 @@ from diskbench.analysis.phases import step_phases
 from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, Promise
 from diskbench.analysis.verdict import verdict
-from diskbench.catalog.azure_sizes import azure_sizes
 from diskbench.catalog.bucket import Allowance, capacity, lasts_s, scaled
 from diskbench.catalog.entry import CLOUDS, catalogue
 from diskbench.catalog.gate import Gate, without_cache
-from diskbench.catalog.instances import instances
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.path import Path as Way
@@ -102,7 +101,7 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     filled, measured = plan.expectation.steps
     expected = plan.expectation.of(measured)
     assert expected is not None
-    way = way_of(plan)
+    way = way_of(plan, SHIPPED)
     assert way is not None
 
     lab = _lab(plan, found, scale)
@@ -153,8 +152,8 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
 
 
 MACHINES = [
-    *(("aws", name) for name in sorted(instances("aws").instances)),
-    *(("azure", name) for name in sorted(azure_sizes().sizes)),
+    *(("aws", name) for name in sorted(SHIPPED.aws.instances)),
+    *(("azure", name) for name in sorted(SHIPPED.azure.sizes)),
 ]
 
 
@@ -163,7 +162,7 @@ def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud: str) -> Non
     """No lab has machines of these types; a disk of a machine's gates stands for one."""
     seen = set()
     for at, name in MACHINES:
-        gates = without_cache(machine_of(at, name, "gp2").gates) if at == cloud else ()
+        gates = without_cache(machine_of(SHIPPED, at, name, "gp2").gates) if at == cloud else ()
         kept = tuple(replace(gate, refill_per_s=None, source="") for gate in gates)
         if not any(gate.capacity for gate in kept) or kept in seen:
             continue
@@ -199,7 +198,7 @@ def _of(path: Way, limit: str) -> Allowance | None:
 
 def _last_empty_s(plan: Plan) -> float:
     """When, under the plan's measured load from full, the last bucket that it uses is empty."""
-    way = way_of(plan)
+    way = way_of(plan, SHIPPED)
     assert way is not None
     assert plan.expectation is not None
     expected = plan.expectation.of(plan.expectation.steps[1])
@@ -228,7 +227,7 @@ def _plan(cloud: str, name: str, size: int, scale: float, block: int) -> Plan:
 
 
 def _lab(plan: Plan, found: DiskLimits, scale: float) -> SimulatedDisk:
-    way = way_of(plan)
+    way = way_of(plan, SHIPPED)
     assert way is not None
     assert way.limits is not None
     loop = Loop("loop9", "7:9", Path("/nowhere"))
@@ -240,7 +239,7 @@ def _lab(plan: Plan, found: DiskLimits, scale: float) -> SimulatedDisk:
 
 
 def _full(plan: Plan) -> dict[str, float]:
-    way = way_of(plan)
+    way = way_of(plan, SHIPPED)
     assert way is not None
     return {
         f"0/{'iops' if gate.counts == 'ios' else 'bytes'}": gate.capacity

@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from diskbench.cli.lazy import LazyGroup
 from diskbench.cli.letters import make_printable
+from diskbench.cli.opened import closing_all
 from diskbench.report.screen import guard_streams
 
 PROGRAM = "diskbench"
@@ -64,7 +65,8 @@ def run(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM is treated like SIGINT
     try:
         _check_letters(arguments)
-        code = _invoke(arguments)
+        with closing_all():
+            code = _invoke(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED

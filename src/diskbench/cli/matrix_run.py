@@ -98,14 +98,12 @@ def status(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Where every cell of a matrix stands, what was spent, and when it should end."""
+    from diskbench.cli.stores import database as opened_database
     from diskbench.engine.standing import standing
     from diskbench.report.matrix_table import matrix_line
-    from diskbench.settings import load_settings
     from diskbench.store.campaigns import find_campaign, list_campaigns
-    from diskbench.store.database import open_database
 
-    settings = load_settings({"database_url": database_url}).settings
-    database = open_database(settings.database_url.get_secret_value())
+    database = opened_database(database_url)
     if every:
         for one in list_campaigns(database):
             seen = standing(database, one)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from diskbench.cli.opened import close_at_end
+
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
@@ -58,7 +60,9 @@ def database(url: str | None) -> Engine:
     from diskbench.store.database import open_database
 
     settings = load_settings({"database_url": url}).settings
-    return open_database(settings.database_url.get_secret_value())
+    engine = open_database(settings.database_url.get_secret_value())
+    close_at_end(engine.dispose)
+    return engine
 
 
 def evidence(url: str | None) -> ObjectEvidence:

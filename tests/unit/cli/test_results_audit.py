@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from diskbench.cli.main import app
+from diskbench.cli.opened import closing_all
 
 
 @pytest.fixture
@@ -18,7 +19,8 @@ def typed(tmp_path):
     ]
 
     def run(*args):
-        return CliRunner().invoke(app, ["results", *args, *stores])
+        with closing_all():
+            return CliRunner().invoke(app, ["results", *args, *stores])
 
     return run
 

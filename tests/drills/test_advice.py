@@ -91,7 +91,7 @@ def test_a_suspended_run_is_gone_on_with_and_not_begun_again(cause, capsys):
     plan = make_plan()
     error = ConnectionLost("gone") if cause == "host" else StoreUnavailable("gone")
     report = TrialReport(plan, suspended=error, stopped=cause == "host")
-    _print_table(plan, [[]], _state(report), (), ())
+    _print_table(plan, [[]], _state(report), (), (), ())
     print_problems(report)
     out, err = capsys.readouterr()
     for text in (out, err):

@@ -102,9 +102,9 @@ def _count_drills(terminal: pytest.TerminalReporter) -> None:
         )
 
 
-TOGETHER = ("tests/qemu/", "tests/browser/")
-"""Tests that share something costly, a guest that takes a minute to boot, a browser: one process
-has all of a folder.
+TOGETHER = ("tests/qemu/", "tests/browser/", "tests/drills/test_upgrades.py")
+"""Tests that share something costly, a guest that takes a minute to boot, a browser, or a directory
+that an old store names: one process has all of them.
 (`--dist loadgroup` of xdist 3.8 finds no groups under pytest 9.2.)"""
 
 

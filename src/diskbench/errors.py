@@ -22,6 +22,7 @@
     - FioFailed                  fio ended with an error
     - FioOutputUnreadable        fio's output names no usable result
     - EvidenceDamaged            a fetched file does not match its checksum
+      - StepsMissing             steps of a finished run are not in the store
     - LimitExceeded              a host or a file gave more than diskbench takes (limits.py)
     - RentalFailed               what was to be rented could not be had, or was not as asked for
       - NoCapacity               the provider has none of it there now; elsewhere or later it may
@@ -45,7 +46,7 @@ An error that is stored, or handed to another process, is a `model.outcome.Probl
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class DiskbenchError(Exception):
@@ -179,6 +180,19 @@ class FioOutputUnreadable(MeasurementFailed):
 
 class EvidenceDamaged(MeasurementFailed):
     """A fetched file does not match the checksum taken on the host."""
+
+
+class StepsMissing(EvidenceDamaged):
+    """Steps of a finished run that are not in the store; `steps` names each, and says why."""
+
+    def __init__(self, run_id: str, url: str, steps: Sequence[tuple[str, str]]) -> None:
+        names = ", ".join(name for name, _ in steps)
+        super().__init__(
+            f"{len(steps)} of its steps cannot be found in {url}: {names}",
+            advice=f"copy what another store has under runs/{run_id}/steps/ into this one, then "
+            "rebuild again",
+        )
+        self.steps = tuple(steps)
 
 
 class LimitExceeded(MeasurementFailed):

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from diskbench.errors import DiskbenchError, EvidenceDamaged, InvalidValue, StoreUnavailable
+from diskbench.errors import (
+    DiskbenchError,
+    EvidenceDamaged,
+    InvalidValue,
+    StepsMissing,
+    StoreUnavailable,
+)
 from diskbench.store import archive, schema
 from diskbench.store.audits import audited
 from diskbench.store.content import read_file
@@ -52,19 +58,6 @@ class Rebuilt:
     failed: tuple[tuple[str, DiskbenchError], ...]
     missing: tuple[tuple[str, str, str], ...] = ()
     records: tuple[tuple[str, DiskbenchError], ...] = ()
-
-
-class StepsMissing(EvidenceDamaged):
-    """Steps of a finished run that are not in the store; `steps` names each, and says why."""
-
-    def __init__(self, run_id: str, url: str, steps: Sequence[tuple[str, str]]) -> None:
-        names = ", ".join(name for name, _ in steps)
-        super().__init__(
-            f"{len(steps)} of its steps cannot be found in {url}: {names}",
-            advice=f"copy what another store has under runs/{run_id}/steps/ into this one, then "
-            "rebuild again",
-        )
-        self.steps = tuple(steps)
 
 
 def rebuild(

@@ -9,6 +9,7 @@ from tests.rigs.dump import dump
 from tests.rigs.measured import measure
 from tests.rigs.plans import make_plan
 
+from diskbench.errors import StepsMissing
 from diskbench.model.campaign import CellRow
 from diskbench.model.matrix import Limits
 from diskbench.store import archive, kept_rows, schema
@@ -17,7 +18,7 @@ from diskbench.store.cells import load_cells, update_cell
 from diskbench.store.database import open_database, transaction
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
-from diskbench.store.rebuild import StepsMissing, rebuild
+from diskbench.store.rebuild import rebuild
 from diskbench.store.rows import evidence_url_of, load_results, save_plan
 from diskbench.store.timings import add_timing, load_timing
 

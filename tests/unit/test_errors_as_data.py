@@ -274,7 +274,10 @@ def test_the_tree_of_errors_is_whole_and_in_one_file() -> None:
 
 
 def raised() -> list[DiskbenchError]:
-    own = {"UnknownName": errors.UnknownName("disk type", "gp9", ["gp2"], field="disk")}
+    own: dict[str, DiskbenchError] = {
+        "UnknownName": errors.UnknownName("disk type", "gp9", ["gp2"], field="disk"),
+        "StepsMissing": errors.StepsMissing("01a", "file:///e", [("read", "no files")]),
+    }
     kinds = [one for one in vars(errors).values() if isinstance(one, type)]
     return [
         own.get(kind.__name__) or kind("what was wrong")

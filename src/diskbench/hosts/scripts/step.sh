@@ -63,8 +63,9 @@ finish() { # fio's exit, reason
     [ -e stop ] && ! [ -e .signal ] && stopped=1
     sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS -e live.tsv -e 'ready\..*' | plain)
     sha256sum $sums >SHA256SUMS 9>&-
-    # Signs of life are written to live.tsv until the other files are summed up.
-    kill "$beats" 2>/dev/null
+    # Signs of life are written to live.tsv until the other files are summed up. KILL: a child that
+    # was only just forked still has this shell's trap, and forgets any other signal.
+    kill -KILL "$beats" 2>/dev/null
     wait "$beats" 2>/dev/null
     sha256sum live.tsv >>SHA256SUMS 9>&-
     keys="seconds=$lasted moved=$moved${limit:+ limit=$limit}"

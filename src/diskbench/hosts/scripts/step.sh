@@ -227,7 +227,7 @@ changed=
 if may_start; then
     hold_checked_again || refuse "$reason"
     jobfile=$(hold_jobfile)
-    kill "$beats" # the samples are signs of life enough
+    kill -KILL "$beats" # the samples are signs of life enough; KILL as in finish
     enter fio "${fio_limit:-315360000}"
     unix=$(now)
     read -r zero rest </proc/uptime

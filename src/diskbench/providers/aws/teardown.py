@@ -14,6 +14,8 @@ from diskbench.providers.places import lease_directory
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from diskbench.model.ours import Which
     from diskbench.providers.aws.edge import Edge
     from diskbench.providers.aws.inventory import Inventory
@@ -120,37 +122,41 @@ def _ended(ec2: Edge, instance_id: str) -> bool | Still:
 
 
 def _volumes(ec2: Edge, found: Inventory, timing: AwsTiming, failures: _Failures) -> None:
-    for volume in found.volumes:
-        request = {"VolumeId": volume["VolumeId"]}
-        _delete(ec2, "delete_volume", request, f"volume {volume['VolumeId']}", timing, failures)
+    ids = [one["VolumeId"] for one in found.volumes]
+    _each(ec2, "delete_volume", "VolumeId", "volume", ids, timing, failures)
 
 
 def _network(ec2: Edge, found: Inventory, timing: AwsTiming, failures: _Failures) -> None:
     """Addresses before the interfaces that they are on, and those before their groups."""
-    for address in found.addresses:
-        request = {"AllocationId": address["AllocationId"]}
-        what = f"address {address['AllocationId']}"
-        _delete(ec2, "release_address", request, what, timing, failures)
-    for interface in found.interfaces:
-        request = {"NetworkInterfaceId": interface["NetworkInterfaceId"]}
-        what = f"network-interface {interface['NetworkInterfaceId']}"
-        _delete(ec2, "delete_network_interface", request, what, timing, failures)
-    for group in found.groups:
-        request = {"GroupId": group["GroupId"]}
-        what = f"security-group {group['GroupId']}"
-        _delete(ec2, "delete_security_group", request, what, timing, failures)
+    ids = [one["AllocationId"] for one in found.addresses]
+    _each(ec2, "release_address", "AllocationId", "address", ids, timing, failures)
+    name, kind = "NetworkInterfaceId", "network-interface"
+    ids = [one[name] for one in found.interfaces]
+    _each(ec2, "delete_network_interface", name, kind, ids, timing, failures)
+    ids = [one["GroupId"] for one in found.groups]
+    _each(ec2, "delete_security_group", "GroupId", "security-group", ids, timing, failures)
 
 
 def _copies(ec2: Edge, found: Inventory, timing: AwsTiming, failures: _Failures) -> None:
     """Images before the snapshots that they are made of; only those that a person named."""
-    for image in found.images:
-        request = {"ImageId": image["ImageId"]}
-        what = f"image {image['ImageId']}"
-        _delete(ec2, "deregister_image", request, what, timing, failures)
-    for snapshot in found.snapshots:
-        request = {"SnapshotId": snapshot["SnapshotId"]}
-        what = f"snapshot {snapshot['SnapshotId']}"
-        _delete(ec2, "delete_snapshot", request, what, timing, failures)
+    ids = [one["ImageId"] for one in found.images]
+    _each(ec2, "deregister_image", "ImageId", "image", ids, timing, failures)
+    ids = [one["SnapshotId"] for one in found.snapshots]
+    _each(ec2, "delete_snapshot", "SnapshotId", "snapshot", ids, timing, failures)
+
+
+def _each(
+    ec2: Edge,
+    operation: str,
+    parameter: str,
+    kind: str,
+    ids: Sequence[str],
+    timing: AwsTiming,
+    failures: _Failures,
+) -> None:
+    """Delete all things of a kind, one after the other."""
+    for one in ids:
+        _delete(ec2, operation, {parameter: one}, f"{kind} {one}", timing, failures)
 
 
 def _keys(ec2: Edge, found: Inventory, failures: _Failures) -> None:

@@ -115,13 +115,12 @@ def test_every_command_prints_the_same_from_a_database_made_of_the_evidence(
         assert after[command] == document, command
 
 
-def test_a_run_keeps_its_evidence_store_for_life(user: Cli, target: Path, tmp_path: Path) -> None:
-    profile = tmp_path / "mine.fio"
+def kill_in_second_step(user: Cli, target: Path, store: Path) -> None:
+    """Begin a run of two steps that keeps its evidence in `store`, and kill it in the second."""
+    profile = user.home / "mine.fio"
     profile.write_text(WRITE_THEN_READ.format(seconds=6))
-    first = tmp_path / "first"
-    first.mkdir()
     process = user.start(
-        "run", "--path", str(target), "--profile", str(profile), "--evidence-url", first.as_uri()
+        "run", "--path", str(target), "--profile", str(profile), "--evidence-url", store.as_uri()
     )
     assert process.stderr is not None
     for line in process.stderr:
@@ -129,6 +128,12 @@ def test_a_run_keeps_its_evidence_store_for_life(user: Cli, target: Path, tmp_pa
             break
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
+
+
+def test_a_run_keeps_its_evidence_store_for_life(user: Cli, target: Path, tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    first.mkdir()
+    kill_in_second_step(user, target, first)
 
     other = tmp_path / "other"
     other.mkdir()
@@ -150,19 +155,9 @@ def test_a_run_keeps_its_evidence_store_for_life(user: Cli, target: Path, tmp_pa
 def test_a_run_goes_on_in_a_whole_copy_of_its_store(
     user: Cli, target: Path, tmp_path: Path
 ) -> None:
-    profile = tmp_path / "mine.fio"
-    profile.write_text(WRITE_THEN_READ.format(seconds=6))
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
-    process = user.start(
-        "run", "--path", str(target), "--profile", str(profile), "--evidence-url", first.as_uri()
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "step 2 of 2" in line:
-            break
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    kill_in_second_step(user, target, first)
     subprocess.run(["mv", str(first), str(second)], check=True)
     stores = ("--evidence-url", second.as_uri())
     done = user.run("resume", "--quiet", "--output", "json", *stores)

@@ -10,7 +10,6 @@ from tests.books import SHIPPED
 from tests.cloud.emulator.azure import server
 from tests.cloud.emulator.azure.faults import Faults
 from tests.cloud.rented_azure import Azure
-from tests.contract.rented import Onlooker, claim
 
 from diskbench.model.disk import Acquired
 from diskbench.model.rental import AzureSpec, Claim, LeaseEnd, Rental, RentSpec, Scope
@@ -18,6 +17,7 @@ from diskbench.model.spec import Cell, TargetSpec
 from diskbench.ports import Completed, Host
 from diskbench.providers.azure.provider import AzureProvider
 from diskbench.providers.azure.timing import AzureTiming
+from diskbench.testing import Onlooker, claim
 
 QUICK = AzureTiming(
     first_poll_s=0.02, max_poll_s=0.3, network_s=60, machine_s=90, disk_s=60, attach_s=60,

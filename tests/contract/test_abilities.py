@@ -30,8 +30,7 @@ PUBLIC = CLOUD | {"Metered", "Refreshes", "EndsMachines", "Provisions"}
         (
             "lab",
             {
-                "Renter", "SwapsDisks", "Foresees", "ExtendsLeases", "Examinable", "EndsMachines",
-                "HoldsCredit",
+                "Renter", "SwapsDisks", "Foresees", "ExtendsLeases", "Examinable", "HoldsCredit",
             },
         ),
         ("local", set()),

@@ -1,5 +1,5 @@
-"""The contract of providers that rent (diskbench.testing): on the fake cloud and the lab in full, on
-each emulated cloud once end to end, and in full where everything is run."""
+"""The contract of providers that rent (diskbench.testing): on the fake cloud and the lab in full,
+on each emulated cloud once end to end, and in full where everything is run."""
 
 import tempfile
 from pathlib import Path

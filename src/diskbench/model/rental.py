@@ -90,6 +90,43 @@ class RentSpec(Frozen):
     vsphere: VsphereSpec = VsphereSpec()
     lab: LabSpec = LabSpec()
 
+    def _own(self, name: str) -> object:
+        earlier = {
+            "memory": "memory_gib",
+            "host": "esxi_host",
+            "vm_throughput": "vm_throughput_mib_per_s",
+            "lab_style": "style",
+            "lab_user": "user",
+            "lab_seed": "seed",
+            "stall_every": "stall_every_s",
+            "stall_for": "stall_for_s",
+            "latency": "latency_ms",
+        }
+        for part in (self.azure, self.vsphere, self.lab):
+            value = getattr(part, earlier.get(name, name), None)
+            if value is not None:
+                return value
+        return None
+
+    def text(self, option: str) -> str | None:
+        """The value of a provider's own option that is text; None where it was not given."""
+        value = self._own(option)
+        return None if value is None else str(value)
+
+    def number(self, option: str) -> float | None:
+        """The value of a provider's own option that is a number; None where it was not given."""
+        value = self._own(option)
+        return value if isinstance(value, int | float) else None
+
+    def flag(self, option: str) -> bool:
+        """Whether a provider's own option is switched on."""
+        return self._own(option) is True
+
+    @property
+    def time_scale(self) -> float:
+        """What the capacity of burst buckets is divided by; 1 for everything but emulations."""
+        return self.number("time_scale") or 1.0
+
 
 class Scope(Frozen):
     """Where a lease's things are found again by their tags; nothing secret. `ca_file` and

@@ -28,6 +28,7 @@ from diskbench.errors import (
 from diskbench.model.disk import Acquired, DiskSpec
 from diskbench.model.ours import Which, is_named_for
 from diskbench.model.rental import Rental, Scope
+from diskbench.plugin import Plugin
 from diskbench.providers.asked import check_others
 from diskbench.providers.listed import Tagged, by_lease
 from diskbench.units import GIB
@@ -54,6 +55,14 @@ _FAULTS: dict[str, tuple[type[DiskbenchError], str, str]] = {
     "access": (AccessDenied, "the credentials expired", "log in again"),
     "broken": (RentalFailed, "the machine never came up", "start the run again"),
 }
+
+PLUGIN = Plugin(
+    name="fake",
+    title="Fake cloud",
+    summary="A cloud in a directory of this machine, to try out and to test renting.",
+    provider="diskbench.providers.fake:FakeProvider",
+    rents=True,
+)
 
 
 class FakeProvider:

@@ -16,4 +16,5 @@ PLUGIN = Plugin(
     account_option="profile_name",
     zone_region=r"([a-z]{2}(?:-[a-z]+)+-\d+)[a-z]",
     guest=GUEST,
+    errors="diskbench.providers.aws.errors:TABLE",
 )

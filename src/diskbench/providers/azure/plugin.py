@@ -18,4 +18,5 @@ PLUGIN = Plugin(
     host_cache=True,
     guest=GUEST,
     quiet_loggers=("azure", "msal"),
+    errors="diskbench.providers.azure.errors:TABLE",
 )

@@ -18,4 +18,5 @@ PLUGIN = Plugin(
     zone_region=r"([a-z]+-[a-z]+\d+)-[a-z]",
     guest=GUEST,
     quiet_loggers=("google",),
+    errors="diskbench.providers.gcp.errors:TABLE",
 )

@@ -31,4 +31,5 @@ PLUGIN = Plugin(
     promise_by_owner=True,
     place_option="datacenter",
     guest=GUEST,
+    errors="diskbench.providers.vsphere.errors:TABLE",
 )

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ from diskbench.errors import (
     InvalidValue,
     NoCapacity,
     QuotaExceeded,
-    ReleaseFailed,
     RentalFailed,
     UnknownName,
 )
@@ -31,6 +31,8 @@ from diskbench.model.rental import Rental, Scope
 from diskbench.plugin import Plugin
 from diskbench.providers.asked import check_others
 from diskbench.providers.listed import Tagged, by_lease
+from diskbench.providers.skeleton.release import Failures, release
+from diskbench.providers.skeleton.zones import in_first_with_capacity
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -106,14 +108,13 @@ class FakeProvider:
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
-        for position, zone in enumerate(rental.zones):
-            try:
-                return self._in_zone(claim, rental, zone, watch)
-            except NoCapacity as error:
-                if position + 1 == len(rental.zones):
-                    raise
-                watch.note(f"{zone}: {error.message}; trying {rental.zones[position + 1]}")
-        raise RentalFailed("no zone to rent in", advice="give --zone")
+        return in_first_with_capacity(
+            rental.zones,
+            lambda zone: self._in_zone(claim, rental, zone, watch),
+            lambda: None,
+            watch,
+            region=str(rental.scope.region),
+        )
 
     def _in_zone(self, claim: Claim, rental: Rental, zone: str, watch: RentWatch) -> Acquired:
         for kind in _KINDS:
@@ -187,23 +188,21 @@ class FakeProvider:
     ) -> None:
         """See ports.Renter.release."""
         which = Which(lease_id, made, copied)
-        failures, others = [], []
-        for path, tags in _resources():
-            if tags.get("diskbench-lease") != lease_id:
-                continue
-            if not which.takes(path.name, path.name):
-                others.append(path.name)
-                continue
-            try:
-                _raise_fault("release", str(tags.get("zone")))
-                shutil.rmtree(path)
-            except (OSError, RentalFailed, AccessDenied) as error:
-                failures.append(f"{path.name}: {error}")
-        which.warn(others)
-        if failures:
-            raise ReleaseFailed(
-                f"not given back: {'; '.join(failures)}", advice=f"diskbench gc {lease_id}"
-            )
+
+        def look() -> _Listing:
+            carrying = [one for one in _resources() if one[1].get("diskbench-lease") == lease_id]
+            meant = tuple(one for one in carrying if which.takes(one[0].name, one[0].name))
+            return _Listing(meant, tuple(one[0].name for one in carrying if one not in meant))
+
+        def give_back(found: _Listing, failures: Failures) -> None:
+            for path, tags in found.meant:
+                try:
+                    _raise_fault("release", str(tags.get("zone")))
+                    shutil.rmtree(path)
+                except (OSError, RentalFailed, AccessDenied) as error:
+                    failures[path.name] = str(error)
+
+        release(which, str(_place()), look, give_back)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""
@@ -240,6 +239,17 @@ class FakeProvider:
         """See ports.Renter.gone."""
         machine = _resource(lease_id, "machine")
         return None if machine.exists() else f"{machine.name} was deleted"
+
+
+@dataclass(frozen=True)
+class _Listing:
+    """The resources that are meant, and the names of those that only carry the lease's tag."""
+
+    meant: tuple[tuple[Path, dict[str, Any]], ...]
+    others: tuple[str, ...]
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(path.name for path, _ in self.meant)
 
 
 def plan_fault(kind: str, zone: str, fault: str | None) -> None:

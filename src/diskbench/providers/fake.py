@@ -29,7 +29,7 @@ from diskbench.model.disk import Acquired, DiskSpec
 from diskbench.model.ours import Which, is_named_for
 from diskbench.model.rental import Rental, Scope
 from diskbench.plugin import Plugin
-from diskbench.providers.asked import check_others
+from diskbench.providers.asked import check_own
 from diskbench.providers.listed import Tagged, by_lease
 from diskbench.units import GIB
 
@@ -77,7 +77,7 @@ class FakeProvider:
             raise InvalidValue(
                 "--provider fake needs a disk", advice="add --disk plain --size 1", field="provider"
             )
-        check_others(spec, self.name)
+        check_own(spec, PLUGIN)
         if spec.disk not in DISKS:
             raise UnknownName("fake disk type", spec.disk, DISKS, field="disk")
         if spec.zone is not None and spec.zone not in ZONES:

@@ -8,6 +8,7 @@ first needed, so that a command which only lists providers imports no cloud's SD
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,11 @@ class Plugin:
     """The table that turns the provider's own error codes into diskbench's errors."""
     quiet_loggers: tuple[str, ...] = ()
     """Loggers of its libraries that are silenced unless --debug is given."""
+
+    def region_of(self, zone: str) -> str | None:
+        """The region that a zone's name tells; None where names tell none."""
+        found = re.fullmatch(self.zone_region, zone) if self.zone_region else None
+        return found[1] if found else None
 
     def load(self) -> Any:  # noqa: ANN401 - ports.Provider stands above this module
         """A new provider (a diskbench.ports.Provider)."""

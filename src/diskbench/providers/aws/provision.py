@@ -17,6 +17,7 @@ from diskbench.providers.aws.resolved import Place, Resolved
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.aws.wanted import ROOT_TYPE
 from diskbench.providers.cloud_init import user_data
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.skeleton import order as skeleton
 from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
@@ -37,7 +38,7 @@ class Order(skeleton.Order[Resolved, AwsTiming]):
     @property
     def lab(self) -> str:
         """How an emulated cloud is to behave; nothing for the real one."""
-        return requests.lab_tag(self.spec.lab) if self.details.emulated else ""
+        return requests.lab_tag(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
     @property
     def volume(self) -> DiskSpec | None:

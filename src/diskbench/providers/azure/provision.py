@@ -24,6 +24,7 @@ from diskbench.providers.azure.requests import Launch, NewDisk, disk_kind, group
 from diskbench.providers.azure.resolved import Resolved
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.cloud_init import user_data
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.skeleton import order as skeleton
 from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
@@ -50,7 +51,7 @@ class Order(skeleton.Order[Resolved, AzureTiming]):
     @property
     def lab(self) -> str:
         """How an emulated cloud is to behave; nothing for the real one."""
-        return requests.lab_tag(self.spec.lab) if self.details.emulated else ""
+        return requests.lab_tag(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.disk import DiskSpec
 from diskbench.model.ours import Which
 from diskbench.providers.cloud_init import user_data
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import exists_already
@@ -47,7 +48,7 @@ class Order(skeleton.Order[Resolved, GceTiming]):
     @property
     def lab(self) -> str:
         """How an emulated cloud is to behave; nothing for the real one."""
-        return requests.lab_text(self.spec.lab) if self.details.emulated else ""
+        return requests.lab_text(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
     @property
     def disk(self) -> DiskSpec | None:

@@ -61,7 +61,9 @@ class StratusProvider:
     def resolve(self, cell: Cell, books: Books) -> Rental:
         self.check(cell)
         spec = cell.rent
-        assert spec is not None and spec.disk is not None and spec.size_gib is not None
+        assert spec is not None
+        assert spec.disk is not None
+        assert spec.size_gib is not None
         disk = DiskSpec(type=spec.disk, size_gib=spec.size_gib)
         promised = limits(self.name, spec.disk, spec.size_gib)
         prices = (
@@ -198,9 +200,7 @@ class _Listing:
         return tuple(_told(name) for name, _ in self.meant)
 
 
-def _make(
-    client: Client, claim: Claim, kind: str, name: str, zone: str, watch: RentWatch
-) -> None:
+def _make(client: Client, claim: Claim, kind: str, name: str, zone: str, watch: RentWatch) -> None:
     if watch.stopping():
         raise Interrupted("stopped while renting")
     tags = {"lease": claim.lease_id, "expires": claim.expires_at, "owner": claim.owner}

@@ -243,18 +243,15 @@ def disk_price(
     `region` defaults to the one whose prices are shipped (docs/catalog.md); elsewhere, and of what
     has no price in the catalogue, fields are None. Raises UnknownName, InvalidValue.
     """
-    from diskbench.catalog.charges import charge_book
     from diskbench.catalog.lookup import limits
+    from diskbench.catalog.prices import priced_region
     from diskbench.catalog.worth import disk_price as price_of
     from diskbench.engine.refreshed import open_books
     from diskbench.model.disk import DiskSpec
 
     told = limits(provider, disk, size_gib, iops, throughput)
     spec = DiskSpec(type=disk, size_gib=size_gib, iops=iops, throughput_mib_per_s=throughput)
-    charges = charge_book().clouds.get(provider)
-    return price_of(
-        open_books(), provider, spec, region or (charges.region if charges else ""), told
-    )
+    return price_of(open_books(), provider, spec, region or priced_region(provider) or "", told)
 
 
 def example_data(directory: str | os.PathLike[str] | None = None) -> ExampleData:

@@ -107,13 +107,13 @@ def plan(
 
 def _known() -> dict[str, Sequence[str]]:
     """Values that an editor may propose."""
-    from diskbench.catalog.entry import CLOUDS
+    from diskbench.catalog.entry import clouds
     from diskbench.catalog.lookup import disk_types
     from diskbench.fio.profiles import shipped_names
     from diskbench.plan.cells import FILESYSTEMS
     from diskbench.providers.registry import provider_names
 
-    sold = [name for cloud in CLOUDS for name in disk_types(cloud)]
+    sold = [name for cloud in clouds() for name in disk_types(cloud)]
     return {
         "provider": provider_names(),
         "profile": shipped_names(),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.azure_tiers import bursting_limits, tier_limits
-from diskbench.catalog.bucket import LAB_CUT_BYTES, Allowance, IoAccounting, cut_at
+from diskbench.catalog.bucket import LAB_CUT_BYTES, NO_RULE, Allowance, IoAccounting, cut_at
+from diskbench.catalog.entry import known_catalogue
 from diskbench.catalog.expect import Disk, Machine, capped, machine_of, path_of, promised_path
 from diskbench.catalog.gate import Gate
 from diskbench.catalog.lookup import DiskLimits, Latency, custom_limits
 from diskbench.catalog.path import Path
+from diskbench.catalog.terms import bursting_limits, tier_limits
 from diskbench.catalog.transactions import disk_limits
-from diskbench.catalog.vsphere import vsphere_book
 from diskbench.errors import UserError
 from diskbench.model.disk import CUSTOM
 from diskbench.model.spec import EMULATED_PROVIDERS
@@ -48,7 +48,7 @@ def way_of(plan: Plan, books: Books) -> Way | None:
         return promised_way(promise, plan.cell.provider) if promise else None
     limit = rental.spec.number("iops_limit")
     if limit is not None:
-        return _limited(limit, rental.disk.count if rental.disk else 1, promise)
+        return _limited(limit, rental, promise)
     found = _rented(rental, books)
     if found is not None and found.path.gates:
         return found
@@ -62,23 +62,27 @@ def promised_way(promise: Promise, cloud: str) -> Way:
 
 def _accounting(cloud: str) -> IoAccounting | None:
     """How a cloud counts the requests of every disk; None where it has no such rule."""
-    return vsphere_book().accounting.rule() if cloud == "vsphere" else None
+    book = known_catalogue(cloud)
+    return book.accounting.rule() if book and book.accounting else None
 
 
-def _limited(limit: float, count: int, promise: Promise | None) -> Way:
-    """The way to disks of vSphere with an IOPS limit each, and what else is expected of them."""
-    book = vsphere_book()
-    rule = book.accounting
+def _limited(limit: float, rental: Rental, promise: Promise | None) -> Way:
+    """The way to disks with an IOPS limit that was set on each, and what else is expected of
+    them."""
+    cloud, count = cloud_of(rental), rental.disk.count if rental.disk else 1
+    book = known_catalogue(cloud)
+    rule = book.accounting if book else None
+    told = f"; {book.sources[rule.source].words()}" if book and rule else ""
     gate = Gate(
         "disk-iops",
         "ios",
         Allowance(limit * count),
-        accounting=rule.rule(),
-        source=f"--iops-limit; {book.sources[rule.source].words()}",
+        accounting=rule.rule() if rule else NO_RULE,
+        source=f"--iops-limit{told}",
     )
     if promise is None:
         return Way(Path((gate,)), sources=(gate.source,))
-    way = promised_way(promise, "vsphere")
+    way = promised_way(promise, cloud)
     return Way(Path((gate, *way.path.gates)), sources=(gate.source, *way.sources))
 
 
@@ -127,11 +131,11 @@ def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:
     if disk.type == CUSTOM:
         return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s, disk.io_kib)
     found = disk_limits(cloud, disk)
-    if found is None or cloud != "azure":
-        return found
+    if found is None:
+        return None
     try:
         if tier := spec.text("performance_tier"):
-            found = tier_limits(disk.type, tier, disk.size_gib)
-    except UserError:
+            found = tier_limits(cloud, disk.type, tier, disk.size_gib)
+        return bursting_limits(cloud, found) if spec.flag("bursting") else found
+    except UserError:  # the catalogue sells neither for this disk, and does not know what it does
         return found
-    return bursting_limits(found) if spec.flag("bursting") else found

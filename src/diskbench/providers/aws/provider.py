@@ -60,7 +60,9 @@ class AWSProvider:
         assert spec is not None, "wanted() refuses a cell that rents nothing"
         aws = open_aws(spec.account, _region(spec.region, spec.zone), spec.endpoint_url)
         with while_looking():
-            details = look_up(aws, spec, asked, books.aws, self.timing.looking(), self.ask_caller)
+            details = look_up(
+                aws, spec, asked, books.of("aws"), self.timing.looking(), self.ask_caller
+            )
         return rental(books, spec, details, aws.emulated_endpoint())
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
@@ -76,8 +78,9 @@ class AWSProvider:
         from diskbench.providers.aws.refresh import refreshed
         from diskbench.providers.today import today
 
-        aws = open_aws(None, books.aws.region, None)
-        return refreshed(aws, self.timing, books.aws, today())
+        known = books.of("aws")
+        aws = open_aws(None, known.prices.region, None)
+        return refreshed(aws, self.timing, known, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""

@@ -98,7 +98,7 @@ def _prices(books: Books, details: Resolved) -> Iterator[PricePart]:
 def _warnings(books: Books, spec: RentSpec, details: Resolved) -> Iterator[str]:
     machine, wanted = details.machine, details.wanted
     need = needs(wanted.limits(details.size_gib), wanted.count)
-    better = candidates(books.azure, need, wanted)
+    better = candidates(books.of("azure"), need, wanted)
     small = too_small(machine, need, wanted, better[0] if better else None)
     if small:
         yield small

@@ -60,7 +60,7 @@ class AzureProvider:
         azure = open_azure(spec.account, spec.endpoint_url)
         with while_looking():
             details = look_up(
-                azure, spec, asked, books.azure, self.timing.looking(), self.ask_caller
+                azure, spec, asked, books.of("azure"), self.timing.looking(), self.ask_caller
             )
         return rental(books, spec, details, azure)
 
@@ -79,7 +79,7 @@ class AzureProvider:
         from diskbench.providers.today import today
 
         edge = open_azure(None, None).edge(self.timing)
-        return refreshed(edge, books.azure, today())
+        return refreshed(edge, books.of("azure"), today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""

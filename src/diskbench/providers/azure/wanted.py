@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.catalog.azure_tiers import bursting_limits, check_bursting, tier_limits
 from diskbench.catalog.lookup import disk_types, limits
+from diskbench.catalog.terms import bursting_limits, check_bursting, tier_limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
@@ -59,10 +59,10 @@ class Wanted(Frozen):
         if self.kind == "local":
             return None
         if self.tier is not None:
-            found = tier_limits(self.type, self.tier, size_gib)
+            found = tier_limits("azure", self.type, self.tier, size_gib)
         else:
             found = limits("azure", self.type, size_gib, self.iops, self.mb_per_s)
-        return bursting_limits(found) if self.bursting else found
+        return bursting_limits("azure", found) if self.bursting else found
 
     def spec(self, size_gib: int) -> DiskSpec:
         """The disk at a size, as the plan has it; its throughput is in the cloud's own MB/s."""
@@ -138,7 +138,8 @@ def check_cache(asked: Wanted, size_gib: int) -> None:
 def _checked(asked: Wanted, size_gib: int) -> Wanted:
     asked.limits(size_gib)
     check_cache(asked, size_gib)
-    check_bursting(asked.type, size_gib, on=asked.bursting)
+    if asked.bursting:
+        check_bursting("azure", asked.type, size_gib)
     return asked
 
 

@@ -78,7 +78,7 @@ class GCPProvider:
         from diskbench.providers.today import today
 
         compute = open_compute(None, None, self.timing)
-        return refreshed(compute, books.gcp, today())
+        return refreshed(compute, books.of("gcp").prices, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""

@@ -68,7 +68,7 @@ def fault(one: Advised) -> str | None:
     words = _words(one.line)
     if not words or words[0] not in COMMANDS:
         return f"no command {words[0]!r}" if words and one.quoted and _is_word(words[0]) else None
-    command: Any = load(words[0])
+    command: Any = load(words[0], words[1:])
     rest = words[1:]
     while hasattr(command, "commands"):
         if not rest or rest[0] not in command.commands:

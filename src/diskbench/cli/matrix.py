@@ -46,14 +46,14 @@ Seed = Annotated[
 @app.command("list")
 def list_matrices(output: OutputOption = Output.table) -> None:
     """List the matrices that come with diskbench."""
-    from diskbench.engine.matrix_file import load_matrix, rents, shipped_matrices
+    from diskbench.engine.matrix_file import load_matrix, shipped_matrices
     from diskbench.plan.matrix import expand
     from diskbench.report.hanging import hanging
 
     rows = []
     for name in shipped_matrices():
         matrix = load_matrix(name).matrix
-        rows.append((name, matrix.title, len(expand(matrix, seed=0, rents=rents))))
+        rows.append((name, matrix.title, len(expand(matrix, seed=0))))
     if output is Output.json:
         listed = [{"name": name, "title": title, "cells": n} for name, title, n in rows]
         typer.echo(json.dumps({"format": FORMAT, "matrices": listed}, indent=2))

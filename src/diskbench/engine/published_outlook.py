@@ -12,7 +12,7 @@ from diskbench.engine.draft import draft
 from diskbench.errors import DiskbenchError
 from diskbench.fio.profiles import shipped_profile
 from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import AzureSpec, Rental, RentSpec, Scope
+from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.expectation import expectation_of
 from diskbench.units import GIB
@@ -43,14 +43,15 @@ def published_outlook(figure: Published, books: Books, runs: int = 1) -> PlanExp
 
 
 def _spec(figure: Published) -> RentSpec:
-    return RentSpec(
+    spec = RentSpec(
         disk=figure.disk_type,
         size_gib=figure.size_gib,
         iops=figure.provisioned_iops,
         instance_type=figure.instance_type,
         region=figure.region,
-        azure=AzureSpec(cache=_CACHES.get(figure.cache or "")),
     )
+    cache = _CACHES.get(figure.cache or "")
+    return spec.with_groups({figure.provider: {"cache": cache}}) if cache else spec
 
 
 def _cell(figure: Published, runs: int) -> Cell:

@@ -66,6 +66,7 @@ def _cache(plan: Plan | None) -> str | None:
     if plan is None or plan.rental is None or cloud_of(plan.rental) != "azure":
         return None
     spec = plan.rental.spec
-    if spec.azure.cache is not None:
-        return spec.azure.cache.lower()
+    cache = spec.text("cache")
+    if cache is not None:
+        return cache.lower()
     return None if (spec.disk or "").startswith(_NOT_CACHED_BY_CHOICE) else "none"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.path import Cache
     from diskbench.model.disk import DiskSpec
     from diskbench.model.promise import Promise
-    from diskbench.model.rental import AzureSpec, Rental
+    from diskbench.model.rental import Rental, RentSpec
     from diskbench.model.spec import Plan
 
 _CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}
@@ -46,7 +46,7 @@ def way_of(plan: Plan, books: Books) -> Way | None:
     rental, promise = plan.rental, plan.cell.promise
     if rental is None:
         return promised_way(promise, plan.cell.provider) if promise else None
-    limit = rental.spec.vsphere.iops_limit
+    limit = rental.spec.number("iops_limit")
     if limit is not None:
         return _limited(limit, rental, promise)
     found = _rented(rental, books)
@@ -66,7 +66,7 @@ def _accounting(cloud: str) -> IoAccounting | None:
     return book.accounting.rule() if book and book.accounting else None
 
 
-def _limited(limit: int, rental: Rental, promise: Promise | None) -> Way:
+def _limited(limit: float, rental: Rental, promise: Promise | None) -> Way:
     """The way to disks with an IOPS limit that was set on each, and what else is expected of
     them."""
     cloud, count = cloud_of(rental), rental.disk.count if rental.disk else 1
@@ -76,7 +76,7 @@ def _limited(limit: int, rental: Rental, promise: Promise | None) -> Way:
     gate = Gate(
         "disk-iops",
         "ios",
-        Allowance(float(limit * count)),
+        Allowance(limit * count),
         accounting=rule.rule() if rule else NO_RULE,
         source=f"--iops-limit{told}",
     )
@@ -94,26 +94,27 @@ def cloud_of(rental: Rental) -> str:
 def _rented(rental: Rental, books: Books) -> Way | None:
     if rental.disk is None:
         return None
-    cloud, lab = cloud_of(rental), rental.spec.lab
-    found = _limits(cloud, rental.disk, rental.spec.azure)
+    cloud, spec = cloud_of(rental), rental.spec
+    found = _limits(cloud, rental.disk, spec)
     if found is None:
         return None
     on_lab = rental.scope.provider in EMULATED_PROVIDERS or rental.spec.endpoint_url is not None
     machine = machine_of(books, cloud, rental.instance_type, rental.disk.type)
     if on_lab:
         found = replace(found, accounting=cut_at(found.accounting, LAB_CUT_BYTES))
-    rate = (lab.vm_throughput_mib_per_s or 0) * MIB
-    caps = capped("lab", lab.vm_iops, rate, "--vm-…", found.accounting)
+    rate = (spec.number("vm_throughput_mib_per_s") or 0) * MIB
+    caps = capped("lab", spec.number("vm_iops"), rate, "--vm-…", found.accounting)
     if rental.scope.provider in EMULATED_PROVIDERS:
         machine = caps
     elif caps.gates:
         machine = Machine(machine.name, (*machine.gates, *caps.gates), machine.unknown)
     if on_lab:  # a disk of this machine takes the time that it was told to take, and no other
-        told = Latency(lab.latency_ms, None, lab.latency_ms, "--latency")
-        found = replace(found, latency=told if lab.latency_ms else None, write_latency=None)
-    cache = (rental.spec.azure.cache or "none").lower().replace("-", "")
+        median_ms = spec.number("latency_ms") or 0.0
+        told = Latency(median_ms, None, median_ms, "--latency")
+        found = replace(found, latency=told if median_ms else None, write_latency=None)
+    cache = (spec.text("cache") or "none").lower().replace("-", "")
     path = path_of(
-        Disk(found, rental.disk.count, _CACHES.get(cache, "none"), lab.time_scale), machine
+        Disk(found, rental.disk.count, _CACHES.get(cache, "none"), spec.time_scale), machine
     )
     if on_lab:
         path = replace(path, hit=None)
@@ -125,7 +126,7 @@ def _rented(rental: Rental, books: Books) -> Way | None:
     return Way(path, found, tuple(dict.fromkeys(told_by)), unknown, rental.holds_credit)
 
 
-def _limits(cloud: str, disk: DiskSpec, azure: AzureSpec) -> DiskLimits | None:
+def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:
     """What one disk may do, in the performance tier and with the bursting that was asked for."""
     if disk.type == CUSTOM:
         return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s, disk.io_kib)
@@ -133,8 +134,8 @@ def _limits(cloud: str, disk: DiskSpec, azure: AzureSpec) -> DiskLimits | None:
     if found is None:
         return None
     try:
-        if azure.performance_tier:
-            found = tier_limits(cloud, disk.type, azure.performance_tier, disk.size_gib)
-        return bursting_limits(cloud, found) if azure.bursting else found
+        if tier := spec.text("performance_tier"):
+            found = tier_limits(cloud, disk.type, tier, disk.size_gib)
+        return bursting_limits(cloud, found) if spec.flag("bursting") else found
     except UserError:  # the catalogue sells neither for this disk, and does not know what it does
         return found

@@ -28,7 +28,8 @@ from diskbench.errors import (
 from diskbench.model.disk import Acquired, DiskSpec
 from diskbench.model.ours import Which, is_named_for
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.asked import check_others
+from diskbench.plugin import Plugin
+from diskbench.providers.asked import check_own
 from diskbench.providers.listed import Tagged, by_lease
 from diskbench.units import GIB
 
@@ -55,6 +56,14 @@ _FAULTS: dict[str, tuple[type[DiskbenchError], str, str]] = {
     "broken": (RentalFailed, "the machine never came up", "start the run again"),
 }
 
+PLUGIN = Plugin(
+    name="fake",
+    title="Fake cloud",
+    summary="A cloud in a directory of this machine, to try out and to test renting.",
+    provider="diskbench.providers.fake:FakeProvider",
+    rents=True,
+)
+
 
 class FakeProvider:
     """A cloud in a directory of this machine, to try out and to test renting."""
@@ -68,7 +77,7 @@ class FakeProvider:
             raise InvalidValue(
                 "--provider fake needs a disk", advice="add --disk plain --size 1", field="provider"
             )
-        check_others(spec, self.name)
+        check_own(spec, PLUGIN)
         if spec.disk not in DISKS:
             raise UnknownName("fake disk type", spec.disk, DISKS, field="disk")
         if spec.zone is not None and spec.zone not in ZONES:

@@ -47,7 +47,7 @@ def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
         scope=Scope(provider="aws", account=spec.account, region=region),
         spec=spec,
         offer=_words(asked, size_gib, machine),
-        promise=promise(limits, spec.lab.time_scale) if limits else "",
+        promise=promise(limits, spec.time_scale) if limits else "",
         zones=(spec.zone,) if spec.zone else (),
         instance_type=machine,
         disk=asked.spec(size_gib),

@@ -35,7 +35,7 @@ def rental(books: Books, spec: RentSpec, details: Resolved, endpoint: str | None
         ),
         spec=spec,
         offer=_words(spec, details),
-        promise=promise(limits, spec.lab.time_scale) if limits else "",
+        promise=promise(limits, spec.time_scale) if limits else "",
         zones=tuple(place.zone for place in details.places),
         instance_type=machine.type,
         image=details.image.id,

@@ -14,6 +14,7 @@ from diskbench.providers.aws.errors import error_code, is_missing, of_code
 from diskbench.providers.aws.inventory import ENDING, inventory, tag, why_ended
 from diskbench.providers.aws.wanted import ROOT_TYPE
 from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Order:
     @property
     def lab(self) -> str:
         """How an emulated cloud is to behave; nothing for the real one."""
-        return requests.lab_tag(self.spec.lab) if self.details.emulated else ""
+        return requests.lab_tag(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
     @property
     def volume(self) -> DiskSpec | None:

@@ -40,7 +40,7 @@ def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
         spec=spec,
         cloud="azure",
         offer=f"{size or 'a machine'} with {what}",
-        promise=promise(limits, spec.lab.time_scale) if limits else "",
+        promise=promise(limits, spec.time_scale) if limits else "",
         zones=(spec.zone,) if spec.zone else (),
         instance_type=size,
         disk=asked.spec(size_gib),

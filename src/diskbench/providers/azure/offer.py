@@ -36,7 +36,7 @@ def rental(books: Books, spec: RentSpec, details: Resolved, azure: Azure) -> Ren
         spec=spec,
         cloud="azure",
         offer=_words(spec, details),
-        promise=promise(found, spec.lab.time_scale) if found else "",
+        promise=promise(found, spec.time_scale) if found else "",
         zones=details.zones,
         instance_type=machine.size,
         image=details.image.name,

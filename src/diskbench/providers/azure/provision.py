@@ -22,6 +22,7 @@ from diskbench.providers.azure.inventory import (
 from diskbench.providers.azure.put import Thing, put
 from diskbench.providers.azure.requests import Launch, NewDisk, disk_kind, group_name, name_of
 from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Order:
     @property
     def lab(self) -> str:
         """How an emulated cloud is to behave; nothing for the real one."""
-        return requests.lab_tag(self.spec.lab) if self.details.emulated else ""
+        return requests.lab_tag(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
 
 @dataclass(frozen=True)

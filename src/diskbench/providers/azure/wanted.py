@@ -10,8 +10,10 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
 from diskbench.plan.rent_flags import field_of
-from diskbench.providers.asked import check_count, check_others, whole_throughput
+from diskbench.providers.asked import check_count, check_own, whole_throughput
 from diskbench.providers.azure.form import check_form
+from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.azure.plugin import PLUGIN
 
 if TYPE_CHECKING:
     from diskbench.catalog.lookup import DiskLimits
@@ -81,7 +83,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
             advice="add --disk TYPE --size GIB, as: --disk Premium_LRS --size 256",
             field="provider",
         )
-    check_others(spec, "azure")
+    check_own(spec, PLUGIN)
     check_form(spec)
     check_count(spec, MAX_COUNT)
     if spec.disk in {TEMPORARY, LOCAL}:
@@ -162,7 +164,7 @@ def _root(spec: RentSpec, named: str) -> Wanted:
 
 
 def _local(spec: RentSpec) -> Wanted:
-    azure = spec.azure
+    azure = AzureOptions.of(spec)
     for flag, value in (
         ("--size", spec.size_gib),
         ("--iops", spec.iops),
@@ -181,7 +183,7 @@ def _local(spec: RentSpec) -> Wanted:
 
 
 def _of(spec: RentSpec, kind: Kind, disk_type: str) -> Wanted:
-    azure = spec.azure
+    azure = AzureOptions.of(spec)
     if azure.cache is not None and azure.cache.lower() not in CACHES:
         raise UnknownName("host cache", azure.cache, CACHES, field="cache")
     tier = azure.performance_tier

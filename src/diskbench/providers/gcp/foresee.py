@@ -43,7 +43,7 @@ def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
         scope=Scope(provider="gcp", account=spec.account, region=region),
         spec=spec,
         offer=f"{machine or 'a machine'} with {asked.type} of {size_gib:,} GiB",
-        promise=promise(limits, spec.lab.time_scale) if limits else "",
+        promise=promise(limits, spec.time_scale) if limits else "",
         zones=(spec.zone,) if spec.zone else (),
         instance_type=machine,
         disk=asked.spec(size_gib),

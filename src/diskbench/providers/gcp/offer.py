@@ -28,7 +28,7 @@ def rental(books: Books, spec: RentSpec, details: Resolved, endpoint: str | None
         scope=Scope(provider="gcp", account=details.project, endpoint=endpoint),
         spec=spec,
         offer=_words(spec, details),
-        promise=promise(limits, spec.lab.time_scale) if limits else "",
+        promise=promise(limits, spec.time_scale) if limits else "",
         zones=details.zones,
         instance_type=machine.type,
         image=details.image.link,

@@ -11,6 +11,7 @@ from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
 from diskbench.model.disk import DiskSpec
 from diskbench.model.ours import Which
 from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import exists_already
@@ -52,7 +53,7 @@ class Order:
     @property
     def lab(self) -> str:
         """How an emulated cloud is to behave; nothing for the real one."""
-        return requests.lab_text(self.spec.lab) if self.details.emulated else ""
+        return requests.lab_text(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
     @property
     def disk(self) -> DiskSpec | None:

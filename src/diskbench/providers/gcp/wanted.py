@@ -11,7 +11,8 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
 from diskbench.plan.rent_flags import field_of
-from diskbench.providers.asked import check_count, check_others, whole_throughput
+from diskbench.providers.asked import check_count, check_own, whole_throughput
+from diskbench.providers.gcp.plugin import PLUGIN
 from diskbench.providers.gcp.typed import check_form
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
             advice="add --disk TYPE --size GIB, as: --disk pd-ssd --size 100",
             field="provider",
         )
-    check_others(spec, "gcp")
+    check_own(spec, PLUGIN)
     check_form(spec)
     check_count(spec, MAX_COUNT)
     name, _, named = spec.disk.partition(":")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import AccessDenied, DiskbenchError, ReleaseFailed
 from diskbench.model.ours import Which
 from diskbench.model.rental import Rental
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.keys import lease_keys, write_access
 from diskbench.providers.listed import Tagged, by_lease
 from diskbench.providers.places import lease_directory
@@ -16,6 +17,7 @@ from diskbench.providers.unanswered import while_looking
 from diskbench.providers.vsphere.edge import server_in, server_of, session
 from diskbench.providers.vsphere.inventory import machines
 from diskbench.providers.vsphere.offer import lab_words, rental
+from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.resolved import Resolved
 from diskbench.providers.vsphere.timing import VsphereTiming
 from diskbench.providers.vsphere.wanted import wanted
@@ -57,7 +59,7 @@ class VsphereProvider:
         assert spec is not None, "wanted() refuses a cell that rents nothing"
         server = server_of(spec)
         with while_looking(), session(server, self.timing.looking()) as vsphere:
-            details = look_up(vsphere, server, spec.vsphere, asked)
+            details = look_up(vsphere, server, VsphereOptions.of(spec), asked)
             installation = str(vsphere.content.about.instanceUuid)
         return rental(spec, details, server, installation, cell.promise)
 
@@ -103,7 +105,7 @@ class VsphereProvider:
                 keys=lease_keys(watch.secret(), claim.lease_id),
                 watch=watch,
                 timing=self.timing,
-                lab=lab_words(rental.spec.lab) if details.emulated else "",
+                lab=lab_words(EmulationOptions.of(rental.spec)) if details.emulated else "",
             )
 
     def release(

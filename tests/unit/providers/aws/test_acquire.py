@@ -26,7 +26,8 @@ from diskbench.errors import (
     QuotaExceeded,
     RentalFailed,
 )
-from diskbench.model.rental import LabSpec, RentSpec
+from diskbench.model.rental import RentSpec
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.units import GIB
 
 pytestmark = pytest.mark.slow  # each rents: some thirty calls, and an `ssh -G`
@@ -214,7 +215,7 @@ def test_spot_and_placement_are_asked_for(cloud: Cloud) -> None:
 
 
 def test_an_emulated_cloud_is_told_how_to_behave(cloud: Cloud) -> None:
-    cloud.acquire(lab=LabSpec(time_scale=60))
+    cloud.acquire(lab=EmulationOptions(time_scale=60))
     for operation in ("RunInstances", "CreateVolume"):
         tagged = cloud.wire.requests(operation)[0]["TagSpecifications"][0]["Tags"]
         assert {"Key": "diskbench-lab", "Value": "time_scale=60.0"} in tagged

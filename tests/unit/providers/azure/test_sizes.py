@@ -8,8 +8,9 @@ import pytest
 from tests.books import SHIPPED
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.rental import AzureSpec, RentSpec
+from diskbench.model.rental import RentSpec
 from diskbench.providers.azure.choice import candidates, too_small
+from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.resolved import Machine
 from diskbench.providers.azure.sizes import Offer, check_support, machine, offer
 from diskbench.providers.azure.wanted import Wanted, wanted
@@ -40,7 +41,7 @@ def disk_sku(name: str, zones: tuple[str, ...]) -> dict:
 
 
 def of(disk: str = "Premium_LRS", size: int | None = 256, cache: str | None = None) -> Wanted:
-    return wanted(RentSpec(disk=disk, size_gib=size, azure=AzureSpec(cache=cache)))
+    return wanted(RentSpec(disk=disk, size_gib=size, azure=AzureOptions(cache=cache)))
 
 
 def small(asked: Wanted, found: Machine) -> str | None:

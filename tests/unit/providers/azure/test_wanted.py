@@ -5,14 +5,18 @@ from tests.books import SHIPPED
 
 from diskbench.catalog.machines import parse_machines
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.rental import AzureSpec, LabSpec, RentSpec
+from diskbench.model.rental import RentSpec
+from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.wanted import wanted
+from diskbench.providers.emulation import EmulationOptions
 
 ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft."
 
 
 def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: object) -> RentSpec:
-    azure = AzureSpec(**{name: more.pop(name) for name in AzureSpec.model_fields if name in more})
+    azure = AzureOptions(
+        **{name: more.pop(name) for name in AzureOptions.model_fields if name in more}
+    )
     return RentSpec(disk=disk, size_gib=size, azure=azure, **more)
 
 
@@ -57,7 +61,7 @@ def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: obje
         (asked(ssh_cidr="here"), "'here' is no network"),
         (asked(ssh_cidr="::1/128", security_group=f"{ID}Network/networkSecurityGroups/n"), "--ssh"),
         (asked(endpoint_url="http://127.0.0.1:1"), "https only"),
-        (asked(lab=LabSpec(time_scale=60)), "lab's options"),
+        (asked(lab=EmulationOptions(time_scale=60)), "lab's options"),
     ],
 )
 def test_what_azure_does_not_sell_is_refused_with_the_value(spec: RentSpec, words: str) -> None:

@@ -27,9 +27,10 @@ from diskbench.catalog.simulate import Stage, simulate
 from diskbench.errors import UserError
 from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import Load
-from diskbench.model.rental import LabSpec, RentSpec, Scope
+from diskbench.model.rental import RentSpec, Scope
 from diskbench.plan.recalled import Done, recalled
 from diskbench.plan.way import way_of
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab.disks import LabDisk, ordered
 from diskbench.providers.lab.loops import Loop
 from diskbench.providers.lab.names import Names
@@ -221,7 +222,7 @@ def _plan(cloud: str, name: str, size: int, scale: float, block: int) -> Plan:
         scope=Scope(provider="lab"),
         cloud=cloud,
         disk=DiskSpec(type=name, size_gib=size),
-        spec=RentSpec(lab=LabSpec(time_scale=scale)),
+        spec=RentSpec(lab=EmulationOptions(time_scale=scale)),
         holds_credit=True,
     )
 

@@ -1,0 +1,22 @@
+"""What Azure brings to diskbench."""
+
+from diskbench.plugin import Plugin
+from diskbench.providers.azure.identity import GUEST
+
+PLUGIN = Plugin(
+    name="azure",
+    title="Azure",
+    summary="Machines and managed disks of Microsoft Azure, or what an emulator makes of them.",
+    provider="diskbench.providers.azure.provider:AzureProvider",
+    rents=True,
+    options=(
+        "diskbench.providers.azure.options:AzureOptions",
+        "diskbench.providers.emulation:EmulationOptions",
+    ),
+    account_option="subscription",
+    throughput_unit_bytes=1_000_000,
+    host_cache=True,
+    guest=GUEST,
+    catalogue="diskbench.providers.azure:catalogue",
+    quiet_loggers=("azure", "msal"),
+)

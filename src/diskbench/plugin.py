@@ -79,8 +79,8 @@ class Plugin:
     """Whether its machines cache disks (option `cache`), so that no `--cache` means `none`."""
     guest: GuestIdentity | None = None
     catalogue: str | None = None
-    """Package folder with limits, machines and prices (`diskbench.providers.aws:catalogue`); None
-    when it has no catalogue."""
+    """`package:folder` with limits.yaml, machines.yaml, prices.yaml and charges.yaml, as far as it
+    has them (catalog/book.py; docs/contributing/disk-type.md); None without a catalogue."""
     errors: Reference | None = None
     """The table that turns the provider's own error codes into diskbench's errors."""
     quiet_loggers: tuple[str, ...] = ()

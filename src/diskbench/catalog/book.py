@@ -20,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from diskbench.catalog.overlay import merged
 from diskbench.errors import InvalidValue
+from diskbench.plugins import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,8 +47,13 @@ def shipped(cloud: str, name: str) -> str | None:
 
 @functools.cache
 def _folders() -> dict[str, Traversable]:
-    return {name: resources.files(f"diskbench.providers.{name}") / "catalogue"
-            for name in ("aws", "azure", "gcp", "vsphere")}  # fmt: skip
+    return {one.name: _folder(one.catalogue) for one in plugins() if one.catalogue is not None}
+
+
+def _folder(reference: str) -> Traversable:
+    """The folder that `package:folder` names."""
+    package, _, folder = reference.partition(":")
+    return resources.files(package) / folder
 
 
 def read_yaml(text: str) -> object:

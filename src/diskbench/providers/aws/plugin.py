@@ -17,4 +17,5 @@ PLUGIN = Plugin(
     zone_region=r"([a-z]{2}(?:-[a-z]+)+-\d+)[a-z]",
     guest=GUEST,
     errors="diskbench.providers.aws.errors:TABLE",
+    catalogue="diskbench.providers.aws:catalogue",
 )

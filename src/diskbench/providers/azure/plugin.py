@@ -17,6 +17,7 @@ PLUGIN = Plugin(
     throughput_unit_bytes=1_000_000,
     host_cache=True,
     guest=GUEST,
+    catalogue="diskbench.providers.azure:catalogue",
     quiet_loggers=("azure", "msal"),
     errors="diskbench.providers.azure.errors:TABLE",
 )

@@ -17,6 +17,7 @@ PLUGIN = Plugin(
     account_option="project",
     zone_region=r"([a-z]+-[a-z]+\d+)-[a-z]",
     guest=GUEST,
+    catalogue="diskbench.providers.gcp:catalogue",
     quiet_loggers=("google",),
     errors="diskbench.providers.gcp.errors:TABLE",
 )

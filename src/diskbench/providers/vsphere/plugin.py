@@ -32,4 +32,5 @@ PLUGIN = Plugin(
     place_option="datacenter",
     guest=GUEST,
     errors="diskbench.providers.vsphere.errors:TABLE",
+    catalogue="diskbench.providers.vsphere:catalogue",
 )

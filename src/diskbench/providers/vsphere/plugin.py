@@ -30,5 +30,6 @@ PLUGIN = Plugin(
     },
     promise_by_owner=True,
     place_option="datacenter",
+    names_are_private=True,
     guest=GUEST,
 )

@@ -11,6 +11,7 @@ PLUGIN = Plugin(
     provider="diskbench.providers.local:LocalProvider",
     promise_by_owner=True,
     one_at_a_time=True,
+    names_are_private=True,
 )
 
 

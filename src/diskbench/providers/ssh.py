@@ -13,6 +13,7 @@ PLUGIN = Plugin(
     promise_by_owner=True,
     place_option="host",
     one_at_a_time=True,
+    names_are_private=True,
 )
 
 

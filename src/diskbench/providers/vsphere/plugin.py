@@ -30,6 +30,7 @@ PLUGIN = Plugin(
     },
     promise_by_owner=True,
     place_option="datacenter",
+    names_are_private=True,
     guest=GUEST,
     errors="diskbench.providers.vsphere.errors:TABLE",
     catalogue="diskbench.providers.vsphere:catalogue",

@@ -77,6 +77,10 @@ class Plugin:
     """Bytes a second in one unit of `--throughput` as the provider sells it: MiB/s or MB/s."""
     host_cache: bool = False
     """Whether its machines cache disks (option `cache`), so that no `--cache` means `none`."""
+    label: str = ""
+    """The name in legends of charts (`AWS`, `server`); "": there it is one of the others."""
+    private_places: bool = False
+    """Whether regions and zones are names that their owner gave, which a published site hides."""
     guest: GuestIdentity | None = None
     catalogue: str | None = None
     """`package:folder` with limits.yaml, machines.yaml, prices.yaml and charges.yaml, as far as it

@@ -215,7 +215,7 @@ def _partition(fields: Mapping[str, Any]) -> str:
 
 
 def _name(fields: Mapping[str, Any]) -> str:
-    """`aws/us-east-1/m5.large/gp2-20GiB/default`: what is not given is left out."""
+    """`PROVIDER/us-east-1/m5.large/gp2-20GiB/default`: what is not given is left out."""
     parts = [fields.get(n) for n in ("provider", "region", "instance_type", "host")]
     return "/".join(str(part) for part in (*parts, _disk_name(fields), _load_name(fields)) if part)
 

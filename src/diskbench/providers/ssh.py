@@ -11,6 +11,8 @@ PLUGIN = Plugin(
     summary="USER@HOST[:PORT], resolved by OpenSSH's own configuration.",
     provider="diskbench.providers.ssh:SshProvider",
     promise_by_owner=True,
+    label="server",
+    private_places=True,
     place_option="host",
     one_at_a_time=True,
 )

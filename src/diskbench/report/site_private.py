@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.model.comparison import Difference
+from diskbench.plugins import known_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,21 +22,26 @@ if TYPE_CHECKING:
 LEFT_OUT = "left out"
 _KEPT = frozenset({
     "provider", "profile", "job", "region", "instance_type", "disk", "size", "count", "filesystem",
-    "iops", "throughput_mib_per_s", "azure.cache", "lab.time_scale",
+    "iops", "throughput_mib_per_s", "cache", "time_scale",
 })  # fmt: skip
-"""Fields of a subject that say what was measured, and not whose it is."""
+"""Fields of a subject, options of providers by their own name, that say what was measured, and not
+whose it is."""
 _NEVER = frozenset({
     "account", "subnet", "security_group", "ssh_cidr", "endpoint_url", "endpoint", "ca_file",
     "image",
 })  # fmt: skip
-_NAMED_PLACES = frozenset({"vsphere", "ssh", "local"})
-"""Providers whose regions and zones are names that their owner gave."""
 _OF_ROW = (
     "address", "hostname", "target_path", "target_device", "target_identity", "evidence_url",
     "machine_lease",
 )  # fmt: skip
 _LEAST = 2
 """A name of one character is nobody's secret."""
+
+
+def _hides_places(provider: str) -> bool:
+    """Whether a provider's regions and zones are names that their owner gave."""
+    found = known_plugin(provider)
+    return found is not None and found.private_places
 
 
 def numbered(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -52,12 +58,12 @@ def secrets_of(row: Mapping[str, Any], *, anonymous: bool) -> tuple[str, ...]:
     """Names in a run (a row with `rent` and `scope`) that no text may hold, longest first."""
     rented = list(_texts(row.get("rent") or {}))
     scope = list(_texts(row.get("scope") or {}))
-    names = [value for name, value in (*rented, *scope) if name in _NEVER]
+    names = [value for name, value in (*rented, *scope) if _own_name(name) in _NEVER]
     if anonymous:
         names += [row[name] for name in _OF_ROW if row[name]]
-        names += [value for name, value in rented if name not in _KEPT]
+        names += [value for name, value in rented if _own_name(name) not in _KEPT]
         names.append((row["address"] or "").rpartition("@")[2])
-        if row["provider"] in _NAMED_PLACES:
+        if _hides_places(row["provider"]):
             names.append(row["zone"] or "")
     found = {name for name in names if len(name) >= _LEAST}
     return tuple(sorted(found, key=lambda name: (-len(name), name)))
@@ -76,7 +82,7 @@ def private_row(row: Mapping[str, Any], machines: Mapping[str, str]) -> dict[str
     name = row["address"] or row["hostname"]
     found = dict(row) | dict.fromkeys(_OF_ROW)
     found |= {"hostname": machines.get(name), "labels": {}, "error": None, "advice": None}
-    if row["provider"] in _NAMED_PLACES:
+    if _hides_places(row["provider"]):
         found["zone"] = None
     return found
 
@@ -90,9 +96,9 @@ def private_fields(
     for name, value in fields:
         if name == "machine":
             found.append((name, machines.get(value, LEFT_OUT)))
-        elif name == "region" and provider in _NAMED_PLACES:
+        elif name == "region" and _hides_places(provider):
             continue
-        elif name in _KEPT:
+        elif _own_name(name) in _KEPT:
             found.append((name, value))
     return tuple(found)
 
@@ -102,7 +108,7 @@ def private_configuration(
 ) -> Configuration:
     """A configuration under the fields, words and key that may be told of it."""
     told = dict(fields)
-    hidden = one.provider in _NAMED_PLACES
+    hidden = _hides_places(one.provider)
     facts = tuple((name, values) for name, values in one.facts if not (hidden and name == "zone"))
     tracks = tuple(
         track.model_copy(
@@ -199,6 +205,11 @@ def _told_verdict(verdict: Verdict, scrub: Callable[[str], str]) -> Verdict:
 
 def _differences(found: Iterable[Difference], hidden: bool) -> tuple[Difference, ...]:
     return tuple(one for one in found if not (hidden and one.fact == "zone"))
+
+
+def _own_name(name: str) -> str:
+    """The name of a field, or of a provider's own option without its group."""
+    return name.rpartition(".")[2]
 
 
 def _texts(rent: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:

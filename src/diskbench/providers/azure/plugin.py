@@ -16,6 +16,7 @@ PLUGIN = Plugin(
     account_option="subscription",
     throughput_unit_bytes=1_000_000,
     host_cache=True,
+    label="Azure",
     guest=GUEST,
     catalogue="diskbench.providers.azure:catalogue",
     quiet_loggers=("azure", "msal"),

@@ -39,6 +39,8 @@ class GuestIdentity:
     """Whether `proof` runs as root."""
     type_in_product: bool = False
     """Whether DMI's `product_name` is the instance type itself (`m5.large`)."""
+    network_nvme_models: tuple[str, ...] = ()
+    """What the model of an NVMe device holds when a network disk stands behind it."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Plugin:
     """A provider: what diskbench knows of it without importing it.
 
     `name` is what `--provider` takes and is stored in results; it never changes. `title` is the
-    name for people (`Azure`), `summary` the line that `diskbench providers` prints.
+    name for people (`Fake cloud`), `summary` the line that `diskbench providers` prints.
     """
 
     name: str
@@ -70,17 +72,18 @@ class Plugin:
     zone_region: str | None = None
     """Regular expression whose first group is the region of a zone's name; None: not told."""
     place_option: str = "region"
-    """The option whose value tells where a cell is, for limits of a matrix (`aws/us-east-1`)."""
+    """The option whose value says where a cell is, for limits of a matrix (`PROVIDER/PLACE`)."""
     one_at_a_time: bool = False
     """Whether cells at one place measure one after the other: it is one machine."""
     throughput_unit_bytes: int = 2**20
     """Bytes a second in one unit of `--throughput` as the provider sells it: MiB/s or MB/s."""
     host_cache: bool = False
     """Whether its machines cache disks (option `cache`), so that no `--cache` means `none`."""
+    names_are_private: bool = False
+    """Whether its regions, zones and machines have names that their owner gave: an anonymous site
+    leaves them out."""
     label: str = ""
-    """The name in legends of charts (`AWS`, `server`); "": there it is one of the others."""
-    private_places: bool = False
-    """Whether regions and zones are names that their owner gave, which a published site hides."""
+    """The name in legends of charts (`server`); "": there it is one of the others."""
     guest: GuestIdentity | None = None
     catalogue: str | None = None
     """`package:folder` with limits.yaml, machines.yaml, prices.yaml and charges.yaml, as far as it

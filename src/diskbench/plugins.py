@@ -45,6 +45,13 @@ def known_plugin(name: str) -> Plugin | None:
     return plugin(name) if name in plugin_names() else None
 
 
+@functools.cache
+def network_nvme_models() -> frozenset[str]:
+    """NVMe models behind which a network disk stands, of all plugins."""
+    guests = (one.guest for one in plugins() if one.guest is not None)
+    return frozenset(model for guest in guests for model in guest.network_nvme_models)
+
+
 @functools.cache  # it reads what every installed package says of itself: 11 ms
 def _entry_points() -> metadata.EntryPoints:
     return metadata.entry_points(group=ENTRY_POINT_GROUP)

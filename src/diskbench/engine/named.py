@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from diskbench.store.leases import Lease
 
 _TAG_LENGTH = 63
-"""The most characters of an owner tag: the shortest limit of all providers (gcp/requests.py)."""
+"""The shortest owner tag that any provider keeps whole."""
 
 
 @dataclass(frozen=True)

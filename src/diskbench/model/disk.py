@@ -16,8 +16,9 @@ class DiskSpec(Frozen):
     `type` is the cloud's own name (`gp2`, `Premium_LRS`, `pd-ssd`). `iops` and
     `throughput_mib_per_s` are what is provisioned where the type sells them apart; None takes the
     type's default. It is in the unit that the provider sells: MiB/s, or MB/s of 10^6 bytes
-    (Plugin.throughput_unit_bytes). `catalog.lookup.limits` takes it so and answers in bytes.
-    `io_kib` is the largest request that counts as one I/O of a `custom` disk. `count` equal disks are attached.
+    (diskbench.plugin.Plugin.throughput_unit_bytes). `catalog.lookup.limits` takes it so and answers
+    in bytes. `io_kib` is the largest request that counts as one I/O of a `custom` disk. `count`
+    equal disks are attached.
     """
 
     type: str

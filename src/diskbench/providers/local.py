@@ -10,8 +10,8 @@ PLUGIN = Plugin(
     summary="The machine diskbench itself runs on.",
     provider="diskbench.providers.local:LocalProvider",
     promise_by_owner=True,
-    private_places=True,
     one_at_a_time=True,
+    names_are_private=True,
 )
 
 

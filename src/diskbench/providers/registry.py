@@ -1,13 +1,22 @@
 """Providers by name, made from the installed plugins (diskbench.plugins)."""
 
+import logging
+
 from diskbench.plugins import plugin
 from diskbench.plugins import plugin_names as provider_names
 from diskbench.ports import Provider
 
 __all__ = ["provider", "provider_names"]
 
+_OWN = logging.getLogger("diskbench")
+
 
 def provider(name: str) -> Provider:
-    """A new provider `name`; raises UnknownName with the nearest ones."""
-    made: Provider = plugin(name).load()
+    """A new provider `name`; raises UnknownName with the nearest ones. What its libraries log is
+    handled by whoever calls them: it is heard with --debug only."""
+    found = plugin(name)
+    level = logging.INFO if _OWN.isEnabledFor(logging.DEBUG) else logging.CRITICAL
+    for logger in found.quiet_loggers:
+        logging.getLogger(logger).setLevel(level)
+    made: Provider = found.load()
     return made

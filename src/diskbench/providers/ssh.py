@@ -12,9 +12,9 @@ PLUGIN = Plugin(
     provider="diskbench.providers.ssh:SshProvider",
     promise_by_owner=True,
     label="server",
-    private_places=True,
     place_option="host",
     one_at_a_time=True,
+    names_are_private=True,
 )
 
 

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 LEFT_OUT = "left out"
 _KEPT = frozenset({
     "provider", "profile", "job", "region", "instance_type", "disk", "size", "count", "filesystem",
-    "iops", "throughput_mib_per_s", "cache", "time_scale",
+    "iops", "throughput_mib_per_s",
 })  # fmt: skip
-"""Fields of a subject, options of providers by their own name, that say what was measured, and not
-whose it is."""
+"""Fields of a subject that say what was measured, and not whose it is."""
+_KEPT_OWN = frozenset({"cache", "time_scale"})
+"""Providers' own options that do so: `lab.time_scale`."""
 _NEVER = frozenset({
     "account", "subnet", "security_group", "ssh_cidr", "endpoint_url", "endpoint", "ca_file",
     "image",
@@ -36,12 +37,6 @@ _OF_ROW = (
 )  # fmt: skip
 _LEAST = 2
 """A name of one character is nobody's secret."""
-
-
-def _hides_places(provider: str) -> bool:
-    """Whether a provider's regions and zones are names that their owner gave."""
-    found = known_plugin(provider)
-    return found is not None and found.private_places
 
 
 def numbered(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -58,15 +53,28 @@ def secrets_of(row: Mapping[str, Any], *, anonymous: bool) -> tuple[str, ...]:
     """Names in a run (a row with `rent` and `scope`) that no text may hold, longest first."""
     rented = list(_texts(row.get("rent") or {}))
     scope = list(_texts(row.get("scope") or {}))
-    names = [value for name, value in (*rented, *scope) if _own_name(name) in _NEVER]
+    names = [value for name, value in (*rented, *scope) if name in _NEVER]
     if anonymous:
         names += [row[name] for name in _OF_ROW if row[name]]
-        names += [value for name, value in rented if _own_name(name) not in _KEPT]
+        names += [value for name, value in rented if not _is_kept(name)]
         names.append((row["address"] or "").rpartition("@")[2])
-        if _hides_places(row["provider"]):
+        if _names_are_private(row["provider"]):
             names.append(row["zone"] or "")
     found = {name for name in names if len(name) >= _LEAST}
     return tuple(sorted(found, key=lambda name: (-len(name), name)))
+
+
+def _is_kept(name: str) -> bool:
+    """Whether a field says what was measured; a provider's own option stands behind its group."""
+    group, _, own = name.rpartition(".")
+    return own in _KEPT_OWN if group and group != "set" else name in _KEPT
+
+
+def _names_are_private(provider: str) -> bool:
+    """Whether regions and zones are names that their owner gave; so are those of a provider that is
+    not installed."""
+    plugin = known_plugin(provider)
+    return plugin is None or plugin.names_are_private
 
 
 def scrubbed(text: str, secrets: Sequence[str]) -> str:
@@ -82,7 +90,7 @@ def private_row(row: Mapping[str, Any], machines: Mapping[str, str]) -> dict[str
     name = row["address"] or row["hostname"]
     found = dict(row) | dict.fromkeys(_OF_ROW)
     found |= {"hostname": machines.get(name), "labels": {}, "error": None, "advice": None}
-    if _hides_places(row["provider"]):
+    if _names_are_private(row["provider"]):
         found["zone"] = None
     return found
 
@@ -96,9 +104,9 @@ def private_fields(
     for name, value in fields:
         if name == "machine":
             found.append((name, machines.get(value, LEFT_OUT)))
-        elif name == "region" and _hides_places(provider):
+        elif name == "region" and _names_are_private(provider):
             continue
-        elif _own_name(name) in _KEPT:
+        elif _is_kept(name):
             found.append((name, value))
     return tuple(found)
 
@@ -108,7 +116,7 @@ def private_configuration(
 ) -> Configuration:
     """A configuration under the fields, words and key that may be told of it."""
     told = dict(fields)
-    hidden = _hides_places(one.provider)
+    hidden = _names_are_private(one.provider)
     facts = tuple((name, values) for name, values in one.facts if not (hidden and name == "zone"))
     tracks = tuple(
         track.model_copy(
@@ -205,11 +213,6 @@ def _told_verdict(verdict: Verdict, scrub: Callable[[str], str]) -> Verdict:
 
 def _differences(found: Iterable[Difference], hidden: bool) -> tuple[Difference, ...]:
     return tuple(one for one in found if not (hidden and one.fact == "zone"))
-
-
-def _own_name(name: str) -> str:
-    """The name of a field, or of a provider's own option without its group."""
-    return name.rpartition(".")[2]
 
 
 def _texts(rent: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:

@@ -35,5 +35,6 @@ GUEST = GuestIdentity(
     ),
     proof=_PROOF,
     is_instance=_is_instance,
+    network_nvme_models=("Amazon Elastic Block Store",),
     type_in_product=True,
 )

@@ -21,4 +21,5 @@ GUEST = GuestIdentity(
     firmware=({"chassis_asset_tag": "^7783-7084-3265-9085-8269-3286-77$"},),
     proof=_PROOF,
     is_instance=_is_instance,
+    network_nvme_models=("MSFT NVMe Accelerator",),
 )

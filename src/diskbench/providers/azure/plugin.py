@@ -14,6 +14,7 @@ PLUGIN = Plugin(
         "diskbench.providers.emulation:EmulationOptions",
     ),
     account_option="subscription",
+    # azure-mgmt-compute 39.0.0, Disk: "MB here uses the ISO notation, of powers of 10".
     throughput_unit_bytes=1_000_000,
     host_cache=True,
     label="Azure",

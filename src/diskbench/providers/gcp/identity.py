@@ -19,4 +19,5 @@ GUEST = GuestIdentity(
     firmware=({"sys_vendor": "^Google$", "product_name": "Google"},),
     proof=_PROOF,
     is_instance=_is_instance,
+    network_nvme_models=("nvme_card-pd",),
 )

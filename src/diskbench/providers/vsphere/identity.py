@@ -20,5 +20,6 @@ GUEST = GuestIdentity(
     # The machine's UUID, which vCenter gave it (`config.uuid`); root alone may read it.
     proof="cat /sys/class/dmi/id/product_uuid",
     is_instance=_is_instance,
+    network_nvme_models=("VMware Virtual NVMe",),
     needs_root=True,
 )

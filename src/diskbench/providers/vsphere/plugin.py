@@ -30,8 +30,8 @@ PLUGIN = Plugin(
     },
     promise_by_owner=True,
     place_option="datacenter",
+    names_are_private=True,
     label="vSphere",
-    private_places=True,
     guest=GUEST,
     catalogue="diskbench.providers.vsphere:catalogue",
 )

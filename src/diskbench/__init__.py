@@ -200,8 +200,9 @@ def simulate(
 
     `iops` and `throughput` are what is provisioned (throughput in the provider's own unit, MiB/s or
     MB/s); the load has blocks of `block_bytes`, `depth` of them under way (None: as many as it
-    takes), at most `max_per_s` a second. `credit` is how full its burst bucket is (1 is full), `time_scale` divides
-    what that holds, as in the lab. Formulas: docs/METHOD.md. Raises UnknownName, InvalidValue.
+    takes), at most `max_per_s` a second. `credit` is how full its burst bucket is (1 is full),
+    `time_scale` divides what that holds, as in the lab. Formulas: docs/METHOD.md. Raises
+    UnknownName, InvalidValue.
     """
     from diskbench.catalog.course_frame import course_frame
     from diskbench.engine.refreshed import open_books

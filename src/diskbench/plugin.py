@@ -82,6 +82,8 @@ class Plugin:
     names_are_private: bool = False
     """Whether its regions, zones and machines have names that their owner gave: an anonymous site
     leaves them out."""
+    label: str = ""
+    """The name in legends of charts (`server`); "": there it is one of the others."""
     guest: GuestIdentity | None = None
     catalogue: str | None = None
     """`package:folder` with limits.yaml, machines.yaml, prices.yaml and charges.yaml, as far as it

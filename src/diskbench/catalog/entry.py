@@ -44,7 +44,7 @@ class Source(Frozen):
         return self
 
     def words(self) -> str:
-        """`AWS EC2 User Guide … (2023-05-11)`, or with the day on which it was read."""
+        """`EC2 User Guide … (2023-05-11)`, or with the day on which it was read."""
         read = f"read {self.read}" if "undated" in self.title else f"undated, read {self.read}"
         return f"{self.title} ({self.as_of or read})"
 

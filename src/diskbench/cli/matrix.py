@@ -111,6 +111,7 @@ def _known() -> dict[str, Sequence[str]]:
     from diskbench.catalog.lookup import disk_types
     from diskbench.fio.profiles import shipped_names
     from diskbench.plan.cells import FILESYSTEMS
+    from diskbench.plan.matrix_model import own_values
     from diskbench.providers.registry import provider_names
 
     sold = [name for cloud in clouds() for name in disk_types(cloud)]
@@ -119,9 +120,7 @@ def _known() -> dict[str, Sequence[str]]:
         "profile": shipped_names(),
         "disk": list(dict.fromkeys([*sold, "root"])),
         "filesystem": FILESYSTEMS,
-        "cache": ("none", "readonly", "readwrite"),
-        "provisioning": ("thin", "lazy-zeroed", "eager-zeroed"),
-        "controller": ("pvscsi", "nvme", "lsi"),
+        **own_values(),
     }
 
 

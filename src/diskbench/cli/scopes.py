@@ -50,7 +50,8 @@ class Where:
             known = [one.name for one in owners(name)]
             if value not in (None, False) and not providers & set(known):
                 raise InvalidValue(
-                    f"--{name.replace('_', '-')} {value}: {' or '.join(known)} is not asked",
+                    f"--{name.replace('_', '-')} {value} is an option of {' and '.join(known)}, "
+                    "which is not asked",
                     advice=to_add.replace("NAME", known[0]),
                     field=name,
                 )

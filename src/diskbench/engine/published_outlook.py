@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from diskbench.catalog.published import Published
     from diskbench.model.expectation import PlanExpectation
 
-_CACHES = {"none": "None", "readonly": "ReadOnly", "readwrite": "ReadWrite"}
 _CAMPAIGN = "published"
 GUEST_SHARE = 0.974
 """Of a machine's memory, what its guest has: the first post's c4.xlarge of 7.5 GiB wrote 15.68 GB,
@@ -50,7 +49,7 @@ def _spec(figure: Published) -> RentSpec:
         instance_type=figure.instance_type,
         region=figure.region,
     )
-    cache = _CACHES.get(figure.cache or "")
+    cache = figure.cache
     return spec.with_groups({figure.provider: {"cache": cache}}) if cache else spec
 
 

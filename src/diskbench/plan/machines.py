@@ -23,7 +23,7 @@ def machine_name(cell: MatrixCell) -> str | None:
     one whose machine is there and is not rented.
 
     Cells share a machine when all is equal that makes one: where it stands, who pays, who reaches
-    it, its type, image and network. `aws/us-east-1/m5.large~1f0c3a`
+    it, its type, image and network. `PROVIDER/us-east-1/m5.large~1f0c3a`
     """
     spec = cell.cell.rent
     if spec is None:

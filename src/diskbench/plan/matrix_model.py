@@ -75,6 +75,15 @@ def stored_matrix(read: Matrix) -> Matrix:
     )
 
 
+def own_values() -> dict[str, tuple[str, ...]]:
+    """The values that an editor may propose for providers' own options, by option."""
+    return {
+        name: tuple(dict.fromkeys(value for _, option in several for value in option.values))
+        for name, several in _own().items()
+        if any(option.values for _, option in several)
+    }
+
+
 def _stored(fields: CellFields) -> CellFields:
     return CellFields.model_validate(fields.given())
 

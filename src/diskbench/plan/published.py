@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from diskbench.catalog.entry import known_catalogue
 from diskbench.catalog.published_match import Asked
 from diskbench.plan.as_disk import hint_of, named_disk
 from diskbench.plan.way import cloud_of
+from diskbench.plugins import known_plugin
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
 GOBONNIEGO_FILE = "import/gobonniego"
 """The provider of runs that were imported from a file of GoBonnieGo's."""
 
-_NOT_CACHED_BY_CHOICE = ("temp-disk", "root")
+_ROOT = "root"
+"""How the names of root disks begin: `root`, `root:TYPE`."""
 
 
 def asked_of(row: Mapping[str, Any], plan: Plan | None) -> Asked:
@@ -62,11 +65,18 @@ def asked_of(row: Mapping[str, Any], plan: Plan | None) -> Asked:
 
 
 def _cache(plan: Plan | None) -> str | None:
-    """Azure's host cache: as typed, or none, which is what a disk that is attached gets."""
-    if plan is None or plan.rental is None or cloud_of(plan.rental) != "azure":
+    """The host cache, where hosts have one: as typed, or none, which is what a disk that is
+    attached gets. A root disk has the one that its image asks for."""
+    if plan is None or plan.rental is None:
         return None
-    spec = plan.rental.spec
+    spec, cloud = plan.rental.spec, cloud_of(plan.rental)
+    plugin, book = known_plugin(cloud), known_catalogue(cloud)
+    if plugin is None or not plugin.host_cache:
+        return None
     cache = spec.text("cache")
     if cache is not None:
         return cache.lower()
-    return None if (spec.disk or "").startswith(_NOT_CACHED_BY_CHOICE) else "none"
+    name = spec.disk or ""
+    known = book.disks.get(name) if book else None
+    is_attached = not name.startswith(_ROOT) and (known is None or known.place == "network")
+    return "none" if is_attached else None

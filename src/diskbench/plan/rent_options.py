@@ -54,10 +54,11 @@ def check_owners(provider: str, options: Mapping[str, Any]) -> None:
 
 def foreign_option(what: str, provider: str, known: Collection[str], name: str) -> InvalidValue:
     """The error for an option, as typed, that only the providers `known` have."""
-    only = f"only {' and '.join(known)} has it" if len(known) == 1 else f"of {', '.join(known)}"
+    *rest, last = known
+    names = f"{', '.join(rest)} and {last}" if rest else last
     return InvalidValue(
         f"{what} does not go with --provider {provider}",
-        advice=f"{only}: leave it out, or name that provider",
+        advice=f"it is an option of {names}: leave it out, or add --provider {last}",
         field=name,
     )
 

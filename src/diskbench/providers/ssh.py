@@ -11,6 +11,7 @@ PLUGIN = Plugin(
     summary="USER@HOST[:PORT], resolved by OpenSSH's own configuration.",
     provider="diskbench.providers.ssh:SshProvider",
     promise_by_owner=True,
+    label="server",
     place_option="host",
     one_at_a_time=True,
     names_are_private=True,

@@ -31,7 +31,7 @@ def rented(provider, spec, *, cloud=None, disk=None):
         cloud=cloud,
         offer="",
         disk=disk
-        or DiskSpec(type=spec.disk or spec.vsphere.datastore, size_gib=spec.size_gib or 20),
+        or DiskSpec(type=spec.disk or spec.text("datastore"), size_gib=spec.size_gib or 20),
     )
     return make_plan(rental=rental)
 
@@ -98,7 +98,7 @@ def matched(name):
         typed = spec.disk or ""
         size = spec.size_gib or 20
         disk = DiskSpec(
-            type=typed.removeprefix("root:") or spec.vsphere.datastore,
+            type=typed.removeprefix("root:") or spec.text("datastore"),
             size_gib=size,
             iops=spec.iops,
         )

@@ -6,7 +6,6 @@ from diskbench.errors import InvalidValue
 from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.asked import check_count, check_lab, check_ssh, whole_throughput
-from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.caller import ssh_cidr
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.registry import provider
@@ -21,8 +20,8 @@ DISKS = {
     "vsphere": RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="nvme")),
 }
 OWNED = {
-    "azure": {"azure": AzureOptions(cache="readonly")},
-    "vsphere": {"vsphere": VsphereOptions(iops_limit=500)},
+    "azure": {"azure": {"cache": "readonly"}},
+    "vsphere": {"vsphere": {"iops_limit": 500}},
 }
 
 
@@ -30,7 +29,7 @@ OWNED = {
     ("name", "owner"), [(name, owner) for name in DISKS for owner in OWNED if name != owner]
 )
 def test_what_another_cloud_alone_knows_is_refused_and_not_ignored(name: str, owner: str) -> None:
-    spec = DISKS[name].model_copy(update=OWNED[owner])
+    spec = DISKS[name].with_groups({**DISKS[name].groups(), **OWNED[owner]})
     cell = Cell(
         provider=name, target=TargetSpec(kind="device", path=""), rent=spec, profile="quick"
     )

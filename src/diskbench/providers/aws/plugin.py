@@ -15,6 +15,7 @@ PLUGIN = Plugin(
     ),
     account_option="profile_name",
     zone_region=r"([a-z]{2}(?:-[a-z]+)+-\d+)[a-z]",
+    label="AWS",
     guest=GUEST,
     errors="diskbench.providers.aws.errors:TABLE",
     catalogue="diskbench.providers.aws:catalogue",

@@ -17,6 +17,7 @@ PLUGIN = Plugin(
     # azure-mgmt-compute 39.0.0, Disk: "MB here uses the ISO notation, of powers of 10".
     throughput_unit_bytes=1_000_000,
     host_cache=True,
+    label="Azure",
     guest=GUEST,
     catalogue="diskbench.providers.azure:catalogue",
     quiet_loggers=("azure", "msal"),

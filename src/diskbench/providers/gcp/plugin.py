@@ -16,6 +16,7 @@ PLUGIN = Plugin(
     ),
     account_option="project",
     zone_region=r"([a-z]+-[a-z]+\d+)-[a-z]",
+    label="Google",
     guest=GUEST,
     catalogue="diskbench.providers.gcp:catalogue",
     quiet_loggers=("google",),

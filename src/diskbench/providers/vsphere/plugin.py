@@ -31,6 +31,7 @@ PLUGIN = Plugin(
     promise_by_owner=True,
     place_option="datacenter",
     names_are_private=True,
+    label="vSphere",
     guest=GUEST,
     errors="diskbench.providers.vsphere.errors:TABLE",
     catalogue="diskbench.providers.vsphere:catalogue",

@@ -148,6 +148,7 @@ def test_the_apis_are_asked_as_their_models_say():
         found = refreshed(Session(), AwsTiming(), SHIPPED.of("aws"), TODAY)  # type: ignore[arg-type]
         types.assert_no_pending_responses()
         prices.assert_no_pending_responses()
-    patch = found.patches["aws_instances.yaml"]
-    assert patch["instances"]["c4.xlarge"]["usd_per_hour"] == 0.21
-    assert patch["volumes"]["gp2"]["per_gib"] == 0.11
+    assert "c4.xlarge" in found.patches["machines.yaml"]["types"]
+    patch = found.patches["prices.yaml"]
+    assert patch["machines"]["refreshed-prices"]["c4.xlarge"] == 0.21
+    assert patch["disks"]["gp2"]["per_gib"] == 0.11

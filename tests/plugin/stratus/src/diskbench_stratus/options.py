@@ -4,6 +4,8 @@ from typing import ClassVar
 
 from diskbench.model.options import Options, option
 
+ALTITUDES = ("low", "high")
+
 
 class StratusOptions(Options):
     """Who pays, and how high above the ground a disk is kept."""
@@ -17,7 +19,7 @@ class StratusOptions(Options):
     altitude: str | None = option(
         None,
         "How high the disk is kept (default: low).",
-        values=("low", "high"),
+        values=ALTITUDES,
         in_key="value",
         of_disk=True,
     )

@@ -24,7 +24,7 @@ from diskbench.providers.skeleton.release import Failures, giving_back, noting, 
 from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
 from diskbench.units import GIB
 from diskbench_stratus.client import Client
-from diskbench_stratus.options import StratusOptions
+from diskbench_stratus.options import ALTITUDES, StratusOptions
 from diskbench_stratus.plugin import PLUGIN
 
 REGION = "sky-1"
@@ -54,6 +54,9 @@ class StratusProvider:
             raise InvalidValue("a disk needs a size", advice="add --size GIB", field="size")
         if spec.zone is not None and spec.zone not in ZONES:
             raise UnknownName("Stratus zone", spec.zone, ZONES, field="zone")
+        altitude = StratusOptions.of(spec).altitude
+        if altitude not in {None, *ALTITUDES}:
+            raise UnknownName("altitude", altitude, ALTITUDES, field="altitude")
         if spec.count > 1 or spec.stripe:
             raise InvalidValue("a machine of Stratus has one disk", field="count")
         limits(self.name, spec.disk, spec.size_gib, spec.iops, spec.throughput_mib_per_s)

@@ -362,6 +362,13 @@ def known_catalogue(cloud: str) -> Catalogue | None:
     return None if text is None else parse_catalogue(text, where=f"{cloud}/{LIMITS}")
 
 
+def caches_disks(cloud: str) -> bool:
+    """Whether a provider's machines cache disks (option `cache`), so that no `--cache` means
+    `none`; False for one without a catalogue."""
+    found = known_catalogue(cloud)
+    return found is not None and found.host_cache is not None
+
+
 @functools.cache
 def clouds() -> tuple[str, ...]:
     """The providers whose disk types the catalogue knows, sorted."""

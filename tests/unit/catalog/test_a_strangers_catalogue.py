@@ -85,7 +85,7 @@ PLUGIN = """
 from diskbench.plugin import Plugin
 
 PLUGIN = Plugin(name="acme", title="Acme", summary="A stranger's cloud.", rents=True,
-                provider="acme_disks:unused", host_cache=True, catalogue="acme_disks:catalogue")
+                provider="acme_disks:unused", catalogue="acme_disks:catalogue")
 """
 ASK = """
 import json

@@ -77,8 +77,6 @@ class Plugin:
     """Whether cells at one place measure one after the other: it is one machine."""
     throughput_unit_bytes: int = 2**20
     """Bytes a second in one unit of `--throughput` as the provider sells it: MiB/s or MB/s."""
-    host_cache: bool = False
-    """Whether its machines cache disks (option `cache`), so that no `--cache` means `none`."""
     names_are_private: bool = False
     """Whether its regions, zones and machines have names that their owner gave: an anonymous site
     leaves them out."""

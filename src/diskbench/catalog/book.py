@@ -39,7 +39,8 @@ def catalogues() -> tuple[str, ...]:
 
 
 def shipped(cloud: str, name: str) -> str | None:
-    """The text of a file of a provider's catalogue; None where it has no such file."""
+    """The text of a file of a provider's catalogue; None where it has no such file. Raises
+    InvalidValue for a plugin whose folder is not there."""
     folder = _folders().get(cloud)
     file = folder / name if folder is not None else None
     return file.read_text(encoding="utf-8") if file is not None and file.is_file() else None
@@ -47,13 +48,24 @@ def shipped(cloud: str, name: str) -> str | None:
 
 @functools.cache
 def _folders() -> dict[str, Traversable]:
-    return {one.name: _folder(one.catalogue) for one in plugins() if one.catalogue is not None}
+    return {one.name: _folder(one.name, one.catalogue) for one in plugins() if one.catalogue}
 
 
-def _folder(reference: str) -> Traversable:
-    """The folder that `package:folder` names."""
-    package, _, folder = reference.partition(":")
-    return resources.files(package) / folder
+def _folder(name: str, reference: str) -> Traversable:
+    """The folder that `package:folder` of a provider's plugin names."""
+    package, _, inside = reference.partition(":")
+    try:
+        folder = resources.files(package) / inside
+    except ImportError:
+        folder = None
+    if folder is None or not folder.is_dir():
+        raise InvalidValue(
+            f"provider {name!r} names the catalogue {reference!r}, and there is no such folder",
+            advice="its plugin must name `package:folder` of what is installed; "
+            "install its package again",
+            field="provider",
+        )
+    return folder
 
 
 def read_yaml(text: str) -> object:

@@ -345,19 +345,28 @@ class Catalogue(Frozen):
         return self
 
 
-@functools.cache
 def catalogue(cloud: str) -> Catalogue:
     """The shipped file of one provider. Raises UnknownName for one without, InvalidValue for one
     that breaks the rules."""
-    text = shipped(cloud, LIMITS)
-    if text is None:
+    found = known_catalogue(cloud)
+    if found is None:
         raise UnknownName("catalogue", cloud, catalogues())
-    return parse_catalogue(text, where=f"{cloud}/{LIMITS}")
+    return found
 
 
-def known_catalogue(cloud: str | None) -> Catalogue | None:
-    """The file of a provider; None for one that has none."""
-    return catalogue(cloud) if cloud is not None and shipped(cloud, LIMITS) is not None else None
+@functools.cache
+def known_catalogue(cloud: str) -> Catalogue | None:
+    """The shipped file of one provider; None for one that has none. Raises InvalidValue for one
+    that breaks the rules."""
+    text = shipped(cloud, LIMITS)
+    return None if text is None else parse_catalogue(text, where=f"{cloud}/{LIMITS}")
+
+
+def caches_disks(cloud: str) -> bool:
+    """Whether a provider's machines cache disks (option `cache`), so that no `--cache` means
+    `none`; False for one without a catalogue."""
+    found = known_catalogue(cloud)
+    return found is not None and found.host_cache is not None
 
 
 @functools.cache

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.entry import caches_disks
 from diskbench.catalog.expect import Disk, machine_of, path_of
 from diskbench.catalog.lookup import limits
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.plan.cells import read_promise
 from diskbench.plan.way import Way, promised_way
-from diskbench.plugins import known_plugin
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
@@ -68,8 +68,7 @@ class Named:
 def named_disk(words: str) -> Named:
     """What a person typed, in parts. Raises InvalidValue for words of another form."""
     cloud, disk_type, size_gib, more = _read(words)
-    plugin = known_plugin(cloud)
-    cache = more.get("cache", "none" if plugin and plugin.host_cache else None)
+    cache = more.get("cache", "none" if caches_disks(cloud) else None)
     return Named(
         cloud=cloud,
         disk_type=disk_type,

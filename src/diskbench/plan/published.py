@@ -9,7 +9,6 @@ from diskbench.catalog.entry import known_catalogue
 from diskbench.catalog.published_match import Asked
 from diskbench.plan.as_disk import hint_of, named_disk
 from diskbench.plan.way import cloud_of
-from diskbench.plugins import known_plugin
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -70,13 +69,13 @@ def _cache(plan: Plan | None) -> str | None:
     if plan is None or plan.rental is None:
         return None
     spec, cloud = plan.rental.spec, cloud_of(plan.rental)
-    plugin, book = known_plugin(cloud), known_catalogue(cloud)
-    if plugin is None or not plugin.host_cache:
+    book = known_catalogue(cloud)
+    if book is None or book.host_cache is None:
         return None
     cache = spec.text("cache")
     if cache is not None:
         return cache.lower()
     name = spec.disk or ""
-    known = book.disks.get(name) if book else None
+    known = book.disks.get(name)
     is_attached = not name.startswith(_ROOT) and (known is None or known.place == "network")
     return "none" if is_attached else None

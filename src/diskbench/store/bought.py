@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from diskbench.catalog.entry import caches_disks
 from diskbench.errors import InvalidValue
 from diskbench.plan.as_disk import hint_of, named_disk
 from diskbench.plugins import known_plugin
@@ -99,8 +100,7 @@ def _rented(
     spec: RentSpec, disk: DiskSpec | None, cloud: str, region: str | None
 ) -> dict[str, Any]:
     """What was rented: `disk` as it was resolved, or as it was typed."""
-    plugin = known_plugin(cloud)
-    cache = spec.text("cache") or ("none" if plugin and plugin.host_cache else None)
+    cache = spec.text("cache") or ("none" if caches_disks(cloud) else None)
     sold = disk.throughput_mib_per_s if disk else spec.throughput_mib_per_s
     return {
         "region": region or spec.region,

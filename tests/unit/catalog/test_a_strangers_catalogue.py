@@ -85,7 +85,7 @@ PLUGIN = """
 from diskbench.plugin import Plugin
 
 PLUGIN = Plugin(name="acme", title="Acme", summary="A stranger's cloud.", rents=True,
-                provider="acme_disks:unused", host_cache=True, catalogue="acme_disks:catalogue")
+                provider="acme_disks:unused", catalogue="acme_disks:catalogue")
 """
 ASK = """
 import json
@@ -145,8 +145,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def python(home: Path, *arguments: str) -> str:
-    path = os.pathsep.join([str(home), *filter(None, [os.environ.get("PYTHONPATH")])])
+def python(home: Path, *arguments: str, first: Path | None = None) -> str:
+    """What a Python with the stranger's package prints; `first` is looked through before it."""
+    path = os.pathsep.join(
+        [*([str(first)] if first else []), str(home), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
     told = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(home), "COLUMNS": "80"}
     done = subprocess.run(
         [sys.executable, *arguments], env=told, capture_output=True, text=True, check=False
@@ -164,6 +167,14 @@ def test_limits_expectations_and_prices_follow_from_its_files(home: Path) -> Non
         "scratch": 2000, "apart": ["read", "write"], "bytes": 100e6, "tier": 900, "machine": 0.05,
         "charge": 1, "cache": "none", "way": [], "like": ["acme:quick:100"],
     }  # fmt: skip
+
+
+def test_a_folder_that_is_not_there_is_named(home: Path, tmp_path: Path) -> None:
+    package = tmp_path / "acme_disks"
+    package.mkdir()
+    (package / "__init__.py").write_text(PLUGIN.replace(":catalogue", ":nowhere"))
+    with pytest.raises(AssertionError, match="provider 'acme' names the catalogue 'acme_disks:no"):
+        python(home, "-m", "diskbench", "catalog", "disks", first=tmp_path)
 
 
 def test_the_catalogue_command_lists_and_shows_it(home: Path) -> None:

@@ -16,7 +16,6 @@ PLUGIN = Plugin(
     account_option="subscription",
     # azure-mgmt-compute 39.0.0, Disk: "MB here uses the ISO notation, of powers of 10".
     throughput_unit_bytes=1_000_000,
-    host_cache=True,
     label="Azure",
     guest=GUEST,
     catalogue="diskbench.providers.azure:catalogue",

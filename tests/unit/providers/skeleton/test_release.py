@@ -102,9 +102,11 @@ def test_a_listing_that_fails_keeps_nothing_back() -> None:
 
 
 def test_whatever_keeps_a_lease_from_being_given_back_is_told_with_its_advice() -> None:
-    with pytest.raises(ReleaseFailed, match="01jone was not given back: no login") as failed:
-        with giving_back("01jone"):
-            raise AccessDenied("no login", advice="log in")
+    with (
+        pytest.raises(ReleaseFailed, match="01jone was not given back: no login") as failed,
+        giving_back("01jone"),
+    ):
+        raise AccessDenied("no login", advice="log in")
     assert failed.value.advice == "log in; then: diskbench gc 01jone"
 
 

@@ -25,8 +25,8 @@ AsDisk = Annotated[
     str | None,
     typer.Option(
         metavar="CLOUD:TYPE:GIB",
-        help="Judge an imported run as one on this disk of the catalogue: aws:gp2:20, "
-        "azure:Premium_LRS:256:cache=readonly, aws:io1:100:iops=5000.",
+        help="Judge an imported run as one on this disk of the catalogue; behind it may stand "
+        ":iops=N, :throughput=N and :cache=readonly.",
     ),
 ]
 AsMachine = Annotated[

@@ -88,8 +88,9 @@ class Progress:
         if not quiet or report.skipped or hasattr(report, "wasxfail"):
             return None
         if report.failed:
-            return ("error" if report.when in {"setup", "teardown"} else "failed", "", "")
-        return ("passed" if report.when == "call" else "", "", "")
+            phase = report.when in {"setup", "teardown"}
+            return ("error", "", "ERROR") if phase else ("failed", "", "FAILED")
+        return ("passed", "", "PASSED") if report.when == "call" else ("", "", "")
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._total = len(session.items)

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from tests.rigs.cli import all_ended
 from tests.rigs.own_locks import forget_claims, have_own_locks
 from tests.rigs.reporting import Progress, WorkerReport, add_options, is_worker
+from tests.rooms import is_thorough
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +54,13 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     if worker or not config.getvalue("numprocesses"):
         have_own_locks()
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_thorough(item.nodeid):
+            item.add_marker(pytest.mark.thorough)
 
 
 @pytest.fixture(autouse=True)

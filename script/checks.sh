@@ -102,8 +102,9 @@ list_failures() {
   done
 }
 
-# other_pythons: the fast tests and a whole run on every Python that the classifiers name, but that
-# of .venv; says which were run and which this machine does not have. Returns 1 when one fails.
+# other_pythons TEST…: those of these tests that are fast, and a whole run, on every Python that the
+# classifiers name, but that of .venv; says which were run and which this machine does not have.
+# Returns 1 when one fails.
 # A passed one is a line of output. What failed stands in the directory $FAILURES (list_failures).
 other_pythons() {
   local version python ours failed=0 ran=() absent=()
@@ -122,7 +123,7 @@ other_pythons() {
     # Python 3.13 also warns of a database connection that a test's own rig leaves to the collector.
     if run_fast_tests ".venv-$version" --hypothesis-profile=other-python \
       --failures-to "$FAILURES/Python $version" -W ignore::pytest.PytestUnraisableExceptionWarning \
-      tests/unit tests/method tests/run/test_python.py >"$FAILURES/log" 2>&1; then
+      "$@" tests/run/test_python.py >"$FAILURES/log" 2>&1; then
       say "fast tests on Python $version: $(tail -n 1 "$FAILURES/log" | tr -d '=')"
       ran+=("$version")
     else

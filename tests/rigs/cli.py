@@ -61,8 +61,8 @@ def all_ended() -> Iterator[None]:
 LOOKS = frozenset({"results", "status", "devices", "plan", "catalog", "config", "profiles"})
 """Commands that start nothing: Cli.json calls them in this process."""
 
-MEASURES = frozenset({"run", "resume", "worker"})
-"""Words of commands that may end the process they are in (`os._exit`)."""
+ENDS_ITS_PROCESS = frozenset({"run", "resume", "worker", "gc", "cancel"})
+"""Commands that end by `os._exit` once they opened a session."""
 
 
 @contextmanager
@@ -146,8 +146,8 @@ class Cli:
         """Run `diskbench ARGS` to its end in this process: a tenth of the time that `run` takes.
 
         For commands that look, write down or refuse. What measures, waits or is to be killed gets
-        a process of its own (`run`, `start`), and so does here what may begin to measure."""
-        if MEASURES.intersection(args):
+        a process of its own (`run`, `start`), and so does here what ends its process by itself."""
+        if ENDS_ITS_PROCESS.intersection(args):
             return self.run(*args)
         assert self.program == Cli.program, "a program of one's own needs a process of its own"
         with in_process(self.env, self.home) as (out, err):

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
         ("results", "list"),
         ("results", "show", "nosuch"),
         ("run", "--path", "nosuch"),
-        ("--log-format", "json", "gc", "nosuch"),
+        ("--log-format", "json", "results", "show", "nosuch"),
         ("nosuch",),
         ("config",),
         ("profiles",),

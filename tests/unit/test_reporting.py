@@ -103,3 +103,24 @@ def test_a_worker_that_is_killed_ends_the_session_with_its_test(tmp_path):
     [crashed] = [line for line in failures if line.startswith("failed: ")]
     assert "test_suite.py::test_that_is_hit" in crashed
     assert "crashed while running" in crashed
+
+
+def test_the_last_lines_of_script_test_name_what_failed(tmp_path):
+    (tmp_path / "tests").write_text("failed: tests/a.py::test_b - assert 1 == 2\n")
+    (tmp_path / "Python 3.13").write_text("failed: tests/c.py::test_d - KeyError: 1\n")
+    (tmp_path / "log").write_text("a long log")
+    (tmp_path / "Python 3.12").write_text("")
+    checks = CONFTEST.parents[1] / "script" / "checks.sh"
+    shell = 'say() { echo "==> $*" >&2; }; source "$1"; FAILURES=$2 list_failures'
+    done = subprocess.run(
+        ["bash", "-c", shell, "sh", str(checks), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.splitlines() == [
+        "==> failed, Python 3.13:",
+        "failed: tests/c.py::test_d - KeyError: 1",
+        "==> failed, tests:",
+        "failed: tests/a.py::test_b - assert 1 == 2",
+    ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.rigs.cli import all_ended
+from tests.rigs.golden import PLACE, Golden
 from tests.rigs.own_locks import forget_claims, have_own_locks
 from tests.rigs.reporting import Progress, WorkerReport, add_options, is_worker
 from tests.rooms import is_thorough
@@ -43,6 +44,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
+    parser.addoption("--update-golden", action="store_true", help="write tests/golden anew")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -61,6 +63,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if is_thorough(item.nodeid):
             item.add_marker(pytest.mark.thorough)
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """The files that hold what pages and commands say (tests/rigs/golden.py)."""
+    return Golden(PLACE, update=request.config.getoption("--update-golden"))
 
 
 @pytest.fixture(autouse=True)

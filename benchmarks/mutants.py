@@ -46,7 +46,7 @@ MUTANTS = (
         "owner: a claim is taken whoever has it",
         "sa.or_(expected, claim.c.owner == owner)",
         "sa.true()",
-        ("tests/unit/store", "tests/unit/engine"),
+        ("tests/unit/store/test_rows.py",),
     ),
     Mutant(
         "owner: gc ends what somebody else rents",
@@ -58,19 +58,19 @@ MUTANTS = (
         "expiry: an expired lease is kept",
         "if datetime.fromisoformat(lease.expires_at) < present:",
         "if datetime.fromisoformat(lease.expires_at) > present:",
-        ("tests/unit/engine",),
+        ("tests/unit/engine/test_sweep_clock.py", "tests/unit/engine/test_sweep.py"),
     ),
     Mutant(
         "quoting: values of a unit reach the shell as they are",
         'f"{key}={shlex.quote(str(value))}\\n" for key, value in values.items()',
         'f"{key}={value}\\n" for key, value in values.items()',
-        ("tests/unit/hosts", "tests/contract/test_host.py"),
+        ("tests/unit/test_quoting.py",),
     ),
     Mutant(
         "quoting: an ssh command is joined by blanks",
         'shlex.join([*words, f"{user}@{host}" if user else host, *command])',
         '" ".join([*words, f"{user}@{host}" if user else host, *command])',
-        ("tests/docs/test_messages.py", "tests/unit/hosts/test_ssh.py", "tests/unit/cli"),
+        ("tests/unit/test_quoting.py",),
     ),
     Mutant(
         "quoting: a formula stays one in CSV",
@@ -112,13 +112,13 @@ MUTANTS = (
         "method: a trial's figure mixes burst and baseline",
         'at_baseline = [at for at, kind in enumerate(kinds) if kind == "baseline"]',
         "at_baseline = list(range(len(kinds)))",
-        ("tests/unit/analysis", "tests/method"),
+        ("tests/unit/analysis/test_figure.py", "tests/unit/analysis/test_shown.py"),
     ),
     Mutant(
         "secrets: a directory of ours that others read stays so",
         "if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:",
         "if False:",
-        ("tests/unit/store/test_database.py", "tests/drills/test_advice.py"),
+        ("tests/unit/test_private.py",),
     ),
 )
 

@@ -52,7 +52,7 @@ MUTANTS = (
         "owner: gc ends what somebody else rents",
         "if not (not_mine or is_same_owner(found.owner, owner) or is_over(found)):",
         "if False:",
-        ("tests/drills/test_ids.py",),
+        ("tests/drills/test_ids.py::test_an_unexpired_lease_of_another_owner_needs_not_mine",),
     ),
     Mutant(
         "expiry: an expired lease is kept",

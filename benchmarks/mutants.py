@@ -58,7 +58,7 @@ MUTANTS = (
         "expiry: an expired lease is kept",
         "if datetime.fromisoformat(lease.expires_at) < present:",
         "if datetime.fromisoformat(lease.expires_at) > present:",
-        ("tests/unit/engine/test_sweep_clock.py", "tests/unit/engine/test_sweep.py"),
+        ("tests/drills/test_clocks.py",),
     ),
     Mutant(
         "quoting: values of a unit reach the shell as they are",

@@ -135,7 +135,8 @@ ROOMS = (
         (
             "test_advice.py::*",
             "test_before_fio.py::test_a_stop_arrives_*",
-            "test_clocks.py::test_a_lease_ends_*",
+            "test_clocks.py::test_the_cloud_says_*",
+            "test_clocks.py::test_a_lease_that_expired_*",
             "test_concurrent.py::test_four_at_once_are_refused_*",
             "test_concurrent.py::test_hostile_claims_*",
             "test_concurrent.py::test_a_choice_*",

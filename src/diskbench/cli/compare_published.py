@@ -95,7 +95,8 @@ def _beside(
 ) -> TrialBeside:
     from diskbench.analysis.row_figures import courses_by_step, levelled_rows
     from diskbench.catalog.published import load_published
-    from diskbench.cli.results_show import phases_of_runs
+    from diskbench.cli.stores import evidence
+    from diskbench.engine.run_evidence import EvidenceOfRuns
     from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
     from diskbench.report.published_document import trial_beside
     from diskbench.store.rows import find_plan, load_results
@@ -106,7 +107,8 @@ def _beside(
     steps = [step for run_id in run_ids for step in results[run_id]]
     when = first["started_at"] or first["measured_at"]
     plan = find_plan(engine, first["trial_id"])
-    courses = courses_by_step(phases_of_runs(runs, plan))
+    kept = EvidenceOfRuns(evidence)
+    courses = courses_by_step([one for run in runs for one in kept.phases(run, plan)])
     return trial_beside(
         asked_of(first, plan),
         levelled_rows([row for step in steps for row in step.measurements], courses),

@@ -124,8 +124,9 @@ def show(
 
     Of several trials, as of a matrix, it is shown what they say together: median and interval.
     """
-    from diskbench.cli.results_set import hint_of_set, print_set, run_or_set
-    from diskbench.cli.stores import database
+    from diskbench.cli.results_set import hint_of_set, print_set
+    from diskbench.cli.stores import database, evidence
+    from diskbench.engine.selection import run_or_set
     from diskbench.store.query import Filter, find_runs
 
     engine = database(database_url)
@@ -148,42 +149,29 @@ def show(
         sys.stdout.write(rows_as_csv(engine, these, evidence_url=evidence_url))
         return
     from diskbench.cli.results_plots import print_plots
-    from diskbench.cli.results_show import (
-        audits_of_runs,
-        phases_of_runs,
-        print_runs,
-        trial_cost,
-        verdicts_on,
-    )
+    from diskbench.cli.results_show import print_runs
+    from diskbench.engine.refreshed import open_books
+    from diskbench.engine.run_evidence import EvidenceOfRuns
+    from diskbench.engine.stored_trial import read_trial
     from diskbench.engine.takeover import is_abandoned
-    from diskbench.store.rows import find_plan, load_results
+    from diskbench.store.rows import find_plan
 
-    steps = load_results(engine, *(one["run_id"] for one in runs))
-    plan = find_plan(engine, run["trial_id"])
-    cost = trial_cost(engine, plan)
-    phases = phases_of_runs(runs, plan, evidence_url)
     said = hint(as_disk, as_machine, promise)
+    plan = find_plan(engine, run["trial_id"])
     if said is not None and plan is not None and plan.expectation is not None:
         _say("what is said of the disk is left out: the plan of this run knows what it should get")
-    verdicts = verdicts_on(engine, runs, phases, said, evidence_url)
-    audits = audits_of_runs(runs, evidence_url)
+    kept = EvidenceOfRuns(evidence, evidence_url)
+    suspended = is_abandoned(engine, run["trial_id"])
+    trial = read_trial(engine, runs, kept, open_books(), hint=said, suspended=suspended)
     if output == "json":
-        _print_document(runs, steps, [] if cost is None else [cost], phases, verdicts, audits)
-    else:
-        print_runs(
-            runs,
-            steps,
-            plan,
-            phases=phases,
-            verdicts=verdicts,
-            audits=audits,
-            cost=cost,
-            suspended=is_abandoned(engine, run["trial_id"]),
-        )
-        several = len(runs) > 1
-        print_plots(run, phases, plan, plot=plot, several=several, evidence_url=evidence_url)
-        if others := hint_of_set(engine, run):
-            print(others)
+        costs = [] if trial.cost is None else [trial.cost]
+        _print_document(runs, trial.steps, costs, trial.phases, trial.verdicts, trial.audits)
+        return
+    print_runs(trial)
+    several = len(runs) > 1
+    print_plots(run, trial.phases, plan, kept.store(run), plot=plot, several=several)
+    if others := hint_of_set(engine, run):
+        print(others)
 
 
 @app.command()

@@ -11,16 +11,17 @@ if TYPE_CHECKING:
 
     from diskbench.model.phase import StepPhases
     from diskbench.model.spec import Plan
+    from diskbench.ports import EvidenceStore
 
 
 def print_plots(
     run: Mapping[str, Any],
     phases: Sequence[StepPhases],
     plan: Plan | None,
+    store: EvidenceStore | None,
     *,
     plot: bool | None,
     several: bool,
-    evidence_url: str | None = None,
 ) -> None:
     """A line of blocks for each step of a run (row), and plots below.
 
@@ -31,7 +32,6 @@ def print_plots(
     from rich.text import Text
 
     from diskbench.cli.letters import is_unicode
-    from diskbench.cli.stores import evidence
     from diskbench.cli.terminal import terminal_width
     from diskbench.errors import DiskbenchError
     from diskbench.report.percentile_plot import plot_percentiles
@@ -42,8 +42,9 @@ def print_plots(
     from diskbench.store.frames import histogram_frame, series_frame
 
     console, width = on_screen(), terminal_width()
+    if store is None:
+        return
     try:
-        store = evidence(evidence_url or run["evidence_url"])
         steps = step_seconds(series_frame(store, run["run_id"]).iter_rows(named=True))
     except DiskbenchError:  # told where phases were looked for
         return

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.bucket import Allowance
     from diskbench.model.verdict import Judged, LimiterName, Verdict
     from diskbench.report.headline import Promised
-    from diskbench.report.trial_report import TrialReport
+    from diskbench.report.trial_report import TrialFacts
 
 KEPT = 0.9
 """From this share of its promise on a disk is said to keep it (MR-12 calls 10 % near)."""
@@ -84,7 +84,7 @@ def fall_of(verdicts: Sequence[Verdict]) -> Fall | None:
     return next((one for one in between if one is not None), None)
 
 
-def two_sentences(trial: TrialReport) -> tuple[str, str]:
+def two_sentences(trial: TrialFacts) -> tuple[str, str]:
     """What was bought, and what it gave and why. The second is empty where nothing was judged."""
     return _bought(trial), _gave(trial.verdicts)
 
@@ -108,7 +108,7 @@ def believe_sentence(verdicts: Sequence[Verdict]) -> str:
     return f"Not simply to be believed: {'; '.join(told)}{f' and {more} more' if more > 0 else ''}."
 
 
-def slowed(trial: TrialReport) -> tuple[str, ...]:
+def slowed(trial: TrialFacts) -> tuple[str, ...]:
     """Why it slowed down, in a few plain sentences; empty where it did not, or nothing is known."""
     found = fall_of(trial.verdicts)
     if found is None:
@@ -152,7 +152,7 @@ def _of_bucket(bucket: Allowance, told: Promised | None) -> tuple[str, ...]:
     return spent, earned
 
 
-def _bought(trial: TrialReport) -> str:
+def _bought(trial: TrialFacts) -> str:
     subject = trial.subject
     told = subject.promised
     if "imported" in subject.marks and told is None:

@@ -21,14 +21,18 @@ from diskbench.report.charts.course_layers import (
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.measure import axis, bare, log_domain, powers_within
 from diskbench.report.charts.palette import DIRECTIONS
+from diskbench.report.charts.registry import chart
 from diskbench.report.downsample import MOST_POINTS, kept, stalled
 from diskbench.report.phase_lines import clock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import altair as alt
     import numpy as np
     from numpy.typing import NDArray
 
+    from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
     from diskbench.report.course import Course
 
@@ -204,3 +208,14 @@ def _sentence(course: Course, rate: Rate) -> str:
     if course.predicted:
         told.append(f"the fall was predicted at {clock(course.predicted.at_s)}")
     return "; ".join(told) + "."
+
+
+@chart(
+    "seconds",
+    title="IOPS of each step second by second, with its phases and cliffs",
+    needs="the evidence of one run",
+    rank=10,
+)
+def _of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    for one in data.courses:
+        yield course_chart(one, palette)

@@ -16,13 +16,17 @@ from diskbench.report.charts.course_layers import (
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.measure import axis, bare, log_domain, powers_within
 from diskbench.report.charts.palette import DIRECTIONS
+from diskbench.report.charts.registry import chart
 from diskbench.report.downsample import MOST_POINTS, kept
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import altair as alt
     import numpy as np
     from numpy.typing import NDArray
 
+    from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
     from diskbench.report.course import Course, Track
 
@@ -158,3 +162,15 @@ def _sentence(course: Course, shown: dict[tuple[str, str], Floats]) -> str:
         low, high = bare("lat_ns", float(known.min())), bare("lat_ns", float(known.max()))
         told.append(f"{direction} {_NAMES[name]} between {low} and {high}")
     return f"Latency of {course.step} second by second: {'; '.join(told)}."
+
+
+@chart(
+    "latency-seconds",
+    title="latency of a step second by second",
+    needs="the evidence of one run",
+    rank=20,
+)
+def _of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    found = course_latency_chart(data.detailed, palette) if data.detailed else None
+    if found is not None:
+        yield found

@@ -8,9 +8,13 @@ from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.heat import bounds_of, heat_colour, place_of
 from diskbench.report.charts.measure import axis, bare, powers_within
+from diskbench.report.charts.registry import chart
 from diskbench.report.phase_lines import clock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
     from diskbench.report.latency_map import LatencyMap, Stretch
 
@@ -115,3 +119,14 @@ def _sentence(found: LatencyMap) -> str:
         f"{bare('lat_ns', worst.p50_ns)} (at {clock(worst.start_s)}); the highest was "
         f"{bare('lat_ns', max(one.max_ns for one in found.stretches))}."
     )
+
+
+@chart(
+    "latency-map",
+    title="how many I/Os took how long, over time",
+    needs="the evidence of one run",
+    rank=30,
+)
+def _of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    for one in data.latency_maps[:1]:
+        yield latency_map_chart(one, palette)

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.measure import axis, bare, log_domain, powers_within
+from diskbench.report.charts.registry import chart
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import altair as alt
 
+    from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
     from diskbench.report.load_curve import LoadCurve, LoadPoint
 
+MOST_CURVES = 2
+"""Families of steps that one report has a curve of."""
 WIDTH = 300
 HEIGHT = 170
 _SHAPES = {"p50": "circle", "p99": "diamond"}
@@ -192,3 +198,14 @@ def _sentence(curve: LoadCurve) -> str:
         for point in chosen
     ]
     return f"{curve.name} {curve.direction}: {'; '.join(told)}."
+
+
+@chart(
+    "load",
+    title="latency against throughput: where more load brings only latency",
+    needs="the evidence of one run",
+    rank=60,
+)
+def _of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    for one in data.load_curves[:MOST_CURVES]:
+        yield load_chart(one, palette)

@@ -107,7 +107,7 @@ class ChartData:
         try:
             seconds = latency_seconds(store, self.run["run_id"], step=self.detailed.step)
         except DiskbenchError as error:
-            self._warn(self.run, error)
+            self._warn("latencies", self.run, error)
             return ()
         return tuple(latency_maps(seconds))
 
@@ -120,7 +120,7 @@ class ChartData:
         try:
             found = distributions(histogram_frame(store, self.run["run_id"]))
         except DiskbenchError as error:
-            self._warn(self.run, error)
+            self._warn("histogram", self.run, error)
             return ()
         filled = self._filled(self.run)
         return tuple(one for one in found if one.step not in filled)
@@ -164,7 +164,7 @@ class ChartData:
                 wanted=lambda step: step not in filled,
             )
         except DiskbenchError as error:
-            self._warn(row, error)
+            self._warn("series", row, error)
             return ()
 
     def _filled(self, row: Row) -> frozenset[str]:
@@ -172,8 +172,10 @@ class ChartData:
         plan = self.stored[row["trial_id"]].plan
         return frozenset(one.name for one in (plan.steps if plan else ()) if one.role == "fill")
 
-    def _warn(self, row: Row, error: DiskbenchError) -> None:
-        """Say what a report lacks; imported runs seldom have any seconds."""
-        level = logging.INFO if row["imported"] or len(self.runs) > 1 else logging.WARNING
-        message = "no series of run %s in the page: %s"
-        logging.getLogger(__name__).log(level, message, row["run_id"], error.message)
+    def _warn(self, what: str, row: Row, error: DiskbenchError) -> None:
+        """Say what a report lacks; imported runs seldom have any seconds, and of many runs a few
+        may lack them."""
+        seldom = row["imported"] or self.single is None
+        level = logging.INFO if seldom else logging.WARNING
+        message = "no %s of run %s in the page: %s"
+        logging.getLogger(__name__).log(level, message, what, row["run_id"], error.message)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.heat import bounds_of, heat_colour
+from diskbench.report.charts.layers import columns
 from diskbench.report.charts.measure import with_unit
 from diskbench.report.charts.registry import chart
 from diskbench.report.overview import means, spans, stretch_s
@@ -83,14 +84,8 @@ def overview_chart(
         )
     )
     rows = [_row(one, place, hrefs or {}) for place, one in enumerate(bands)]
-    carried: dict[str, Any] = {"description": alt.Description("words:N")}
-    if hrefs:
-        carried["href"] = alt.Href("href:N")
-    told = (
-        alt.Chart({"values": rows})
-        .mark_rect(fillOpacity=0, color=palette.ink)
-        .encode(x=x, x2="end:Q", y=y, y2="low:Q", **carried)
-    )
+    place = {"x": x, "x2": "end:Q", "y": y, "y2": "low:Q"}
+    told = columns(rows, palette, place | ({"href": alt.Href("href:N")} if hrefs else {}))
     stalls = _stalls(bands)
     ticks = (
         alt.Chart({"values": stalls})

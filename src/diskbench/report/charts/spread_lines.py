@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import label_room
 from diskbench.report.charts.figure import Figure
-from diskbench.report.charts.measure import axis, bare, log_domain, powers_within
+from diskbench.report.charts.layers import latency_axis, value_axis
+from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.registry import chart
 from diskbench.report.distribution import SHOWN
 
@@ -60,11 +61,7 @@ def percentile_chart(
             ticks=False,
         ),
     )
-    y = alt.Y(
-        "ns:Q",
-        scale=alt.Scale(type="log", domain=y_domain, nice=False),
-        axis=axis("lat_ns", values=powers_within(y_domain), minExtent=34, title=None),
-    )
+    y = latency_axis("ns", y_domain)
     drawn = _drawn(spread, names, palette, lines, marks, x, y)
     return Figure(
         title=title,
@@ -92,11 +89,7 @@ def cdf_chart(
         if row["share"] < 0.9999
     ]
     domain = log_domain([row["x"] for row in lines])
-    x = alt.X(
-        "x:Q",
-        scale=alt.Scale(type="log", domain=domain, nice=False),
-        axis=axis("lat_ns", values=powers_within(domain), title=None),
-    )
+    x = value_axis("x", "x", "lat_ns", domain, log=True, title=None)
     y = alt.Y(
         "ns:Q",
         scale=alt.Scale(domain=[0, 1]),

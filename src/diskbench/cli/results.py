@@ -12,7 +12,7 @@ from diskbench.cli import results_import
 from diskbench.cli.results_import import AsDisk, AsMachine, Promised, hint
 from diskbench.cli.selecting import Filters, Since, Until
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-from diskbench.cli.terminal import table_width
+from diskbench.cli.terminal import table_width, terminal_width
 from diskbench.limits import COUNTER
 from diskbench.model.selection_keys import SELECTION_HELP
 from diskbench.report.screen import unguarded
@@ -144,16 +144,20 @@ def show(
     these = [Filter(field, "=", run[field])]
     runs = sorted(find_runs(engine, these), key=lambda one: one["run_index"])
     if output == "csv":
-        from diskbench.cli.results_csv import rows_as_csv
+        from diskbench.engine.exported_rows import rows_as_csv
 
-        sys.stdout.write(rows_as_csv(engine, these, evidence_url=evidence_url))
+        store = evidence(evidence_url) if evidence_url else None
+        sys.stdout.write(rows_as_csv(engine, these, evidence=store))
         return
-    from diskbench.cli.results_plots import print_plots
+    from diskbench.cli.letters import is_unicode
     from diskbench.cli.results_show import print_runs
     from diskbench.engine.refreshed import open_books
     from diskbench.engine.run_evidence import EvidenceOfRuns
     from diskbench.engine.stored_trial import read_trial
     from diskbench.engine.takeover import is_abandoned
+    from diskbench.report.run_plots import print_plots
+    from diskbench.report.screen import screen
+    from diskbench.report.text_plot import Screen
     from diskbench.store.rows import find_plan
 
     said = hint(as_disk, as_machine, promise)
@@ -169,7 +173,14 @@ def show(
         return
     print_runs(trial)
     several = len(runs) > 1
-    print_plots(run, trial.phases, plan, kept.store(run), plot=plot, several=several)
+    console = screen()
+    drawn_on = Screen(
+        width=terminal_width(),
+        colour=console.is_terminal and not console.no_color and console.color_system is not None,
+        unicode=is_unicode(console.encoding),
+    )
+    store = kept.store(run)
+    print_plots(console, drawn_on, run, trial.phases, plan, store, plot=plot, several=several)
     if others := hint_of_set(engine, run):
         print(others)
 
@@ -199,8 +210,9 @@ def export(
 
     The figures of a step with several levels are those of the level that lasts, and marked so.
     """
-    from diskbench.cli.results_csv import export_format, exported
-    from diskbench.cli.stores import database
+    from diskbench.cli.results_csv import export_format
+    from diskbench.cli.stores import database, evidence
+    from diskbench.engine.exported_rows import exported
     from diskbench.engine.selection import conditions
 
     kind = export_format(format_, to)
@@ -210,7 +222,7 @@ def export(
         kind,
         conditions(engine, filter_ or (), since=since, until=until),
         selection or (),
-        evidence_url=evidence_url,
+        evidence(evidence_url) if evidence_url else None,
     )
     if to is None:
         sys.stdout.flush()
@@ -235,18 +247,32 @@ def delete(
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Delete runs: their evidence and their rows."""
-    from diskbench.cli.results_delete import delete_runs
     from diskbench.cli.stores import database, evidence
+    from diskbench.engine.run_deletion import delete_with_evidence, runs_to_delete
     from diskbench.engine.selection import conditions
 
     engine = database(database_url)
-    delete_runs(
-        engine,
-        None if keep_evidence else lambda kept_in: evidence(evidence_url or kept_in),
-        tuple(run_ids or ()),
-        conditions(engine, filter_ or (), since=since, until=until),
-        yes=yes,
+    wanted = conditions(engine, filter_ or (), since=since, until=until)
+    found = runs_to_delete(engine, tuple(run_ids or ()), wanted)
+    if not found:
+        _say("no run meets that; nothing deleted")
+        return
+    what = f"{len(found)} run{'s' * (len(found) != 1)}{'' if keep_evidence else ' and evidence'}"
+    if not yes:
+        _ask(what)
+    delete_with_evidence(
+        engine, found, None if keep_evidence else lambda url: evidence(evidence_url or url)
     )
+    print(f"deleted {what}")
+
+
+def _ask(what: str) -> None:
+    """Raises InvalidValue where nobody can be asked, Abort for a no."""
+    from diskbench.errors import InvalidValue
+
+    if not sys.stdin.isatty():
+        raise InvalidValue(f"not asked whether to delete {what}", advice="add --yes")
+    typer.confirm(f"Delete {what} for good?", abort=True, err=True)
 
 
 def _print_document(

@@ -39,12 +39,12 @@ def print_set(
     from diskbench.engine.pool import facts_to_pool
     from diskbench.engine.replicate_set import replicates_of
 
-    if output == "csv":
-        from diskbench.cli.results_csv import rows_as_csv
-
-        sys.stdout.write(rows_as_csv(database, filters, evidence_url=evidence_url))
-        return
     store = evidence(evidence_url) if evidence_url else None
+    if output == "csv":
+        from diskbench.engine.exported_rows import rows_as_csv
+
+        sys.stdout.write(rows_as_csv(database, filters, evidence=store))
+        return
     named = facts_to_pool(pool)
     found = replicates_of(database, filters, asked=asked, pool=named, evidence=store)
     if output == "json":

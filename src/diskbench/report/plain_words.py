@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.shown import rate_of, shown, shown_stretch
+from diskbench.analysis.shown import rate_of, shown, shown_stretch, verdicts_by_step
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.bucket import capacity, lasts_s, scaled
 from diskbench.report.phase_lines import clock
@@ -72,9 +72,7 @@ class Fall:
 def fall_of(verdicts: Sequence[Verdict]) -> Fall | None:
     """The first fall: within a run, or from one run to the next where credit was used up by then.
     None where every step kept its level or rose."""
-    steps: dict[str, list[Verdict]] = {}
-    for one in verdicts:
-        steps.setdefault(one.step, []).append(one)
+    steps = verdicts_by_step(verdicts)
     # Of several runs that fell the one that the table shows; of one that fell alone, that one.
     within = (_within(one) for of_step in steps.values() for one in (shown(of_step), *of_step))
     found = next((one for one in within if one is not None), None)
@@ -197,10 +195,7 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
 
 def _one_a_step(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Of several runs of a step the one that its figure is of, as in the table."""
-    found: dict[str, list[Verdict]] = {}
-    for one in verdicts:
-        found.setdefault(one.step, []).append(one)
-    return [shown(of_step) for of_step in found.values()]
+    return [shown(of_step) for of_step in verdicts_by_step(verdicts).values()]
 
 
 def _of(some: Sequence[Verdict], steps: Sequence[Verdict]) -> str:

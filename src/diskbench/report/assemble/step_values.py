@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.shown import shown
+from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.model.verdict import believe_words
 from diskbench.report.charts.point import Point
 from diskbench.report.row_ids import row_href
@@ -29,14 +29,6 @@ class StepValue:
     run_ids: tuple[str, ...]
     value: float
     kind: str = ""
-
-
-def verdicts_by_step(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
-    """The verdicts of all runs on each step, in the order of the steps."""
-    found: dict[str, list[Verdict]] = {}
-    for one in verdicts:
-        found.setdefault(one.step, []).append(one)
-    return found
 
 
 def step_values(view: TrialView) -> list[StepValue]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.shown import shown
-from diskbench.report.assemble.step_values import verdicts_by_step
+from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.report.charts.point import Point
 from diskbench.report.charts.promised import Held, Promise, promised_chart
 from diskbench.report.charts.registry import chart

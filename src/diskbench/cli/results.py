@@ -179,8 +179,8 @@ def show(
         colour=console.is_terminal and not console.no_color and console.color_system is not None,
         unicode=is_unicode(console.encoding),
     )
-    store = kept.store(run)
-    print_plots(console, drawn_on, run, trial.phases, plan, store, plot=plot, several=several)
+    place = kept.store(run)
+    print_plots(console, drawn_on, run, trial.phases, plan, place, plot=plot, several=several)
     if others := hint_of_set(engine, run):
         print(others)
 

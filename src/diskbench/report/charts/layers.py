@@ -34,7 +34,7 @@ def value_axis(
     if log:
         options = {"values": powers_within(domain)} | options
     kind: Any = "log" if log else "linear"
-    more = {"clamp": True} if clamp else {}
+    more: dict[str, Any] = {"clamp": True} if clamp else {}
     scale = alt.Scale(type=kind, domain=list(domain), nice=False, **more)
     made = alt.X if channel == "x" else alt.Y
     return made(f"{field}:Q", scale=scale, axis=axis(metric, log=log, **options))

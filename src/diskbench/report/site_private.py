@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.configuration import Configuration
     from diskbench.model.verdict import Verdict
-    from diskbench.report.trial_report import TrialReport
+    from diskbench.report.trial_report import TrialFacts
 
 LEFT_OUT = "left out"
 _KEPT = frozenset({
@@ -152,7 +152,7 @@ def private_configuration(
     )
 
 
-def told_trial(trial: TrialReport, error: str, place: str, secrets: Sequence[str]) -> TrialReport:
+def told_trial(trial: TrialFacts, error: str, place: str, secrets: Sequence[str]) -> TrialFacts:
     """A run's report without names that are never told. `error` is the kind of error it ended with
     (empty: none), `place` where readers find its evidence."""
 
@@ -190,7 +190,7 @@ def told_trial(trial: TrialReport, error: str, place: str, secrets: Sequence[str
     )
 
 
-def private_trial(trial: TrialReport, machine: str) -> TrialReport:
+def private_trial(trial: TrialFacts, machine: str) -> TrialFacts:
     """A report from `told_trial` without labels, notes and target; its `machine` is a number."""
     subject = trial.subject
     _, _, known = subject.machine.partition(": ")

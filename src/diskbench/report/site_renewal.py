@@ -11,15 +11,27 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.site import Site
+from rich.progress import Progress
+
+import diskbench
+from diskbench.engine.publish import configurations
+from diskbench.model.site import ConfigurationLine, RunLine
+from diskbench.report.screen import screen
+from diskbench.report.site import Site, index_page, runs_page
+from diskbench.report.site_configuration import configuration_page
+from diskbench.report.site_lines import configuration_line
+from diskbench.report.site_run_page import RunPages
+from diskbench.report.site_told import told_of
+from diskbench.store.digests import load_asked, run_digests
+from diskbench.store.site_folder import open_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.cli.publish_told import Told
-    from diskbench.model.site import ConfigurationLine, RunLine
+    from diskbench.engine.run_evidence import OpenStore
+    from diskbench.report.site_told import Told
     from diskbench.store.query import Filter
     from diskbench.store.site_folder import SiteFolder
 
@@ -51,17 +63,18 @@ class Done:
     removed: int
 
 
-def publish_site(database: Engine, path: Path, filters: Sequence[Filter], wishes: Wishes) -> Done:
+def publish_site(
+    database: Engine,
+    path: Path,
+    filters: Sequence[Filter],
+    wishes: Wishes,
+    open_store: OpenStore,
+) -> Done:
     """Make the site in `path`, or bring it up to date. Raises InvalidValue, StoreUnavailable."""
-    from diskbench import __version__
-    from diskbench.cli.publish_told import told_of
-    from diskbench.store.digests import load_asked, run_digests
-    from diskbench.store.site_folder import open_site
-
     rows = load_asked(database, filters)
     told = told_of(rows, anonymous=wishes.anonymous)
     digests = run_digests(database, [row["run_id"] for row in rows])
-    site = Site(wishes.title, __version__)
+    site = Site(wishes.title, diskbench.__version__)
     common = _common(wishes)
     with open_site(path) as folder:
         folder.claim(
@@ -72,7 +85,9 @@ def publish_site(database: Engine, path: Path, filters: Sequence[Filter], wishes
                 entry.digest = None
         wanted = {INDEX, RUNS}
         run_lines: dict[str, RunLine] = {}
-        for row, line, names in _run_pages(folder, database, site, told, digests, common, wishes):
+        for row, line, names in _run_pages(
+            folder, database, site, told, digests, common, wishes, open_store
+        ):
             run_lines[row["run_id"]] = line
             wanted |= names
         lines = _configuration_pages(
@@ -108,12 +123,10 @@ def _run_pages(
     digests: Mapping[str, str],
     common: str,
     wishes: Wishes,
+    open_store: OpenStore,
 ) -> Iterator[tuple[Mapping[str, Any], RunLine, set[str]]]:
     """Each run with its line, and the files that are its own; pages that are not right are made."""
-    from diskbench.cli.publish_run import RunPages
-    from diskbench.model.site import RunLine
-
-    pages = RunPages(database, site, told, wishes)
+    pages = RunPages(database, site, told, wishes, open_store)
     stale = []
     for row in told.rows:
         run_id = row["run_id"]
@@ -152,11 +165,6 @@ def _configuration_pages(
     common: str,
 ) -> list[ConfigurationLine]:
     """The line of each configuration; pages that are not right are made."""
-    from diskbench.engine.publish import configurations
-    from diskbench.model.site import ConfigurationLine
-    from diskbench.report.site_configuration import configuration_page
-    from diskbench.report.site_lines import configuration_line
-
     lines, stale, wanted = [], {}, {}
     for subject, rows in told.groups.items():
         ids = [row["run_id"] for row in rows]
@@ -188,8 +196,6 @@ def _listings(
     lines: Sequence[ConfigurationLine],
     runs: Sequence[RunLine],
 ) -> None:
-    from diskbench.report.site import index_page, runs_page
-
     for name, html in (
         (INDEX, index_page(site, lines, runs=len(runs))),
         (RUNS, runs_page(site, runs)),
@@ -209,8 +215,6 @@ def _common(wishes: Wishes) -> str:
 def _program() -> str:
     """A digest of this diskbench: its code, templates, assets and catalogue. A version alone would
     leave pages as they were while somebody works on them."""
-    import diskbench
-
     top = Path(diskbench.__file__).parent
     found = sha256()
     for path in sorted(top.rglob("*")):
@@ -229,10 +233,6 @@ def _progress(what: str, total: int) -> Iterator[Callable[[], None]]:
     if total < 2 or not sys.stderr.isatty():
         yield lambda: None
         return
-    from rich.progress import Progress
-
-    from diskbench.report.screen import screen
-
     # Redirected, what others print would reach rich before it is made visible.
     with Progress(
         console=screen(error=True), transient=True, redirect_stdout=False, redirect_stderr=False

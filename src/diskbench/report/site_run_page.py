@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from diskbench.cli.report_gather import Gathered
+from diskbench.report.assemble.chart_data import ChartData
+from diskbench.report.assemble.report_view import Report
+from diskbench.report.assemble.stored_report import ReportReader, with_charts
+from diskbench.report.page import page
+from diskbench.report.site_lines import run_line
 from diskbench.report.site_private import private_trial, told_trial
+from diskbench.report.site_run import in_site
+from diskbench.store.archive import run_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.cli.publish_site import Wishes
-    from diskbench.cli.publish_told import Told
+    from diskbench.engine.run_evidence import OpenStore
     from diskbench.model.site import RunLine
     from diskbench.report.site import Site
+    from diskbench.report.site_renewal import Wishes
     from diskbench.report.site_run import Around
-    from diskbench.report.trial_report import Report, TrialReport
+    from diskbench.report.site_told import Told
+    from diskbench.report.trial_report import TrialFacts
     from diskbench.store.site_folder import SiteFolder
 
 Row = dict[str, Any]
@@ -38,47 +45,33 @@ class RunPage:
 class RunPages:
     """Makes the pages of runs, one after the other."""
 
-    def __init__(self, database: Engine, site: Site, told: Told, wishes: Wishes) -> None:
-        self._gathered = Gathered(database, wishes.evidence_url)
+    def __init__(
+        self, database: Engine, site: Site, told: Told, wishes: Wishes, open_store: OpenStore
+    ) -> None:
+        self._reader = ReportReader(database, open_store, wishes.evidence_url)
         self._site = site
         self._told = told
         self._wishes = wishes
 
     def page(self, row: Row, around: Around, copied: Sequence[str]) -> RunPage:
         """The page of a run (a row with `rent`), whose evidence was copied to these files."""
-        from diskbench.report.page import page
-        from diskbench.report.site_lines import run_line
-        from diskbench.report.site_run import in_site
-
-        self._gathered.plans.clear()  # of thousands of runs they would fill the memory
-        self._gathered.phases.clear()
         report = self._report(row)
-        (trial,) = report.trials
+        (view,) = report.trials
         top = f"evidence/{row['run_id']}/"
         files = [(name.removeprefix(top), f"../{quote(name)}") for name in copied]
-        shown = self._told.row(row)
         return RunPage(
             html=in_site(page(report), self._site, around, files),
-            line=run_line(
-                shown,
-                self._told.asked(row),
-                around.key,
-                trial.measurements,
-                trial.verdicts,
-                trial.phases,
-            ),
-            complete=self._gathered.store(row) is not None,
+            line=run_line(self._told.row(row), self._told.asked(row), around.key, view),
+            complete=self._reader.evidence.store(row) is not None,
         )
 
     def copy_evidence(self, folder: SiteFolder, row: Row) -> list[str]:
         """Copy the files of a run into the site, where that was asked for: their names there."""
         if not self._wishes.with_evidence:
             return []
-        store = self._gathered.store(row)
+        store = self._reader.evidence.store(row)
         if store is None:
             return []
-        from diskbench.store.archive import run_prefix
-
         prefix = run_prefix(row["run_id"])
         keys = {
             f"evidence/{row['run_id']}{key.removeprefix(prefix)}": key for key in store.list(prefix)
@@ -90,27 +83,18 @@ class RunPages:
         return sorted(keys)
 
     def _report(self, row: Row) -> Report:
-        from diskbench.cli.report_inside import charts_inside
-        from diskbench.cli.report_over import charts_over
-        from diskbench.report.trial_report import Report
-
-        groups = tuple(
-            replace(group, trials=tuple(self._shown(trial, row) for trial in group.trials))
-            for group in self._gathered.groups([row])
-        )
-        inside, more = charts_inside(self._gathered, groups[0].trials[0], row)
-        return Report(
+        found = self._reader.read([row], lambda trial: self._shown(trial, row))
+        report = Report(
             asked="",
-            groups=groups,
-            over=charts_over(groups, [row]),
-            inside=inside,
+            groups=found.groups,
             inside_of=row["run_id"],
             made=f"made by diskbench {self._site.version}",
-            left_out=(f"{more} more steps are not drawn second by second.",) if more else (),
             published=True,
         )
+        evidence = self._reader.evidence
+        return with_charts(report, ChartData(found.groups, found.stored, evidence, [row], row))
 
-    def _shown(self, trial: TrialReport, row: Row) -> TrialReport:
+    def _shown(self, trial: TrialFacts, row: Row) -> TrialFacts:
         """What is told of a run."""
         place = "copied, see below" if self._wishes.with_evidence else self._place(row)
         told = told_trial(trial, row["error_kind"] or "", place, self._told.secrets(row))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from diskbench.engine.publish import by_subject, key_of
+from diskbench.engine.trial_figures import words
 from diskbench.report.site_private import (
     numbered,
     private_configuration,
@@ -42,8 +44,6 @@ class Told:
 
     def around(self, row: Row) -> Around:
         """What the page of a run leads to."""
-        from diskbench.engine.trial_figures import words
-
         subject = self._subjects[row["run_id"]]
         return Around(
             key=self.keys[subject],
@@ -69,8 +69,6 @@ class Told:
 
     def configuration(self, one: Configuration) -> Configuration:
         """The history of a subject, with what is told of it."""
-        from diskbench.engine.trial_figures import words
-
         if not self.anonymous:
             return one
         fields = self.fields[one.fields]
@@ -83,8 +81,6 @@ def told_of(rows: Sequence[Row], *, anonymous: bool) -> Told:
     An anonymous page is named by its oldest trial: the digest of a subject would tell whoever
     guesses a host's name that the guess is right.
     """
-    from diskbench.engine.publish import by_subject, key_of
-
     groups = by_subject(rows)
     machines = numbered(rows) if anonymous else {}
     trials: dict[str, list[Row]] = {}

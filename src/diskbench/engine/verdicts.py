@@ -20,8 +20,8 @@ from diskbench.engine.step_groups import Group, groups_of, load_of, phases_by_ru
 from diskbench.engine.step_setting import setting_of
 from diskbench.errors import DiskbenchError
 from diskbench.fio.warnings import step_warnings
+from diskbench.model.doubts import LOOKS_LIKE, NO_RATE
 from diskbench.model.facts import HostFacts
-from diskbench.model.verdict import Reason
 from diskbench.plan.as_disk import Hint, hint_of
 from diskbench.plan.recognise import like, like_bytes
 from diskbench.store.phases import run_phases
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     from diskbench.analysis.run_course import Course
     from diskbench.catalog.books import Books
+    from diskbench.model.doubts import Reason
     from diskbench.model.expectation import Load
     from diskbench.model.phase import StepPhases
-    from diskbench.model.result import StepResult
-    from diskbench.model.result import Warning as Doubt
+    from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.ports import EvidenceStore
@@ -201,7 +201,7 @@ def _courses(
     }
 
 
-def _doubts(group: Group, plan: Plan | None) -> list[Doubt]:
+def _doubts(group: Group, plan: Plan | None) -> list[Warning]:
     """The warnings of its rounds; of an imported step those that fio's JSON alone gives."""
     told = [warning for result in group.results for warning in result.warnings]
     if plan is not None:
@@ -236,10 +236,8 @@ def _named(names: Sequence[str]) -> tuple[Reason, ...]:
     if not names:
         return ()
     return (
-        Reason(
-            code="looks-like",
-            weight="note",
-            message=f"it fell as {' or '.join(names)} does when its credit is used up",
+        LOOKS_LIKE.reason(
+            f"it fell as {' or '.join(names)} does when its credit is used up",
             advice=f"results show --as-disk {names[0]} holds it against that",
         ),
     )
@@ -252,10 +250,7 @@ def _no_rate(group: Group) -> tuple[Reason, ...]:
     if any(rate is not None for pair in rates for rate in pair):
         return ()
     return (
-        Reason(
-            code="no-rate",
-            weight="doubtful",
-            message="no rate is known: what was kept tells of latencies alone",
-            advice="log rates beside them: write_iops_log, write_bw_log, or --output-format=json",
+        NO_RATE.reason(
+            "no rate is known: what was kept tells of latencies alone",
         ),
     )

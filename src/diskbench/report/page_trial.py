@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from diskbench.analysis.shown import verdict_warnings
 from diskbench.report.dates import NO_DATE
 from diskbench.report.expectation_text import price_lines
 from diskbench.report.lines import Line, Spread, WarningGroup, grouped_warnings, trial_lines
@@ -127,7 +128,7 @@ def trial_view(trial: TrialReport, *, alone: bool) -> TrialView:
         closed_loop=any(line.role == "measure" for line in found),
         phases=tuple(row for one in trial.phases for row in _phases(one, trial)),
         phase_notes=tuple(_stalls(trial.phases)),
-        warnings=grouped_warnings(trial.warnings),
+        warnings=grouped_warnings((*trial.warnings, *verdict_warnings(trial.verdicts))),
         runs=tuple(map(_run, trial.runs)),
     )
 

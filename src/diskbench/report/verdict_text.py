@@ -12,14 +12,21 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from diskbench.analysis.shown import at_one_level, believe_of, reasons_over, shown_stretch
+from diskbench.analysis.shown import (
+    at_one_level,
+    believe_of,
+    reasons_over,
+    shown_stretch,
+    verdict_doubts,
+)
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.verdict import LIMITER_WORDS, LimiterName, believe_words
 from diskbench.report.phase_lines import clock
 from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
-    from diskbench.model.verdict import Judged, Promised, Reason, Verdict
+    from diskbench.model.doubts import Reason
+    from diskbench.model.verdict import Judged, Promised, Verdict
 
 WIDTH = 80
 _NONE = "–"
@@ -34,13 +41,6 @@ _SHORT: dict[LimiterName, str] = {
     "page-cache": "page cache",
     "credit": "credit used up",
 }
-_TOLD_APART = frozenset(
-    {
-        "burst-only", "above-promise", "below-promise", "looks-like", "requests-split",
-        "requests-merged", "no-rate", "stalled",
-    }
-)  # fmt: skip
-"""Reasons that no warning tells."""
 _SAID_BY_RATIO = frozenset(LIMIT_WORDS) - {"latency"}
 """Limits whose figures stand in the table already."""
 _MOST_STEPS = 4
@@ -164,12 +164,8 @@ def _doubts(steps: dict[str, list[Verdict]]) -> Iterator[str]:
         if believe != "yes":
             reasons = reasons_over(of_runs)
             said.setdefault(believe_words(believe, reasons), []).append(name)
-        kinds = {stretch.kind for one in of_runs for stretch in one.stretches}
-        known = {reason.code: reason for reason in reasons_over(of_runs)}
-        if "baseline" in kinds:
-            known.pop("burst-only", None)
-        for code in sorted(known.keys() & _TOLD_APART):
-            apart.setdefault(known[code], []).append(name)
+        for reason in verdict_doubts(of_runs):
+            apart.setdefault(reason, []).append(name)
     for words, names in said.items():
         yield from _folded(f"{_names(names)}: {words}", lead="! ")
     for reason, names in apart.items():

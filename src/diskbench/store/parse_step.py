@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import EvidenceDamaged, FioFailed
+from diskbench.model.doubts import FILES_LEFT_OUT
 from diskbench.model.record_names import LEFT_OUT
 from diskbench.units import NS_PER_S
 
@@ -117,14 +118,11 @@ def step_result(
 
 def _left_out(files: Mapping[str, bytes], step: Step) -> Warning | None:
     """That files of the host were not kept, as a warning."""
-    from diskbench.model.result import Warning  # noqa: A004 - the noun
-
     lines = files.get(LEFT_OUT, b"").decode(errors="replace").splitlines()
     if not lines:
         return None
-    return Warning(
-        code="left-out",
-        message=f"files of the host were not kept: {lines[0]}"
+    return FILES_LEFT_OUT.warning(
+        f"files of the host were not kept: {lines[0]}"
         + (f", and {len(lines) - 1} more" if len(lines) > 1 else ""),
         advice=f"{LEFT_OUT} in the step's evidence lists them",
         step=step.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from diskbench.cli.report_gather import Gathered
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 
     from diskbench.cli.publish_site import Wishes
     from diskbench.cli.publish_told import Told
+    from diskbench.model.run import AskedRun
     from diskbench.model.site import RunLine
     from diskbench.report.site import Site
     from diskbench.report.site_run import Around
     from diskbench.report.trial_report import Report, TrialReport
     from diskbench.store.site_folder import SiteFolder
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,8 @@ class RunPages:
         self._told = told
         self._wishes = wishes
 
-    def page(self, row: Row, around: Around, copied: Sequence[str]) -> RunPage:
-        """The page of a run (a row with `rent`), whose evidence was copied to these files."""
+    def page(self, row: AskedRun, around: Around, copied: Sequence[str]) -> RunPage:
+        """The page of a run, whose evidence was copied to these files."""
         from diskbench.report.page import page
         from diskbench.report.site_lines import run_line
         from diskbench.report.site_run import in_site
@@ -54,9 +53,9 @@ class RunPages:
         self._gathered.phases.clear()
         report = self._report(row)
         (trial,) = report.trials
-        top = f"evidence/{row['run_id']}/"
+        top = f"evidence/{row.run.run_id}/"
         files = [(name.removeprefix(top), f"../{quote(name)}") for name in copied]
-        shown = self._told.row(row)
+        shown = self._told.run(row)
         return RunPage(
             html=in_site(page(report), self._site, around, files),
             line=run_line(
@@ -67,21 +66,22 @@ class RunPages:
                 trial.verdicts,
                 trial.phases,
             ),
-            complete=self._gathered.store(row) is not None,
+            complete=self._gathered.store(row.run) is not None,
         )
 
-    def copy_evidence(self, folder: SiteFolder, row: Row) -> list[str]:
+    def copy_evidence(self, folder: SiteFolder, row: AskedRun) -> list[str]:
         """Copy the files of a run into the site, where that was asked for: their names there."""
         if not self._wishes.with_evidence:
             return []
-        store = self._gathered.store(row)
+        store = self._gathered.store(row.run)
         if store is None:
             return []
         from diskbench.store.archive import run_prefix
 
-        prefix = run_prefix(row["run_id"])
+        prefix = run_prefix(row.run.run_id)
         keys = {
-            f"evidence/{row['run_id']}{key.removeprefix(prefix)}": key for key in store.list(prefix)
+            f"evidence/{row.run.run_id}{key.removeprefix(prefix)}": key
+            for key in store.list(prefix)
         }
         folder.claim(keys)
         for name, key in keys.items():
@@ -89,44 +89,44 @@ class RunPages:
                 folder.write(name, store.get(key), key)
         return sorted(keys)
 
-    def _report(self, row: Row) -> Report:
+    def _report(self, row: AskedRun) -> Report:
         from diskbench.cli.report_inside import charts_inside
         from diskbench.cli.report_over import charts_over
         from diskbench.report.trial_report import Report
 
         groups = tuple(
             replace(group, trials=tuple(self._shown(trial, row) for trial in group.trials))
-            for group in self._gathered.groups([row])
+            for group in self._gathered.groups([row.run])
         )
-        inside, more = charts_inside(self._gathered, groups[0].trials[0], row)
+        inside, more = charts_inside(self._gathered, groups[0].trials[0], row.run)
         return Report(
             asked="",
             groups=groups,
-            over=charts_over(groups, [row]),
+            over=charts_over(groups, [row.run]),
             inside=inside,
-            inside_of=row["run_id"],
+            inside_of=row.run.run_id,
             made=f"made by diskbench {self._site.version}",
             left_out=(f"{more} more steps are not drawn second by second.",) if more else (),
             published=True,
         )
 
-    def _shown(self, trial: TrialReport, row: Row) -> TrialReport:
+    def _shown(self, trial: TrialReport, row: AskedRun) -> TrialReport:
         """What is told of a run."""
         place = "copied, see below" if self._wishes.with_evidence else self._place(row)
-        told = told_trial(trial, row["error_kind"] or "", place, self._told.secrets(row))
+        told = told_trial(trial, row.run.error_kind or "", place, self._told.secrets(row))
         if not self._told.anonymous:
             return told
-        name = row["address"] or row["hostname"] or ""
+        name = row.run.address or row.run.hostname or ""
         return private_trial(told, self._told.machines.get(name, ""))
 
-    def _place(self, row: Row) -> str:
+    def _place(self, row: AskedRun) -> str:
         """Where readers find the evidence, as far as that is told: a directory of the publisher's
         is none of theirs."""
-        if self._told.anonymous or not row["evidence_url"]:
+        if self._told.anonymous or not row.run.evidence_url:
             return ""
-        place = f"runs/{row['run_id']}/"
+        place = f"runs/{row.run.run_id}/"
         if self._wishes.evidence_base:
             return f"{self._wishes.evidence_base}/{place}"
-        if row["evidence_url"].startswith("file:"):
+        if row.run.evidence_url.startswith("file:"):
             return f"{place} of the publisher's evidence store"
-        return f"{row['evidence_url'].rstrip('/')}/{place}"
+        return f"{row.run.evidence_url.rstrip('/')}/{place}"

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diskbench.report.site import Site
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.cli.publish_told import Told
+    from diskbench.model.run import AskedRun
     from diskbench.model.site import ConfigurationLine, RunLine
     from diskbench.store.query import Filter
     from diskbench.store.site_folder import SiteFolder
@@ -60,7 +61,7 @@ def publish_site(database: Engine, path: Path, filters: Sequence[Filter], wishes
 
     rows = load_asked(database, filters)
     told = told_of(rows, anonymous=wishes.anonymous)
-    digests = run_digests(database, [row["run_id"] for row in rows])
+    digests = run_digests(database, [row.run.run_id for row in rows])
     site = Site(wishes.title, __version__)
     common = _common(wishes)
     with open_site(path) as folder:
@@ -73,13 +74,13 @@ def publish_site(database: Engine, path: Path, filters: Sequence[Filter], wishes
         wanted = {INDEX, RUNS}
         run_lines: dict[str, RunLine] = {}
         for row, line, names in _run_pages(folder, database, site, told, digests, common, wishes):
-            run_lines[row["run_id"]] = line
+            run_lines[row.run.run_id] = line
             wanted |= names
         lines = _configuration_pages(
             folder, database, site, told, filters, run_lines, digests, common
         )
         wanted |= {configuration_name(line.key) for line in lines}
-        _listings(folder, site, lines, [run_lines[row["run_id"]] for row in rows])
+        _listings(folder, site, lines, [run_lines[row.run.run_id] for row in rows])
         folder.keep_only(wanted)
         return Done(
             runs=len(rows),
@@ -108,7 +109,7 @@ def _run_pages(
     digests: Mapping[str, str],
     common: str,
     wishes: Wishes,
-) -> Iterator[tuple[Mapping[str, Any], RunLine, set[str]]]:
+) -> Iterator[tuple[AskedRun, RunLine, set[str]]]:
     """Each run with its line, and the files that are its own; pages that are not right are made."""
     from diskbench.cli.publish_run import RunPages
     from diskbench.model.site import RunLine
@@ -116,7 +117,7 @@ def _run_pages(
     pages = RunPages(database, site, told, wishes)
     stale = []
     for row in told.rows:
-        run_id = row["run_id"]
+        run_id = row.run.run_id
         name = run_name(run_id)
         around = told.around(row)
         digest = _digest(common, digests[run_id], asdict(around))
@@ -159,7 +160,7 @@ def _configuration_pages(
 
     lines, stale, wanted = [], {}, {}
     for subject, rows in told.groups.items():
-        ids = [row["run_id"] for row in rows]
+        ids = [row.run.run_id for row in rows]
         made_of = [[digests[one], run_lines[one].model_dump(mode="json")] for one in ids]
         wanted[subject] = _digest(common, made_of)
         entry = folder.fresh(configuration_name(told.keys[subject]), wanted[subject])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.cli.report_gather import Row
+    from diskbench.model.run import Run
     from diskbench.report.trial_report import Report, TrialReport
 
 
@@ -124,7 +124,7 @@ def report(
 def _gathered(
     engine: Engine,
     evidence_url: str | None,
-    runs: Sequence[Row],
+    runs: Sequence[Run],
     asked: Sequence[str],
     filters: Sequence[str],
 ) -> Report:
@@ -150,34 +150,34 @@ def _gathered(
         asked=" ".join([*asked, *filters]),
         groups=groups,
         over=(
-            *charts_over(groups, runs, gathered.plans[inside_of["trial_id"]]),
+            *charts_over(groups, runs, gathered.plans[inside_of.trial_id]),
             *(() if alone else charts_of_many(gathered, runs)),
         ),
         inside=inside,
-        inside_of=str(inside_of["run_id"]),
+        inside_of=str(inside_of.run_id),
         common=gathered.common,
         made=f"made {now} by diskbench {__version__}",
         left_out=(f"{more} more steps are not drawn second by second.",) if more else (),
     )
 
 
-def _telling(runs: Sequence[Row], asked: Sequence[str], trial: TrialReport) -> Row:
+def _telling(runs: Sequence[Run], asked: Sequence[str], trial: TrialReport) -> Run:
     """The run that is shown from inside: the one that was named, else the one in which the disk
     fell, else the last."""
     from diskbench.report.plain_words import fall_of
 
     fell = fall_of(trial.verdicts)
-    named = [run for run in runs if run["run_id"] in _named(runs, asked)]
-    fallen = [run for run in runs if fell is not None and run["run_id"] == fell.run_id]
+    named = [run for run in runs if run.run_id in _named(runs, asked)]
+    fallen = [run for run in runs if fell is not None and run.run_id == fell.run_id]
     return next(iter([*named, *fallen, runs[-1]]))
 
 
-def _named(runs: Sequence[Row], asked: Sequence[str]) -> set[str]:
+def _named(runs: Sequence[Run], asked: Sequence[str]) -> set[str]:
     """The runs of which somebody typed the id, or the beginning of it."""
     from diskbench.errors import UserError
     from diskbench.model.ids import Known, meant
 
-    known = [Known(str(run["run_id"]), "run") for run in runs]
+    known = [Known(run.run_id, "run") for run in runs]
     found = set()
     for text in asked:
         with contextlib.suppress(UserError):  # a trial, a label, dates: no single run
@@ -185,12 +185,12 @@ def _named(runs: Sequence[Row], asked: Sequence[str]) -> set[str]:
     return found
 
 
-def _name(runs: Sequence[Row], asked: Sequence[str]) -> str:
+def _name(runs: Sequence[Run], asked: Sequence[str]) -> str:
     """What a file is called that nobody named: the run that was asked for, or how many."""
-    ids = [run["run_id"] for run in runs]
+    ids = [run.run_id for run in runs]
     typed = _named(runs, asked)
     named = next((one for one in ids if one in typed), ids[-1])
-    if len({run["trial_id"] for run in runs}) == 1:
+    if len({run.trial_id for run in runs}) == 1:
         return str(named)
-    since = next((run["measured_at"][:10] for run in runs if run["measured_at"]), "no-date")
+    since = next((run.measured_at[:10] for run in runs if run.measured_at), "no-date")
     return f"{len(ids)}-runs-from-{since}"

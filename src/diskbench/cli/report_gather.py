@@ -16,16 +16,15 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import Expectation
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
+    from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.ports import EvidenceStore
     from diskbench.report.course import Course
     from diskbench.report.trial_report import Group, RunNote, TrialReport
 
-Row = dict[str, Any]
 
-
-def runs_of(database: Engine, asked: Sequence[str], filters: Sequence[str]) -> list[Row]:
+def runs_of(database: Engine, asked: Sequence[str], filters: Sequence[str]) -> list[Run]:
     """The runs (rows, oldest first) that any of `asked` names and that meet all `filters`; with a
     run its whole trial. Without `asked` all that meet the filters, or of the newest trial.
 
@@ -35,17 +34,17 @@ def runs_of(database: Engine, asked: Sequence[str], filters: Sequence[str]) -> l
     from diskbench.store.query import LAST, Filter, find_runs
 
     met = conditions(database, filters)
-    found: dict[str, Row] = {}
+    found: dict[str, Run] = {}
     for text in asked or ([] if filters else [LAST]):
         wanted = selected(database, text)
         trials = [one for one in wanted if one.field == "run_id"]
         for row in find_runs(database, [*wanted, *met]):
             if trials:  # the other runs of its trial belong to it
-                whole = [Filter("trial_id", "=", row["trial_id"]), *met]
-                found |= {each["run_id"]: each for each in find_runs(database, whole)}
-            found[row["run_id"]] = row
+                whole = [Filter("trial_id", "=", row.trial_id), *met]
+                found |= {each.run_id: each for each in find_runs(database, whole)}
+            found[row.run_id] = row
     if not asked and filters:
-        found = {row["run_id"]: row for row in find_runs(database, met)}
+        found = {row.run_id: row for row in find_runs(database, met)}
     if not found:
         told = " ".join([*asked, *filters])
         raise InvalidValue(
@@ -54,9 +53,9 @@ def runs_of(database: Engine, asked: Sequence[str], filters: Sequence[str]) -> l
     return sorted(found.values(), key=_by_time)
 
 
-def _by_time(row: Row) -> tuple[bool, str, str]:
+def _by_time(row: Run) -> tuple[bool, str, str]:
     """Oldest first, and those without a date last."""
-    return row["measured_at"] is None, row["measured_at"] or "", row["run_id"]
+    return row.measured_at is None, row.measured_at or "", row.run_id
 
 
 class Gathered:
@@ -77,23 +76,23 @@ class Gathered:
         self._said: dict[str, dict[int, Expectation]] = {}
         """What an imported run should have got on the disk that was named for it, by step."""
 
-    def groups(self, runs: Sequence[Row]) -> tuple[Group, ...]:
+    def groups(self, runs: Sequence[Run]) -> tuple[Group, ...]:
         """Runs by what was asked for, then by trial, in the order of time."""
         from diskbench.engine.trial_figures import common_fields, subject_of, words
         from diskbench.report.trial_report import Group
         from diskbench.store.rows import load_results
 
-        steps = load_results(self.database, *(row["run_id"] for row in runs))
-        trials: dict[str, list[Row]] = defaultdict(list)
+        steps = load_results(self.database, *(row.run_id for row in runs))
+        trials: dict[str, list[Run]] = defaultdict(list)
         for row in runs:
-            trials[row["trial_id"]].append(row)
+            trials[row.trial_id].append(row)
         groups: dict[Any, list[TrialReport]] = defaultdict(list)
         for trial_id, rows in trials.items():
-            rows.sort(key=lambda row: row["run_index"])
+            rows.sort(key=lambda row: row.run_index)
             report = self._trial(trial_id, rows, steps)
-            subject = subject_of(rows[0] | {"rent": self._rent(trial_id)})
+            subject = subject_of(rows[0], self._rent(trial_id))
             # What was imported tells little of its subject but the name of its file.
-            file = report.subject.title if rows[0]["imported"] else ""
+            file = report.subject.title if rows[0].imported else ""
             groups[subject, file].append(report)
         named = [subject for subject, file in groups if not file]
         common = common_fields(named) if len(named) > 1 else ()
@@ -108,7 +107,7 @@ class Gathered:
             for (subject, file), found in groups.items()
         )
 
-    def courses(self, store: EvidenceStore, row: Row) -> tuple[Course, ...]:
+    def courses(self, store: EvidenceStore, row: Run) -> tuple[Course, ...]:
         """The measured steps of a run second by second, in the order of the plan. Raises
         UnknownName where its evidence is gone, FioOutputUnreadable for damaged logs."""
         from diskbench.report.course import courses
@@ -116,31 +115,31 @@ class Gathered:
 
         filled = self.filled(row)
         return courses(
-            series_frame(store, row["run_id"]),
-            self.phases[row["run_id"]],
-            self.plans[row["trial_id"]],
-            run=row["run_index"] + 1,
-            said=self._said.get(row["run_id"]),
+            series_frame(store, row.run_id),
+            self.phases[row.run_id],
+            self.plans[row.trial_id],
+            run=row.number,
+            said=self._said.get(row.run_id),
             wanted=lambda step: step not in filled,
         )
 
-    def filled(self, row: Row) -> frozenset[str]:
+    def filled(self, row: Run) -> frozenset[str]:
         """The steps of a run that only prepare the disk."""
-        plan = self.plans[row["trial_id"]]
+        plan = self.plans[row.trial_id]
         steps = plan.steps if plan else ()
         return frozenset(one.name for one in steps if one.role == "fill")
 
-    def store(self, row: Mapping[str, Any]) -> EvidenceStore | None:
+    def store(self, row: Run) -> EvidenceStore | None:
         """Where the evidence of a run lies: the store that was typed, or the one it was kept in;
         None where that cannot be reached."""
         from diskbench.cli.stores import evidence
 
-        url = self.evidence_url or row["evidence_url"]
+        url = self.evidence_url or row.evidence_url or ""
         if url not in self._stores:
             try:
                 self._stores[url] = evidence(url)
             except DiskbenchError as error:
-                _warn("no evidence", row["run_id"], error)
+                _warn("no evidence", row.run_id, error)
                 self._stores[url] = None
         return self._stores[url]
 
@@ -150,7 +149,7 @@ class Gathered:
         return rent.model_dump() if rent else None
 
     def _trial(
-        self, trial_id: str, rows: Sequence[Row], steps: Mapping[str, Sequence[StepResult]]
+        self, trial_id: str, rows: Sequence[Run], steps: Mapping[str, Sequence[StepResult]]
     ) -> TrialReport:
         from diskbench.analysis.row_figures import courses_by_step, levelled_rows
         from diskbench.cli.results_show import trial_cost
@@ -164,13 +163,13 @@ class Gathered:
 
         plan = self.plans[trial_id] = find_plan(self.database, trial_id)
         subject = subject_of_runs(rows, plan)
-        results = [step for row in rows for step in steps[row["run_id"]]]
+        results = [step for row in rows for step in steps[row.run_id]]
         cost = trial_cost(self.database, plan)
         verdicts = self._judged(rows, plan, steps)
-        phases = tuple(one for row in rows for one in self.phases[row["run_id"]])
+        phases = tuple(one for row in rows for one in self.phases[row.run_id])
         courses = courses_by_step(phases)
         of_runs = [
-            levelled_rows([m for s in steps[row["run_id"]] for m in s.measurements], courses)
+            levelled_rows([m for s in steps[row.run_id] for m in s.measurements], courses)
             for row in rows
         ]
         return TrialReport(
@@ -181,7 +180,7 @@ class Gathered:
             warnings=(*(w for step in results for w in step.warnings), *run_warnings(of_runs)),
             phases=phases,
             verdicts=verdicts,
-            labels=tuple(sorted((str(k), str(v)) for k, v in rows[0]["labels"].items())),
+            labels=tuple(sorted((str(k), str(v)) for k, v in rows[0].labels.items())),
             notes=plan.notes if plan else (),
             place=_place(rows[0]),
             versions=_versions(rows[0], plan),
@@ -189,19 +188,19 @@ class Gathered:
             price=plan.expectation.price if plan and plan.expectation else None,
             cost=cost_line(cost) if cost is not None else "",
             job=_job(plan),
-            again="" if rows[0]["imported"] else run_again(subject, subject.runs_planned),
+            again="" if rows[0].imported else run_again(subject, subject.runs_planned),
         )
 
-    def _audit(self, row: Row) -> str:
+    def _audit(self, row: Run) -> str:
         """Whether the figures of a run agree, as a line."""
         from diskbench.cli.results_show import audits_of
         from diskbench.report.audit_text import audit_line
 
         store = self.store(row)
-        return audit_line(audits_of(store, [row["run_id"]])) if store is not None else ""
+        return audit_line(audits_of(store, [row.run_id])) if store is not None else ""
 
     def _judged(
-        self, rows: Sequence[Row], plan: Plan | None, steps: Mapping[str, Sequence[StepResult]]
+        self, rows: Sequence[Run], plan: Plan | None, steps: Mapping[str, Sequence[StepResult]]
     ) -> tuple[Verdict, ...]:
         """The verdicts on the runs of a trial; their phases are kept."""
         from diskbench.cli.results_show import phases_of
@@ -209,19 +208,19 @@ class Gathered:
         from diskbench.plan.as_disk import hint_of
 
         for row in rows:
-            named = [(row["run_id"], row["run_index"] + 1)]
+            named = [(row.run_id, row.number)]
             store = self.store(row)
-            self.phases[row["run_id"]] = tuple(phases_of(store, plan, named)) if store else ()
+            self.phases[row.run_id] = tuple(phases_of(store, plan, named)) if store else ()
         store = self.store(rows[0])
         if store is None:
             return ()
-        hint = hint_of(rows[0]["labels"] or {})
+        hint = hint_of(rows[0].labels or {})
         try:
             verdicts, promises = judge(
                 store, rows, steps, plan, self.phases, self._books, hint=hint
             )
         except DiskbenchError as error:
-            _warn("no verdict", rows[0]["run_id"], error)
+            _warn("no verdict", rows[0].run_id, error)
             return ()
         if plan is None:
             for (run_id, index), one in promises.items():
@@ -233,35 +232,35 @@ def _warn(what: str, run_id: str, error: DiskbenchError) -> None:
     logging.getLogger(__name__).warning("%s of run %s: %s", what, run_id, error.message)
 
 
-def _note(row: Row, audit: str) -> RunNote:
+def _note(row: Run, audit: str) -> RunNote:
     from diskbench.report.trial_report import RunNote
 
-    url = row["evidence_url"]
+    url = row.evidence_url
     return RunNote(
-        run_id=row["run_id"],
-        state=row["state"],
-        when=row["started_at"] or row["measured_at"] or "",
-        error=row["error"] or "",
-        advice=row["advice"] or "",
-        evidence=f"{url}/runs/{row['run_id']}/" if url else "",
+        run_id=row.run_id,
+        state=row.state,
+        when=row.when or "",
+        error=row.error or "",
+        advice=row.advice or "",
+        evidence=f"{url}/runs/{row.run_id}/" if url else "",
         audit=audit,
     )
 
 
-def _place(row: Row) -> str:
-    words = (row["region"], row["zone"])
+def _place(row: Run) -> str:
+    words = (row.region, row.zone)
     return ", ".join(dict.fromkeys(str(word) for word in words if word))
 
 
-def _versions(row: Row, plan: Plan | None) -> tuple[tuple[str, str], ...]:
+def _versions(row: Run, plan: Plan | None) -> tuple[tuple[str, str], ...]:
     found = {
-        "diskbench": row["diskbench_version"],
-        "fio": (row["fio_version"] or "").removeprefix("fio-"),
-        "kernel": row["kernel"],
-        "distribution": row["distribution"],
-        "profile": f"{row['profile']} ({row['profile_digest'][:12]})"
-        if row["profile_digest"]
-        else row["profile"],
+        "diskbench": row.diskbench_version,
+        "fio": (row.fio_version or "").removeprefix("fio-"),
+        "kernel": row.kernel,
+        "distribution": row.distribution,
+        "profile": f"{row.profile} ({row.profile_digest[:12]})"
+        if row.profile_digest
+        else row.profile,
         "catalogue": plan.catalogue[:12] if plan and plan.catalogue else "",
     }
     return tuple((name, str(value)) for name, value in found.items() if value)

@@ -13,7 +13,8 @@ from diskbench.errors import DiskbenchError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from diskbench.cli.report_gather import Gathered, Row
+    from diskbench.cli.report_gather import Gathered
+    from diskbench.model.run import Run
     from diskbench.ports import EvidenceStore
     from diskbench.report.charts.figure import Figure
     from diskbench.report.course import Course
@@ -28,7 +29,7 @@ MOST_CURVES = 2
 
 
 def charts_inside(
-    gathered: Gathered, trial: TrialReport, run: Row
+    gathered: Gathered, trial: TrialReport, run: Run
 ) -> tuple[tuple[Figure, ...], int]:
     """The charts of one run, and how many of its steps are not drawn; none where its evidence is
     gone, which costs a page only these."""
@@ -39,14 +40,14 @@ def charts_inside(
         shown, more = _courses(gathered, store, run)
         figures = [*_seconds(store, run, shown), *_spread(gathered, store, run)]
     except DiskbenchError as error:
-        if not run["imported"]:  # which seldom have any
+        if not run.imported:  # which seldom have any
             message = "no series of run %s in the page: %s"
-            logging.getLogger(__name__).warning(message, run["run_id"], error.message)
+            logging.getLogger(__name__).warning(message, run.run_id, error.message)
         return (), 0
     return (*figures, *_curves(gathered, trial, run)), more
 
 
-def _courses(gathered: Gathered, store: EvidenceStore, run: Row) -> tuple[Sequence[Course], int]:
+def _courses(gathered: Gathered, store: EvidenceStore, run: Run) -> tuple[Sequence[Course], int]:
     """The courses to be drawn, those that fell first, and how many others there are."""
     found = gathered.courses(store, run)
     # A few seconds say nothing beside others; alone they are all there is.
@@ -55,7 +56,7 @@ def _courses(gathered: Gathered, store: EvidenceStore, run: Row) -> tuple[Sequen
     return long[:MOST_COURSES], len(long[MOST_COURSES:])
 
 
-def _seconds(store: EvidenceStore, run: Row, shown: Sequence[Course]) -> Iterator[Figure]:
+def _seconds(store: EvidenceStore, run: Run, shown: Sequence[Course]) -> Iterator[Figure]:
     from diskbench.report.charts.course import course_chart
     from diskbench.report.charts.course_latency import course_latency_chart
     from diskbench.report.charts.latency_map import latency_map_chart
@@ -70,28 +71,28 @@ def _seconds(store: EvidenceStore, run: Row, shown: Sequence[Course]) -> Iterato
         return
     if (latencies := course_latency_chart(detailed, PAGE)) is not None:
         yield latencies
-    counted = latency_seconds(store, run["run_id"], step=detailed.step)
+    counted = latency_seconds(store, run.run_id, step=detailed.step)
     yield from (latency_map_chart(one, PAGE) for one in latency_maps(counted)[:1])
 
 
-def _spread(gathered: Gathered, store: EvidenceStore, run: Row) -> Iterator[Figure]:
+def _spread(gathered: Gathered, store: EvidenceStore, run: Run) -> Iterator[Figure]:
     from diskbench.report.charts.palette import PAGE
     from diskbench.report.charts.spread_lines import cdf_chart, percentile_chart
     from diskbench.report.distribution import distributions
     from diskbench.store.frames import histogram_frame
 
     filled = gathered.filled(run)
-    found = distributions(histogram_frame(store, run["run_id"]))
+    found = distributions(histogram_frame(store, run.run_id))
     if spread := [one for one in found if one.step not in filled]:
         yield percentile_chart(spread, PAGE)
         yield cdf_chart(spread, PAGE)
 
 
-def _curves(gathered: Gathered, trial: TrialReport, run: Row) -> Iterator[Figure]:
+def _curves(gathered: Gathered, trial: TrialReport, run: Run) -> Iterator[Figure]:
     from diskbench.report.charts.load_curve import load_chart
     from diskbench.report.charts.palette import PAGE
     from diskbench.report.load_curve import load_curves
 
-    plan = gathered.plans[run["trial_id"]]
+    plan = gathered.plans[run.trial_id]
     curves = load_curves(trial.measurements, trial.warnings, plan)
     yield from (load_chart(one, PAGE) for one in curves[:MOST_CURVES])

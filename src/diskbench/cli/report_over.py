@@ -16,7 +16,7 @@ from diskbench.report.row_ids import row_href
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from diskbench.cli.report_gather import Row
+    from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.report.charts.figure import Figure
@@ -41,7 +41,7 @@ _APART: dict[By, str] = {"region": "region", "hour": "hour of the day (UTC)"}
 
 
 def charts_over(
-    groups: Sequence[Group], rows: Sequence[Row], plan: Plan | None = None
+    groups: Sequence[Group], rows: Sequence[Run], plan: Plan | None = None
 ) -> tuple[Figure, ...]:
     """The charts over all runs and trials; `plan` is that of a trial that is alone."""
     trials = [trial for group in groups for trial in group.trials]
@@ -49,7 +49,7 @@ def charts_over(
     return tuple(islice(found, MOST_FIGURES))
 
 
-def _of_runs(trial: TrialReport, rows: Sequence[Row], plan: Plan | None) -> Iterator[Figure]:
+def _of_runs(trial: TrialReport, rows: Sequence[Run], plan: Plan | None) -> Iterator[Figure]:
     from diskbench.report.charts import PAGE, iops_chart, latency_chart
     from diskbench.report.charts.promised import promised_chart
 
@@ -71,11 +71,11 @@ def _lines(trial: TrialReport) -> list[Line]:
     return list(trial_lines(trial))
 
 
-def _run_lines(trial: TrialReport, rows: Sequence[Row], plan: Plan | None) -> Iterator[Figure]:
+def _run_lines(trial: TrialReport, rows: Sequence[Run], plan: Plan | None) -> Iterator[Figure]:
     from diskbench.report.charts import PAGE
     from diskbench.report.charts.runs_line import RunLine, runs_chart
 
-    numbers = {row["run_id"]: row["run_index"] + 1 for row in rows}
+    numbers = {row.run_id: row.number for row in rows}
     if len(numbers) < LEAST_RUNS:
         return
     # Of a run in which it fell the level that lasts: a mean over both is neither (MR-3).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from diskbench.errors import InvalidValue
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.published import Published
     from diskbench.catalog.published_match import Match
     from diskbench.model.expectation import PlanExpectation
+    from diskbench.model.run import Mark, Run
     from diskbench.model.verdict import Verdict
     from diskbench.report.published_charts import PostChart
     from diskbench.report.published_draw import Own
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 
 LIST = "list"
 Axis = Literal["linear", "log"]
-_MARKS = ("emulated", "imported", "unverified")
-Row = dict[str, Any]
+_MARKS: tuple[Mark, ...] = ("emulated", "imported", "unverified")
 
 
 def report_published(
@@ -114,7 +114,7 @@ def _print_charts(post: str) -> None:
 
 def _own(
     engine: Engine,
-    runs: Sequence[Row],
+    runs: Sequence[Run],
     chart: PostChart,
     evidence_url: str | None,
     *,
@@ -130,17 +130,17 @@ def _own(
     from diskbench.report.plain_many import counted
     from diskbench.store.rows import find_plan, load_results
 
-    by_trial: dict[str, list[Row]] = {}
+    by_trial: dict[str, list[Run]] = {}
     for run in runs:
-        by_trial.setdefault(run["trial_id"], []).append(run)
+        by_trial.setdefault(run.trial_id, []).append(run)
     figures = chart.of(load_published())
     taken, why = [], dict[str, None]()
     for trial_id, of_trial in by_trial.items():
-        marks = tuple(mark for mark in _MARKS if any(run[mark] for run in of_trial))
+        marks = tuple(mark for mark in _MARKS if any(run.has(mark) for run in of_trial))
         first = of_trial[0]
         if marks and not include_emulated:
             why[
-                f"{first['run_id']} is {', '.join(marks)}: it says nothing about a cloud's "
+                f"{first.run_id} is {', '.join(marks)}: it says nothing about a cloud's "
                 "disk; --include-emulated lays it over all the same"
             ] = None
             continue
@@ -148,9 +148,9 @@ def _own(
         asked = asked_of(first, plan)
         matched = match(asked, figures)
         if not matched.figures:
-            why[_why_not(str(first["run_id"]), match(asked, load_published()))] = None
+            why[_why_not(first.run_id, match(asked, load_published()))] = None
             continue
-        results = load_results(engine, *(run["run_id"] for run in of_trial))
+        results = load_results(engine, *(run.run_id for run in of_trial))
         phases = tuple(phases_of_runs(of_trial, plan, evidence_url))
         verdicts = verdicts_on(engine, of_trial, phases, evidence_url=evidence_url)
         taken.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
+    from diskbench.model.run import Run
     from diskbench.model.verdict import Verdict
 
 app = typer.Typer(
@@ -60,6 +61,7 @@ def list_(
     """
     from diskbench.cli.stores import database
     from diskbench.engine.selection import conditions
+    from diskbench.model.run import run_columns
     from diskbench.store.export import csv_text, run_fields
     from diskbench.store.query import count_runs, find_runs
 
@@ -70,7 +72,7 @@ def list_(
     if output == "json":
         _print_document(runs)
     elif output == "csv":
-        sys.stdout.write(csv_text(runs, run_fields()))
+        sys.stdout.write(csv_text(map(run_columns, runs), run_fields()))
     elif not runs:
         total = count_runs(engine) if wanted else 0
         _say(
@@ -137,11 +139,11 @@ def show(
         from diskbench.cli.results_show import print_timing
         from diskbench.store.timings import load_timing
 
-        print_timing(run["trial_id"], load_timing(engine, run["trial_id"]), output)
+        print_timing(run.trial_id, load_timing(engine, run.trial_id), output)
         return
-    field = "run_id" if alone else "trial_id"
-    these = [Filter(field, "=", run[field])]
-    runs = sorted(find_runs(engine, these), key=lambda one: one["run_index"])
+    only = Filter("run_id", "=", run.run_id)
+    these = [only if alone else Filter("trial_id", "=", run.trial_id)]
+    runs = sorted(find_runs(engine, these), key=lambda one: one.run_index)
     if output == "csv":
         from diskbench.cli.results_csv import rows_as_csv
 
@@ -158,8 +160,8 @@ def show(
     from diskbench.engine.takeover import is_abandoned
     from diskbench.store.rows import find_plan, load_results
 
-    steps = load_results(engine, *(one["run_id"] for one in runs))
-    plan = find_plan(engine, run["trial_id"])
+    steps = load_results(engine, *(one.run_id for one in runs))
+    plan = find_plan(engine, run.trial_id)
     cost = trial_cost(engine, plan)
     phases = phases_of_runs(runs, plan, evidence_url)
     said = hint(as_disk, as_machine, promise)
@@ -178,7 +180,7 @@ def show(
             verdicts=verdicts,
             audits=audits,
             cost=cost,
-            suspended=is_abandoned(engine, run["trial_id"]),
+            suspended=is_abandoned(engine, run.trial_id),
         )
         several = len(runs) > 1
         print_plots(run, phases, plan, plot=plot, several=several, evidence_url=evidence_url)
@@ -262,7 +264,7 @@ def delete(
 
 
 def _print_document(
-    runs: Sequence[dict[str, Any]],
+    runs: Sequence[Run],
     steps: Mapping[str, Sequence[StepResult]] | None = None,
     costs: Sequence[TrialCost] | None = None,
     phases: Sequence[StepPhases] | None = None,
@@ -275,7 +277,7 @@ def _print_document(
     print(json_text(results_document(runs, steps, costs, phases, verdicts, audits)))
 
 
-def _print_runs(runs: Sequence[dict[str, Any]], *, wide: bool) -> None:
+def _print_runs(runs: Sequence[Run], *, wide: bool) -> None:
     from diskbench.report.run_list import run_lines
 
     width = None if wide else table_width()

@@ -63,7 +63,7 @@ def exported(
         from diskbench.store.rows import load_results
 
         runs = find_runs(database, filters, run_ids=run_ids)
-        steps = load_results(database, *(run["run_id"] for run in runs))
+        steps = load_results(database, *(run.run_id for run in runs))
         rows = find_measurements(database, filters, run_ids=run_ids)
         store = evidence(evidence_url) if evidence_url else None
         courses = courses_of(database, rows, store).values()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,6 +13,7 @@ from diskbench.errors import InvalidValue
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
+    from diskbench.model.run import Run
     from diskbench.ports import EvidenceStore
     from diskbench.store.query import Filter
 
@@ -40,22 +41,22 @@ def delete_runs(
 
     if not run_ids and not filters:
         raise InvalidValue("nothing is named to delete", advice="give run ids, or --filter")
-    found = {run["run_id"]: run for run in (find_run(database, run_id) for run_id in run_ids)}
+    found = {run.run_id: run for run in (find_run(database, run_id) for run_id in run_ids)}
     if filters:
-        found |= {run["run_id"]: run for run in find_runs(database, filters)}
+        found |= {run.run_id: run for run in find_runs(database, filters)}
     active = {claim.trial_id for claim in list_claims(database)}
     for run in found.values():
-        if run["trial_id"] in active and run["state"] not in FINAL_STATES:
+        if run.trial_id in active and run.state not in FINAL_STATES:
             raise InvalidValue(
-                f"run {run['run_id']} is {run['state']}",
-                advice=f"stop it first: diskbench cancel {run['run_id']}",
+                f"run {run.run_id} is {run.state}",
+                advice=f"stop it first: diskbench cancel {run.run_id}",
             )
     leased = {lease.lease_id for lease in list_leases(database, state="open")}
     for run in found.values():
-        if run["trial_id"] in leased:  # gc needs its plan to know where to look
+        if run.trial_id in leased:  # gc needs its plan to know where to look
             raise InvalidValue(
-                f"what run {run['run_id']} put on its host was not given back yet",
-                advice=f"give it back first: diskbench gc {run['trial_id']}",
+                f"what run {run.run_id} put on its host was not given back yet",
+                advice=f"give it back first: diskbench gc {run.trial_id}",
             )
     if not found:
         print("no run meets that; nothing deleted", file=sys.stderr)
@@ -72,7 +73,7 @@ def delete_runs(
 def _delete_evidence(
     database: Engine,
     opened: Callable[[str | None], EvidenceStore],
-    runs: Mapping[str, Mapping[str, Any]],
+    runs: Mapping[str, Run],
 ) -> None:
     """Delete what the stores hold of runs (rows by id), and of trials and matrices that are left
     without any."""
@@ -82,7 +83,7 @@ def _delete_evidence(
 
     stores: dict[str | None, EvidenceStore] = {}
     for run_id, run in runs.items():
-        url = run["evidence_url"]
+        url = run.evidence_url
         if url not in stores:
             stores[url] = opened(url)
         stores[url].delete(run_prefix(run_id))

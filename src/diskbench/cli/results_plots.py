@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
 
     from diskbench.model.phase import StepPhases
+    from diskbench.model.run import Run
     from diskbench.model.spec import Plan
 
 
 def print_plots(
-    run: Mapping[str, Any],
+    run: Run,
     phases: Sequence[StepPhases],
     plan: Plan | None,
     *,
@@ -43,13 +44,13 @@ def print_plots(
 
     console, width = on_screen(), terminal_width()
     try:
-        store = evidence(evidence_url or run["evidence_url"])
-        steps = step_seconds(series_frame(store, run["run_id"]).iter_rows(named=True))
+        store = evidence(evidence_url or run.evidence_url)
+        steps = step_seconds(series_frame(store, run.run_id).iter_rows(named=True))
     except DiskbenchError:  # told where phases were looked for
         return
     if not (lines := second_lines(steps, width=width)):
         return
-    which = f" of run {run['run_index'] + 1}" if several else ""
+    which = f" of run {run.number}" if several else ""
     console.print(Text.assemble(("\nIOPS by the second", "bold"), (f"{which}, from zero", "dim")))
     console.print(Text("\n".join(lines)))
     screen = Screen(
@@ -57,13 +58,13 @@ def print_plots(
         colour=console.is_terminal and not console.no_color and console.color_system is not None,
         unicode=is_unicode(console.encoding),
     )
-    found = {one.step: one for one in phases if one.run_id == run["run_id"]}
+    found = {one.step: one for one in phases if one.run_id == run.run_id}
     if plot is None:
         fell = {name for name, one in found.items() if one.cliffs}
         shown = [one for one in steps if one.step in fell] if console.is_terminal else []
     else:
         shown = list(steps) if plot else []
-    number = run["run_index"] + 1
+    number = run.number
     foreseen = {name: _foreseen_s(plan, one, number) for name, one in found.items()}
     for step in (one for one in shown if one.n >= SHORTEST_S):
         cliffs = found[step.step].cliffs if step.step in found else ()
@@ -72,7 +73,7 @@ def print_plots(
             plot_seconds(step, screen, cliffs=cliffs, foreseen_s=foreseen.get(step.step)),
         )
         if plot:
-            rows = histogram_frame(store, run["run_id"], step=step.step, direction=None)
+            rows = histogram_frame(store, run.run_id, step=step.step, direction=None)
             _print(console, plot_percentiles(step.step, rows.iter_rows(named=True), screen))
 
 

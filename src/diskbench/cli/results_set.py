@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from diskbench.cli.terminal import print_json, terminal_width
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.model.run import Run
     from diskbench.store.query import Filter
 
 
-def run_or_set(database: Engine, text: str) -> tuple[dict[str, Any], list[Filter]]:
+def run_or_set(database: Engine, text: str) -> tuple[Run, list[Filter]]:
     """The newest run that `text` means, and the filters of all that it means where that is more
     than one trial; empty for a run or a trial.
 
@@ -31,19 +32,19 @@ def run_or_set(database: Engine, text: str) -> tuple[dict[str, Any], list[Filter
     if not runs:
         advice = "'diskbench results list' shows what there is"
         raise UnknownName("run", text, (), advice=advice)
-    trials = {run["trial_id"] for run in runs}
-    typed = [run for run in runs if run["run_id"] == text.strip().lower()]
+    trials = {run.trial_id for run in runs}
+    typed = [run for run in runs if run.run_id == text.strip().lower()]
     return (typed or runs)[0], filters if len(trials) > 1 else []
 
 
-def hint_of_set(database: Engine, run: Mapping[str, Any]) -> str:
+def hint_of_set(database: Engine, run: Run) -> str:
     """Where to see what the trials of a run's matrix say together; empty for a trial alone."""
     from diskbench.store.figures import count_trials
 
-    count = count_trials(database, run["campaign_id"])
+    count = count_trials(database, run.campaign_id)
     if count < 2:
         return ""
-    return f"one of {count} trials; together: diskbench results show {run['campaign_id']}"
+    return f"one of {count} trials; together: diskbench results show {run.campaign_id}"
 
 
 def print_set(

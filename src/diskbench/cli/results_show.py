@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult, Warning  # noqa: A004 - the noun
+    from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.plan.as_disk import Hint
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def print_runs(
-    runs: Sequence[Mapping[str, Any]],
+    runs: Sequence[Run],
     steps: Mapping[str, Sequence[StepResult]],
     plan: Plan | None,
     *,
@@ -50,10 +51,10 @@ def print_runs(
     from diskbench.report.tables import print_result
 
     console = screen()
-    results = [step for run in runs for step in steps[run["run_id"]]]
+    results = [step for run in runs for step in steps[run.run_id]]
     courses = courses_by_step(phases)
     of_runs = [
-        levelled_rows([row for s in steps[run["run_id"]] for row in s.measurements], courses)
+        levelled_rows([row for s in steps[run.run_id] for row in s.measurements], courses)
         for run in runs
     ]
     rows = [row for of_run in of_runs for row in of_run]
@@ -65,23 +66,23 @@ def print_runs(
         subject = replace(subject, state=SUSPENDED)
     print_result(subject, rows, warnings, phases, verdicts, console=console)
     for run in runs:
-        when = local_time(run["started_at"] or run["measured_at"])
-        style = "dim" if run["state"] == "done" else "yellow"
-        console.print(Text(f"run {run['run_id']} {run['state']}, {when}", style))
-        if run["error"]:
-            console.print(Text(f"  {run['error']}", "red"))
-        if run["advice"]:
-            console.print(Text(f"  {run['advice']}"))
-        place = Text(f"  evidence: {run['evidence_url']}/runs/{run['run_id']}/", "dim")
+        when = local_time(run.when)
+        style = "dim" if run.state == "done" else "yellow"
+        console.print(Text(f"run {run.run_id} {run.state}, {when}", style))
+        if run.error:
+            console.print(Text(f"  {run.error}", "red"))
+        if run.advice:
+            console.print(Text(f"  {run.advice}"))
+        place = Text(f"  evidence: {run.evidence_url}/runs/{run.run_id}/", "dim")
         console.print(place, no_wrap=True, overflow="ignore", crop=False)
-        if line := audit_line([one for one in audits if one.run_id == run["run_id"]]):
+        if line := audit_line([one for one in audits if one.run_id == run.run_id]):
             console.print(Text(f"  {line}", audit_style(line)))
     if cost is not None:
         console.print(Text(f"cost  {cost_line(cost)}"))
 
 
 def phases_of_runs(
-    runs: Sequence[Mapping[str, Any]], plan: Plan | None, evidence_url: str | None = None
+    runs: Sequence[Run], plan: Plan | None, evidence_url: str | None = None
 ) -> list[StepPhases]:
     """The phases of all steps of the runs (rows) of one trial, in order, from the store that was
     typed, or the one that they were kept in."""
@@ -91,11 +92,11 @@ def phases_of_runs(
     found: list[StepPhases] = []
     for run in runs:
         try:
-            store = evidence(evidence_url or run["evidence_url"])
+            store = evidence(evidence_url or run.evidence_url)
         except DiskbenchError as error:
-            _no_phases(run["run_id"], error)
+            _no_phases(run.run_id, error)
         else:
-            found += phases_of(store, plan, [(run["run_id"], run["run_index"] + 1)])
+            found += phases_of(store, plan, [(run.run_id, run.number)])
     return found
 
 
@@ -120,9 +121,7 @@ def phases_of(
     return found
 
 
-def audits_of_runs(
-    runs: Sequence[Mapping[str, Any]], evidence_url: str | None = None
-) -> list[StepAudit]:
+def audits_of_runs(runs: Sequence[Run], evidence_url: str | None = None) -> list[StepAudit]:
     """Whether the figures of the steps of runs (rows) agree, from the store that was typed, or the
     one that they were kept in. A run whose evidence is gone or damaged has none."""
     from diskbench.cli.stores import evidence
@@ -131,11 +130,11 @@ def audits_of_runs(
     found: list[StepAudit] = []
     for run in runs:
         try:
-            store = evidence(evidence_url or run["evidence_url"])
+            store = evidence(evidence_url or run.evidence_url)
         except DiskbenchError as error:
-            _no_audit(run["run_id"], error)
+            _no_audit(run.run_id, error)
         else:
-            found += audits_of(store, [run["run_id"]])
+            found += audits_of(store, [run.run_id])
     return found
 
 
@@ -168,7 +167,7 @@ def doubts_of(audits: Sequence[StepAudit], told: Sequence[Warning]) -> list[Warn
 
 def verdicts_on(
     database: Engine,
-    runs: Sequence[Mapping[str, Any]],
+    runs: Sequence[Run],
     phases: Sequence[StepPhases],
     hint: Hint | None = None,
     evidence_url: str | None = None,
@@ -181,7 +180,7 @@ def verdicts_on(
     from diskbench.errors import StoreUnavailable
 
     try:
-        store = evidence(evidence_url or runs[0]["evidence_url"])
+        store = evidence(evidence_url or runs[0].evidence_url)
     except StoreUnavailable:
         return ()
     return trial_verdicts(database, store, runs, books=open_books(), phases=phases, hint=hint)

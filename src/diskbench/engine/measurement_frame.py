@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diskbench.analysis.row_figures import AFTER_CLIFF, changed, counted, row_figures
+from diskbench.analysis.row_figures import AFTER_CLIFF, changed, counted_columns, row_figures
 from diskbench.engine.levels import courses_of
 from diskbench.store.database import open_database
 from diskbench.store.frames import measurements_frame
@@ -15,11 +16,37 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from diskbench.analysis.row_figures import Counted
+    from diskbench.model.run import Run
     from diskbench.ports import EvidenceStore
 
 _LONG_NS = 9_800_000_000
 """Of shorter steps nothing is looked at: they have no levels (engine/levels.py)."""
 _PLACE = "place in the frame"
+
+
+@dataclass(frozen=True, slots=True)
+class _StepRow:
+    """A row of a frame with its run."""
+
+    run: Run
+    counted: Counted
+
+    @property
+    def step(self) -> str:
+        return self.counted.step
+
+    @property
+    def step_index(self) -> int:
+        return self.counted.step_index
+
+    @property
+    def round(self) -> int | None:
+        return self.counted.round
+
+    @property
+    def runtime_ns(self) -> int:
+        return self.counted.runtime_ns
 
 
 def levelled_frame(
@@ -56,14 +83,15 @@ def _told(
         return []
     engine = open_database(database)
     try:
-        ids = list(dict.fromkeys(row["run_id"] for row in rows))
-        runs = {run["run_id"]: run for run in find_runs(engine, run_ids=ids)}
-        known = [row | runs[row["run_id"]] for row in rows if row["run_id"] in runs]
+        steps = counted_columns(rows)
+        ids = list(dict.fromkeys(one.run_id for one in steps))
+        runs = {run.run_id: run for run in find_runs(engine, run_ids=ids)}
+        known = [_StepRow(runs[one.run_id], one) for one in steps if one.run_id in runs]
         courses = courses_of(engine, known, evidence)
     finally:
         engine.dispose()
     return [
         {**row, **changed(row, figure), AFTER_CLIFF: figure.kind}
-        for row, figure in zip(rows, row_figures(counted(rows), courses), strict=True)
+        for row, figure in zip(rows, row_figures(steps, courses), strict=True)
         if figure is not None
     ]

@@ -39,7 +39,7 @@ def selected(database: Engine, text: str) -> list[Filter]:
     if len(text) == _DATE and text.count("-") == 2:
         return _between(f"{text}{_RANGE}{text}")
     if text.lower() == LAST:
-        return [Filter("trial_id", "=", find_run(database, LAST)["trial_id"])]
+        return [Filter("trial_id", "=", find_run(database, LAST).trial_id)]
     return [_by_id(database, text)]
 
 
@@ -69,7 +69,7 @@ def runs_named(database: Engine, texts: Iterable[str]) -> list[str]:
         if not runs:
             advice = "'diskbench results list' shows what there is"
             raise UnknownName("run", text.strip(), (), advice=advice)
-        found |= dict.fromkeys(str(run["run_id"]) for run in runs)
+        found |= dict.fromkeys(run.run_id for run in runs)
     return list(found)
 
 

@@ -33,13 +33,13 @@ def verdicts_frame(
     told: dict[str, list[Verdict]] = {}
     try:
         asked = find_runs(engine, run_ids=run_ids)[::-1]
-        for trial_id in dict.fromkeys(row["trial_id"] for row in asked):
+        for trial_id in dict.fromkeys(row.trial_id for row in asked):
             runs = find_runs(engine, [Filter("trial_id", "=", trial_id)])
             for one in trial_verdicts(engine, evidence, runs, books=books):
                 told.setdefault(one.run_id, []).append(one)
     finally:
         engine.dispose()
-    rows = [row for run in asked for one in told.get(run["run_id"], ()) for row in _rows(one)]
+    rows = [row for run in asked for one in told.get(run.run_id, ()) for row in _rows(one)]
     return with_runs(pl.DataFrame(rows, schema=_schema(), orient="row"), database)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diskbench.model.site import Best, ConfigurationLine, NewLevel, RunLine
 from diskbench.report.lines import lines
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from diskbench.model.configuration import Configuration
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import Measurement
+    from diskbench.model.run import Mark, Run
     from diskbench.model.verdict import Believe, Verdict
     from diskbench.report.lines import Line
 
+_MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _SHOWN = frozenset(
     {"provider", "region", "disk", "size", "instance_type", "machine", "profile", "target"}
 )
@@ -27,35 +29,35 @@ _DOUBT: tuple[Believe, ...] = ("yes", "doubtful", "no")
 
 
 def run_line(
-    row: Mapping[str, Any],
+    row: Run,
     asked: Mapping[str, str],
     key: str,
     measurements: Sequence[Measurement] = (),
     verdicts: Sequence[Verdict] = (),
     phases: Sequence[StepPhases] = (),
 ) -> RunLine:
-    """The line of a run (a row as in the database); `asked` are the fields of its subject.
+    """The line of a run; `asked` are the fields of its subject.
 
     `phases` and `verdicts` are those of the run.
     """
     found = lines(measurements, phases, verdicts)
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     return RunLine(
-        run_id=row["run_id"],
+        run_id=row.run_id,
         key=key,
-        at=row["started_at"] or row["measured_at"] or "",
-        state=row["state"],
-        provider=row["provider"],
-        region=asked.get("region") or row["region"] or row["zone"] or "",
-        disk=sizes or (disk_bought(row) if row["disk_type"] else disk_found(row)),
+        at=row.when or "",
+        state=row.state,
+        provider=row.provider,
+        region=asked.get("region") or row.region or row.zone or "",
+        disk=sizes or (disk_bought(row) if row.disk_type else disk_found(row)),
         machine=asked.get("instance_type")
         or asked.get("machine")
-        or row["instance_type"]
-        or row["hostname"]
+        or row.instance_type
+        or row.hostname
         or "",
-        profile=row["profile"],
-        labels=tuple(sorted((str(k), str(v)) for k, v in row["labels"].items())),
-        marks=tuple(mark for mark in ("emulated", "imported") if row[mark]),
+        profile=row.profile,
+        labels=tuple(sorted((str(k), str(v)) for k, v in row.labels.items())),
+        marks=tuple(mark for mark in _MARKS if row.has(mark)),
         believe=_worst(one.believe for one in verdicts),
         limiter=_limiter(verdicts),
         read=_best(found, "read"),
@@ -101,10 +103,10 @@ def _found(one: Configuration) -> str:
     return " ".join(word for word in (name, newest.get("disk_size_bytes")) if word)
 
 
-def disk_found(row: Mapping[str, Any]) -> str:
+def disk_found(row: Run) -> str:
     """A disk that nobody rented: `virtio_blk 256 GiB`, as far as it is known."""
-    size = row["disk_size_bytes"]
-    words = (row["disk_model"] or row["disk_driver"], format_bytes(size) if size else None)
+    size = row.disk_size_bytes
+    words = (row.disk_model or row.disk_driver, format_bytes(size) if size else None)
     return " ".join(str(word) for word in words if word)
 
 

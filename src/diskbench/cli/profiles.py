@@ -75,8 +75,8 @@ def list_profiles(output: OutputOption = Output.table) -> None:
 @app.command()
 def show(name: Name, output: OutputOption = Output.table) -> None:
     """Show what a profile asks, where it comes from, and its parameters."""
-    from diskbench.fio.profiles import find_profile
     from diskbench.report.hanging import hanging
+    from diskbench.store.profile_file import find_profile
 
     profile = find_profile(name)
     if output is Output.json:
@@ -108,7 +108,7 @@ def render(
 ) -> None:
     """Print the exact job files that would run on this machine, one a step."""
     from diskbench.fio.offered import STAND_IN_IOPS, stand_in
-    from diskbench.fio.profiles import find_profile
+    from diskbench.store.profile_file import find_profile
 
     profile = find_profile(name)
     steps, loop, _ = _build(profile, _overrides(settings), _target(profile, path, device, size))
@@ -145,7 +145,7 @@ def validate(
     """Check a profile: template, parameters, safety, and each job file with fio --parse-only."""
     from diskbench.fio.guard import FioTarget
     from diskbench.fio.offered import STAND_IN_IOPS, stand_in
-    from diskbench.fio.profiles import find_profile
+    from diskbench.store.profile_file import find_profile
 
     profile = find_profile(name)
     with tempfile.TemporaryDirectory(prefix="diskbench-validate-") as scratch:

@@ -107,18 +107,9 @@ def phases_of(
 
     A run whose evidence is gone or damaged has none, which costs a result only these.
     """
-    from diskbench.errors import DiskbenchError, UnknownName
-    from diskbench.store.phases import run_phases
+    from diskbench.engine.levels import read_phases
 
-    found: list[StepPhases] = []
-    for run_id, number in runs:
-        try:
-            found += run_phases(store, run_id, plan, run=number)
-        except UnknownName:  # nothing finished, or imported without the seconds
-            continue
-        except DiskbenchError as error:
-            _no_phases(run_id, error)
-    return found
+    return [one for run_id, number in runs for one in read_phases(store, run_id, plan, run=number)]
 
 
 def audits_of_runs(runs: Sequence[Run], evidence_url: str | None = None) -> list[StepAudit]:

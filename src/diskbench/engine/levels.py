@@ -76,17 +76,20 @@ def courses_of(
     return {(one.run_id, one.step): one for of_run in found for one in of_run}
 
 
-def read_phases(store: EvidenceStore, run: Run, plan: Plan | None) -> tuple[StepPhases, ...]:
+def read_phases(
+    store: EvidenceStore, run_id: str, plan: Plan | None, *, run: int
+) -> tuple[StepPhases, ...]:
     """The phases of the measured steps of a run, in order; `plan` is that of its trial (None:
-    imported). A run whose evidence is gone or damaged has none; damage is logged."""
+    imported), `run` its number there, from 1. A run whose evidence is gone or damaged has none;
+    damage is logged."""
     from diskbench.store.phases import run_phases
 
     try:
-        return run_phases(store, run.run_id, plan, run=run.number)
+        return run_phases(store, run_id, plan, run=run)
     except UnknownName:  # nothing finished, or imported without the seconds
         return ()
     except DiskbenchError as error:
-        log.warning("no phases of run %s: %s", run.run_id, error.message)
+        log.warning("no phases of run %s: %s", run_id, error.message)
         return ()
 
 
@@ -138,4 +141,4 @@ def _phases(database: Engine, run: Run, stores: Stores) -> Sequence[StepPhases]:
     except DiskbenchError as error:
         log.warning("no phases of run %s: %s", run.run_id, error.message)
         return ()
-    return read_phases(store, run, plan)
+    return read_phases(store, run.run_id, plan, run=run.number)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.row_figures import AFTER_CLIFF, changed, counted_columns, row_figures
 from diskbench.engine.levels import courses_of
-from diskbench.store.database import open_database
 from diskbench.store.frames import measurements_frame
 from diskbench.store.query import find_runs
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
+    from sqlalchemy.engine import Engine
 
     from diskbench.analysis.row_figures import Counted
     from diskbench.model.run import Run
@@ -50,7 +50,7 @@ class _StepRow:
 
 
 def levelled_frame(
-    database: str,
+    database: Engine,
     *,
     run_ids: Sequence[str] | None = None,
     evidence: EvidenceStore | None = None,
@@ -76,20 +76,16 @@ def levelled_frame(
 
 
 def _told(
-    rows: Sequence[dict[str, Any]], database: str, evidence: EvidenceStore | None
+    rows: Sequence[dict[str, Any]], database: Engine, evidence: EvidenceStore | None
 ) -> list[dict[str, Any]]:
     """The rows whose figures are of one level of several."""
     if not rows:
         return []
-    engine = open_database(database)
-    try:
-        steps = counted_columns(rows)
-        ids = list(dict.fromkeys(one.run_id for one in steps))
-        runs = {run.run_id: run for run in find_runs(engine, run_ids=ids)}
-        known = [_StepRow(runs[one.run_id], one) for one in steps if one.run_id in runs]
-        courses = courses_of(engine, known, evidence)
-    finally:
-        engine.dispose()
+    steps = counted_columns(rows)
+    ids = list(dict.fromkeys(one.run_id for one in steps))
+    runs = {run.run_id: run for run in find_runs(database, run_ids=ids)}
+    known = [_StepRow(runs[one.run_id], one) for one in steps if one.run_id in runs]
+    courses = courses_of(database, known, evidence)
     return [
         {**row, **changed(row, figure), AFTER_CLIFF: figure.kind}
         for row, figure in zip(rows, row_figures(steps, courses), strict=True)

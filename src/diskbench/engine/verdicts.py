@@ -5,7 +5,6 @@ Read when asked for, like phases, and never stored with the rows: better rules j
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.run_course import courses_over
 from diskbench.analysis.stretches import Measured, Promise
 from diskbench.analysis.verdict import verdict
+from diskbench.engine.levels import read_phases
 from diskbench.engine.promised import promises_of
 from diskbench.engine.step_counts import counted_otherwise
 from diskbench.engine.step_evidence import StepEvidence, read_steps
@@ -24,7 +24,6 @@ from diskbench.model.doubts import LOOKS_LIKE, NO_RATE
 from diskbench.model.facts import HostFacts
 from diskbench.plan.as_disk import Hint, hint_of
 from diskbench.plan.recognise import like, like_bytes
-from diskbench.store.phases import run_phases
 from diskbench.store.query import Filter, find_runs
 from diskbench.store.rows import find_plan, load_results
 from diskbench.units import KIB
@@ -120,7 +119,7 @@ def judge(
         kept = _kept(evidence, run_id) if wanted or plan is None else ()
         course = phases.get(run_id)
         if course is None:
-            course = _phases(evidence, run, plan) if wanted else ()
+            course = read_phases(evidence, run_id, plan, run=run.number) if wanted else ()
         runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
     promises = promises_of(runs_of, plan, hint, books)
     runs_of = [(run, [one for one in groups if one.is_judged]) for run, groups in runs_of]
@@ -176,12 +175,6 @@ def _kept(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
         return read_steps(evidence, run_id)
     except DiskbenchError:
         return ()
-
-
-def _phases(evidence: EvidenceStore, run: Run, plan: Plan | None) -> tuple[StepPhases, ...]:
-    with contextlib.suppress(DiskbenchError):
-        return run_phases(evidence, run.run_id, plan, run=run.number)
-    return ()
 
 
 def _courses(

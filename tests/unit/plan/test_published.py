@@ -105,12 +105,11 @@ def matched(name):
             iops=spec.iops,
         )
         row = {
-            **ROW,
             "profile": one.cell.profile,
             "parameters": {},
             "instance_type": spec.instance_type,
         }
-        asked = asked_of(row, rented(one.cell.provider, spec, disk=disk))
+        asked = asked_of(replace(ROW, **row), rented(one.cell.provider, spec, disk=disk))
         figures = match(asked, load_published()).figures
         assert figures, one.key
         found.append({group(figure) for figure in figures})

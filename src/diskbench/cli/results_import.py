@@ -115,7 +115,7 @@ def import_(
             write_run(engine, rows)
             print(manifest.run_id)
             _say(_taken_in(source.name, manifest, labels) + _joined(tuple(source.logs)))
-            if rows.run["measured_at"] is None:
+            if rows.measured_at is None:
                 _say("  it has no date: the file does not tell when it was measured")
             if manifest.imported is not None and manifest.imported.kind == "fio-json":
                 _say(f"  {audit_line(run_audits(store, manifest.run_id))}")

@@ -57,7 +57,7 @@ def load_figures(
     )
     with transaction(database) as connection:
         rows = connection.execute(query).all()
-        runs = runs_by_id(connection, {one.run_id for one in rows})
+        runs = runs_by_id(connection, {one[0] for one in rows})
     return [MeasuredFigure(runs[run_id], *of_row) for run_id, *of_row in rows]
 
 

@@ -174,7 +174,7 @@ def find_measurements(
     )
     with transaction(database) as connection:
         rows = connection.execute(query).all()
-        runs = runs_by_id(connection, {row.run_id for row in rows})
+        runs = runs_by_id(connection, {row[0] for row in rows})
     return [MeasuredRow(runs[run_id], *row) for run_id, *row in rows]
 
 
@@ -183,7 +183,7 @@ def runs_by_id(connection: Connection, run_ids: Collection[str]) -> dict[str, Ru
     run, found, wanted = schema.run, dict[str, Run](), sorted(run_ids)
     for start in range(0, len(wanted), _AT_ONCE):
         query = sa.select(run).where(run.c.run_id.in_(wanted[start : start + _AT_ONCE]))
-        found |= {row.run_id: Run(*row) for row in connection.execute(query)}
+        found |= {row[0]: Run(*row) for row in connection.execute(query)}
     return found
 
 

@@ -7,13 +7,15 @@ Importing this package imports none of what they need: that happens at the first
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
+    from sqlalchemy.engine import Engine
 
     from diskbench.model.expectation import DiskPrice
     from diskbench.model.result import Direction
@@ -54,7 +56,8 @@ def load_runs(*, database: str | None = None) -> pl.DataFrame:
     """
     from diskbench.store.frames import runs_frame
 
-    return runs_frame(database or _setting("database_url"))
+    with _opened(database) as rows:
+        return runs_frame(rows)
 
 
 def load_measurements(
@@ -75,12 +78,12 @@ def load_measurements(
     from diskbench.engine.measurement_frame import levelled_frame
     from diskbench.store.evidence import open_evidence
 
-    url = database or _setting("database_url")
-    return levelled_frame(
-        url,
-        run_ids=_named(url, run_id),
-        evidence=open_evidence(evidence) if evidence else None,
-    )
+    with _opened(database) as rows:
+        return levelled_frame(
+            rows,
+            run_ids=_named(rows, run_id),
+            evidence=open_evidence(evidence) if evidence else None,
+        )
 
 
 def load_series(
@@ -130,9 +133,9 @@ def load_verdicts(
     from diskbench.engine.verdict_frame import verdicts_frame
     from diskbench.store.evidence import open_evidence
 
-    url = database or _setting("database_url")
     store = open_evidence(evidence or _setting("evidence_url"))
-    return verdicts_frame(url, store, run_ids=_named(url, run_id))
+    with _opened(database) as rows:
+        return verdicts_frame(rows, store, run_ids=_named(rows, run_id))
 
 
 def load_histogram(
@@ -175,8 +178,8 @@ def load_expected(
     """
     from diskbench.store.expected_frame import expected_frame
 
-    url = database or _setting("database_url")
-    return expected_frame(url, run_ids=_named(url, run_id))
+    with _opened(database) as rows:
+        return expected_frame(rows, run_ids=_named(rows, run_id))
 
 
 def simulate(
@@ -268,18 +271,25 @@ def example_data(directory: str | os.PathLike[str] | None = None) -> ExampleData
     return unpacked(None if directory is None else Path(directory).resolve())
 
 
-def _named(database: str, run_id: str | Sequence[str] | None) -> list[str] | None:
+@contextmanager
+def _opened(url: str | None) -> Iterator[Engine]:
+    """The database at `url`, or that of the settings; closed at the end."""
+    from diskbench.store.database import open_database
+
+    engine = open_database(url or _setting("database_url"))
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+def _named(database: Engine, run_id: str | Sequence[str] | None) -> list[str] | None:
     """The ids of the runs that are named; None for all."""
     if run_id is None:
         return None
     from diskbench.engine.selection import runs_named
-    from diskbench.store.database import open_database
 
-    engine = open_database(database)
-    try:
-        return runs_named(engine, [run_id] if isinstance(run_id, str) else run_id)
-    finally:
-        engine.dispose()
+    return runs_named(database, [run_id] if isinstance(run_id, str) else run_id)
 
 
 def _setting(name: str) -> str:

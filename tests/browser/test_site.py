@@ -260,7 +260,7 @@ def test_the_metric_is_chosen_and_stands_in_the_address(look, site):
 def test_every_figure_of_the_runs_is_the_stores(look, history):
     _, engine = history
     rows = find_measurements(engine)
-    known = {row["run_id"]: row["iops"] for row in rows if row["scope"] == "step"}
+    known = {row.run_id: row.iops for row in rows if row.scope == "step"}
     page = look("runs.html")
     found = page.locator(".listing tbody tr").evaluate_all(
         "rows => rows.map(row => [row.querySelector('a').getAttribute('href'),"

@@ -107,7 +107,7 @@ def standing(user: Cli) -> object:
 
     kept = database(user)
     return (
-        [row["run_id"] for row in find_runs(kept)],
+        [row.run_id for row in find_runs(kept)],
         [(one.lease_id, one.state) for one in list_leases(kept)],
         [cancel_requested(kept, one) for one in (ONE, TWO)],
         [(one.campaign_id, one.state) for one in list_campaigns(kept)],

@@ -22,7 +22,7 @@ from diskbench.catalog.expect import expect_on
 from diskbench.model.expectation import Bound, Level, Load
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
 from diskbench.model.processor import Processor
-from diskbench.model.result import Warning as Doubt
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Verdict
 from diskbench.plan.as_disk import Hint, way_of_words
 
@@ -78,7 +78,7 @@ def judge(case: dict[str, Any]) -> Verdict:
         ),
         setting,
         _promise(case, load),
-        [Doubt(code=code, message="recorded") for code in case.get("warnings", ())],
+        [Warning(code=code, message="recorded") for code in case.get("warnings", ())],
     )
 
 

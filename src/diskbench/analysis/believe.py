@@ -1,11 +1,7 @@
 """Whether to believe a figure, and why not: pure.
 
 The warnings of a step (fio/warnings.py) and what the verdict itself finds become reasons, each with
-the weight that it alone would give: the heaviest decides. What a weight is, is our choice:
-
-    no        what was measured is not the disk
-    doubtful  the figure may be off, or stands for less than it seems to
-    note      worth knowing; the figure stands
+the weight that it alone would give (model/doubts.py): the heaviest decides.
 
 A page cache that served less than half of the bytes leaves a doubtful figure, as does one that is
 only suspected, because the files fit into memory and nobody counted what the device moved. A busy
@@ -15,52 +11,22 @@ processor is a note where the figure is at a cap all the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from diskbench.model.processor import ADVICE, CODES, busy_with
-from diskbench.model.verdict import Believe, Reason
+from diskbench.model.doubts import DOUBTS, PAGE_CACHE, WEIGHTS, Reason, doubt_of
+from diskbench.model.processor import DOUBT_OF, busy_with
 
 if TYPE_CHECKING:
+    from diskbench.model.doubts import Weight
     from diskbench.model.processor import Processor
     from diskbench.model.result import Warning  # noqa: A004 - the field's word
-    from diskbench.model.verdict import LimiterName
+    from diskbench.model.verdict import Believe, LimiterName
 
-Weight = Literal["note", "doubtful", "no"]
-WEIGHTS: dict[str, Weight] = {
-    "page-cache": "no",
-    "unwritten": "no",
-    "not-a-disk": "no",
-    "no-io": "no",
-    "client-bound": "doubtful",
-    "machine-busy": "doubtful",
-    "interrupts": "doubtful",
-    "steal": "doubtful",
-    "queue-not-filled": "doubtful",
-    "network-filesystem": "doubtful",
-    "too-short": "doubtful",
-    "fio-error": "doubtful",
-    "short-ios": "doubtful",
-    "degraded-output": "doubtful",
-    "figures-disagree": "doubtful",
-    "saturated": "doubtful",
-    "cache-kept": "doubtful",
-    "disk-shared": "doubtful",
-    "other-io": "doubtful",
-    "disk-unlocked": "note",
-    "filled-once": "doubtful",
-    "compressible": "note",
-    "clock": "note",
-    "runs-disagree": "note",
-    "import": "note",
-}
-"""What a warning weighs; one that is not here is a note."""
 MOSTLY = 0.5
-_OF_CACHE = frozenset({"page-cache", "unwritten"})
-_OF_PROCESSOR = frozenset(CODES.values())
+_PROCESSOR_CODES = frozenset(one.code for one in DOUBTS.values() if one.rule == "processor")
 _NO_CAP = frozenset(
     {"client", "other-process", "interrupts", "steal", "queue-depth", "network", "unknown"}
 )
-_ORDER: tuple[Weight, ...] = ("no", "doubtful", "note")
 
 
 def reasons_of(
@@ -79,25 +45,21 @@ def reasons_of(
     found: dict[str, Reason] = {}
     busy = busy_with(processor)
     for one in warnings:
-        if busy and one.code in _OF_PROCESSOR:
+        if busy and one.code in _PROCESSOR_CODES:
             continue
         weight = _weight(one.code, limited_by, device_share)
         reason = Reason(code=one.code, weight=weight, message=one.message, advice=one.advice)
         found.setdefault(one.code, reason)
     for each in busy:
-        code = CODES[each.worker]
-        found[code] = Reason(
-            code=code,
-            weight=_weight(code, limited_by, device_share),
-            message="; ".join(each.words),
-            advice=ADVICE[each.worker],
-        )
+        doubt = DOUBT_OF[each.worker]
+        weight = _weight(doubt.code, limited_by, device_share)
+        found[doubt.code] = doubt.reason("; ".join(each.words), weight=weight)
     return in_order(found.values())
 
 
 def in_order(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """Heaviest first; of the same weight in the order given."""
-    return tuple(sorted(reasons, key=lambda one: _ORDER.index(one.weight)))
+    return tuple(sorted(reasons, key=lambda one: WEIGHTS.index(one.weight)))
 
 
 def believe(reasons: Sequence[Reason]) -> Believe:
@@ -116,11 +78,11 @@ def worst(found: Iterable[Believe]) -> Believe:
 
 
 def _weight(code: str, limited_by: LimiterName, device_share: float | None) -> Weight:
-    weight = WEIGHTS.get(code, "note")
-    if code in _OF_CACHE and (
-        device_share >= MOSTLY if device_share is not None else code == "page-cache"
+    doubt = doubt_of(code)
+    if doubt.rule == "device-share" and (
+        device_share >= MOSTLY if device_share is not None else code == PAGE_CACHE.code
     ):
         return "doubtful"
-    if code in _OF_PROCESSOR and limited_by not in _NO_CAP:
+    if doubt.rule == "processor" and limited_by not in _NO_CAP:
         return "note"
-    return weight
+    return doubt.weight

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.figure import Figure, Level, Rate, Share, figure_of, of_share
@@ -22,6 +23,7 @@ from diskbench.units import NS_PER_S
 if TYPE_CHECKING:
     from diskbench.model.phase import Phase, StepPhases
     from diskbench.model.result import Measurement
+    from diskbench.model.run import MeasuredFigure, MeasuredRow
 
 AFTER_CLIFF = "after_cliff"
 """The column that marks rows whose figures are of one level of several: its kind."""
@@ -63,16 +65,17 @@ class Counted:
 
 
 _FIELDS = tuple(one.name for one in fields(Counted))
+_OF_ROW, _OF_COLUMNS = attrgetter(*_FIELDS), itemgetter(*_FIELDS)
 
 
-def counted(rows: Iterable[Measurement | Mapping[str, Any]]) -> list[Counted]:
-    """Measurements, or rows (mappings) with the same fields."""
-    return [
-        Counted(**{name: row[name] for name in _FIELDS})
-        if isinstance(row, Mapping)
-        else Counted(**{name: getattr(row, name) for name in _FIELDS})
-        for row in rows
-    ]
+def counted(rows: Iterable[Measurement | MeasuredRow | MeasuredFigure]) -> list[Counted]:
+    """What the figures of rows depend on."""
+    return [Counted(*_OF_ROW(row)) for row in rows]
+
+
+def counted_columns(rows: Iterable[Mapping[str, Any]]) -> list[Counted]:
+    """As `counted`, of rows on their way out: by the names of their columns."""
+    return [Counted(*_OF_COLUMNS(row)) for row in rows]
 
 
 def row_figures(rows: Sequence[Counted], courses: Courses) -> list[Figure | None]:

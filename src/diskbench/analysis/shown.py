@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.believe import in_order, worst
 from diskbench.analysis.figure import middle_at, of_one_level
+from diskbench.model.doubts import BURST_ONLY, doubt_of
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 if TYPE_CHECKING:
-    from diskbench.model.verdict import Believe, Judged, Reason, Verdict
+    from diskbench.model.doubts import Reason
+    from diskbench.model.verdict import Believe, Judged, Verdict
 
 
 def rate_of(one: Judged) -> float:
@@ -65,3 +68,24 @@ def reasons_over(verdicts: Sequence[Verdict]) -> tuple[Reason, ...]:
                 if known is None or known.weight == "note":
                     found[reason.code] = reason
     return in_order(found.values())
+
+
+def verdict_doubts(of_step: Sequence[Verdict]) -> tuple[Reason, ...]:
+    """What the verdicts on the runs of one step found and no warning of the step says, by code.
+    `burst-only` is left out where some run shows the baseline."""
+    kinds = {stretch.kind for one in of_step for stretch in one.stretches}
+    found = [one for one in reasons_over(of_step) if doubt_of(one.code).shown == "verdict"]
+    hidden = BURST_ONLY.code if "baseline" in kinds else None
+    return tuple(sorted((r for r in found if r.code != hidden), key=lambda one: one.code))
+
+
+def verdict_warnings(verdicts: Sequence[Verdict]) -> tuple[Warning, ...]:
+    """`verdict_doubts` of all steps, as warnings: for surfaces that list all doubts together."""
+    steps: dict[str, list[Verdict]] = {}
+    for one in verdicts:
+        steps.setdefault(one.step, []).append(one)
+    return tuple(
+        Warning(code=reason.code, message=reason.message, advice=reason.advice, step=step)
+        for step, of_step in steps.items()
+        for reason in verdict_doubts(of_step)
+    )

@@ -21,11 +21,21 @@ from diskbench.analysis.caches import impossible, too_fast
 from diskbench.analysis.limiter import limiter
 from diskbench.analysis.setting import Setting, Stretch, is_above, rate
 from diskbench.analysis.stretches import Measured, Promise, stretches_of
+from diskbench.model.doubts import (
+    ABOVE_PROMISE,
+    BELOW_PROMISE,
+    BURST_ONLY,
+    MIXED,
+    PAGE_CACHE,
+    SERVED_FROM_CACHE,
+    STALLED,
+)
 from diskbench.model.phase import MOST_STALLED
-from diskbench.model.verdict import Judged, Promised, Reason, Verdict, believe_words
+from diskbench.model.verdict import Judged, Promised, Verdict, believe_words
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
+    from diskbench.model.doubts import Reason
     from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 BY_OWNER = "--promise"
@@ -131,13 +141,10 @@ def _regime(
     expected = promise.expected if promise else None
     if expected is not None and stretches[main].is_mixed:
         return [
-            Reason(
-                code="mixed",
-                weight="doubtful",
-                message=f"a mean of burst and baseline: its credit lasts "
+            MIXED.reason(
+                f"a mean of burst and baseline: its credit lasts "
                 f"{format_duration_s(expected.lasts_s or 0.0)} at full load, and then "
                 f"{format_iops(expected.lasting.iops)} IOPS are left",
-                advice="import the logs of the seconds beside it: they show both levels",
             )
         ]
     if expected is None or not expected.bursts or any(one.used_up for one in stretches):
@@ -146,13 +153,10 @@ def _regime(
         return []
     lasts = f" for {format_duration_s(expected.lasts_s)}" if expected.lasts_s else ""
     return [
-        Reason(
-            code="burst-only",
-            weight="note",
-            message=f"burst only: the credit left gives {format_iops(expected.begin.iops)} IOPS"
+        BURST_ONLY.reason(
+            f"burst only: the credit left gives {format_iops(expected.begin.iops)} IOPS"
             f"{lasts} at full load; the baseline, {format_iops(expected.lasting.iops)} IOPS, was "
             "not reached",
-            advice="--profile sustained runs until the credit is gone",
         )
     ]
 
@@ -164,14 +168,10 @@ def _stalled(measured: Measured) -> Sequence[Reason]:
         return ()
     share = course.stalled_s / course.seconds
     return (
-        Reason(
-            code="stalled",
-            weight="doubtful",
-            message=f"it stalled in {course.stalled_s:,.0f} of {course.seconds:,.0f} s "
+        STALLED.reason(
+            f"it stalled in {course.stalled_s:,.0f} of {course.seconds:,.0f} s "
             f"({share:.1%}): the figure is the mean of all its seconds, and none of them was like "
             "it",
-            advice="look at its seconds (diskbench report, results show --plot) and at the "
-            "machine's log for that time, and measure it again",
         ),
     )
 
@@ -181,11 +181,8 @@ def _impossible(stretches: Sequence[Stretch], setting: Setting) -> list[Reason]:
     if not told:
         return []
     return [
-        Reason(
-            code="served-from-cache",
-            weight="no",
-            message=f"{told}: a cache answered for it",
-            advice="use direct=1, files of twice the memory, and no cache of a controller",
+        SERVED_FROM_CACHE.reason(
+            f"{told}: a cache answered for it",
         )
     ]
 
@@ -194,7 +191,7 @@ def _cached(
     one: Stretch, judged: Judged, setting: Setting, warnings: Sequence[Warning]
 ) -> Sequence[Reason]:
     """The doubt in a figure that the page cache set the pace of, where no warning told it."""
-    known = any(one.code == "page-cache" for one in warnings)
+    known = any(one.code == PAGE_CACHE.code for one in warnings)
     if judged.limiter.name != "page-cache" or setting.keeps_cache or known:
         return ()
     if setting.medium is not None:
@@ -202,11 +199,8 @@ def _cached(
     share = setting.device_share
     is_sure = bool(too_fast(one, setting)) or (share is not None and share < MOSTLY)
     return (
-        Reason(
-            code="page-cache",
-            weight="no" if is_sure else "doubtful",
-            message="; ".join(judged.limiter.evidence),
-            advice="use direct=1, files of twice the memory, or (writes) end_fsync=1",
+        PAGE_CACHE.reason(
+            "; ".join(judged.limiter.evidence), weight="no" if is_sure else "doubtful"
         ),
     )
 
@@ -216,21 +210,15 @@ def _beside_promise(one: Stretch, setting: Setting, judged: Judged) -> list[Reas
         return []
     if is_above(one, setting):
         return [
-            Reason(
-                code="above-promise",
-                weight="note",
-                message=f"above the promise: {judged.ratio:.2g} times "
+            ABOVE_PROMISE.reason(
+                f"above the promise: {judged.ratio:.2g} times "
                 f"{format_iops(judged.promised.iops)} IOPS. That alone is no proof of a cache",
             )
         ]
     if judged.limiter.name == "unknown" and judged.ratio < _BELOW:
         return [
-            Reason(
-                code="below-promise",
-                weight="note",
-                message=f"{judged.ratio:.0%} of the promise, and what stood in the way was not "
-                "found",
-                advice="repeat it on a new machine with a new disk: --replicates 3",
+            BELOW_PROMISE.reason(
+                f"{judged.ratio:.0%} of the promise, and what stood in the way was not found",
             )
         ]
     return []

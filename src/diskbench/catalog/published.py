@@ -30,7 +30,7 @@ DoubtCode = Literal["served-from-cache", "client-bound", "burst", "mixed", "othe
 """`mixed`: the mean spans two regimes. `other-disk`: probably not the disk it is said to be."""
 
 
-class Doubt(Frozen):
+class PublishedDoubt(Frozen):
     """Why a figure does not say how fast the disk is."""
 
     code: DoubtCode
@@ -98,7 +98,7 @@ class Published(Frozen):
     printed_spread: str | None = None
     approximate: bool = False
     busiest_core: float | None = None
-    doubt: Doubt | None = None
+    doubt: PublishedDoubt | None = None
     notes: tuple[str, ...] = ()
 
 

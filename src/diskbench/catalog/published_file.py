@@ -13,7 +13,14 @@ from typing import Literal
 from pydantic import Field, ValidationError, model_validator
 
 from diskbench.catalog.book import read_yaml
-from diskbench.catalog.published import Doubt, Metric, PageCache, Post, Published, Statistic
+from diskbench.catalog.published import (
+    Metric,
+    PageCache,
+    Post,
+    Published,
+    PublishedDoubt,
+    Statistic,
+)
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.units import MIB
@@ -81,7 +88,7 @@ class Workload(Frozen):
     page_cache: PageCache
     runtime_s: float | None = Field(default=None, gt=0)
     parameters: dict[str, float] = Field(default_factory=dict)
-    doubt: Doubt | None = None
+    doubt: PublishedDoubt | None = None
     note: str | None = None
 
     @model_validator(mode="after")
@@ -117,7 +124,7 @@ class Row(Frozen):
     disk: str
     machine: str
     busiest_core: float | None = Field(default=None, gt=0, le=1)
-    doubt: Doubt | None = None
+    doubt: PublishedDoubt | None = None
     figures: dict[str, Cell]
 
 

@@ -65,8 +65,8 @@ def list_profiles(output: OutputOption = Output.table) -> None:
 @app.command()
 def show(name: Name, output: OutputOption = Output.table) -> None:
     """Show what a profile asks, where it comes from, and its parameters."""
-    from diskbench.fio.profiles import find_profile
     from diskbench.report.hanging import hanging
+    from diskbench.store.profile_file import find_profile
 
     profile = find_profile(name)
     if output is Output.json:
@@ -99,7 +99,7 @@ def render(
     """Print the exact job files that would run on this machine, one a step."""
     from diskbench.engine.profile_jobs import built, typed_parameters, typed_target
     from diskbench.fio.offered import STAND_IN_IOPS, stand_in
-    from diskbench.fio.profiles import find_profile
+    from diskbench.store.profile_file import find_profile
 
     profile = find_profile(name)
     target = typed_target(profile, path, device, size)
@@ -137,7 +137,7 @@ def validate(
     """Check a profile: template, parameters, safety, and each job file with fio --parse-only."""
     from diskbench.engine.profile_jobs import checked, typed_parameters, typed_target
     from diskbench.fio.offered import STAND_IN_IOPS, stand_in
-    from diskbench.fio.profiles import find_profile
+    from diskbench.store.profile_file import find_profile
 
     profile = find_profile(name)
     target = typed_target(profile, None, device, size)

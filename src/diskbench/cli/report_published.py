@@ -77,7 +77,7 @@ def report_published(
         for words in left_out:
             print(f"not laid over: {words}", file=sys.stderr)
         if not own.points:
-            trials = counted(len({run["trial_id"] for run in runs}), "trial")
+            trials = counted(len({run.trial_id for run in runs}), "trial")
             raise InvalidValue(
                 f"none of {trials} can be laid over {found.post}'s chart {found.name}",
                 advice="the lines above say why; without runs the figures are drawn alone",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
+    from diskbench.model.run import Run
     from diskbench.model.verdict import Verdict
 
 app = typer.Typer(
@@ -60,6 +61,7 @@ def list_(
     """
     from diskbench.cli.stores import database
     from diskbench.engine.selection import conditions
+    from diskbench.model.run import run_columns
     from diskbench.store.export import csv_text, run_fields
     from diskbench.store.query import count_runs, find_runs
 
@@ -70,7 +72,7 @@ def list_(
     if output == "json":
         _print_document(runs)
     elif output == "csv":
-        sys.stdout.write(csv_text(runs, run_fields()))
+        sys.stdout.write(csv_text(map(run_columns, runs), run_fields()))
     elif not runs:
         total = count_runs(engine) if wanted else 0
         _say(
@@ -138,11 +140,11 @@ def show(
         from diskbench.cli.results_show import print_timing
         from diskbench.store.timings import load_timing
 
-        print_timing(run["trial_id"], load_timing(engine, run["trial_id"]), output)
+        print_timing(run.trial_id, load_timing(engine, run.trial_id), output)
         return
-    field = "run_id" if alone else "trial_id"
-    these = [Filter(field, "=", run[field])]
-    runs = sorted(find_runs(engine, these), key=lambda one: one["run_index"])
+    only = Filter("run_id", "=", run.run_id)
+    these = [only if alone else Filter("trial_id", "=", run.trial_id)]
+    runs = sorted(find_runs(engine, these), key=lambda one: one.run_index)
     if output == "csv":
         from diskbench.engine.exported_rows import rows_as_csv
 
@@ -161,11 +163,11 @@ def show(
     from diskbench.store.rows import find_plan
 
     said = hint(as_disk, as_machine, promise)
-    plan = find_plan(engine, run["trial_id"])
+    plan = find_plan(engine, run.trial_id)
     if said is not None and plan is not None and plan.expectation is not None:
         _say("what is said of the disk is left out: the plan of this run knows what it should get")
     kept = EvidenceOfRuns(evidence, evidence_url)
-    suspended = is_abandoned(engine, run["trial_id"])
+    suspended = is_abandoned(engine, run.trial_id)
     trial = read_trial(engine, runs, kept, open_books(), hint=said, suspended=suspended)
     if output == "json":
         costs = [] if trial.cost is None else [trial.cost]
@@ -276,7 +278,7 @@ def _ask(what: str) -> None:
 
 
 def _print_document(
-    runs: Sequence[dict[str, Any]],
+    runs: Sequence[Run],
     steps: Mapping[str, Sequence[StepResult]] | None = None,
     costs: Sequence[TrialCost] | None = None,
     phases: Sequence[StepPhases] | None = None,
@@ -289,7 +291,7 @@ def _print_document(
     print(json_text(results_document(runs, steps, costs, phases, verdicts, audits)))
 
 
-def _print_runs(runs: Sequence[dict[str, Any]], *, wide: bool) -> None:
+def _print_runs(runs: Sequence[Run], *, wide: bool) -> None:
     from diskbench.report.run_list import run_lines
 
     width = None if wide else table_width()

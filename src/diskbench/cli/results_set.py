@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from diskbench.cli.terminal import print_json, terminal_width
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.model.run import Run
     from diskbench.store.query import Filter
 
 
-def hint_of_set(database: Engine, run: Mapping[str, Any]) -> str:
+def hint_of_set(database: Engine, run: Run) -> str:
     """Where to see what the trials of a run's matrix say together; empty for a trial alone."""
     from diskbench.store.figures import count_trials
 
-    count = count_trials(database, run["campaign_id"])
+    count = count_trials(database, run.campaign_id)
     if count < 2:
         return ""
-    return f"one of {count} trials; together: diskbench results show {run['campaign_id']}"
+    return f"one of {count} trials; together: diskbench results show {run.campaign_id}"
 
 
 def print_set(

@@ -149,11 +149,11 @@ def matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
     from pathlib import Path
 
     from diskbench.engine.matrix_file import MatrixFile, rents
-    from diskbench.fio.profiles import find_profile
     from diskbench.model.matrix import CellFields, Limits, Matrix
     from diskbench.model.options import own_options
     from diskbench.plan.cells import key_values
     from diskbench.plan.matrix import expand
+    from diskbench.store.profile_file import find_profile
     from diskbench.units import parse_duration_s
 
     provider = provider_of(typed)

@@ -57,9 +57,9 @@ def start(
     from diskbench.engine.notes import with_notes
     from diskbench.engine.refreshed import open_books
     from diskbench.engine.timing import Timing
-    from diskbench.fio.profiles import find_profile
     from diskbench.plan.cells import cells
     from diskbench.settings import load_settings
+    from diskbench.store.profile_file import find_profile
     from diskbench.store.urls import database_file, evidence_directory
 
     timing, books = Timing(), open_books()

@@ -173,8 +173,8 @@ class LiveCells:
         from diskbench.engine.draft import check_rentable, draft_of, renter_named
         from diskbench.engine.prepare import look_at
         from diskbench.engine.save import save
-        from diskbench.fio.profiles import find_profile
         from diskbench.plan.trial import Names
+        from diskbench.store.profile_file import find_profile
 
         assert row.trial_id is not None
         profile, books = find_profile(row.cell.profile), self.session.books

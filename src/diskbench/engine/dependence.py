@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from diskbench.model.run import Run
 
 _LABEL = "machine"
 
 
-def machine_of(row: Mapping[str, Any], *, rented: bool) -> str:
+def machine_of(run: Run, *, rented: bool) -> str:
     """What makes trials depend on each other: a machine that they had in turn, or that was there
-    before. `row` is that of a run, `rented` whether its machine was.
+    before. `rented` says whether its machine was.
 
     Of imported runs only what their files or a label `machine` tell is known: those that tell
     nothing may all be of one.
     """
-    if row["machine_lease"]:
-        return str(row["machine_lease"])
+    if run.machine_lease:
+        return run.machine_lease
     if rented:
-        return str(row["trial_id"])
-    named = row["labels"].get(_LABEL) if row["imported"] and row["labels"] else None
-    return f"there:{row['provider']}:{named or row['address'] or row['hostname'] or ''}"
+        return run.trial_id
+    named = run.labels.get(_LABEL) if run.imported and run.labels else None
+    return f"there:{run.provider}:{named or run.place}"

@@ -45,9 +45,9 @@ def drafts(
         check_rentable(renter, cell, profile)
     campaign_id = new_id()
 
-    def resolved(cell: Cell) -> Plan | DiskbenchError:
+    def resolved(cell: Cell) -> Rental | DiskbenchError:
         try:
-            return draft(cell, profile, renter.resolve(cell, books), campaign_id, books)
+            return renter.resolve(cell, books)
         except DiskbenchError as error:
             return error
 
@@ -58,11 +58,12 @@ def drafts(
     plans, refused = [], []
     for cell in cells:
         found = looked_up[cell.model_copy(update={"replicate": 0})]
-        if isinstance(found, DiskbenchError):
-            refused.append((cell, found))
-        else:
-            assert found.rental is not None
-            plans.append(draft(cell, profile, found.rental, campaign_id, books))
+        try:
+            if isinstance(found, DiskbenchError):
+                raise found
+            plans.append(draft(cell, profile, found, campaign_id, books))
+        except DiskbenchError as error:
+            refused.append((cell, error))
     return plans, refused
 
 

@@ -82,7 +82,7 @@ def silent_s(database: sa.Engine, cell: CellRow) -> float:
     signs = [cell.started_at or cell.queued_at or now.isoformat()]
     signs += [one.beat_at for one in list_executors(database) if one.executor_id == cell.owner]
     signs += [
-        one["updated_at"] for one in progress_of_trials(database, [cell.trial_id or ""]).values()
+        one.updated_at for one in progress_of_trials(database, [cell.trial_id or ""]).values()
     ]
     return max(0.0, (now - datetime.fromisoformat(max(signs))).total_seconds())
 

@@ -51,7 +51,7 @@ def exported(
     if kind == "parquet":
         return parquet_bytes(*_rows(database, filters, run_ids, evidence))
     runs = find_runs(database, filters, run_ids=run_ids)
-    steps = load_results(database, *(run["run_id"] for run in runs))
+    steps = load_results(database, *(run.run_id for run in runs))
     rows = find_measurements(database, filters, run_ids=run_ids)
     courses = courses_of(database, rows, evidence).values()
     return json_text(results_document(runs, steps, courses=courses)).encode() + b"\n"

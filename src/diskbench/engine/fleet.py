@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from diskbench.model.campaign import CellRow
-    from diskbench.store.claims import Claim, Executor
+    from diskbench.store.claims import Claim, Executor, Progress
     from diskbench.store.leases import Lease
 
 
@@ -131,7 +131,7 @@ def _run(
     claim: Claim,
     now: datetime,
     names: Mapping[str, str],
-    progress: Mapping[str, object] | None,
+    progress: Progress | None,
 ) -> CellSeen:
     """A run that somebody started without a matrix."""
     from diskbench.store.clock import ulid_time

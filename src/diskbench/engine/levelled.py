@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.row_figures import AFTER_CLIFF, changed, counted, row_figures
 from diskbench.engine.levels import courses_of
+from diskbench.model.run import measured_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.model.run import MeasuredRow
     from diskbench.ports import EvidenceStore
 
 
 def levelled(
-    database: Engine, rows: Sequence[Mapping[str, Any]], evidence: EvidenceStore | None = None
+    database: Engine, rows: Sequence[MeasuredRow], evidence: EvidenceStore | None = None
 ) -> list[dict[str, Any]]:
-    """The rows (of `find_measurements`), each with the column `after_cliff`.
+    """The rows by the names of their columns, each with the column `after_cliff`.
 
     Where a step has several levels, IOPS and bytes a second of its rows are those of the level that
     its figure is of, by each row's share of the step's I/Os and bytes; where a cliff lies in the
@@ -30,5 +32,5 @@ def levelled(
         {**row, AFTER_CLIFF: None}
         if figure is None
         else {**row, **changed(row, figure), AFTER_CLIFF: figure.kind}
-        for row, figure in zip(rows, figures, strict=True)
+        for row, figure in zip(map(measured_columns, rows), figures, strict=True)
     ]

@@ -10,8 +10,8 @@ from diskbench.engine.prepare import Preparation
 from diskbench.engine.session import new_id
 from diskbench.engine.timing import Timing
 from diskbench.errors import DiskbenchError
-from diskbench.fio.profiles import find_profile
 from diskbench.plan.cells import cells
+from diskbench.store.profile_file import find_profile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

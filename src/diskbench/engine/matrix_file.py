@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from diskbench.engine.machine import check_shared
 from diskbench.errors import HostUnavailable, InvalidValue, MatrixError, UnknownName, UserError
-from diskbench.fio.profiles import find_profile
 from diskbench.limits import YAML_BYTES
 from diskbench.plan.matrix_check import mistakes_in
 from diskbench.plan.matrix_form import read_form
 from diskbench.plugins import plugin
 from diskbench.providers.registry import provider, provider_names
+from diskbench.store.profile_file import find_profile
 from diskbench.text_file import read_text
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from diskbench.engine.draft import draft, look_up
 from diskbench.engine.matrix_file import rents
 from diskbench.engine.session import new_id
 from diskbench.errors import DiskbenchError
-from diskbench.fio.profiles import find_profile
 from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.model.outcome import problem_of
 from diskbench.plan.blame import in_fields
@@ -23,6 +22,7 @@ from diskbench.plan.expectation import expectation_of
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, outlook
 from diskbench.plan.trial import Names, make_plan
+from diskbench.store.profile_file import find_profile
 from diskbench.units import GIB
 
 if TYPE_CHECKING:

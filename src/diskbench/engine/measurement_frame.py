@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diskbench.analysis.row_figures import AFTER_CLIFF, changed, counted, row_figures
+from diskbench.analysis.row_figures import AFTER_CLIFF, changed, counted_columns, row_figures
 from diskbench.engine.levels import courses_of
-from diskbench.store.database import open_database
 from diskbench.store.frames import measurements_frame
 from diskbench.store.query import find_runs
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
+    from sqlalchemy.engine import Engine
 
+    from diskbench.analysis.row_figures import Counted
+    from diskbench.model.run import Run
     from diskbench.ports import EvidenceStore
 
 _LONG_NS = 9_800_000_000
@@ -22,8 +25,32 @@ _LONG_NS = 9_800_000_000
 _PLACE = "place in the frame"
 
 
+@dataclass(frozen=True, slots=True)
+class _StepRow:
+    """A row of a frame with its run."""
+
+    run: Run
+    counted: Counted
+
+    @property
+    def step(self) -> str:
+        return self.counted.step
+
+    @property
+    def step_index(self) -> int:
+        return self.counted.step_index
+
+    @property
+    def round(self) -> int | None:
+        return self.counted.round
+
+    @property
+    def runtime_ns(self) -> int:
+        return self.counted.runtime_ns
+
+
 def levelled_frame(
-    database: str,
+    database: Engine,
     *,
     run_ids: Sequence[str] | None = None,
     evidence: EvidenceStore | None = None,
@@ -49,21 +76,18 @@ def levelled_frame(
 
 
 def _told(
-    rows: Sequence[dict[str, Any]], database: str, evidence: EvidenceStore | None
+    rows: Sequence[dict[str, Any]], database: Engine, evidence: EvidenceStore | None
 ) -> list[dict[str, Any]]:
     """The rows whose figures are of one level of several."""
     if not rows:
         return []
-    engine = open_database(database)
-    try:
-        ids = list(dict.fromkeys(row["run_id"] for row in rows))
-        runs = {run["run_id"]: run for run in find_runs(engine, run_ids=ids)}
-        known = [row | runs[row["run_id"]] for row in rows if row["run_id"] in runs]
-        courses = courses_of(engine, known, evidence)
-    finally:
-        engine.dispose()
+    steps = counted_columns(rows)
+    ids = list(dict.fromkeys(one.run_id for one in steps))
+    runs = {run.run_id: run for run in find_runs(database, run_ids=ids)}
+    known = [_StepRow(runs[one.run_id], one) for one in steps if one.run_id in runs]
+    courses = courses_of(database, known, evidence)
     return [
         {**row, **changed(row, figure), AFTER_CLIFF: figure.kind}
-        for row, figure in zip(rows, row_figures(counted(rows), courses), strict=True)
+        for row, figure in zip(rows, row_figures(steps, courses), strict=True)
         if figure is not None
     ]

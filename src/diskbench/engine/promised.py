@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diskbench.analysis.stretches import Promise
 from diskbench.analysis.verdict import BY_OWNER
@@ -14,12 +14,12 @@ from diskbench.plan.turn import expected_of, place_of
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
+    from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.plan.as_disk import Hint
     from diskbench.plan.way import Way
 
-Row = Mapping[str, Any]
-RunsOf = Sequence[tuple[Row, Sequence[Group]]]
+RunsOf = Sequence[tuple["Run", Sequence[Group]]]
 
 
 def promises_of(
@@ -29,7 +29,7 @@ def promises_of(
     where no plan knows better. Raises InvalidValue, UserError for words that name no disk."""
     if plan is not None and plan.expectation is not None:
         return _planned(runs_of, plan)
-    provider = runs_of[0][0]["provider"] if runs_of else ""
+    provider = runs_of[0][0].provider if runs_of else ""
     way = hint.way(books, provider) if hint is not None else None
     return _said(runs_of, plan, way) if way is not None else {}
 
@@ -40,24 +40,24 @@ def _planned(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], Promise]:
     source = BY_OWNER if whole.sources == (BY_OWNER,) else "catalogue"
     found = {}
     for run, groups in runs_of:
-        number = run["run_index"] + 1
+        number = run.number
         for group in groups:
             expected = expected_of(plan, group.index, of_round=group.of_round, run=number)
             told = whole.step(place_of(plan, group.index), number, group.of_round)
             if expected is not None:
                 credit = told.credit if told else {}
-                found[run["run_id"], group.index] = Promise(expected, source, credit)
+                found[run.run_id, group.index] = Promise(expected, source, credit)
     return found
 
 
 def _said(runs_of: RunsOf, plan: Plan | None, way: Way) -> dict[tuple[str, int], Promise]:
     keys, done, over = [], [], None
     for run, groups in runs_of:
-        began = _seconds(run["started_at"])
+        began = _seconds(run.started_at)
         for number, group in enumerate(groups):
             idle = max(0.0, began - over) if not number and began and over else 0.0
-            keys.append((run["run_id"], group.index))
-            load = load_of(group, plan, run["provider"])
+            keys.append((run.run_id, group.index))
+            load = load_of(group, plan, run.provider)
             iops = group.iops
             if iops is None and load is not None and group.phases is not None:
                 iops = _mean(group, load.block_bytes)

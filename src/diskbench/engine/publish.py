@@ -31,19 +31,21 @@ if TYPE_CHECKING:
 
     from diskbench.engine.trial_figures import Fields, TrialFigure
     from diskbench.model.history import History
+    from diskbench.model.run import AskedRun, Mark
     from diskbench.ports import EvidenceStore
     from diskbench.store.query import Filter
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
+_MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _KEY = 16
 """Hexadecimal digits of a digest that tell a hundred thousand configurations apart."""
 
 
-def by_subject(rows: Iterable[dict[str, Any]]) -> dict[Fields, list[dict[str, Any]]]:
-    """Runs (rows with `rent`) by what was asked for, in the order of their first one here."""
-    found: dict[Fields, list[dict[str, Any]]] = {}
+def by_subject(rows: Iterable[AskedRun]) -> dict[Fields, list[AskedRun]]:
+    """Runs by what was asked for, in the order of their first one here."""
+    found: dict[Fields, list[AskedRun]] = {}
     for row in rows:
-        found.setdefault(subject_of(row), []).append(row)
+        found.setdefault(subject_of(row.run, row.rent), []).append(row)
     return found
 
 
@@ -55,15 +57,15 @@ def key_of(subject: Fields) -> str:
 def configurations(
     database: Engine,
     filters: Sequence[Filter],
-    groups: Mapping[Fields, Sequence[Mapping[str, Any]]],
+    groups: Mapping[Fields, Sequence[AskedRun]],
     evidence: EvidenceStore | None = None,
 ) -> Iterator[Configuration]:
     """One of each subject in `groups` (runs newest first, which meet `filters`), in that order.
 
     The phases of their long steps are read from `evidence`, or from where each run's files are.
     """
-    wanted = {row["run_id"] for rows in groups.values() for row in rows}
-    rows = [row for row in load_figures(database, filters, "iops") if row["run_id"] in wanted]
+    wanted = {row.run.run_id for rows in groups.values() for row in rows}
+    rows = [row for row in load_figures(database, filters, "iops") if row.run.run_id in wanted]
     courses = courses_of(database, rows, evidence)
     figures: dict[Fields, dict[Metric, list[TrialFigure]]] = {
         subject: {metric: [] for metric in METRICS} for subject in groups
@@ -78,14 +80,14 @@ def configurations(
 
 def _configuration(
     subject: Fields,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[AskedRun],
     figures: Mapping[Metric, Sequence[TrialFigure]],
 ) -> Configuration:
     asked = dict(subject)
     first_runs = _first_runs(rows)
     trials = list({one.trial_id: one for one in figures["iops"]}.values())
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
-    dates = [row["measured_at"] for row in rows if row["measured_at"]]
+    dates = [row.run.measured_at for row in rows if row.run.measured_at]
     return Configuration(
         key=key_of(subject),
         words=words(subject),
@@ -95,22 +97,22 @@ def _configuration(
         disk=sizes,
         machine=asked.get("instance_type") or asked.get("machine", ""),
         profile=asked.get("profile", ""),
-        marks=tuple(mark for mark in ("emulated", "imported") if any(row[mark] for row in rows)),
-        runs=tuple(row["run_id"] for row in rows),
-        times=len({row["campaign_id"] for row in rows}),
+        marks=tuple(mark for mark in _MARKS if any(row.run.has(mark) for row in rows)),
+        runs=tuple(row.run.run_id for row in rows),
+        times=len({row.run.campaign_id for row in rows}),
         machines=len({one.machine for one in trials}),
         first=min(dates, default=""),
         last=max(dates, default=""),
-        undated=tuple(row["run_id"] for row in rows if row["measured_at"] is None),
+        undated=tuple(row.run.run_id for row in rows if row.run.measured_at is None),
         tracks=tuple(_tracks(figures, first_runs)),
         facts=tuple(_facts(trials)),
         fact_changes=tuple(_fact_changes(trials)),
     )
 
 
-def _first_runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _first_runs(rows: Sequence[AskedRun]) -> dict[str, str]:
     """The first finished run of each trial; `rows` are newest first."""
-    return {row["trial_id"]: row["run_id"] for row in rows if row["state"] == "done"}
+    return {row.run.trial_id: row.run.run_id for row in rows if row.run.state == "done"}
 
 
 def _tracks(

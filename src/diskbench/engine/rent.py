@@ -81,9 +81,9 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
 
     Raises DiskbenchError; what was acquired is still there then.
     """
-    from diskbench.fio.profiles import find_profile
     from diskbench.hosts.patience import patiently
     from diskbench.store.archive import write_plan
+    from diskbench.store.profile_file import find_profile
     from diskbench.store.rows import replace_draft
 
     renter = session.renter(draft)

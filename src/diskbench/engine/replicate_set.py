@@ -156,9 +156,9 @@ class _Judge:
             for trial in sorted(trials)
             for run in find_runs(self._database, [Filter("trial_id", "=", trial), done])
         ]
-        runs.sort(key=lambda run: (run["trial_id"], run["run_index"]))
+        runs.sort(key=lambda run: (run.trial_id, run.run_index))
         try:
-            store = self._stores.at(runs[0]["evidence_url"])
+            store = self._stores.at(runs[0].evidence_url)
             found = step_verdicts(self._database, store, runs, books=self._books)
         except DiskbenchError as error:
             log.warning("no verdict on these trials: %s", error.message)

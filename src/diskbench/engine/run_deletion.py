@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue
 from diskbench.store.archive import run_prefix
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.model.run import Run
     from diskbench.ports import EvidenceStore
     from diskbench.store.query import Filter
 
-    Runs = Mapping[str, Mapping[str, Any]]
+    Runs = Mapping[str, Run]
 
 
 def runs_to_delete(database: Engine, run_ids: Sequence[str], filters: Sequence[Filter]) -> Runs:
@@ -31,22 +32,22 @@ def runs_to_delete(database: Engine, run_ids: Sequence[str], filters: Sequence[F
     """
     if not run_ids and not filters:
         raise InvalidValue("nothing is named to delete", advice="give run ids, or --filter")
-    found = {run["run_id"]: run for run in (find_run(database, run_id) for run_id in run_ids)}
+    found = {run.run_id: run for run in (find_run(database, run_id) for run_id in run_ids)}
     if filters:
-        found |= {run["run_id"]: run for run in find_runs(database, filters)}
+        found |= {run.run_id: run for run in find_runs(database, filters)}
     active = {claim.trial_id for claim in list_claims(database)}
     leased = {lease.lease_id for lease in list_leases(database, state="open")}
     for run in found.values():
-        if run["trial_id"] in active and run["state"] not in FINAL_STATES:
+        if run.trial_id in active and run.state not in FINAL_STATES:
             raise InvalidValue(
-                f"run {run['run_id']} is {run['state']}",
-                advice=f"stop it first: diskbench cancel {run['run_id']}",
+                f"run {run.run_id} is {run.state}",
+                advice=f"stop it first: diskbench cancel {run.run_id}",
             )
     for run in found.values():
-        if run["trial_id"] in leased:  # gc needs its plan to know where to look
+        if run.trial_id in leased:  # gc needs its plan to know where to look
             raise InvalidValue(
-                f"what run {run['run_id']} put on its host was not given back yet",
-                advice=f"give it back first: diskbench gc {run['trial_id']}",
+                f"what run {run.run_id} put on its host was not given back yet",
+                advice=f"give it back first: diskbench gc {run.trial_id}",
             )
     return found
 
@@ -70,7 +71,7 @@ def _delete_evidence(
     """Also that of trials and matrices that are left without any run."""
     stores: dict[str | None, EvidenceStore] = {}
     for run_id, run in runs.items():
-        url = run["evidence_url"]
+        url = run.evidence_url
         if url not in stores:
             stores[url] = open_store(url)
         stores[url].delete(run_prefix(run_id))

@@ -4,7 +4,7 @@ gone or damaged has none, which is logged and costs a result only these."""
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.fio.audit import audit_warnings
@@ -12,17 +12,16 @@ from diskbench.store.audits import run_audits
 from diskbench.store.phases import run_phases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import Warning  # noqa: A004 - the field's word
+    from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
 
     OpenStore = Callable[[str | None], EvidenceStore]
-
-Row = dict[str, Any]
 
 
 class EvidenceOfRuns:
@@ -34,27 +33,27 @@ class EvidenceOfRuns:
         self._url = url
         self._stores: dict[str | None, EvidenceStore | None] = {}
 
-    def store(self, row: Mapping[str, Any]) -> EvidenceStore | None:
+    def store(self, row: Run) -> EvidenceStore | None:
         """Where the evidence of a run (a row) lies; None where that cannot be reached."""
-        url = self._url or row["evidence_url"]
+        url = self._url or row.evidence_url
         if url not in self._stores:
             try:
                 self._stores[url] = self._open(url)
             except DiskbenchError as error:
-                warn("evidence", row["run_id"], error)
+                warn("evidence", row.run_id, error)
                 self._stores[url] = None
         return self._stores[url]
 
-    def phases(self, row: Mapping[str, Any], plan: Plan | None) -> tuple[StepPhases, ...]:
+    def phases(self, row: Run, plan: Plan | None) -> tuple[StepPhases, ...]:
         """The phases of a run's steps."""
         store = self.store(row)
-        named = [(row["run_id"], row["run_index"] + 1)]
+        named = [(row.run_id, row.number)]
         return tuple(phases_of(store, plan, named)) if store is not None else ()
 
-    def audits(self, row: Mapping[str, Any]) -> tuple[StepAudit, ...]:
+    def audits(self, row: Run) -> tuple[StepAudit, ...]:
         """Whether the figures of a run's steps agree."""
         store = self.store(row)
-        return tuple(audits_of(store, [row["run_id"]])) if store is not None else ()
+        return tuple(audits_of(store, [row.run_id])) if store is not None else ()
 
 
 def phases_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diskbench.engine.campaign import runs_now
 from diskbench.engine.executor import living
@@ -17,12 +17,13 @@ from diskbench.plan.route import serves
 from diskbench.units import format_duration_s, format_iops
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import sqlalchemy as sa
 
     from diskbench.model.campaign import CellRow
     from diskbench.store.campaigns import CampaignRow
+    from diskbench.store.claims import Progress
 
 
 def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
@@ -100,7 +101,7 @@ def _expected_end(database: sa.Engine, campaign: CampaignRow, cells: list[CellRo
     return end.isoformat(timespec="seconds")
 
 
-def doing(cell: CellRow, progress: Mapping[str, Any] | None) -> str:
+def doing(cell: CellRow, progress: Progress | None) -> str:
     """What a cell does now, or why it does not; `progress` is its run's last, None: none yet."""
     if cell.state not in LIVE:
         return cell.error or ""
@@ -108,9 +109,9 @@ def doing(cell: CellRow, progress: Mapping[str, Any] | None) -> str:
     return cell.note or (doing_now(progress) if progress is not None else "")
 
 
-def doing_now(progress: Mapping[str, Any]) -> str:
+def doing_now(progress: Progress) -> str:
     """The step of a run and how fast it goes: `write at 12 s: 3,000 IOPS`."""
-    step, tick = str(progress["step"]), progress["tick"]
+    step, tick = progress.step, progress.tick
     if not tick:
         return step
     rate = tick["read_iops"] + tick["write_iops"]

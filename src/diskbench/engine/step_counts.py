@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.model.verdict import Reason
+from diskbench.model.doubts import REQUESTS_MERGED, REQUESTS_SPLIT
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
     from diskbench.engine.step_groups import Group
+    from diskbench.model.doubts import Reason
     from diskbench.model.expectation import Load
 
 ALIKE = 0.05
@@ -42,12 +43,10 @@ def counted_otherwise(group: Group, load: Load | None) -> tuple[Reason, ...]:
     each = device / ios
     if abs(each - 1) <= ALIKE:
         return ()
-    how = "split" if each > 1 else "merged"
+    doubt, how = (REQUESTS_SPLIT, "split") if each > 1 else (REQUESTS_MERGED, "merged")
     return (
-        Reason(
-            code=f"requests-{how}",
-            weight="note",
-            message=f"blocks of {format_bytes(load.block_bytes)} were {how} into requests of "
+        doubt.reason(
+            f"blocks of {format_bytes(load.block_bytes)} were {how} into requests of "
             f"{format_bytes(round(device_bytes / device))}: the device counted {each:.2g} I/Os a "
             "block, and so may the cloud",
         ),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.fio.imported import job_text, split_steps
-from diskbench.fio.output import parse_output
 from diskbench.fio.samples import parse_samples
 from diskbench.store.archive import (
     read_manifest,
@@ -17,6 +16,7 @@ from diskbench.store.archive import (
     step_folders,
 )
 from diskbench.store.content import read_file
+from diskbench.store.outputs import read_output
 from diskbench.store.parse_step import FIO_JSON, SAMPLES
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]
         data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
         return tuple(
             StepEvidence(step.model_copy(update={"job": job_text(part)}), part)
-            for step, part in split_steps(parse_output(data, where=record.name))
+            for step, part in split_steps(read_output(data, where=record.name))
         )
     found = tuple(_closed(evidence, run_id))
     if not found and manifest is None:
@@ -71,6 +71,6 @@ def _closed(evidence: EvidenceStore, run_id: str) -> Iterator[StepEvidence]:
 
 def _parsed(data: bytes, where: str) -> FioOutput | None:
     try:
-        return parse_output(data, where=where)
+        return read_output(data, where=where)
     except DiskbenchError:
         return None  # of a failed step: it has no rows, either

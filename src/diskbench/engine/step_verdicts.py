@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diskbench.analysis.repeats import Sample
 from diskbench.analysis.shown import (
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.books import Books
+    from diskbench.model.run import Run
     from diskbench.model.verdict import Verdict
     from diskbench.plan.as_disk import Hint
     from diskbench.ports import EvidenceStore
 
-Row = Mapping[str, Any]
 _THERE_BEFORE = frozenset({"local", "ssh"})
 
 
 def step_verdicts(
     database: Engine,
     evidence: EvidenceStore,
-    runs: Sequence[Row],
+    runs: Sequence[Run],
     *,
     books: Books,
     hint: Hint | None = None,
@@ -53,7 +53,7 @@ def step_verdicts(
     return over_runs(runs, verdicts)
 
 
-def over_runs(runs: Sequence[Row], verdicts: Sequence[Verdict]) -> tuple[StepVerdict, ...]:
+def over_runs(runs: Sequence[Run], verdicts: Sequence[Verdict]) -> tuple[StepVerdict, ...]:
     """As `step_verdicts`, from the verdicts on the runs."""
     by_trial = _by_trial(runs)
     of_run: dict[str, dict[str, Verdict]] = {}
@@ -63,11 +63,7 @@ def over_runs(runs: Sequence[Row], verdicts: Sequence[Verdict]) -> tuple[StepVer
     found = []
     for name in names:
         told = [
-            [
-                (run, of_run[run["run_id"]][name])
-                for run in trial
-                if name in of_run.get(run["run_id"], {})
-            ]
+            [(run, of_run[run.run_id][name]) for run in trial if name in of_run.get(run.run_id, {})]
             for trial in by_trial
         ]
         known = [trial for trial in told if trial]
@@ -77,7 +73,7 @@ def over_runs(runs: Sequence[Row], verdicts: Sequence[Verdict]) -> tuple[StepVer
     return tuple(found)
 
 
-def _of_step(name: str, trials: Sequence[Sequence[tuple[Row, Verdict]]]) -> StepVerdict | None:
+def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> StepVerdict | None:
     levels = _levels(trials[0]) if len(trials) == 1 else ()
     samples, ratios, all_of = [], [], []
     for trial in trials:
@@ -86,7 +82,7 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Row, Verdict]]]) -> Step
             continue
         here = shown(kept)
         first = trial[0][0]
-        machine, trial_id = machine_of(first, rented=_is_rented(first)), first["trial_id"]
+        machine, trial_id = machine_of(first, rented=_is_rented(first)), first.trial_id
         samples.append(Sample(trial_id, here.stands_for.iops or 0.0, machine))
         if here.stands_for.ratio is not None:
             ratios.append(Sample(trial_id, here.stands_for.ratio, machine))
@@ -111,7 +107,7 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Row, Verdict]]]) -> Step
     return verdict.model_copy(update={"sentence": _sentence(verdict)})
 
 
-def _levels(trial: Sequence[tuple[Row, Verdict]]) -> tuple[RunLevel, ...]:
+def _levels(trial: Sequence[tuple[Run, Verdict]]) -> tuple[RunLevel, ...]:
     """The course over the runs of one trial: runs next to each other at levels of one kind."""
     if len(trial) < 2:
         return ()
@@ -126,7 +122,7 @@ def _levels(trial: Sequence[tuple[Row, Verdict]]) -> tuple[RunLevel, ...]:
                 last=at + len(runs) - 1,
                 iops=middle.iops or 0.0,
                 bytes_per_s=middle.bytes_per_s or 0.0,
-                started_at=runs[0][0]["started_at"],
+                started_at=runs[0][0].started_at,
             )
         )
         at += len(runs)
@@ -160,14 +156,12 @@ def _runs(level: RunLevel) -> str:
     return f"run {level.first}" if level.first == level.last else f"runs {level.first}–{level.last}"
 
 
-def _is_rented(run: Row) -> bool:
-    return not run["imported"] and run["provider"] not in _THERE_BEFORE
+def _is_rented(run: Run) -> bool:
+    return not run.imported and run.provider not in _THERE_BEFORE
 
 
-def _by_trial(runs: Sequence[Row]) -> list[list[Row]]:
-    trials: dict[str, list[Row]] = {}
-    for run in sorted(
-        runs, key=lambda one: (one["measured_at"] or "", one["run_id"], one["run_index"])
-    ):
-        trials.setdefault(run["trial_id"], []).append(run)
-    return [sorted(trial, key=lambda one: one["run_index"]) for trial in trials.values()]
+def _by_trial(runs: Sequence[Run]) -> list[list[Run]]:
+    trials: dict[str, list[Run]] = {}
+    for run in sorted(runs, key=lambda one: (one.measured_at or "", one.run_id, one.run_index)):
+        trials.setdefault(run.trial_id, []).append(run)
+    return [sorted(trial, key=lambda one: one.run_index) for trial in trials.values()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diskbench.analysis.row_figures import courses_by_step, levelled_rows
 from diskbench.engine.run_evidence import audit_doubts, warn
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import Measurement, StepResult
     from diskbench.model.result import Warning as Doubt
+    from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.plan.as_disk import Hint
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class StoredTrial:
     """
 
     trial_id: str
-    runs: tuple[Row, ...]
+    runs: tuple[Run, ...]
     plan: Plan | None
     steps: Mapping[str, Sequence[StepResult]]
     measurements: tuple[Measurement, ...]
@@ -60,7 +59,7 @@ class StoredTrial:
 
 def read_trial(
     database: Engine,
-    runs: Sequence[Row],
+    runs: Sequence[Run],
     evidence: EvidenceOfRuns,
     books: Books,
     *,
@@ -74,19 +73,19 @@ def read_trial(
     Raises UserError for a `hint` that names no disk. Evidence that is gone or damaged costs phases,
     audits and verdicts, and is logged.
     """
-    runs = sorted(runs, key=lambda row: row["run_index"])
-    plan = find_plan(database, runs[0]["trial_id"])
+    runs = sorted(runs, key=lambda row: row.run_index)
+    plan = find_plan(database, runs[0].trial_id)
     if steps is None:
-        steps = load_results(database, *(row["run_id"] for row in runs))
-    phases = {row["run_id"]: evidence.phases(row, plan) for row in runs}
+        steps = load_results(database, *(row.run_id for row in runs))
+    phases = {row.run_id: evidence.phases(row, plan) for row in runs}
     verdicts, foreseen = _judged(runs, plan, steps, phases, evidence, books, hint)
     flat = tuple(one for of_run in phases.values() for one in of_run)
     audits = tuple(one for row in runs for one in evidence.audits(row))
     measured = _measured(runs, steps, flat)
-    doubts = [one for row in runs for step in steps[row["run_id"]] for one in step.warnings]
+    doubts = [one for row in runs for step in steps[row.run_id] for one in step.warnings]
     doubts += run_warnings(measured)
     return StoredTrial(
-        trial_id=runs[0]["trial_id"],
+        trial_id=runs[0].trial_id,
         runs=tuple(runs),
         plan=plan,
         steps=steps,
@@ -102,18 +101,18 @@ def read_trial(
 
 
 def _measured(
-    runs: Sequence[Row], steps: Mapping[str, Sequence[StepResult]], phases: Sequence[StepPhases]
+    runs: Sequence[Run], steps: Mapping[str, Sequence[StepResult]], phases: Sequence[StepPhases]
 ) -> list[tuple[Measurement, ...]]:
     """The rows of each run, where no mean spans a fall (MR-3)."""
     courses = courses_by_step(phases)
     return [
-        levelled_rows([one for step in steps[row["run_id"]] for one in step.measurements], courses)
+        levelled_rows([one for step in steps[row.run_id] for one in step.measurements], courses)
         for row in runs
     ]
 
 
 def _judged(
-    runs: Sequence[Row],
+    runs: Sequence[Run],
     plan: Plan | None,
     steps: Mapping[str, Sequence[StepResult]],
     phases: Mapping[str, Sequence[StepPhases]],
@@ -125,13 +124,13 @@ def _judged(
     store = evidence.store(runs[0])
     if store is None:
         return (), {}
-    named = hint or hint_of(runs[0]["labels"] or {})
+    named = hint or hint_of(runs[0].labels or {})
     try:
         verdicts, promises = judge(store, runs, steps, plan, phases, books, hint=named)
     except DiskbenchError as error:
         if hint is not None:
             raise
-        warn("verdict", runs[0]["run_id"], error)
+        warn("verdict", runs[0].run_id, error)
         return (), {}
     if plan is not None:
         return verdicts, {}

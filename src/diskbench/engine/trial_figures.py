@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.analysis.row_figures import Counted
     from diskbench.engine.levels import Courses
     from diskbench.model.comparison import Metric
     from diskbench.model.phase import PhaseKind
+    from diskbench.model.run import Mark, MeasuredFigure, Run
     from diskbench.ports import EvidenceStore
     from diskbench.store.query import Filter
 
@@ -38,6 +40,7 @@ FACTS = (
 )  # fmt: skip
 _RATES = frozenset({"iops", "bytes_per_s"})
 _REGIMES = frozenset({"burst", "baseline"})
+_MARKS: tuple[Mark, ...] = ("emulated", "imported")
 REGIME = "regime"
 """A fact of a step that was cut into phases: whether its figure is of burst or baseline."""
 _NOT_SUBJECT = ("zone", "account", "subnet", "security_group", "placement", "ssh_cidr", "image",
@@ -103,13 +106,13 @@ def trial_figures(
     """
     rows = load_figures(database, filters, metric)
     courses = courses_of(database, rows, evidence) if courses is None else courses
-    trials: dict[tuple[str, Line], list[dict[str, Any]]] = {}
+    trials: dict[tuple[str, Line], list[MeasuredFigure]] = {}
     for row in rows:
-        line = Line(*(row[name] for name in Line.__dataclass_fields__))
-        trials.setdefault((row["trial_id"], line), []).append(row)
-    of_steps: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        of_steps.setdefault((row["run_id"], row["step"]), []).append(row | {"scope": "step"})
+        line = Line(row.step, row.direction, row.rw, row.block_bytes, row.iodepth)
+        trials.setdefault((row.run.trial_id, line), []).append(row)
+    of_steps: dict[tuple[str, str], list[Counted]] = {}
+    for one in counted(rows):
+        of_steps.setdefault((one.run_id, one.step), []).append(one)
     return [_figure(line, of, metric, courses, of_steps) for (_, line), of in trials.items()]
 
 
@@ -135,34 +138,36 @@ def common_fields(subjects: Sequence[Fields]) -> Fields:
 
 def _figure(
     line: Line,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[MeasuredFigure],
     metric: Metric,
     courses: Courses,
-    of_steps: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]],
+    of_steps: Mapping[tuple[str, str], Sequence[Counted]],
 ) -> TrialFigure:
     found = _runs(line, rows, metric, courses, of_steps)
     kept = of_one_level([one.kind for one in found], [one.iops for one in found])
     told = [found[at] for at in kept]
     seen = [courses[one] for run in found if (one := (run.run_id, line.step)) in courses]
     first = rows[0]
-    facts = [(name, _text(name, first[name])) for name in FACTS if first[name] is not None]
+    run = first.run
+    known = [(name, getattr(run, name)) for name in FACTS]
+    facts = [(name, _text(name, value)) for name, value in known if value is not None]
     regimes = sorted({one.kind for one in told if one.kind in _REGIMES} if seen else set())
     facts += [(REGIME, " and ".join(regimes))] if regimes else []
     levels = sorted({one.kind for one in told if one.kind is not None and one.is_level})
     return TrialFigure(
-        trial_id=first["trial_id"],
-        campaign_id=first["campaign_id"],
-        replicate=first["replicate"],
-        at=first["measured_at"],
-        machine=machine_of(first, rented=bool(first["rent"])),
-        subject=subject_of(first),
+        trial_id=run.trial_id,
+        campaign_id=run.campaign_id,
+        replicate=run.replicate,
+        at=run.measured_at,
+        machine=machine_of(run, rented=bool(first.rent)),
+        subject=subject_of(run, first.rent),
         facts=tuple(facts),
         line=line,
-        order=first["step_index"],
+        order=first.step_index,
         value=middle([one.value for one in told], worst_is_high=metric not in _RATES),
         apart=disagreement([one.value for one in found]),
-        marks=tuple(mark for mark in ("emulated", "imported") if first[mark]),
-        role=first["role"],
+        marks=tuple(mark for mark in _MARKS if run.has(mark)),
+        role=first.role,
         level=levels[0] if levels and metric in _RATES else None,
         spans_cliff=metric not in _RATES and any(one.crosses for one in told),
     )
@@ -182,22 +187,22 @@ class _OfRun:
 
 def _runs(
     line: Line,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[MeasuredFigure],
     metric: Metric,
     courses: Courses,
-    of_steps: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]],
+    of_steps: Mapping[tuple[str, str], Sequence[Counted]],
 ) -> list[_OfRun]:
-    by_run: dict[str, list[Mapping[str, Any]]] = {}
+    by_run: dict[str, list[MeasuredFigure]] = {}
     for row in rows:
-        by_run.setdefault(row["run_id"], []).append(row)
+        by_run.setdefault(row.run_id, []).append(row)
     found = []
     for run_id, of_run in by_run.items():
         course = courses.get((run_id, line.step))
-        whole = counted(of_steps[run_id, line.step])
+        whole = of_steps[run_id, line.step]
         figure = step_figure(whole, course, direction=line.direction)
         assert figure is not None, "what is loaded did something"
-        ordered = sorted(of_run, key=lambda row: row["round"] or 0)
-        value = of_rounds([row["value"] for row in ordered], worst_is_high=metric not in _RATES)
+        ordered = sorted(of_run, key=lambda row: row.round or 0)
+        value = of_rounds([row.value for row in ordered], worst_is_high=metric not in _RATES)
         told = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}.get(metric)
         found.append(
             _OfRun(
@@ -212,20 +217,19 @@ def _runs(
     return found
 
 
-def subject_of(row: Mapping[str, Any]) -> Fields:
-    """What was asked for in a run, from its columns and `rent` as in `store.figures`."""
-    found: dict[str, Any] = {"provider": row["provider"]}
-    if not row["imported"]:
-        found |= {"profile": row["profile"], "job": row["profile_digest"]}
-        found |= {f"set.{name}": value for name, value in sorted(row["parameters"].items())}
-    rent = row["rent"]
+def subject_of(run: Run, rent: Mapping[str, Any] | None) -> Fields:
+    """What was asked for in a run; `rent` is what was to be rented, as typed (None: nothing)."""
+    found: dict[str, Any] = {"provider": run.provider}
+    if not run.imported:
+        found |= {"profile": run.profile, "job": run.profile_digest}
+        found |= {f"set.{name}": value for name, value in sorted(run.parameters.items())}
     if rent:
         found |= _rented(rent)
-        found["instance_type"] = row["instance_type"] or rent.get("instance_type")
-        found["filesystem"] = row["filesystem"]
-    elif not row["imported"]:
-        found["machine"] = row["address"] or row["hostname"]
-        found |= {"target": row["target_path"], "filesystem": row["filesystem"]}
+        found["instance_type"] = run.instance_type or rent.get("instance_type")
+        found["filesystem"] = run.filesystem
+    elif not run.imported:
+        found["machine"] = run.place
+        found |= {"target": run.target_path, "filesystem": run.filesystem}
     return tuple((name, str(value)) for name, value in found.items() if value not in (None, ""))
 
 

@@ -10,13 +10,14 @@ from diskbench.engine.verdicts import trial_verdicts
 
 if TYPE_CHECKING:
     import polars as pl
+    from sqlalchemy.engine import Engine
 
     from diskbench.model.verdict import Verdict
     from diskbench.ports import EvidenceStore
 
 
 def verdicts_frame(
-    database: str, evidence: EvidenceStore, *, run_ids: Sequence[str] | None = None
+    database: Engine, evidence: EvidenceStore, *, run_ids: Sequence[str] | None = None
 ) -> pl.DataFrame:
     """One row a stretch of each measured step, of all runs (oldest first) or of those named.
 
@@ -25,21 +26,17 @@ def verdicts_frame(
     """
     import polars as pl
 
-    from diskbench.store.database import open_database
     from diskbench.store.frames import with_runs
     from diskbench.store.query import Filter, find_runs
 
-    books, engine = open_books(), open_database(database)
+    books = open_books()
     told: dict[str, list[Verdict]] = {}
-    try:
-        asked = find_runs(engine, run_ids=run_ids)[::-1]
-        for trial_id in dict.fromkeys(row["trial_id"] for row in asked):
-            runs = find_runs(engine, [Filter("trial_id", "=", trial_id)])
-            for one in trial_verdicts(engine, evidence, runs, books=books):
-                told.setdefault(one.run_id, []).append(one)
-    finally:
-        engine.dispose()
-    rows = [row for run in asked for one in told.get(run["run_id"], ()) for row in _rows(one)]
+    asked = find_runs(database, run_ids=run_ids)[::-1]
+    for trial_id in dict.fromkeys(run.trial_id for run in asked):
+        runs = find_runs(database, [Filter("trial_id", "=", trial_id)])
+        for one in trial_verdicts(database, evidence, runs, books=books):
+            told.setdefault(one.run_id, []).append(one)
+    rows = [row for run in asked for one in told.get(run.run_id, ()) for row in _rows(one)]
     return with_runs(pl.DataFrame(rows, schema=_schema(), orient="row"), database)
 
 

@@ -5,14 +5,14 @@ Read when asked for, like phases, and never stored with the rows: better rules j
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diskbench.analysis.run_course import courses_over
 from diskbench.analysis.stretches import Measured, Promise
 from diskbench.analysis.verdict import verdict
+from diskbench.engine.levels import read_phases
 from diskbench.engine.promised import promises_of
 from diskbench.engine.step_counts import counted_otherwise
 from diskbench.engine.step_evidence import StepEvidence, read_steps
@@ -20,11 +20,10 @@ from diskbench.engine.step_groups import Group, groups_of, load_of, phases_by_ru
 from diskbench.engine.step_setting import setting_of
 from diskbench.errors import DiskbenchError
 from diskbench.fio.warnings import step_warnings
+from diskbench.model.doubts import LOOKS_LIKE, NO_RATE
 from diskbench.model.facts import HostFacts
-from diskbench.model.verdict import Reason
 from diskbench.plan.as_disk import Hint, hint_of
 from diskbench.plan.recognise import like, like_bytes
-from diskbench.store.phases import run_phases
 from diskbench.store.query import Filter, find_runs
 from diskbench.store.rows import find_plan, load_results
 from diskbench.units import KIB
@@ -34,22 +33,22 @@ if TYPE_CHECKING:
 
     from diskbench.analysis.run_course import Course
     from diskbench.catalog.books import Books
+    from diskbench.model.doubts import Reason
     from diskbench.model.expectation import Load
     from diskbench.model.phase import StepPhases
-    from diskbench.model.result import StepResult
-    from diskbench.model.result import Warning as Doubt
+    from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
+    from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.ports import EvidenceStore
 
-Row = Mapping[str, Any]
 _SHOWN_AS_BYTES = 64 * KIB
 
 
 def run_verdicts(
     database: Engine,
     evidence: EvidenceStore,
-    run: Row,
+    run: Run,
     *,
     books: Books,
     phases: Sequence[StepPhases] | None = None,
@@ -61,15 +60,15 @@ def run_verdicts(
     disk, where not the labels of the run do. A run whose evidence is gone is judged by its rows
     alone. Of several runs of a trial `trial_verdicts` reads each but once.
     """
-    runs = find_runs(database, [Filter("trial_id", "=", run["trial_id"])])
-    known = {run["run_id"]: phases} if phases is not None else {}
-    return _verdicts(database, evidence, runs, known, hint, books, only=run["run_id"])
+    runs = find_runs(database, [Filter("trial_id", "=", run.trial_id)])
+    known = {run.run_id: phases} if phases is not None else {}
+    return _verdicts(database, evidence, runs, known, hint, books, only=run.run_id)
 
 
 def trial_verdicts(
     database: Engine,
     evidence: EvidenceStore,
-    runs: Sequence[Row],
+    runs: Sequence[Run],
     *,
     books: Books,
     phases: Sequence[StepPhases] | None = None,
@@ -78,30 +77,30 @@ def trial_verdicts(
     """The verdicts on all runs of one trial, in order, as `run_verdicts` gives them of each."""
     known: dict[str, Sequence[StepPhases]] = {}
     if phases is not None:
-        known = dict.fromkeys((run["run_id"] for run in runs), ()) | dict(phases_by_run(phases))
+        known = dict.fromkeys((run.run_id for run in runs), ()) | dict(phases_by_run(phases))
     return _verdicts(database, evidence, runs, known, hint, books)
 
 
 def _verdicts(
     database: Engine,
     evidence: EvidenceStore,
-    runs: Sequence[Row],
+    runs: Sequence[Run],
     phases: Mapping[str, Sequence[StepPhases]],
     hint: Hint | None,
     books: Books,
     *,
     only: str | None = None,
 ) -> tuple[Verdict, ...]:
-    ordered = sorted(runs, key=lambda one: one["run_index"])
-    plan = find_plan(database, ordered[0]["trial_id"])
-    results = load_results(database, *(run["run_id"] for run in ordered))
-    hint = hint or hint_of(ordered[0]["labels"] or {})
+    ordered = sorted(runs, key=lambda one: one.run_index)
+    plan = find_plan(database, ordered[0].trial_id)
+    results = load_results(database, *(run.run_id for run in ordered))
+    hint = hint or hint_of(ordered[0].labels or {})
     return judge(evidence, ordered, results, plan, phases, books, hint=hint, only=only)[0]
 
 
 def judge(
     evidence: EvidenceStore,
-    runs: Sequence[Row],
+    runs: Sequence[Run],
     results: Mapping[str, Sequence[StepResult]],
     plan: Plan | None,
     phases: Mapping[str, Sequence[StepPhases]],
@@ -113,35 +112,35 @@ def judge(
     """The verdicts on the runs (rows) of one trial in order, or on one of them alone, from what is
     known of them, and what their steps were promised, by run and index. Phases that are not given
     are read. Raises InvalidValue for a hint that names no disk."""
-    runs_of: list[tuple[Row, list[Group]]] = []
+    runs_of: list[tuple[Run, list[Group]]] = []
     for run in runs:
-        run_id = run["run_id"]
+        run_id = run.run_id
         wanted = only is None or run_id == only
         kept = _kept(evidence, run_id) if wanted or plan is None else ()
         course = phases.get(run_id)
         if course is None:
-            course = _phases(evidence, run, plan) if wanted else ()
+            course = read_phases(evidence, run_id, plan, run=run.number) if wanted else ()
         runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
     promises = promises_of(runs_of, plan, hint, books)
     runs_of = [(run, [one for one in groups if one.is_judged]) for run, groups in runs_of]
     courses = _courses(runs_of)
     found: list[Verdict] = []
     for run, groups in runs_of:
-        if only is None or run["run_id"] == only:
+        if only is None or run.run_id == only:
             found += _of_run(run, groups, plan, hint or Hint(), courses, promises)
     return tuple(found), promises
 
 
 def _of_run(
-    run: Row,
+    run: Run,
     groups: Sequence[Group],
     plan: Plan | None,
     hint: Hint,
     courses: Mapping[tuple[str, str], Course],
     promises: Mapping[tuple[str, int], Promise],
 ) -> list[Verdict]:
-    run_id = run["run_id"]
-    loads = [load_of(group, plan, run["provider"]) for group in groups]
+    run_id = run.run_id
+    loads = [load_of(group, plan, run.provider) for group in groups]
     found = []
     for group, load in zip(groups, loads, strict=True):
         others = [
@@ -160,7 +159,7 @@ def _of_run(
             phases=group.phases,
             course=courses.get((run_id, group.name)),
         )
-        setting = setting_of(group, plan, hint, load, others, run["memory_bytes"])
+        setting = setting_of(group, plan, hint, load, others, run.memory_bytes)
         promise = promises.get((run_id, group.index))
         names = _like(group, load)
         setting = replace(setting, is_like_bucket=bool(names))
@@ -178,21 +177,15 @@ def _kept(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
         return ()
 
 
-def _phases(evidence: EvidenceStore, run: Row, plan: Plan | None) -> tuple[StepPhases, ...]:
-    with contextlib.suppress(DiskbenchError):
-        return run_phases(evidence, run["run_id"], plan, run=run["run_index"] + 1)
-    return ()
-
-
 def _courses(
-    runs_of: Sequence[tuple[Row, Sequence[Group]]],
+    runs_of: Sequence[tuple[Run, Sequence[Group]]],
 ) -> dict[tuple[str, str], Course]:
     """The level over the runs that each step is part of, by run and step."""
     series: dict[str, list[tuple[str, float]]] = {}
     for run, groups in runs_of:
         for group in groups:
             if group.iops:
-                series.setdefault(group.name, []).append((run["run_id"], group.iops))
+                series.setdefault(group.name, []).append((run.run_id, group.iops))
     return {
         (run_id, name): course
         for name, values in series.items()
@@ -201,7 +194,7 @@ def _courses(
     }
 
 
-def _doubts(group: Group, plan: Plan | None) -> list[Doubt]:
+def _doubts(group: Group, plan: Plan | None) -> list[Warning]:
     """The warnings of its rounds; of an imported step those that fio's JSON alone gives."""
     told = [warning for result in group.results for warning in result.warnings]
     if plan is not None:
@@ -236,10 +229,8 @@ def _named(names: Sequence[str]) -> tuple[Reason, ...]:
     if not names:
         return ()
     return (
-        Reason(
-            code="looks-like",
-            weight="note",
-            message=f"it fell as {' or '.join(names)} does when its credit is used up",
+        LOOKS_LIKE.reason(
+            f"it fell as {' or '.join(names)} does when its credit is used up",
             advice=f"results show --as-disk {names[0]} holds it against that",
         ),
     )
@@ -252,10 +243,7 @@ def _no_rate(group: Group) -> tuple[Reason, ...]:
     if any(rate is not None for pair in rates for rate in pair):
         return ()
     return (
-        Reason(
-            code="no-rate",
-            weight="doubtful",
-            message="no rate is known: what was kept tells of latencies alone",
-            advice="log rates beside them: write_iops_log, write_bw_log, or --output-format=json",
+        NO_RATE.reason(
+            "no rate is known: what was kept tells of latencies alone",
         ),
     )

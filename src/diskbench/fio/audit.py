@@ -28,6 +28,7 @@ from diskbench.fio.declared import (
 )
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput
 from diskbench.model.audit import AuditCheck, AuditName
+from diskbench.model.doubts import FIGURES_DISAGREE
 from diskbench.model.result import Direction, Warning  # noqa: A004 - the field's word
 from diskbench.units import NS_PER_S
 
@@ -40,7 +41,6 @@ _COUNTS_BYTES = (3, 2)
 _POSITIONS: tuple[Direction, ...] = ("read", "write", "trim")
 _FROM_ELSEWHERE = ("read_iolog", "profile")
 """Options with which the I/Os are not those of the job's block size."""
-_ADVICE = "compare with fio's own output in the evidence before trusting the figure"
 _SUMS = {"iops": "I/Os", "bytes_per_s": "bytes"}
 
 
@@ -71,12 +71,7 @@ def audit_logs(
 def audit_warnings(checks: Iterable[AuditCheck], step: str) -> tuple[Warning, ...]:
     """A doubt for each check that does not hold; it names the figure."""
     return tuple(
-        Warning(
-            code="figures-disagree",
-            message=f"{check.name}: {check.message}",
-            advice=_ADVICE,
-            step=step,
-        )
+        FIGURES_DISAGREE.warning(f"{check.name}: {check.message}", step=step)
         for check in checks
         if check.holds is False
     )

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 
 from diskbench.model.base import Frozen
+from diskbench.model.doubts import NO_CANARY
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
 
@@ -34,10 +35,8 @@ def canary_warning(files: Mapping[str, bytes], step: Step) -> Warning | None:
     late = [name for name, data in files.items() if name.startswith("canary") and _is_late(data)]
     if not late:
         return None
-    return Warning(
-        code="no-canary",
-        message=f"the canary beside {step.name} was ended because it took too long: {late[0]}",
-        advice="the machine was busy with something else (steal, another load); measure again",
+    return NO_CANARY.warning(
+        f"the canary beside {step.name} was ended because it took too long: {late[0]}",
         step=step.name,
     )
 

@@ -6,7 +6,7 @@ What is judged, and by which rule, is model/processor.py's; here the two account
 from collections.abc import Iterator, Mapping, Sequence
 
 from diskbench.fio.reported import FioJob, FioOutput
-from diskbench.model.processor import ADVICE, CODES, Processor, busy_with
+from diskbench.model.processor import DOUBT_OF, Processor, busy_with
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.samples import SampleSummary
 
@@ -38,11 +38,7 @@ def processor_warnings(
 ) -> Iterator[Warning]:
     """A warning for each thing that used the processor up; none where there was time left."""
     for found in busy_with(processor_of(output, rows, samples)):
-        yield Warning(
-            code=CODES[found.worker],
-            message="; ".join(found.words),
-            advice=ADVICE[found.worker],
-        )
+        yield DOUBT_OF[found.worker].warning("; ".join(found.words))
 
 
 def _all_jobs(jobs: Sequence[FioJob], members: Mapping[int, int]) -> float | None:

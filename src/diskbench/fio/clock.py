@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from diskbench.fio.ending import parse_end
+from diskbench.model.doubts import CLOCK_MOVED
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
 
@@ -29,11 +30,8 @@ def clock_warning(end: bytes, step: Step, started_at: str, finished_at: str) -> 
     if not moved and not backwards:
         return None
     by = f"by {moved:+.1f} s" if moved else "backwards"
-    return Warning(
-        code="clock-moved",
-        message=f"the host's clock was moved {by} during {step.name}; durations are of clocks that "
+    return CLOCK_MOVED.warning(
+        f"the host's clock was moved {by} during {step.name}; durations are of clocks that "
         "only go forward, and the step's end is its beginning and its duration",
-        advice="the times of day of this run may be wrong by that much; run a time service there "
-        "(chrony, systemd-timesyncd)",
         step=step.name,
     )

@@ -27,6 +27,7 @@ from diskbench.fio.declared import Options, block_bytes, declared, is_set, optio
 from diskbench.fio.live import LiveTotals, parse_live
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import disk_course
+from diskbench.model.doubts import DISK_SHARED, DISK_UNLOCKED, OTHER_IO
 from diskbench.model.facts import HostFacts
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
@@ -73,23 +74,17 @@ def _seen(data: bytes) -> Iterator[Warning]:
         key, _, value = line.partition(" ")
         told.setdefault(key, []).append(value.strip())
     if beside := told.get("beside"):
-        yield Warning(
-            code="disk-shared",
-            message=f"measured beside {'; '.join(beside[:3])} on the same disk",
-            advice="measure again when that has ended; --if-busy wait keeps runs of diskbench that "
-            "see each other apart",
+        yield DISK_SHARED.warning(
+            f"measured beside {'; '.join(beside[:3])} on the same disk",
         )
     method, why = (next(iter(told.get(key, [])), "") for key in ("method", "why"))
     if method == "none":
-        yield Warning(
-            code="disk-unlocked",
-            message=f"nothing kept other runs of diskbench from the disk: {why}",
-            advice="look at what else runs on that machine",
+        yield DISK_UNLOCKED.warning(
+            f"nothing kept other runs of diskbench from the disk: {why}",
         )
     elif method == "pid":
-        yield Warning(
-            code="disk-unlocked",
-            message="the machine has no flock(1): other runs of diskbench are kept from the disk "
+        yield DISK_UNLOCKED.warning(
+            "the machine has no flock(1): other runs of diskbench are kept from the disk "
             "only while the process of this one lives",
             advice="install util-linux there",
         )
@@ -122,13 +117,11 @@ def _counted(
     more_ios = extra.ios > max(MORE * caused.ios, LEAST_IOPS * seconds, LEAST_IOS)
     if more_bytes or more_ios:
         moved = _sum([disk[way] for way in judged])
-        yield Warning(
-            code="other-io",
-            message=f"the disk did {moved.ios / seconds:,.0f} I/Os and "
+        yield OTHER_IO.warning(
+            f"the disk did {moved.ios / seconds:,.0f} I/Os and "
             f"{format_mb_per_s(moved.bytes / seconds)} MB a second, of which fio caused at most "
             f"{caused.ios / seconds:,.0f} and {format_mb_per_s(caused.bytes / seconds)}: somebody "
             "else used it",
-            advice="find out who (iostat -x 1, iotop), and measure again when the disk is idle",
         )
 
 

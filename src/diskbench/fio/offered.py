@@ -11,6 +11,7 @@ from typing import Final
 from diskbench.errors import MeasurementFailed, ProfileError
 from diskbench.fio.estimate import count
 from diskbench.fio.jobfile import Job, Option, Section, jobs, parse, write
+from diskbench.model.doubts import SATURATED
 from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
@@ -108,11 +109,9 @@ def saturation_warning(step: Step, result: StepResult) -> Warning | None:
     achieved = sum(
         row.iops for row in result.measurements if row.scope == "step" and row.direction != "sync"
     )
-    return Warning(
-        code="saturated",
-        message=f"{achieved:,.0f} of {requested:,.0f} offered IOPS were served: the latency is "
+    return SATURATED.warning(
+        f"{achieved:,.0f} of {requested:,.0f} offered IOPS were served: the latency is "
         "that of a growing queue, not of this load (MR-11)",
-        advice="offer less, or find the sustained rate first: --profile sustained",
         step=step.name,
     )
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 from diskbench.fio.declared import declared, is_set
 from diskbench.model.base import Frozen
+from diskbench.model.doubts import CACHE_KEPT
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
 from diskbench.units import format_bytes
@@ -60,10 +61,8 @@ def cache_warning(data: bytes, step: Step) -> Warning | None:
         return None
     left = "could not be dropped" if drop.method == "none" else "was not empty after it was dropped"
     amount = f": {format_bytes(drop.after_bytes)} of {drop.what} left" if drop.after_bytes else ""
-    return Warning(
-        code="cache-kept",
-        message=f"the page cache {left}{amount}; reads may have come from memory",
-        advice="measure as root, or with direct=1",
+    return CACHE_KEPT.warning(
+        f"the page cache {left}{amount}; reads may have come from memory",
         step=step.name,
     )
 

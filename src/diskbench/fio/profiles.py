@@ -5,7 +5,6 @@ is expanded.
 """
 
 import hashlib
-import re
 from functools import cache
 from pathlib import Path
 from typing import Final, Literal, Self
@@ -13,11 +12,10 @@ from typing import Final, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from diskbench.errors import ProfileError, UnknownName
-from diskbench.limits import ROUNDS, TEXT_BYTES, YAML_BYTES
+from diskbench.limits import ROUNDS, YAML_BYTES
 from diskbench.model.base import Frozen
 from diskbench.model.spec import Filesystem, PageCache, Role, TargetKind
 from diskbench.model.threshold import Threshold
-from diskbench.text_file import read_text
 from diskbench.units import format_bytes
 from diskbench.yaml_lines import read_yaml
 
@@ -152,27 +150,6 @@ def shipped_profile(name: str) -> Profile:
 def shipped_digests() -> frozenset[str]:
     """The digests of the profiles that come with diskbench: their templates are ours."""
     return frozenset(shipped_profile(name).digest for name in shipped_names())
-
-
-def find_profile(name_or_path: str) -> Profile:
-    """A shipped profile by name, or one from a file (anything with a slash or a suffix).
-
-    Raises UnknownName for a name that is not shipped, ProfileError for a file that is unreadable.
-    """
-    if name_or_path in shipped_names():
-        return shipped_profile(name_or_path)
-    path = Path(name_or_path)
-    if "/" not in name_or_path and "." not in name_or_path and not path.is_file():
-        return shipped_profile(name_or_path)
-    try:
-        text = read_text(path, TEXT_BYTES)
-    except (OSError, ValueError) as error:
-        raise ProfileError(
-            f"profile {name_or_path!r} cannot be read: {error}",
-            advice="give the path of a fio job file, or a name from `diskbench profiles list`",
-        ) from error
-    name = re.sub(r"(\.fio)?\.j2$|\.fio$", "", path.name)
-    return parse_profile(text, name=name)
 
 
 def parse_profile(text: str, *, name: str) -> Profile:

@@ -1,4 +1,4 @@
-"""Reasons to doubt a result, each with its numbers and what to do next.
+"""The checks of a step's files: each finds a doubt (model/doubts.py) and states its figures.
 
 The thresholds are choices of this project unless a source is named: no paper gives them. A warning
 never changes or drops a number.
@@ -42,6 +42,20 @@ from diskbench.fio.client_bound import processor_warnings
 from diskbench.fio.declared import Options, declared, iodepth, is_set, options_of, size_of
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.fio.sync_counts import miscounts
+from diskbench.model.doubts import (
+    CLOCK,
+    DEGRADED_OUTPUT,
+    FIO_ERROR,
+    NETWORK_FILESYSTEM,
+    NO_IO,
+    NOT_A_DISK,
+    PAGE_CACHE,
+    QUEUE_NOT_FILLED,
+    RUNS_DISAGREE,
+    SHORT_IOS,
+    TOO_SHORT,
+    UNWRITTEN,
+)
 from diskbench.model.facts import HostFacts
 from diskbench.model.processor import percent
 from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
@@ -106,13 +120,10 @@ def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
         spread = (max(iops) - min(iops)) / middle
         if spread > RUN_SPREAD:
             found.append(
-                Warning(
-                    code="runs-disagree",
-                    step=name,
-                    message=f"{direction} IOPS of {len(iops)} runs lie {percent(spread)} apart: "
+                RUNS_DISAGREE.warning(
+                    f"{direction} IOPS of {len(iops)} runs lie {percent(spread)} apart: "
                     f"{min(iops):,.0f} to {max(iops):,.0f}, median {middle:,.0f}",
-                    advice="read the runs as a series, not as one number; throttling and used-up "
-                    "burst credit look like this: try --profile burst or sustained",
+                    step=name,
                 )
             )
     return tuple(found)
@@ -123,27 +134,19 @@ def _errors(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warn
         code = job.error or job.first_error
         if code:
             counted = f" ({job.total_errors:,} errors in all)" if job.total_errors else ""
-            yield Warning(
-                code="fio-error",
-                message=f"job {job.name} ended with error {code}: {_errno_text(code)}{counted}",
-                advice="the figures cover the time before it; see stderr.txt in the evidence",
+            yield FIO_ERROR.warning(
+                f"job {job.name} ended with error {code}: {_errno_text(code)}{counted}",
             )
         # unified_rw_reporting has no row of syncs that could take those counted as short.
         unified = "mixed" in job.directions and miscounts(options_of(job, output, sections))
         short = 0 if unified else sum(stats.short_ios for stats in job.directions.values())
         if short:
-            yield Warning(
-                code="short-ios",
-                message=f"job {job.name}: {short:,} of {job.ios:,} I/Os moved fewer bytes "
-                "than asked",
-                advice="IOPS and MB/s do not belong together; is the file or device smaller than "
-                "the job's size?",
+            yield SHORT_IOS.warning(
+                f"job {job.name}: {short:,} of {job.ios:,} I/Os moved fewer bytes than asked",
             )
         if not code and job.ios == 0 and not _only_syncs(job):
-            yield Warning(
-                code="no-io",
-                message=f"job {job.name} did no I/O",
-                advice="its rows are zeros; look at its size, runtime and at stderr.txt",
+            yield NO_IO.warning(
+                f"job {job.name} did no I/O",
             )
 
 
@@ -160,10 +163,8 @@ def _notes(output: FioOutput) -> Iterator[Warning]:
     # Several documents are what --status-interval is for; only a lost last one is a fault.
     told = [note for note in output.notes if "(--status-interval)" not in note]
     if told:
-        yield Warning(
-            code="degraded-output",
-            message=f"{output.where}: {'; '.join(told)}",
-            advice="the raw output is in the evidence; compare before trusting the figures",
+        yield DEGRADED_OUTPUT.warning(
+            f"{output.where}: {'; '.join(told)}",
         )
 
 
@@ -188,9 +189,8 @@ def _cache(
         size = _declared_bytes(options)
         memory = facts.memory_bytes
         if size and memory and size < memory:
-            yield Warning(
-                code="page-cache",
-                message=f"the I/O is buffered and its {format_bytes(size)} fit into "
+            yield PAGE_CACHE.warning(
+                f"the I/O is buffered and its {format_bytes(size)} fit into "
                 f"{format_bytes(memory)} of memory",
                 advice="use direct=1, or files of twice the memory",
             )
@@ -205,16 +205,12 @@ def _missing_bytes(
     share = f"{format_bytes(device)} of {format_bytes(asked)} ({percent(device / asked)})"
     if buffered:
         done = "read from" if direction == "read" else "written to"
-        yield Warning(
-            code="page-cache",
-            message=f"only {share} were {done} the device: the page cache served the rest",
-            advice="use direct=1, files of twice the memory, or (writes) end_fsync=1",
+        yield PAGE_CACHE.warning(
+            f"only {share} were {done} the device: the page cache served the rest",
         )
     else:
-        yield Warning(
-            code="unwritten",
-            message=f"only {share} were read from the device although the I/O is direct",
-            advice="blocks that were never written are read without I/O: run --profile fill first",
+        yield UNWRITTEN.warning(
+            f"only {share} were read from the device although the I/O is direct",
         )
 
 
@@ -239,9 +235,8 @@ def _queue(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warni
         share = sum(p for at, p in job.depth_levels.items() if at >= level) / 100
         if job.ios and share < FULL_DEPTH_SHARE:
             engine = options.get("ioengine", "psync")
-            yield Warning(
-                code="queue-not-filled",
-                message=f"job {job.name} asked for a queue depth of {depth}, but "
+            yield QUEUE_NOT_FILLED.warning(
+                f"job {job.name} asked for a queue depth of {depth}, but "
                 f"{percent(share)} of its I/Os were issued at {level} or deeper",
                 advice=f"a synchronous engine (this one is {engine}) and buffered I/O have no "
                 "queue: use libaio or io_uring with direct=1, or numjobs",
@@ -252,10 +247,8 @@ def _queue(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warni
 def _target(facts: HostFacts) -> Iterator[Warning]:
     if facts.network_filesystem:
         kind = facts.mount.fstype if facts.mount else "network"
-        yield Warning(
-            code="network-filesystem",
-            message=f"the target lies on a network filesystem ({kind})",
-            advice="this measures the server and the network, not a disk; choose another --path",
+        yield NETWORK_FILESYSTEM.warning(
+            f"the target lies on a network filesystem ({kind})",
         )
 
 
@@ -267,10 +260,8 @@ def _memory(facts: HostFacts) -> Iterator[Warning]:
         what = f"the target lies on {facts.disk.name}, which is memory"
     else:
         return
-    yield Warning(
-        code="not-a-disk",
-        message=f"{what} and not a disk",
-        advice="this measures memory and the kernel; choose a --path on a disk, or its device",
+    yield NOT_A_DISK.warning(
+        f"{what} and not a disk",
     )
 
 
@@ -292,9 +283,8 @@ def _short(
         found.append(f"it did {ios:,} I/Os (at least {FEWEST_IOS})")
     if found:
         timed = all(is_set(options_of(job, output, sections), "time_based") for job in output.jobs)
-        yield Warning(
-            code="too-short",
-            message=f"too short for a steady rate: {' and '.join(found)}",
+        yield TOO_SHORT.warning(
+            f"too short for a steady rate: {' and '.join(found)}",
             advice="give it more time: --set runtime=…"
             if timed
             else "give it more time or data: --set runtime=… or --size",
@@ -304,10 +294,7 @@ def _short(
 def _clock(facts: HostFacts) -> Iterator[Warning]:
     offset = facts.clock_offset_s
     if offset is not None and abs(offset) >= CLOCK_S:
-        yield Warning(
-            code="clock",
-            message=f"the host's clock is {abs(offset):.1f} s {'ahead' if offset > 0 else 'behind'}"
+        yield CLOCK.warning(
+            f"the host's clock is {abs(offset):.1f} s {'ahead' if offset > 0 else 'behind'}"
             " of this machine's",
-            advice="durations are right, times of day are not: series of several hosts cannot be "
-            "laid over each other; set up NTP (chrony) on the host",
         )

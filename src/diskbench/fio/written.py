@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from diskbench.fio.estimate import METADATA_ENGINES, count, file_bytes, moved_bytes
 from diskbench.fio.jobfile import jobs, parse
+from diskbench.model.doubts import COMPRESSIBLE, FILLED_ONCE, UNWRITTEN
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Filled
 
@@ -77,26 +78,21 @@ def fill_warning(step: Step) -> Warning | None:
         return None
     if filled.passes < ENOUGH:
         part = "nothing" if not filled.passes else f"only {filled.passes:.0%}"
-        return Warning(
-            code="unwritten",
-            message=f"{part} of what it reads was written before",
+        return UNWRITTEN.warning(
+            f"{part} of what it reads was written before",
             advice="blocks that were never written are read without I/O: write them first, as the "
             "fill of the shipped profiles does",
             step=step.name,
         )
     if filled.shrinks is not None:
-        return Warning(
-            code="compressible",
-            message=f"what it reads was written with {filled.shrinks}: data that a disk may shrink",
-            advice="write incompressible data (refill_buffers=1), unless another tool is repeated",
+        return COMPRESSIBLE.warning(
+            f"what it reads was written with {filled.shrinks}: data that a disk may shrink",
             step=step.name,
         )
     if filled.passes < filled.wanted * ENOUGH:
-        return Warning(
-            code="filled-once",
-            message=f"what it reads was written {filled.passes:.2g} times before, not "
+        return FILLED_ONCE.warning(
+            f"what it reads was written {filled.passes:.2g} times before, not "
             f"{filled.wanted} times as a local NVMe drive needs (MR-1)",
-            advice="a new drive is faster than a used one: write all of it twice first",
             step=step.name,
         )
     return None

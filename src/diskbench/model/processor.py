@@ -18,29 +18,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from diskbench.model.doubts import CLIENT_BOUND, CPU_STOLEN, INTERRUPTS, MACHINE_BUSY
 from diskbench.model.samples import BUSY_CORE, LITTLE_CPU, STEAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from diskbench.model.doubts import Doubt
+
 Worker = Literal["generator", "process", "interrupts", "steal"]
 
-CODES: dict[Worker, str] = {
-    "generator": "client-bound",
-    "process": "machine-busy",
-    "interrupts": "interrupts",
-    "steal": "steal",
-}
-"""The codes of warnings and reasons."""
-ADVICE: dict[Worker, str] = {
-    "generator": "the disk may be faster than this; use fewer jobs than cores, a larger instance, "
-    "or larger blocks, and compare with the null canary",
-    "process": "find out what else runs on that machine (top -H), stop it, and repeat; encryption "
-    "below the target counts too",
-    "interrupts": "spread the interrupts of disk and network over the cores (/proc/interrupts, "
-    "irqbalance), and repeat",
-    "steal": "other virtual machines use the same processor: repeat on another machine, or on one "
-    "with cores of its own",
+DOUBT_OF: dict[Worker, Doubt] = {
+    "generator": CLIENT_BOUND,
+    "process": MACHINE_BUSY,
+    "interrupts": INTERRUPTS,
+    "steal": CPU_STOLEN,
 }
 _MOST = 0.5
 

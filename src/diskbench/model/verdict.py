@@ -5,6 +5,7 @@ from typing import Literal
 
 from diskbench.model.base import Frozen
 from diskbench.model.comparison import Interval, Replicated
+from diskbench.model.doubts import Reason, doubt_words
 from diskbench.model.expectation import LIMIT_WORDS, LimitName
 from diskbench.model.phase import PhaseKind
 
@@ -86,53 +87,10 @@ class Judged(Frozen):
     limiter: Limiter
 
 
-DOUBT_WORDS = {
-    "page-cache": "served from cache",
-    "served-from-cache": "served from cache",
-    "unwritten": "blocks that were never written",
-    "not-a-disk": "memory and not a disk",
-    "no-io": "no I/O",
-    "client-bound": "load generator is CPU-bound",
-    "machine-busy": "another process kept the machine busy",
-    "interrupts": "interrupts filled a core",
-    "steal": "the hypervisor took processor time",
-    "queue-not-filled": "queue depth not reached",
-    "network-filesystem": "a server and a network, not a disk",
-    "too-short": "too short",
-    "fio-error": "fio reported an error",
-    "short-ios": "short I/Os",
-    "degraded-output": "damaged output",
-    "figures-disagree": "figures that contradict each other",
-    "saturated": "offered load not served",
-    "cache-kept": "page cache was not dropped",
-    "disk-shared": "measured beside another",
-    "other-io": "the disk did more than fio",
-    "disk-unlocked": "others were not kept away",
-    "filled-once": "a local drive that was written but once",
-    "compressible": "data that a disk can shrink",
-    "mixed": "the mean spans two levels",
-    "stalled": "it stalled",
-    "no-rate": "no rate is known",
-    "other-disk": "probably another disk",
-    "above-medium": "faster than its kind can be",
-}
-"""What is said after `no:` or `doubtful:`, by the code of the reason."""
-
-
-class Reason(Frozen):
-    """Why a number is not simply believed. `code` is stable; `weight` is what it alone would make
-    of the verdict; `advice` names what to do next."""
-
-    code: str
-    weight: Literal["note", "doubtful", "no"]
-    message: str
-    advice: str = ""
-
-
 def believe_words(believe: Believe, reasons: Sequence[Reason]) -> str:
     """The verdict with what made it so: the reasons of that weight."""
-    told = [DOUBT_WORDS.get(one.code, one.code) for one in reasons if one.weight == believe]
-    return f"{believe}: {'; '.join(dict.fromkeys(told))}" if told else believe
+    told = "" if believe == "yes" else doubt_words(reasons, believe)
+    return f"{believe}: {told}" if told else believe
 
 
 class Verdict(Frozen):

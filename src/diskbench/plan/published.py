@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diskbench.catalog.entry import known_catalogue
 from diskbench.catalog.published_match import Asked
@@ -12,6 +11,7 @@ from diskbench.plan.way import cloud_of
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
+    from diskbench.model.run import Run
     from diskbench.model.spec import Plan
 
 GOBONNIEGO_FILE = "import/gobonniego"
@@ -21,42 +21,42 @@ _ROOT = "root"
 """How the names of root disks begin: `root`, `root:TYPE`."""
 
 
-def asked_of(row: Mapping[str, Any], plan: Plan | None) -> Asked:
-    """What the trial of a run (a row as in the database) was of; `plan` is None for imported ones.
+def asked_of(row: Run, plan: Plan | None) -> Asked:
+    """What the trial of a run was of; `plan` is None for imported ones.
 
     A disk that was not rented has a size and no type, for no machine tells the name it is sold by;
     but where a person said which one it was (`--as-disk`), it is that. Raises InvalidValue for a
     label of another form.
     """
-    memory, size = row["memory_bytes"], row["disk_size_bytes"] or row["size_bytes"]
+    memory, size = row.memory_bytes, row.disk_size_bytes or row.size_bytes
     rental = plan.rental if plan else None
     disk = rental.disk if rental else None
-    by_tool = row["provider"] == GOBONNIEGO_FILE
-    profile = "gobonniego" if by_tool else str(row["profile"])
-    hint = hint_of(row.get("labels") or {})
+    by_tool = row.provider == GOBONNIEGO_FILE
+    profile = "gobonniego" if by_tool else str(row.profile)
+    hint = hint_of(row.labels)
     if rental is None and hint.as_disk is not None:
         said = named_disk(hint.as_disk)
         return Asked(
             profile=profile,
-            parameters=row["parameters"],
+            parameters=row.parameters,
             cloud=said.cloud,
             disk_type=said.disk_type,
             size_gib=said.size_gib,
             iops=said.iops,
             cache=said.cache,
-            instance_type=hint.as_machine or row["instance_type"],
+            instance_type=hint.as_machine or row.instance_type,
             memory_gib=memory / GIB if memory else None,
             by_tool=by_tool,
         )
     return Asked(
         profile=profile,
-        parameters=row["parameters"],
-        cloud=cloud_of(rental) if rental else row["cloud"] or row["provider"],
+        parameters=row.parameters,
+        cloud=cloud_of(rental) if rental else row.cloud or row.provider,
         disk_type=disk.type if disk else None,
         size_gib=disk.size_gib if disk else (size / GIB if size else None),
         iops=disk.iops if disk else None,
         cache=_cache(plan),
-        instance_type=row["instance_type"],
+        instance_type=row.instance_type,
         region=rental.scope.region if rental else None,
         memory_gib=memory / GIB if memory else None,
         by_tool=by_tool,

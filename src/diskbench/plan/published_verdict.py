@@ -14,27 +14,19 @@ from diskbench.analysis.verdict import sentence, verdict
 from diskbench.catalog.expect import Disk, expect_on, machine_of, path_of
 from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import DiskbenchError
+from diskbench.model.doubts import doubt_of
 from diskbench.model.expectation import Load
 from diskbench.model.processor import Processor
-from diskbench.model.verdict import Limiter, LimiterName, Reason
+from diskbench.model.verdict import Limiter, LimiterName
 from diskbench.units import KIB
 
 if TYPE_CHECKING:
-    from typing import Literal
-
     from diskbench.catalog.books import Books
     from diskbench.catalog.path import Cache
     from diskbench.catalog.published import Published
     from diskbench.model.processor import Processor
 from diskbench.model.verdict import Verdict
 
-_WEIGHTS: dict[str, Literal["note", "doubtful", "no"]] = {
-    "served-from-cache": "no",
-    "client-bound": "doubtful",
-    "mixed": "doubtful",
-    "other-disk": "doubtful",
-    "burst": "note",
-}
 _CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}
 _LOADS = {
     "rand-512-9to1": Load(block_bytes=512, read_share=0.9, direct=False),
@@ -73,7 +65,7 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     doubt = figure.doubt
     if doubt is None or any(one.code == doubt.code for one in told.reasons):
         return told
-    said = Reason(code=doubt.code, weight=_WEIGHTS[doubt.code], message=doubt.words)
+    said = doubt_of(doubt.code).reason(doubt.words)
     told = verdict(measured, setting, _promise(figure, load, books), reasons=(said,))
     if doubt.code != "served-from-cache" or told.stands_for.limiter.name != "unknown":
         return told

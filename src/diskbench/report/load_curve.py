@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.figure import middle
 from diskbench.fio.offered import references, share_of
+from diskbench.model.doubts import SATURATED
 
 if TYPE_CHECKING:
     from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
@@ -63,7 +64,7 @@ def load_curves(
     `plan` tells the rates that were offered; without it such steps go by their names.
     """
     shares = _shares(plan)
-    doubted = {one.step for one in warnings if one.code == "saturated"}
+    doubted = {one.step for one in warnings if one.code == SATURATED.code}
     groups: dict[tuple[object, ...], dict[str, list[Measurement]]] = {}
     for row in measurements:
         if row.scope != "step" or row.direction not in _DIRECTIONS or not row.ios:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.model.doubts import DOUBTS
 from diskbench.report.subject import SUSPENDED
 
 if TYPE_CHECKING:
@@ -17,12 +18,6 @@ BURST_ONLY = frozenset({"quick"})
 """Profiles too short to leave a burst (method.md B10): their figures describe burst credit."""
 RUNS = 5
 GO_ON = "the run stays as it is; go on with it"
-
-_BY_WARNING = (
-    ("unwritten", "fill", "reads met blocks that were never written; fill them, then repeat"),
-    ("runs-disagree", "sustained", "the runs disagree; see what is left when credit is used up"),
-)
-"""Warning, profile to run because of it, reason; the first that applies decides."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +46,9 @@ def next_step(
         return _without_rows(subject, last, on_page=on_page)
     if subject.state in ("planned", "running"):
         return NextStep("look again when it is finished", f"diskbench results show {last}")
-    for code, profile, reason in _BY_WARNING:
-        if code in codes and subject.profile != profile:
-            return NextStep(reason, _run_other(subject, profile))
+    for doubt in DOUBTS.values():
+        if doubt.profile and doubt.code in codes and subject.profile != doubt.profile:
+            return NextStep(doubt.because, _run_other(subject, doubt.profile))
     if subject.profile in BURST_ONLY:
         reason = "this was a short look, inside any burst credit; measure properly"
         return NextStep(reason, _run_other(subject, "default"))

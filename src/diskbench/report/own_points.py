@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diskbench.analysis.falls import fall_of
 from diskbench.plan.published import GOBONNIEGO_FILE
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import PlanExpectation
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import Measurement
+    from diskbench.model.run import Run
     from diskbench.model.spec import Plan
 
 _APART = 2.0
@@ -35,7 +36,7 @@ class Trial:
     step's name, is not simply believed."""
 
     figures: tuple[Published, ...]
-    runs: tuple[Mapping[str, Any], ...]
+    runs: tuple[Run, ...]
     plan: Plan | None
     measurements: Mapping[str, tuple[Measurement, ...]]
     phases: tuple[StepPhases, ...] = ()
@@ -58,7 +59,7 @@ def own_of(trials: Iterable[Trial]) -> Own:
             outlooks[of_trial[0].run_ids[0]] = expected
             predicted = (replace(one, of="yours") for one in predicted_cliffs(expected))
             cliffs |= dict.fromkeys(predicted)
-        numbers = {str(run["run_id"]): int(run["run_index"]) + 1 for run in trial.runs}
+        numbers = {run.run_id: run.number for run in trial.runs}
         cliffs |= dict.fromkeys(_fallen(of_trial, numbers) or found_cliffs(trial.phases, numbers))
     return Own(tuple(points), tuple(lines), tuple(cliffs), outlooks)
 
@@ -91,8 +92,8 @@ def found_cliffs(phases: Iterable[StepPhases], numbers: Mapping[str, int]) -> tu
 
 def _point(trial: Trial, figure: Published) -> Point | None:
     first = trial.runs[0]
-    ids = [str(run["run_id"]) for run in trial.runs]
-    theirs = first["provider"] == GOBONNIEGO_FILE
+    ids = [run.run_id for run in trial.runs]
+    theirs = first.provider == GOBONNIEGO_FILE
     rows = [row for run_id in ids for row in trial.measurements.get(run_id, ())]
     whole = at_one_level(figure, rows, gobonniego_file=theirs)
     if whole is None:
@@ -108,7 +109,7 @@ def _point(trial: Trial, figure: Published) -> Point | None:
         key=figure.id,
         provider=figure.provider,
         region=(rental.scope.region or "") if rental else "",
-        instance=first["instance_type"] or "",
+        instance=first.instance_type or "",
         disk=figure.disk_type,
         profile=figure.profile,
         step=figure.step,
@@ -117,7 +118,7 @@ def _point(trial: Trial, figure: Published) -> Point | None:
         low=min(values) if len(values) > 1 else None,
         high=max(values) if len(values) > 1 else None,
         n=whole.runs,
-        when=str(first["started_at"] or first["measured_at"] or ""),
+        when=str(first.when or ""),
         marks=trial.marks,
         doubt=_doubt(values[-whole.runs :]) or _doubted(trial, figure.step, by_run),
         machine=_machine(trial),
@@ -139,7 +140,7 @@ def _doubted(trial: Trial, step: str, run_ids: Iterable[str]) -> str:
 
 def _lines(trial: Trial, points: Sequence[Point]) -> list[RunLine]:
     """A line for each metric and direction, a value a run."""
-    numbers = {str(run["run_id"]): int(run["run_index"]) + 1 for run in trial.runs}
+    numbers = {run.run_id: run.number for run in trial.runs}
     found: dict[tuple[str, str], RunLine] = {}
     for one in points:
         values = tuple(
@@ -156,5 +157,5 @@ def _machine(trial: Trial) -> str:
     """A rented machine is its trial's own; one that was there before may have had others."""
     first = trial.runs[0]
     if trial.plan is not None and trial.plan.rental is not None:
-        return str(first["trial_id"])
-    return f"there:{first['provider']}:{first['address'] or first['hostname'] or ''}"
+        return first.trial_id
+    return f"there:{first.provider}:{first.address or first.hostname or ''}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from diskbench.model.verdict import DOUBT_WORDS
+from diskbench.model.doubts import doubt_words
 from diskbench.report.compare_text import figure_text, replicated_text, wrapped
 
 if TYPE_CHECKING:
@@ -73,6 +73,6 @@ def _verdict(one: StepVerdict) -> str:
         parts.append(told)
     if one.limiter.name != "unknown":
         parts.append(f"limited by {one.limiter.words()}")
-    why = [DOUBT_WORDS.get(each.code, each.code) for each in one.reasons if each.weight != "note"]
-    believed = "believed" if one.believe == "yes" else f"{one.believe}: {'; '.join(why)}"
+    why = doubt_words(one.reasons, "no", "doubtful")
+    believed = "believed" if one.believe == "yes" else f"{one.believe}: {why}"
     return f"{', '.join([*parts, believed])}"

@@ -4,12 +4,16 @@ takes nine seconds for them)."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from diskbench.report.dates import NO_DATE, local_time
 from diskbench.units import format_mb_per_s
 
+if TYPE_CHECKING:
+    from diskbench.model.run import Mark, Run
+
 _GAP = "  "
+_MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _HEADER = (
     "run", "when", "state", "mark", "profile", "disk", "provisioned", "cache", "region", "zone",
     "instance", "where", "target", "labels",
@@ -28,8 +32,8 @@ _TELLING = 8
 """A target of which less than this many characters are left tells nothing: it is left out."""
 
 
-def run_lines(runs: Sequence[Mapping[str, Any]], *, width: int | None = None) -> Iterator[str]:
-    """A header, then a line for each run (rows as in the database), times in the reader's zone.
+def run_lines(runs: Sequence[Run], *, width: int | None = None) -> Iterator[str]:
+    """A header, then a line for each run, times in the reader's zone.
 
     Columns that no run fills are left out. No line is longer than `width` (None: lines may have any
     length, and nothing is cut): then years are left out, and columns of _DROPPED; then targets,
@@ -43,7 +47,7 @@ def run_lines(runs: Sequence[Mapping[str, Any]], *, width: int | None = None) ->
     rows = [_HEADER, *(tuple(map(_cut, _cells(run))) for run in runs)]
     if _over(_widths(rows), most) > 0:
         rows = [_HEADER, *(tuple(map(_cut, _cells(run, short=True))) for run in runs)]
-    rented = any(run["disk_type"] for run in runs)
+    rented = any(run.disk_type for run in runs)
     widths = _fitted(_widths(rows), most, rented=rented)
     shown = [(i, widths[name]) for i, name in enumerate(_HEADER) if name in widths]
     for row in rows:
@@ -98,54 +102,54 @@ def _over(widths: Mapping[str, int], most: int) -> int:
     return sum(widths.values()) + len(_GAP) * (len(widths) - 1) - most
 
 
-def where(run: Mapping[str, Any]) -> str:
+def where(run: Run) -> str:
     """The machine of a run."""
-    return str(run["address"] or run["hostname"] or run["provider"])
+    return run.place or run.provider
 
 
-def disk(run: Mapping[str, Any]) -> str:
+def disk(run: Run) -> str:
     """What was rented (`2 × gp2 20 GiB`), else how the kernel calls what was found."""
-    if not run["disk_type"]:
-        return run["disk_model"] or ""
-    count = f"{run['disk_count']} × " if (run["disk_count"] or 1) > 1 else ""
-    size = f" {run['disk_gib']:,} GiB" if run["disk_gib"] else ""
-    return f"{count}{run['disk_type']}{size}"
+    if not run.disk_type:
+        return run.disk_model or ""
+    count = f"{run.disk_count} × " if (run.disk_count or 1) > 1 else ""
+    size = f" {run.disk_gib:,} GiB" if run.disk_gib else ""
+    return f"{count}{run.disk_type}{size}"
 
 
-def _provisioned(run: Mapping[str, Any]) -> str:
+def _provisioned(run: Run) -> str:
     words = []
-    if run["provisioned_iops"]:
-        words.append(f"{run['provisioned_iops']:,} IOPS")
-    if run["provisioned_bytes_per_s"]:
-        words.append(f"{format_mb_per_s(run['provisioned_bytes_per_s'])} MB/s")
+    if run.provisioned_iops:
+        words.append(f"{run.provisioned_iops:,} IOPS")
+    if run.provisioned_bytes_per_s:
+        words.append(f"{format_mb_per_s(run.provisioned_bytes_per_s)} MB/s")
     return ", ".join(words)
 
 
-def _marks(run: Mapping[str, Any]) -> str:
+def _marks(run: Run) -> str:
     """What a reader must know before believing the numbers; never shortened."""
-    return ", ".join(name for name in ("emulated", "imported") if run[name])
+    return ", ".join(mark for mark in _MARKS if run.has(mark))
 
 
-def _when(run: Mapping[str, Any], *, short: bool) -> str:
+def _when(run: Run, *, short: bool) -> str:
     """When it began; of a run without a date that."""
-    when = local_time(run["started_at"] or run["measured_at"])
+    when = local_time(run.when)
     return when[_YEAR:] if short and when != NO_DATE else when
 
 
-def _cells(run: Mapping[str, Any], *, short: bool = False) -> tuple[str, ...]:
-    labels = ", ".join(f"{key}={value}" for key, value in sorted(run["labels"].items()))
+def _cells(run: Run, *, short: bool = False) -> tuple[str, ...]:
+    labels = ", ".join(f"{key}={value}" for key, value in sorted(run.labels.items()))
     cells = (
-        run["run_id"],
+        run.run_id,
         _when(run, short=short),
-        run["state"],
+        run.state,
         _marks(run),
-        run["profile"],
+        run.profile,
         disk(run),
         _provisioned(run),
-        run["host_cache"] or "",
-        run["region"] or "",
-        run["zone"] or "",
-        run["instance_type"] or "",
+        run.host_cache or "",
+        run.region or "",
+        run.zone or "",
+        run.instance_type or "",
         where(run),
         _target(run),
         labels,
@@ -153,12 +157,12 @@ def _cells(run: Mapping[str, Any], *, short: bool = False) -> tuple[str, ...]:
     return tuple(" ".join(cell.split()) for cell in cells)
 
 
-def _target(run: Mapping[str, Any]) -> str:
+def _target(run: Run) -> str:
     """The directory; or the device, with the filesystem that was made on it."""
-    path, device = run["target_path"], run["target_device"]
-    if run["target_kind"] != "device":
+    path, device = run.target_path, run.target_device
+    if run.target_kind != "device":
         return path or device or ""
-    return " ".join(word for word in (device or path, run["filesystem"]) if word)
+    return " ".join(word for word in (device or path, run.filesystem) if word)
 
 
 def _cut(cell: str, width: int = _WIDEST) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -14,11 +14,12 @@ from diskbench.report.text_plot import SHORTEST_S, plot_seconds
 from diskbench.store.frames import histogram_frame, series_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
 
     from diskbench.model.phase import StepPhases
+    from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
     from diskbench.report.text_plot import Screen
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 def print_plots(
     console: Console,
     screen: Screen,
-    run: Mapping[str, Any],
+    run: Run,
     phases: Sequence[StepPhases],
     plan: Plan | None,
     store: EvidenceStore | None,
@@ -45,16 +46,16 @@ def print_plots(
     if store is None:
         return
     try:
-        steps = step_seconds(series_frame(store, run["run_id"]).iter_rows(named=True))
+        steps = step_seconds(series_frame(store, run.run_id).iter_rows(named=True))
     except DiskbenchError:  # said where phases were looked for
         return
     if not (lines := second_lines(steps, width=screen.width)):
         return
-    number = run["run_index"] + 1
+    number = run.run_index + 1
     which = f" of run {number}" if several else ""
     console.print(Text.assemble(("\nIOPS by the second", "bold"), (f"{which}, from zero", "dim")))
     console.print(Text("\n".join(lines)))
-    found = {one.step: one for one in phases if one.run_id == run["run_id"]}
+    found = {one.step: one for one in phases if one.run_id == run.run_id}
     if plot is None:
         fell = {name for name, one in found.items() if one.cliffs}
         shown = [one for one in steps if one.step in fell] if console.is_terminal else []
@@ -67,7 +68,7 @@ def print_plots(
             console, plot_seconds(step, screen, cliffs=cliffs, foreseen_s=foreseen.get(step.step))
         )
         if plot:
-            rows = histogram_frame(store, run["run_id"], step=step.step, direction=None)
+            rows = histogram_frame(store, run.run_id, step=step.step, direction=None)
             _print(console, plot_percentiles(step.step, rows.iter_rows(named=True), screen))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diskbench.model.site import Best, ConfigurationLine, NewLevel, RunLine
 from diskbench.report.run_list import disk as disk_bought
@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from diskbench.model.configuration import Configuration
+    from diskbench.model.run import Mark, Run
     from diskbench.model.verdict import Believe, Verdict
     from diskbench.report.assemble.trial_view import TrialView
     from diskbench.report.lines import Line
 
+_MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _SHOWN = frozenset(
     {"provider", "region", "disk", "size", "instance_type", "machine", "profile", "target"}
 )
@@ -25,7 +27,7 @@ _DOUBT: tuple[Believe, ...] = ("yes", "doubtful", "no")
 
 
 def run_line(
-    row: Mapping[str, Any],
+    row: Run,
     asked: Mapping[str, str],
     key: str,
     view: TrialView | None = None,
@@ -36,21 +38,21 @@ def run_line(
     verdicts = view.trial.verdicts if view is not None else ()
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     return RunLine(
-        run_id=row["run_id"],
+        run_id=row.run_id,
         key=key,
-        at=row["started_at"] or row["measured_at"] or "",
-        state=row["state"],
-        provider=row["provider"],
-        region=asked.get("region") or row["region"] or row["zone"] or "",
-        disk=sizes or (disk_bought(row) if row["disk_type"] else disk_found(row)),
+        at=row.when or "",
+        state=row.state,
+        provider=row.provider,
+        region=asked.get("region") or row.region or row.zone or "",
+        disk=sizes or (disk_bought(row) if row.disk_type else disk_found(row)),
         machine=asked.get("instance_type")
         or asked.get("machine")
-        or row["instance_type"]
-        or row["hostname"]
+        or row.instance_type
+        or row.hostname
         or "",
-        profile=row["profile"],
-        labels=tuple(sorted((str(k), str(v)) for k, v in row["labels"].items())),
-        marks=tuple(mark for mark in ("emulated", "imported") if row[mark]),
+        profile=row.profile,
+        labels=tuple(sorted((str(k), str(v)) for k, v in row.labels.items())),
+        marks=tuple(mark for mark in _MARKS if row.has(mark)),
         believe=_worst(one.believe for one in verdicts),
         limiter=_limiter(verdicts),
         read=_best(found, "read"),
@@ -96,10 +98,10 @@ def _found(one: Configuration) -> str:
     return " ".join(word for word in (name, newest.get("disk_size_bytes")) if word)
 
 
-def disk_found(row: Mapping[str, Any]) -> str:
+def disk_found(row: Run) -> str:
     """A disk that nobody rented: `virtio_blk 256 GiB`, as far as it is known."""
-    size = row["disk_size_bytes"]
-    words = (row["disk_model"] or row["disk_driver"], format_bytes(size) if size else None)
+    size = row.disk_size_bytes
+    words = (row.disk_model or row.disk_driver, format_bytes(size) if size else None)
     return " ".join(str(word) for word in words if word)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from diskbench.model.configuration import Configuration
+    from diskbench.model.run import AskedRun, Run
     from diskbench.model.verdict import Verdict
     from diskbench.report.trial_report import TrialFacts
 
@@ -31,7 +32,7 @@ _NEVER = frozenset({
     "account", "subnet", "security_group", "ssh_cidr", "endpoint_url", "endpoint", "ca_file",
     "image",
 })  # fmt: skip
-_OF_ROW = (
+_OF_RUN = (
     "address", "hostname", "target_path", "target_device", "target_identity", "evidence_url",
     "machine_lease",
 )  # fmt: skip
@@ -39,27 +40,27 @@ _LEAST = 2
 """A name of one character is nobody's secret."""
 
 
-def numbered(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def numbered(rows: Iterable[AskedRun]) -> dict[str, str]:
     """Machine → `machine 1`, in the order of their first run; `rows` are newest first."""
     found: dict[str, str] = {}
     for row in reversed(list(rows)):
-        name = row["address"] or row["hostname"]
+        name = row.run.place
         if name and name not in found:
             found[name] = f"machine {len(found) + 1}"
     return found
 
 
-def secrets_of(row: Mapping[str, Any], *, anonymous: bool) -> tuple[str, ...]:
-    """Names in a run (a row with `rent` and `scope`) that no text may hold, longest first."""
-    rented = list(_texts(row.get("rent") or {}))
-    scope = list(_texts(row.get("scope") or {}))
+def secrets_of(row: AskedRun, *, anonymous: bool) -> tuple[str, ...]:
+    """Names in a run that no text may hold, longest first."""
+    rented = list(_texts(row.rent or {}))
+    scope = list(_texts(row.scope or {}))
     names = [value for name, value in (*rented, *scope) if name in _NEVER]
     if anonymous:
-        names += [row[name] for name in _OF_ROW if row[name]]
+        names += [value for name in _OF_RUN if (value := getattr(row.run, name))]
         names += [value for name, value in rented if not _is_kept(name)]
-        names.append((row["address"] or "").rpartition("@")[2])
-        if _names_are_private(row["provider"]):
-            names.append(row["zone"] or "")
+        names.append((row.run.address or "").rpartition("@")[2])
+        if _names_are_private(row.run.provider):
+            names.append(row.run.zone or "")
     found = {name for name in names if len(name) >= _LEAST}
     return tuple(sorted(found, key=lambda name: (-len(name), name)))
 
@@ -85,14 +86,11 @@ def scrubbed(text: str, secrets: Sequence[str]) -> str:
     return re.sub(rf"(?<!\w)(?:{found})(?!\w)", LEFT_OUT, text)
 
 
-def private_row(row: Mapping[str, Any], machines: Mapping[str, str]) -> dict[str, Any]:
-    """A run's row without what names its place, its machine as a number, its labels gone."""
-    name = row["address"] or row["hostname"]
-    found = dict(row) | dict.fromkeys(_OF_ROW)
-    found |= {"hostname": machines.get(name), "labels": {}, "error": None, "advice": None}
-    if _names_are_private(row["provider"]):
-        found["zone"] = None
-    return found
+def private_run(run: Run, machines: Mapping[str, str]) -> Run:
+    """A run without what names its place, its machine as a number, its labels gone."""
+    nowhere: dict[str, Any] = dict.fromkeys(_OF_RUN) | {"hostname": machines.get(run.place)}
+    zone = None if _names_are_private(run.provider) else run.zone
+    return replace(run, **nowhere, labels={}, error=None, advice=None, zone=zone)
 
 
 def private_fields(

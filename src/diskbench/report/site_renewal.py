@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.progress import Progress
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.engine.run_evidence import OpenStore
+    from diskbench.model.run import AskedRun
     from diskbench.report.site_told import Told
     from diskbench.store.query import Filter
     from diskbench.store.site_folder import SiteFolder
@@ -73,7 +74,7 @@ def publish_site(
     """Make the site in `path`, or bring it up to date. Raises InvalidValue, StoreUnavailable."""
     rows = load_asked(database, filters)
     told = told_of(rows, anonymous=wishes.anonymous)
-    digests = run_digests(database, [row["run_id"] for row in rows])
+    digests = run_digests(database, [row.run.run_id for row in rows])
     site = Site(wishes.title, diskbench.__version__)
     common = _common(wishes)
     with open_site(path) as folder:
@@ -88,13 +89,13 @@ def publish_site(
         for row, line, names in _run_pages(
             folder, database, site, told, digests, common, wishes, open_store
         ):
-            run_lines[row["run_id"]] = line
+            run_lines[row.run.run_id] = line
             wanted |= names
         lines = _configuration_pages(
             folder, database, site, told, filters, run_lines, digests, common
         )
         wanted |= {configuration_name(line.key) for line in lines}
-        _listings(folder, site, lines, [run_lines[row["run_id"]] for row in rows])
+        _listings(folder, site, lines, [run_lines[row.run.run_id] for row in rows])
         folder.keep_only(wanted)
         return Done(
             runs=len(rows),
@@ -124,12 +125,12 @@ def _run_pages(
     common: str,
     wishes: Wishes,
     open_store: OpenStore,
-) -> Iterator[tuple[Mapping[str, Any], RunLine, set[str]]]:
+) -> Iterator[tuple[AskedRun, RunLine, set[str]]]:
     """Each run with its line, and the files that are its own; pages that are not right are made."""
     pages = RunPages(database, site, told, wishes, open_store)
     stale = []
     for row in told.rows:
-        run_id = row["run_id"]
+        run_id = row.run.run_id
         name = run_name(run_id)
         around = told.around(row)
         digest = _digest(common, digests[run_id], asdict(around))
@@ -167,7 +168,7 @@ def _configuration_pages(
     """The line of each configuration; pages that are not right are made."""
     lines, stale, wanted = [], {}, {}
     for subject, rows in told.groups.items():
-        ids = [row["run_id"] for row in rows]
+        ids = [row.run.run_id for row in rows]
         made_of = [[digests[one], run_lines[one].model_dump(mode="json")] for one in ids]
         wanted[subject] = _digest(common, made_of)
         entry = folder.fresh(configuration_name(told.keys[subject]), wanted[subject])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from diskbench.report.assemble.chart_data import ChartData
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.engine.run_evidence import OpenStore
+    from diskbench.model.run import AskedRun
     from diskbench.model.site import RunLine
     from diskbench.report.site import Site
     from diskbench.report.site_renewal import Wishes
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from diskbench.report.site_told import Told
     from diskbench.report.trial_report import TrialFacts
     from diskbench.store.site_folder import SiteFolder
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -53,28 +52,29 @@ class RunPages:
         self._told = told
         self._wishes = wishes
 
-    def page(self, row: Row, around: Around, copied: Sequence[str]) -> RunPage:
-        """The page of a run (a row with `rent`), whose evidence was copied to these files."""
+    def page(self, row: AskedRun, around: Around, copied: Sequence[str]) -> RunPage:
+        """The page of a run, whose evidence was copied to these files."""
         report = self._report(row)
         (view,) = report.trials
-        top = f"evidence/{row['run_id']}/"
+        top = f"evidence/{row.run.run_id}/"
         files = [(name.removeprefix(top), f"../{quote(name)}") for name in copied]
         return RunPage(
             html=in_site(page(report), self._site, around, files),
-            line=run_line(self._told.row(row), self._told.asked(row), around.key, view),
-            complete=self._reader.evidence.store(row) is not None,
+            line=run_line(self._told.run(row), self._told.asked(row), around.key, view),
+            complete=self._reader.evidence.store(row.run) is not None,
         )
 
-    def copy_evidence(self, folder: SiteFolder, row: Row) -> list[str]:
+    def copy_evidence(self, folder: SiteFolder, row: AskedRun) -> list[str]:
         """Copy the files of a run into the site, where that was asked for: their names there."""
         if not self._wishes.with_evidence:
             return []
-        store = self._reader.evidence.store(row)
+        store = self._reader.evidence.store(row.run)
         if store is None:
             return []
-        prefix = run_prefix(row["run_id"])
+        prefix = run_prefix(row.run.run_id)
         keys = {
-            f"evidence/{row['run_id']}{key.removeprefix(prefix)}": key for key in store.list(prefix)
+            f"evidence/{row.run.run_id}{key.removeprefix(prefix)}": key
+            for key in store.list(prefix)
         }
         folder.claim(keys)
         for name, key in keys.items():
@@ -82,35 +82,36 @@ class RunPages:
                 folder.write(name, store.get(key), key)
         return sorted(keys)
 
-    def _report(self, row: Row) -> Report:
-        found = self._reader.read([row], lambda trial: self._shown(trial, row))
+    def _report(self, row: AskedRun) -> Report:
+        found = self._reader.read([row.run], lambda trial: self._shown(trial, row))
         report = Report(
             asked="",
             groups=found.groups,
-            inside_of=row["run_id"],
+            inside_of=row.run.run_id,
             made=f"made by diskbench {self._site.version}",
             published=True,
         )
         evidence = self._reader.evidence
-        return with_charts(report, ChartData(found.groups, found.stored, evidence, [row], row))
+        data = ChartData(found.groups, found.stored, evidence, [row.run], row.run)
+        return with_charts(report, data)
 
-    def _shown(self, trial: TrialFacts, row: Row) -> TrialFacts:
+    def _shown(self, trial: TrialFacts, row: AskedRun) -> TrialFacts:
         """What is told of a run."""
         place = "copied, see below" if self._wishes.with_evidence else self._place(row)
-        told = told_trial(trial, row["error_kind"] or "", place, self._told.secrets(row))
+        told = told_trial(trial, row.run.error_kind or "", place, self._told.secrets(row))
         if not self._told.anonymous:
             return told
-        name = row["address"] or row["hostname"] or ""
+        name = row.run.address or row.run.hostname or ""
         return private_trial(told, self._told.machines.get(name, ""))
 
-    def _place(self, row: Row) -> str:
+    def _place(self, row: AskedRun) -> str:
         """Where readers find the evidence, as far as that is told: a directory of the publisher's
         is none of theirs."""
-        if self._told.anonymous or not row["evidence_url"]:
+        if self._told.anonymous or not row.run.evidence_url:
             return ""
-        place = f"runs/{row['run_id']}/"
+        place = f"runs/{row.run.run_id}/"
         if self._wishes.evidence_base:
             return f"{self._wishes.evidence_base}/{place}"
-        if row["evidence_url"].startswith("file:"):
+        if row.run.evidence_url.startswith("file:"):
             return f"{place} of the publisher's evidence store"
-        return f"{row['evidence_url'].rstrip('/')}/{place}"
+        return f"{row.run.evidence_url.rstrip('/')}/{place}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diskbench.plan.rent_flags import words as rent_words
 from diskbench.report.headline import Promised, expected, promised
@@ -14,6 +14,7 @@ from diskbench.units import GIB, format_bytes
 if TYPE_CHECKING:
     from diskbench.model.facts import DiskFacts, HostFacts
     from diskbench.model.result import Measurement
+    from diskbench.model.run import Mark, Run
     from diskbench.model.spec import Plan
     from diskbench.model.threshold import Threshold
 
@@ -98,19 +99,20 @@ def subject_of_plan(plan: Plan) -> Subject:
     )
 
 
-def subject_of_runs(rows: Sequence[Mapping[str, Any]], plan: Plan | None = None) -> Subject:
-    """The subject of stored runs of one trial (rows as in the database), oldest first.
+def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
+    """The subject of stored runs of one trial, oldest first.
 
     `plan` is where they came from; imported runs have none, and only the words of their rows.
     """
     row = rows[0]
+    marks: tuple[Mark, ...] = ("emulated", "imported", "unverified")
     found = subject_of_plan(plan) if plan else _subject_of_row(row)
     return replace(
         found,
-        run_ids=tuple(str(one["run_id"]) for one in rows),
-        when=row["started_at"] or row["measured_at"],
-        state=next((one["state"] for one in rows if one["state"] != "done"), "done"),
-        marks=tuple(name for name in ("emulated", "imported", "unverified") if row[name]),
+        run_ids=tuple(one.run_id for one in rows),
+        when=row.when,
+        state=next((one.state for one in rows if one.state != "done"), "done"),
+        marks=tuple(mark for mark in marks if row.has(mark)),
     )
 
 
@@ -120,20 +122,20 @@ def _promised(plan: Plan) -> Promised | None:
     return expected(plan.cell.promise) if plan.cell.promise else None
 
 
-def _subject_of_row(row: Mapping[str, Any]) -> Subject:
-    size = row["disk_size_bytes"]
-    disk = (row["disk_model"], format_bytes(size) if size else None, row["disk_driver"])
-    place = row["target_device"] if row["target_kind"] == "device" else row["target_path"]
-    kind = f" ({row['filesystem']})" if row["filesystem"] else ""
-    machine_words = (row["address"] or row["hostname"] or row["provider"], row["instance_type"])
+def _subject_of_row(row: Run) -> Subject:
+    size = row.disk_size_bytes
+    disk = (row.disk_model, format_bytes(size) if size else None, row.disk_driver)
+    place = row.target_device if row.target_kind == "device" else row.target_path
+    kind = f" ({row.filesystem})" if row.filesystem else ""
+    machine_words = (row.place or row.provider, row.instance_type)
     return Subject(
-        profile=row["profile"],
-        title=row["profile"],
+        profile=row.profile,
+        title=row.profile,
         question="",
         machine=", ".join(str(word) for word in machine_words if word),
         disk=", ".join(str(word) for word in disk if word),
         target=f"{place}{kind}" if place else "",
-        fio=f"fio {_version(row['fio_version'])}",
+        fio=f"fio {_version(row.fio_version)}",
         run_ids=(),
     )
 

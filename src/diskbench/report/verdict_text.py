@@ -17,6 +17,7 @@ from diskbench.analysis.shown import (
     believe_of,
     reasons_over,
     shown_stretch,
+    verdict_doubts,
     verdicts_by_step,
 )
 from diskbench.model.expectation import LIMIT_WORDS
@@ -25,7 +26,8 @@ from diskbench.report.phase_lines import clock
 from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
-    from diskbench.model.verdict import Judged, Promised, Reason, Verdict
+    from diskbench.model.doubts import Reason
+    from diskbench.model.verdict import Judged, Promised, Verdict
 
 WIDTH = 80
 _NONE = "–"
@@ -40,13 +42,6 @@ _SHORT: dict[LimiterName, str] = {
     "page-cache": "page cache",
     "credit": "credit used up",
 }
-_TOLD_APART = frozenset(
-    {
-        "burst-only", "above-promise", "below-promise", "looks-like", "requests-split",
-        "requests-merged", "no-rate", "stalled",
-    }
-)  # fmt: skip
-"""Reasons that no warning tells."""
 _SAID_BY_RATIO = frozenset(LIMIT_WORDS) - {"latency"}
 """Limits whose figures stand in the table already."""
 _MOST_STEPS = 4
@@ -168,12 +163,8 @@ def _doubts(steps: dict[str, list[Verdict]]) -> Iterator[str]:
         if believe != "yes":
             reasons = reasons_over(of_runs)
             said.setdefault(believe_words(believe, reasons), []).append(name)
-        kinds = {stretch.kind for one in of_runs for stretch in one.stretches}
-        known = {reason.code: reason for reason in reasons_over(of_runs)}
-        if "baseline" in kinds:
-            known.pop("burst-only", None)
-        for code in sorted(known.keys() & _TOLD_APART):
-            apart.setdefault(known[code], []).append(name)
+        for reason in verdict_doubts(of_runs):
+            apart.setdefault(reason, []).append(name)
     for words, names in said.items():
         yield from _folded(f"{_names(names)}: {words}", lead="! ")
     for reason, names in apart.items():

@@ -16,6 +16,7 @@ from diskbench.errors import DiskbenchError, FioOutputUnreadable, UnknownName
 from diskbench.fio.audit import audit_logs, audit_output, audit_warnings
 from diskbench.fio.declared import declared
 from diskbench.model.audit import AuditCheck, StepAudit
+from diskbench.model.doubts import FIGURES_DISAGREE
 from diskbench.store.derived import derived_folder, keep
 from diskbench.store.frames import closed_steps, output_of, step_outputs, step_series, totals_of
 
@@ -32,7 +33,6 @@ log = logging.getLogger(__name__)
 
 AUDITS_VERSION = 1
 """Raised when the same evidence gives another audit; what was kept before is then left unused."""
-_CODE = "figures-disagree"
 _KEPT = f"audits-{AUDITS_VERSION}.json"
 _AUDITS = TypeAdapter(tuple[StepAudit, ...])
 
@@ -76,7 +76,9 @@ def doubted(steps: Sequence[StepResult], audits: Sequence[StepAudit]) -> tuple[S
     checks = {one.step_index: one.checks for one in audits}
     found = []
     for step in steps:
-        told = {warning.message for warning in step.warnings if warning.code == _CODE}
+        told = {
+            warning.message for warning in step.warnings if warning.code == FIGURES_DISAGREE.code
+        }
         more = audit_warnings(checks.get(step.step_index, ()), step.step)
         new = tuple(one for one in more if one.message not in told)
         found.append(step.model_copy(update={"warnings": step.warnings + new}) if new else step)

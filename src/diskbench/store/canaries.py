@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -40,7 +40,7 @@ def runs_of_trials(database: Engine, trial_ids: Sequence[str]) -> list[TrialRuns
         run.c.trial_id, run.c.run_id, run.c.evidence_url, run.c.provider, run.c.instance_type,
         run.c.cpu_model,
     )  # fmt: skip
-    found: dict[str, list[sa.RowMapping]] = {}
+    found: dict[str, list[Any]] = {}
     with transaction(database) as connection:
         for start in range(0, len(trial_ids), _AT_A_TIME):
             query = (
@@ -52,15 +52,15 @@ def runs_of_trials(database: Engine, trial_ids: Sequence[str]) -> list[TrialRuns
                 )
                 .order_by(run.c.trial_id, run.c.run_index)
             )
-            for row in connection.execute(query).mappings():
-                found.setdefault(row["trial_id"], []).append(row)
+            for row in connection.execute(query):
+                found.setdefault(row.trial_id, []).append(row)
     return [
         TrialRuns(
             trial_id=trial_id,
-            first_run=rows[0]["run_id"],
-            last_run=rows[-1]["run_id"],
-            evidence_url=rows[0]["evidence_url"],
-            kind=tuple(rows[0][name] for name in ("provider", "instance_type", "cpu_model")),
+            first_run=rows[0].run_id,
+            last_run=rows[-1].run_id,
+            evidence_url=rows[0].evidence_url,
+            kind=(rows[0].provider, rows[0].instance_type, rows[0].cpu_model),
         )
         for trial_id, rows in found.items()
     ]

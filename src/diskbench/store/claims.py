@@ -21,6 +21,18 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an unfinished run is: its step, and fio's last word on it (None: it said nothing)."""
+
+    run_id: str
+    step_index: int
+    step: str
+    round: int | None
+    tick: Mapping[str, Any] | None
+    updated_at: str
+
+
 @dataclass(frozen=True)
 class Claim:
     """An unfinished trial: the executor that works on it (None: nobody), and whether to stop it."""
@@ -132,18 +144,17 @@ def save_progress(
         upsert(connection, schema.progress, [row])
 
 
-def load_progress(database: Engine, run_id: str) -> dict[str, Any] | None:
+def load_progress(database: Engine, run_id: str) -> Progress | None:
     """The last known progress of a run that is not finished; None where there is none."""
     progress = schema.progress
     with transaction(database) as connection:
-        found = connection.execute(
+        row = connection.execute(
             sa.select(progress).where(progress.c.run_id == run_id)
-        ).mappings()
-        row = found.one_or_none()
-    return dict(row) if row else None
+        ).one_or_none()
+    return Progress(*row) if row else None
 
 
-def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, Progress]:
     """The last known progress of the newest run of each trial that has any."""
     progress, run = schema.progress, schema.run
     query = (
@@ -153,7 +164,7 @@ def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, 
         .order_by(progress.c.updated_at)
     )
     with transaction(database) as connection:
-        return {row["trial_id"]: dict(row) for row in connection.execute(query).mappings()}
+        return {trial_id: Progress(*row) for trial_id, *row in connection.execute(query)}
 
 
 def register_executor(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from diskbench.model.run import AskedRun, Run
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.query import conditions, newest_first
@@ -23,10 +24,9 @@ _AT_ONCE = 500
 _OF_RUN = (schema.run, schema.step, schema.measurement, schema.warning)
 
 
-def load_asked(database: Engine, filters: Sequence[Filter]) -> list[dict[str, Any]]:
-    """All columns of the runs that meet `filters`, newest first and those without a date
-    last, each with `rent`: what was to be rented as typed (None: the machine was there, or nothing
-    of it is known), and `scope`: whose account it was rented with, and where."""
+def load_asked(database: Engine, filters: Sequence[Filter]) -> list[AskedRun]:
+    """The runs that meet `filters`, newest first and those without a date
+    last, each with what was asked for."""
     run, trial = schema.run, schema.trial
     query = (
         sa.select(
@@ -39,7 +39,8 @@ def load_asked(database: Engine, filters: Sequence[Filter]) -> list[dict[str, An
         .order_by(*newest_first())
     )
     with transaction(database) as connection:
-        return [dict(row) for row in connection.execute(query).mappings()]
+        rows = connection.execute(query).all()
+    return [AskedRun(Run(*row), rent, scope) for *row, rent, scope in rows]
 
 
 def run_digests(database: Engine, run_ids: Sequence[str]) -> dict[str, str]:

@@ -17,11 +17,12 @@ from diskbench.analysis.row_figures import (
     AFTER_CLIFF,
     Courses,
     changed,
-    counted,
+    counted_columns,
     courses_by_step,
     row_figures,
 )
 from diskbench.model.phase import PhaseKind
+from diskbench.model.run import run_columns
 from diskbench.store import schema
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
+    from diskbench.model.run import Run
     from diskbench.model.verdict import Verdict
 
 FORMAT = 1
@@ -40,7 +42,7 @@ _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", objec
 
 
 def results_document(
-    runs: Sequence[Mapping[str, Any]],
+    runs: Sequence[Run],
     steps: Mapping[str, Sequence[StepResult]] | None = None,
     costs: Sequence[TrialCost] | None = None,
     phases: Sequence[StepPhases] | None = None,
@@ -48,24 +50,24 @@ def results_document(
     audits: Sequence[StepAudit] | None = None,
     courses: Iterable[StepPhases] = (),
 ) -> dict[str, Any]:
-    """The document of `runs` (rows), with the steps of each by its id, what their trials cost, and
+    """The document of `runs`, with the steps of each by its id, what their trials cost, and
     the phases of their steps, the verdicts on them and their audits, where they are given. Figures
     of steps with several levels are those of one of them, where `phases` (or `courses`, which are
     not told themselves) say so."""
     known = courses_by_step([*(phases or ()), *courses])
     found: list[dict[str, Any]] = []
     for run in runs:
-        one = dict(run)
+        one = run_columns(run)
         if steps is not None:
-            one["steps"] = _steps(steps[run["run_id"]], known)
+            one["steps"] = _steps(steps[run.run_id], known)
         if phases is not None:
-            of_run = [each for each in phases if each.run_id == run["run_id"]]
+            of_run = [each for each in phases if each.run_id == run.run_id]
             one["phases"] = [each.model_dump(mode="json") for each in of_run]
         if verdicts is not None:
-            judged = [each for each in verdicts if each.run_id == run["run_id"]]
+            judged = [each for each in verdicts if each.run_id == run.run_id]
             one["verdicts"] = [each.model_dump(mode="json") for each in judged]
         if audits is not None:
-            checked = [each for each in audits if each.run_id == run["run_id"]]
+            checked = [each for each in audits if each.run_id == run.run_id]
             one["audits"] = [each.model_dump(mode="json") for each in checked]
         found.append(one)
     document: dict[str, Any] = {"format": FORMAT, "runs": found}
@@ -79,7 +81,7 @@ def _steps(results: Sequence[StepResult], courses: Courses) -> list[dict[str, An
     None: they are what fio counted."""
     told = [step.model_dump(mode="json") for step in results]
     rows = [row for step in told for row in step["measurements"]]
-    for row, figure in zip(rows, row_figures(counted(rows), courses), strict=True):
+    for row, figure in zip(rows, row_figures(counted_columns(rows), courses), strict=True):
         if figure is not None:
             row |= changed(row, figure)
         row[AFTER_CLIFF] = figure.kind if figure is not None else None

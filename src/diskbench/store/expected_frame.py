@@ -10,11 +10,12 @@ import sqlalchemy as sa
 
 if TYPE_CHECKING:
     import polars as pl
+    from sqlalchemy.engine import Engine
 
     from diskbench.model.spec import Plan
 
 
-def expected_frame(database: str, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
+def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
     """One row a run and step of which something was expected; docs/api.md lists the columns.
 
     As the plan said it before the run began, kept with it since. Imported runs have none.
@@ -38,10 +39,10 @@ def expected_frame(database: str, *, run_ids: Sequence[str] | None = None) -> pl
     return with_runs(pl.DataFrame(rows, schema=schema, orient="row"), database)
 
 
-def _plans(database: str, run_ids: Sequence[str] | None) -> Iterable[tuple[str, Plan]]:
+def _plans(database: Engine, run_ids: Sequence[str] | None) -> Iterable[tuple[str, Plan]]:
     from diskbench.model.spec import Plan
     from diskbench.store import schema
-    from diskbench.store.database import open_database, transaction
+    from diskbench.store.database import transaction
 
     query = (
         sa.select(schema.run.c.run_id, schema.trial.c.plan)
@@ -50,12 +51,8 @@ def _plans(database: str, run_ids: Sequence[str] | None) -> Iterable[tuple[str, 
     )
     if run_ids is not None:
         query = query.where(schema.run.c.run_id.in_(run_ids))
-    engine = open_database(database)
-    try:
-        with transaction(engine) as connection:
-            found = connection.execute(query).all()
-    finally:
-        engine.dispose()
+    with transaction(database) as connection:
+        found = connection.execute(query).all()
     for run_id, kept in found:
         if kept is not None:
             plan = json.loads(kept) if isinstance(kept, str) else kept

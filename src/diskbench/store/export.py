@@ -6,9 +6,10 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS
 from diskbench.store import schema
 from diskbench.visible import json_escaped, visible
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _INDENTED_RUNS = 20
 
 
-def csv_text(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> str:
+def csv_text(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> str:
     """Rows as CSV with a header; None is empty, mappings are JSON, truth is `true` or `false`.
 
     Control characters in text are made visible, and text that a spreadsheet would take for a
@@ -59,15 +60,12 @@ def parquet_bytes(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> b
 
 def run_fields() -> list[str]:
     """The columns of a run, in order."""
-    return [column.name for column in schema.run.c]
+    return list(RUN_FIELDS)
 
 
 def measurement_fields() -> list[str]:
     """The columns of `find_measurements`, in order: those of the run, then those of the row."""
-    of_rows = [
-        c.name for c in schema.measurement.c if c.name not in (*schema.run.c.keys(), "position")
-    ]
-    return [*run_fields(), *of_rows, "job_error"]
+    return [*RUN_FIELDS, *MEASURED_FIELDS]
 
 
 def _types() -> dict[str, type[pl.DataType]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from diskbench.model.ids import Known
+from diskbench.model.run import MeasuredFigure
 from diskbench.store import schema
 from diskbench.store.database import transaction
-from diskbench.store.query import conditions, oldest_first, run_place
+from diskbench.store.query import conditions, oldest_first, place_words, runs_by_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,14 +20,6 @@ if TYPE_CHECKING:
     from diskbench.model.comparison import Metric
     from diskbench.store.query import Filter
 
-_OF_RUN = (
-    "run_id", "trial_id", "campaign_id", "run_index", "replicate", "measured_at", "labels",
-    "provider", "address", "hostname", "profile", "profile_digest", "parameters", "target_path",
-    "filesystem", "size_bytes", "cloud", "instance_type", "zone", "cpu_model", "cpu_count",
-    "memory_bytes", "kernel", "distribution", "fio_version", "disk_model", "disk_driver",
-    "disk_size_bytes", "emulated", "imported", "diskbench_version", "machine_lease",
-    "parser_version", "evidence_url",
-)  # fmt: skip
 _OF_ROW = (
     "step_index", "step", "role", "direction", "round", "rw", "block_bytes", "iodepth", "ios",
     "bytes", "runtime_ns", "iops", "bytes_per_s",
@@ -36,21 +29,19 @@ _MEASURED = ("measure", "offered")
 
 def load_figures(
     database: Engine, filters: Sequence[Filter], metric: Metric
-) -> list[dict[str, Any]]:
+) -> list[MeasuredFigure]:
     """One row a step, round and direction of each finished run that meets `filters`, in order.
 
-    `value` is the figure of all jobs of the step together, `rent` what was to be rented as typed
-    (None: the machine was there, or nothing of it is known). Fills and canaries are left out, and
-    so are steps without I/O and those that lack the figure.
+    `rent` is None where the machine was there, or nothing of it is known. Fills and canaries are
+    left out, and so are steps without I/O and those that lack the figure.
     """
     run, trial, row = schema.run, schema.trial, schema.measurement
-    value = row.c[metric].label("value")
     query = (
         sa.select(
-            *(run.c[name] for name in _OF_RUN),
-            *(row.c[name] for name in _OF_ROW),
+            run.c.run_id,
             trial.c.plan["cell"]["rent"].label("rent"),
-            value,
+            *(row.c[name] for name in _OF_ROW),
+            row.c[metric].label("value"),
         )
         .join_from(run, row, run.c.run_id == row.c.run_id)
         .join(trial, trial.c.trial_id == run.c.trial_id)
@@ -65,7 +56,9 @@ def load_figures(
         .order_by(*oldest_first(), row.c.step_index, row.c.position)
     )
     with transaction(database) as connection:
-        return [dict(found) for found in connection.execute(query).mappings()]
+        rows = connection.execute(query).all()
+        runs = runs_by_id(connection, {one[0] for one in rows})
+    return [MeasuredFigure(runs[run_id], *of_row) for run_id, *of_row in rows]
 
 
 def count_trials(database: Engine, campaign_id: str) -> int:
@@ -95,9 +88,10 @@ def ids_that_begin(database: Engine, text: str) -> list[Known]:
     query = sa.select(*columns, *of_place).where(begins).order_by(run.c.run_id)
     found: dict[tuple[str, str], Known] = {}
     with transaction(database) as connection:
-        for row in connection.execute(query).mappings():
-            campaign, trial, name = row["campaign_id"], row["trial_id"], row["run_id"]
-            where = run_place(dict(row))
+        for campaign, trial, name, profile, provider, address, hostname in connection.execute(
+            query
+        ):
+            where = place_words(profile, provider, address or hostname)
             for one in (
                 Known(campaign, "matrix", where=where),
                 Known(trial, "trial", where=where, part_of=(campaign,)),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import polars as pl
     import sqlalchemy as sa
+    from sqlalchemy.engine import Engine
 
     from diskbench.fio.reported import FioOutput
     from diskbench.model.result import Direction
@@ -34,10 +35,11 @@ SERIES_VERSION = 3
 _SERIES = f"series-{SERIES_VERSION}.parquet"
 
 _FIO_JSON = "fio.json"
+_AT_ONCE = 500
 _STEP_KEYS = ("run_id", "step_index", "step", "round")
 
 
-def runs_frame(database: str) -> pl.DataFrame:
+def runs_frame(database: Engine) -> pl.DataFrame:
     """One row a run, oldest first and those without a date last: what was asked for, on which
     machine and disk, how it ended."""
     from diskbench.store.query import oldest_first
@@ -46,7 +48,7 @@ def runs_frame(database: str) -> pl.DataFrame:
     return _table_frame(database, run, order=oldest_first())
 
 
-def measurements_frame(database: str, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
+def measurements_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
     """One row a run, step, job and direction, each with what was bought for its run; `scope` tells
     job rows from merged step rows."""
     from diskbench.store.schema import measurement
@@ -58,23 +60,23 @@ def measurements_frame(database: str, *, run_ids: Sequence[str] | None = None) -
     return with_runs(rows, database)
 
 
-def with_runs(frame: pl.DataFrame, database: str) -> pl.DataFrame:
+def with_runs(frame: pl.DataFrame, database: Engine) -> pl.DataFrame:
     """A frame of runs of a database, with what was bought for each at its end."""
     import sqlalchemy as sa
 
     from diskbench.store.bought import COLUMNS, with_bought
-    from diskbench.store.database import open_database, transaction
+    from diskbench.store.database import transaction
     from diskbench.store.schema import run
 
-    query = sa.select(run.c.run_id, *(run.c[name] for name in COLUMNS))
-    wanted = set(frame["run_id"])
-    engine = open_database(database)
-    try:
-        with transaction(engine) as connection:
-            rows = [dict(row) for row in connection.execute(query).mappings()]
-    finally:
-        engine.dispose()
-    return with_bought(frame, {row["run_id"]: row for row in rows if row["run_id"] in wanted})
+    columns = sa.select(run.c.run_id, *(run.c[name] for name in COLUMNS))
+    wanted = frame["run_id"].unique().sort().to_list()
+    bought: dict[str, dict[str, Any]] = {}
+    with transaction(database) as connection:
+        for start in range(0, len(wanted), _AT_ONCE):
+            query = columns.where(run.c.run_id.in_(wanted[start : start + _AT_ONCE]))
+            for run_id, *values in connection.execute(query):
+                bought[run_id] = dict(zip(COLUMNS, values, strict=True))
+    return with_bought(frame, bought)
 
 
 def series_frame(evidence: EvidenceStore, run_id: str, *, step: str | None = None) -> pl.DataFrame:
@@ -151,16 +153,16 @@ def step_outputs(
 def _imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:
     """The steps of a run that was imported from a JSON of fio; none of any other run."""
     from diskbench.fio.imported import split_steps
-    from diskbench.fio.output import parse_output
     from diskbench.store.archive import read_manifest, run_prefix
     from diskbench.store.content import read_file
+    from diskbench.store.outputs import read_output
 
     manifest = read_manifest(evidence, run_id)
     record = manifest.imported if manifest else None
     if not record or record.kind != "fio-json":
         return ()
     data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
-    return split_steps(parse_output(data, where=record.name))
+    return split_steps(read_output(data, where=record.name))
 
 
 def closed_steps(
@@ -219,16 +221,16 @@ def output_of(
 ) -> FioOutput | None:
     """What fio reported of a closed step; None where it was not kept. Raises EvidenceDamaged,
     FioOutputUnreadable."""
-    from diskbench.fio.output import parse_output
     from diskbench.store.archive import run_prefix
     from diskbench.store.content import read_file
+    from diskbench.store.outputs import read_output
 
     file = record.files.get(_FIO_JSON)
     if file is None:  # a step of an imported document of several, or logs alone
         parts = _imported_parts(evidence, run_id)
         return next((part for step, part in parts if step == record.step), None)
     data = read_file(evidence, f"{run_prefix(run_id)}/{folder}", _FIO_JSON, file)
-    return parse_output(data, where=f"{folder}/{_FIO_JSON}")
+    return read_output(data, where=f"{folder}/{_FIO_JSON}")
 
 
 def totals_of(output: FioOutput) -> dict[Direction, Total]:
@@ -258,7 +260,7 @@ def _with_step(frame: pl.DataFrame, run_id: str, record: StepRecord) -> pl.DataF
 
 
 def _table_frame(
-    database: str,
+    database: Engine,
     table: sa.Table,
     *,
     where: sa.ColumnElement[bool] | None = None,
@@ -268,17 +270,13 @@ def _table_frame(
     import polars as pl
     import sqlalchemy as sa
 
-    from diskbench.store.database import open_database
+    from diskbench.store.database import transaction
 
     query = sa.select(table).order_by(*order)
     if where is not None:
         query = query.where(where)
-    engine = open_database(database)
-    try:
-        with engine.connect() as connection:
-            rows = [tuple(row) for row in connection.execute(query)]
-    finally:
-        engine.dispose()
+    with transaction(database) as connection:
+        rows = [tuple(row) for row in connection.execute(query)]
     schema: dict[str, Any] = {}
     texts: list[int] = []
     for index, column in enumerate(table.columns):

@@ -180,15 +180,13 @@ def _steps(
     found: Imported,
     run: ImportedRun,
 ) -> list[StepResult]:
-    from diskbench.model.result import StepResult, Warning  # noqa: A004 - the noun
+    from diskbench.model.doubts import IMPORT
+    from diskbench.model.result import StepResult
     from diskbench.store.audits import doubted, run_audits
 
     audits = run_audits(evidence, manifest.run_id) if found.kind == "fio-json" else ()
     started, finished = _times(run)
-    notes = tuple(
-        Warning(code="import", message=f"{record.name}: {note}", advice="compare with the original")
-        for note in found.notes
-    )
+    notes = tuple(IMPORT.warning(f"{record.name}: {note}") for note in found.notes)
     steps = [
         StepResult(
             step_index=one.step.index,

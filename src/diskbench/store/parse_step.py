@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import EvidenceDamaged, FioFailed
+from diskbench.model.doubts import FILES_LEFT_OUT
 from diskbench.model.record_names import LEFT_OUT
 from diskbench.units import NS_PER_S
 
@@ -71,19 +72,19 @@ def step_result(
     from diskbench.fio.company import company_warnings
     from diskbench.fio.ending import END, last_words, why_failed
     from diskbench.fio.offered import saturation_warning
-    from diskbench.fio.output import parse_output
     from diskbench.fio.page_cache import cache_warning
     from diskbench.fio.rows import measurements
     from diskbench.fio.samples import parse_samples
     from diskbench.fio.warnings import step_warnings
     from diskbench.fio.written import fill_warning
     from diskbench.model.result import StepResult
+    from diskbench.store.outputs import read_output
 
     fio_exit = _exit_status(step, files)
     if why := why_failed(fio_exit, files):
         told, advice = why
         raise FioFailed(f"step {step.name!r}: {told}{last_words(files)}", advice=advice)
-    output = parse_output(_file(files, FIO_JSON, step), where=f"{step.name}/{FIO_JSON}")
+    output = read_output(_file(files, FIO_JSON, step), where=f"{step.name}/{FIO_JSON}")
     samples = parse_samples(files[SAMPLES]) if files.get(SAMPLES) else None
     rows = measurements(output, run_id=run_id, step=step)
     seconds = max((row.runtime_ns for row in rows), default=0) / NS_PER_S
@@ -117,14 +118,11 @@ def step_result(
 
 def _left_out(files: Mapping[str, bytes], step: Step) -> Warning | None:
     """That files of the host were not kept, as a warning."""
-    from diskbench.model.result import Warning  # noqa: A004 - the noun
-
     lines = files.get(LEFT_OUT, b"").decode(errors="replace").splitlines()
     if not lines:
         return None
-    return Warning(
-        code="left-out",
-        message=f"files of the host were not kept: {lines[0]}"
+    return FILES_LEFT_OUT.warning(
+        f"files of the host were not kept: {lines[0]}"
         + (f", and {len(lines) - 1} more" if len(lines) > 1 else ""),
         advice=f"{LEFT_OUT} in the step's evidence lists them",
         step=step.name,

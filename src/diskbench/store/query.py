@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import operator
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import SHOWN, Known, beginning, meant
+from diskbench.model.run import MeasuredRow, Run
 from diskbench.model.selection_keys import (
     BY_LABEL,
     COLUMN_OF,
@@ -26,7 +27,7 @@ from diskbench.store.database import transaction
 from diskbench.store.moments import parse_moment
 
 if TYPE_CHECKING:
-    from sqlalchemy.engine import Engine
+    from sqlalchemy.engine import Connection, Engine
 
 _FILTER = re.compile(r"^\s*([A-Za-z_][\w.-]*?)\s*(>=|<=|!=|=|>|<|~)\s*(.*?)\s*$", re.DOTALL)
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -38,6 +39,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 _MAPPINGS = {LABEL: "labels", PARAMETER: "parameters"}
 LAST = "last"
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,8 @@ def find_runs(
     *,
     limit: int | None = None,
     run_ids: Sequence[str] | None = None,
-) -> list[dict[str, Any]]:
-    """The rows of the runs that meet all `filters`, newest first, those without a date last; with
+) -> list[Run]:
+    """The runs that meet all `filters`, newest first, those without a date last; with
     `run_ids` only of these.
 
     A filter on a measurement's field is met by a run with at least one merged row that meets it.
@@ -113,7 +115,7 @@ def find_runs(
     query = sa.select(run).where(*map(_condition, filters), *_among(run_ids)).limit(limit)
     query = query.order_by(*newest_first())
     with transaction(database) as connection:
-        return [dict(row) for row in connection.execute(query).mappings()]
+        return [Run(*row) for row in connection.execute(query)]
 
 
 def count_runs(database: Engine, filters: Sequence[Filter] = ()) -> int:
@@ -123,7 +125,7 @@ def count_runs(database: Engine, filters: Sequence[Filter] = ()) -> int:
         return int(connection.execute(query).scalar_one())
 
 
-def find_run(database: Engine, run_id: str) -> dict[str, Any]:
+def find_run(database: Engine, run_id: str) -> Run:
     """One run by its full id, the beginning of it (model/ids.py), or `last` for the newest, which
     is one without a date only where no run has any.
 
@@ -138,39 +140,51 @@ def find_run(database: Engine, run_id: str) -> dict[str, Any]:
         query = sa.select(run).where(begins).order_by(sa.func.length(run.c.run_id), run.c.run_id)
         query = query.limit(SHOWN + 1)
     with transaction(database) as connection:
-        found = {row["run_id"]: dict(row) for row in connection.execute(query).mappings()}
-    known = [Known(name, "run", where=run_place(row)) for name, row in found.items()]
+        found = {run.run_id: run for run in (Run(*row) for row in connection.execute(query))}
+    known = [
+        Known(name, "run", where=place_words(one.profile, one.provider, one.place))
+        for name, one in found.items()
+    ]
     if wanted == LAST and known:
         return found[known[0].id]
     advice = "'diskbench results list' shows what there is"
     return found[meant(run_id, known, "run", advice=advice).id]
 
 
-def run_place(row: Mapping[str, Any]) -> str:
+def place_words(profile: str, provider: str, place: str | None) -> str:
     """What a run measured and where, for a person who is to tell runs apart."""
-    where = row["address"] or row["hostname"]
-    return f"{row['profile']} on {row['provider']}" + (f" {where}" if where else "")
+    return f"{profile} on {provider}" + (f" {place}" if place else "")
 
 
 def find_measurements(
     database: Engine, filters: Sequence[Filter] = (), *, run_ids: Sequence[str] | None = None
-) -> list[dict[str, Any]]:
-    """Measurement rows of the runs that meet `filters`, each with its run's columns before it.
+) -> list[MeasuredRow]:
+    """Measurement rows of the runs that meet `filters`, each with its run.
 
     A filter on a measurement's field picks rows here, not whole runs. With `run_ids` (whole ones)
     only rows of these runs are picked.
     """
     run, measurement = schema.run, schema.measurement
     of_rows = [c for c in measurement.c if c.name not in run.c and c.name != "position"]
-    job_error = measurement.c.error.label("job_error")
     query = (
-        sa.select(*run.c, *of_rows, job_error)
+        sa.select(run.c.run_id, *of_rows, measurement.c.error)
         .join_from(run, measurement, run.c.run_id == measurement.c.run_id)
         .where(*(_condition(f, on_rows=True) for f in filters), *_among(run_ids))
         .order_by(*oldest_first(), measurement.c.step_index, measurement.c.position)
     )
     with transaction(database) as connection:
-        return [dict(row) for row in connection.execute(query).mappings()]
+        rows = connection.execute(query).all()
+        runs = runs_by_id(connection, {row[0] for row in rows})
+    return [MeasuredRow(runs[run_id], *row) for run_id, *row in rows]
+
+
+def runs_by_id(connection: Connection, run_ids: Collection[str]) -> dict[str, Run]:
+    """Runs by their whole ids, inside the caller's transaction."""
+    run, found, wanted = schema.run, dict[str, Run](), sorted(run_ids)
+    for start in range(0, len(wanted), _AT_ONCE):
+        query = sa.select(run).where(run.c.run_id.in_(wanted[start : start + _AT_ONCE]))
+        found |= {row[0]: Run(*row) for row in connection.execute(query)}
+    return found
 
 
 def newest_first() -> tuple[sa.ColumnElement[Any], ...]:

@@ -47,6 +47,12 @@ class RunRows:
     run: dict[str, Any]
     steps: tuple[StepResult, ...]
 
+    @property
+    def measured_at(self) -> str | None:
+        """When the run was measured; None where nobody knows."""
+        at: str | None = self.run["measured_at"]
+        return at
+
 
 @dataclass(frozen=True)
 class Rebuilt:

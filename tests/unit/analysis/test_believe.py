@@ -4,13 +4,13 @@ import pytest
 
 from diskbench.analysis.believe import believe, reasons_of, worst
 from diskbench.model.processor import Processor
-from diskbench.model.result import Warning as Doubt
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 IDLE = Processor(busiest_core=0.3, busiest_job=0.1, all_jobs=0.1)
 
 
 def reasons(code, *, limited_by="unknown", device_share=None, processor=IDLE):
-    doubt = Doubt(code=code, message="recorded", advice="repeat")
+    doubt = Warning(code=code, message="recorded", advice="repeat")
     return reasons_of(
         [doubt], limited_by=limited_by, device_share=device_share, processor=processor
     )

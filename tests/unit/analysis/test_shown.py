@@ -3,7 +3,7 @@
 from tests.unit.report.reported import judged, trial, verdict
 
 from diskbench.analysis.shown import reasons_over, shown
-from diskbench.model.verdict import Reason
+from diskbench.model.doubts import Reason
 from diskbench.report.plain_words import two_sentences
 from diskbench.report.result_rows import result_rows
 from diskbench.report.verdict_text import verdict_lines

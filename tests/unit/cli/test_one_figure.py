@@ -69,16 +69,16 @@ class Shown:
 
     def table(self):
         """Without the picture of the seconds, which tells the highest one."""
-        told = self.call("results", "show", self.runs[0]["trial_id"])
+        told = self.call("results", "show", self.runs[0].trial_id)
         return told.partition("IOPS by the second")[0]
 
     def document(self):
-        trial = self.runs[0]["trial_id"]
+        trial = self.runs[0].trial_id
         return json.loads(self.call("results", "show", trial, "--output", "json"))
 
     def progress(self):
         """What a terminal is told when each run's step is done."""
-        plan, stream = load_plan(self.database, self.runs[0]["trial_id"]), io.StringIO()
+        plan, stream = load_plan(self.database, self.runs[0].trial_id), io.StringIO()
 
         def course_of(_trial_id, run_index, step):
             run_id = plan.run_ids[run_index]
@@ -95,7 +95,7 @@ class Shown:
         return [line for line in stream.getvalue().splitlines() if " done: " in line]
 
     def page(self, name):
-        self.call("report", self.runs[0]["trial_id"], "-o", name)
+        self.call("report", self.runs[0].trial_id, "-o", name)
         return (self.place / name).read_text()
 
     def site(self):

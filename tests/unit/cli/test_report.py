@@ -76,7 +76,7 @@ def test_what_was_measured_when_and_by_which_versions_and_how_to_repeat_it(store
     assert main.run(["report", "-q", "-o", str(tmp_path / "a.html")]) == 0
     html = (tmp_path / "a.html").read_text()
     assert f"{evidence.url}/runs/{FIRST}/" in html
-    began = find_run(open_database(f"sqlite:///{tmp_path}/rows.db"), FIRST)["started_at"]
+    began = find_run(open_database(f"sqlite:///{tmp_path}/rows.db"), FIRST).started_at
     assert f"{datetime.fromisoformat(began).astimezone():%Y-%m-%d %H:%M}" in html
     assert "fio 3.33" in html
     assert f"profile {plan.profile.name} (d1)" in html

@@ -8,7 +8,7 @@ from tests.rigs.gobonniego_runs import save_trial, trial_of
 from diskbench.catalog.published import find_published
 from diskbench.cli.main import run as main
 from diskbench.engine.published_outlook import published_outlook
-from diskbench.model.result import Warning as Doubt
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 
@@ -99,7 +99,7 @@ def test_own_runs_are_laid_over_the_disk_that_they_match(report, tmp_path):
 
 
 def test_an_own_run_that_is_not_believed_is_drawn_as_one(stores, report, tmp_path):
-    cut = Doubt(code="fio-error", message="fio reported error 5 of read")
+    cut = Warning(code="fio-error", message="fio reported error 5 of read")
     save_trial(*stores, trial_of(OTHERS), [3000.0], warnings=[cut])
     file = tmp_path / "iops.svg"
     assert report("iaas-2018", "--chart", "iops", "last", "-o", str(file))[0] == 0

@@ -175,7 +175,7 @@ def test_regressions_leave_them_out_by_name(call, tmp_path):
 
     with transaction(database) as connection:
         connection.execute(run.update().where(run.c.trial_id == trial).values(measured_at=None))
-    assert find_runs(database)[-1]["trial_id"] == trial
+    assert find_runs(database)[-1].trial_id == trial
     database.dispose()
     code, out, _ = call("regressions", "--output", "json")
     assert code == 0

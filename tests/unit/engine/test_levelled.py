@@ -1,11 +1,15 @@
 """Rows for other programs: which of them a cliff lies in."""
 
+from dataclasses import fields
+
 import pytest
+from tests.rigs.runs import bare_run
 
 from diskbench.analysis.row_figures import AFTER_CLIFF
 from diskbench.engine import levelled as module
 from diskbench.engine.levelled import levelled
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
+from diskbench.model.run import MeasuredRow
 
 FELL = (
     Phase(kind="burst", start_s=0, end_s=90, iops=3000.0, bytes_per_s=3000.0 * 4096),
@@ -22,12 +26,14 @@ def course(*, rounds, phases=FELL):
 
 
 def row(ios, *, direction="read", round_=None, seconds=180, scope="step"):
-    return {
-        "run_id": "r", "step": "read", "step_index": 0, "round": round_, "scope": scope,
-        "direction": direction, "ios": ios, "bytes": ios * 4096, "runtime_ns": seconds * 10**9,
-        "iops": ios / seconds, "bytes_per_s": ios * 4096 / seconds, "lat_mean_ns": 5.0,
-        "p99_ns": 9, "quantiles_of": "lat",
+    nothing = dict.fromkeys(one.name for one in fields(MeasuredRow))
+    known = {
+        "run": bare_run(run_id="r"), "step": "read", "step_index": 0, "round": round_,
+        "scope": scope, "direction": direction, "ios": ios, "bytes": ios * 4096,
+        "runtime_ns": seconds * 10**9, "iops": ios / seconds, "bytes_per_s": ios * 4096 / seconds,
+        "lat_mean_ns": 5.0, "p99_ns": 9, "quantiles_of": "lat",
     }  # fmt: skip
+    return MeasuredRow(**nothing | known)
 
 
 @pytest.fixture

@@ -22,7 +22,6 @@ from diskbench.engine.session import Session, open_session
 from diskbench.engine.spend import spent_by
 from diskbench.engine.sweep import is_reached, sweep
 from diskbench.errors import InvalidValue
-from diskbench.fio.profiles import find_profile
 from diskbench.model.disk import Acquired
 from diskbench.model.matrix import Limits
 from diskbench.model.rental import RentSpec, Scope
@@ -35,6 +34,7 @@ from diskbench.store.cells import cell_of_trial, claim_cell, load_cells, update_
 from diskbench.store.clock import now
 from diskbench.store.leases import extend_lease, load_lease
 from diskbench.store.machines import end_machine, give_machine, keep_machine, list_machines
+from diskbench.store.profile_file import find_profile
 
 MACHINE = "fake~1f0c3a"
 

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.books import SHIPPED
+from tests.rigs.runs import bare_run
 
 from diskbench.engine.promised import promises_of
 from diskbench.engine.step_evidence import StepEvidence
@@ -11,7 +12,7 @@ from diskbench.model.spec import Role, Step
 from diskbench.plan.as_disk import Hint
 from diskbench.units import KIB, MIB, NS_PER_S
 
-RUN = {"run_id": "a", "run_index": 0, "started_at": "2026-01-01T00:00:00Z", "provider": "ssh"}
+RUN = bare_run(run_id="a", run_index=0, started_at="2026-01-01T00:00:00Z", provider="ssh")
 
 
 def step(index: int, role: Role, options: str, iops: float, block: int, seconds: int):

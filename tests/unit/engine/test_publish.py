@@ -37,7 +37,7 @@ def test_each_subject_is_one_configuration_with_all_its_runs(database):
     assert (three.region, three.machine, three.profile) == ("eu-central-1", "m7i.large", "quick")
     assert two.first < two.last
     assert list(two.runs) == [
-        row["run_id"] for row in load_asked(database, []) if row["run_id"] in two.runs
+        row.run.run_id for row in load_asked(database, []) if row.run.run_id in two.runs
     ]
 
 

@@ -1,25 +1,22 @@
 """What several runs and replicates say of a step together."""
 
 import pytest
+from tests.rigs.runs import bare_run
 
 from diskbench.engine.step_verdicts import over_runs
 from diskbench.model.verdict import Judged, Limiter, Verdict
 
 
 def row(run_id, *, trial=None, index=0, lease=None):
-    return {
-        "run_id": run_id,
-        "trial_id": trial or f"trial of {run_id}",
-        "run_index": index,
-        "measured_at": f"2026-11-21T00:00:{index:02}",
-        "started_at": None,
-        "machine_lease": lease,
-        "imported": False,
-        "provider": "aws",
-        "labels": {},
-        "address": None,
-        "hostname": None,
-    }
+    return bare_run(
+        run_id=run_id,
+        trial_id=trial or f"trial of {run_id}",
+        run_index=index,
+        measured_at=f"2026-11-21T00:00:{index:02}",
+        machine_lease=lease,
+        imported=False,
+        provider="aws",
+    )
 
 
 def verdict(run_id, iops, *, limit="disk-iops", believe="yes", kind=None):

@@ -44,7 +44,7 @@ def test_progress_is_kept_every_second_although_signs_of_life_come_in_between(da
         watcher.tick(TRIAL_ID, Tick(elapsed_s=second))
         kept = load_progress(database, PLAN.run_ids[0])
         assert kept is not None
-        assert kept["tick"]["elapsed_s"] == second
+        assert kept.tick["elapsed_s"] == second
 
 
 def test_a_stop_is_seen_by_signs_of_life_alone(database, clock):

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from diskbench.errors import ProfileError, UnknownName
-from diskbench.fio.profiles import find_profile, parse_profile, shipped_names, shipped_profile
+from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
+from diskbench.store.profile_file import find_profile
 
 HEAD = "title: t\nquestion: q\nsource: s\n"
 SHIPPED = [

@@ -1,7 +1,10 @@
 """What a trial was of, for the published figures beside it."""
 
+from dataclasses import replace
+
 import pytest
 from tests.rigs.plans import make_plan
+from tests.rigs.runs import bare_run
 
 from diskbench.catalog.published import load_published
 from diskbench.catalog.published_match import group, match
@@ -12,16 +15,16 @@ from diskbench.plan.matrix import expand
 from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
 from diskbench.providers.azure.options import AzureOptions
 
-ROW = {
-    "provider": "ssh",
-    "profile": "gobonniego",
-    "parameters": {"workers": 4},
-    "cloud": "aws",
-    "memory_bytes": 8 * 2**30,
-    "disk_size_bytes": 20 * 2**30,
-    "size_bytes": 2**30,
-    "instance_type": "c4.xlarge",
-}
+ROW = bare_run(
+    provider="ssh",
+    profile="gobonniego",
+    parameters={"workers": 4},
+    cloud="aws",
+    memory_bytes=8 * 2**30,
+    disk_size_bytes=20 * 2**30,
+    size_bytes=2**30,
+    instance_type="c4.xlarge",
+)
 
 
 def rented(provider, spec, *, cloud=None, disk=None):
@@ -43,11 +46,11 @@ def test_a_disk_that_was_not_rented_has_a_size_and_no_type():
 
 
 def test_a_machine_of_no_cloud_is_its_providers():
-    assert asked_of({**ROW, "cloud": None}, None).cloud == "ssh"
+    assert asked_of(replace(ROW, cloud=None), None).cloud == "ssh"
 
 
 def test_an_imported_gobonniego_file_is_of_the_profile_that_repeats_it():
-    row = {**ROW, "provider": GOBONNIEGO_FILE, "profile": "gp2.json"}
+    row = replace(ROW, provider=GOBONNIEGO_FILE, profile="gp2.json")
     assert asked_of(row, None).profile == "gobonniego"
 
 
@@ -62,7 +65,7 @@ def test_an_imported_gobonniego_file_is_of_the_profile_that_repeats_it():
 )
 def test_an_imported_run_is_of_the_disk_that_it_was_said_to_be_of(said, disk):
     labels = {"as_disk": said, "as_machine": "c5.large"}
-    asked = asked_of({**ROW, "provider": GOBONNIEGO_FILE, "labels": labels}, None)
+    asked = asked_of(replace(ROW, provider=GOBONNIEGO_FILE, labels=labels), None)
     found = (asked.cloud, asked.disk_type, asked.size_gib, asked.iops, asked.cache)
     assert found == disk
     assert (asked.instance_type, asked.profile, asked.by_tool) == ("c5.large", "gobonniego", True)
@@ -70,7 +73,7 @@ def test_an_imported_run_is_of_the_disk_that_it_was_said_to_be_of(said, disk):
 
 def test_a_lab_disk_is_of_the_cloud_that_it_imitates():
     spec = RentSpec(disk="gp2", size_gib=20)
-    asked = asked_of({**ROW, "provider": "lab"}, rented("lab", spec, cloud="aws"))
+    asked = asked_of(replace(ROW, provider="lab"), rented("lab", spec, cloud="aws"))
     assert (asked.cloud, asked.disk_type, asked.size_gib) == ("aws", "gp2", 20)
 
 
@@ -103,12 +106,11 @@ def matched(name):
             iops=spec.iops,
         )
         row = {
-            **ROW,
             "profile": one.cell.profile,
             "parameters": {},
             "instance_type": spec.instance_type,
         }
-        asked = asked_of(row, rented(one.cell.provider, spec, disk=disk))
+        asked = asked_of(replace(ROW, **row), rented(one.cell.provider, spec, disk=disk))
         figures = match(asked, load_published()).figures
         assert figures, one.key
         found.append({group(figure) for figure in figures})

@@ -2,8 +2,9 @@
 
 from tests.unit.report.made import plan, row
 
+from diskbench.model.doubts import Reason
 from diskbench.model.expectation import DiskPrice
-from diskbench.model.verdict import Judged, Limiter, Promised, Reason, Verdict
+from diskbench.model.verdict import Judged, Limiter, Promised, Verdict
 from diskbench.report.assemble.report_view import Report, group_view
 from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.subject import subject_of_plan

@@ -1,12 +1,7 @@
 import pytest
-from tests.rigs.plans import make_plan
+from tests.rigs.runs import a_run
 
 from diskbench.report.run_list import run_lines, where
-from diskbench.store.run_row import run_row
-
-
-def a_run(**changes):
-    return run_row(make_plan(), 0, "file:///e") | changes
 
 
 def test_columns_line_up_under_their_header():
@@ -49,7 +44,7 @@ def test_lines_fit_80_columns_and_ids_stay_whole():
     runs = [a_run(target_path=path, profile="offered-load")]
     (header, line) = run_lines(runs, width=80)
     assert len(line) <= 80
-    assert line.startswith(runs[0]["run_id"] + "  ")
+    assert line.startswith(runs[0].run_id + "  ")
     assert "root@db1" in line
     assert line.startswith("/srv", line.index("/"))
     assert line.endswith("end"), "the middle of a path is left out, not its end"
@@ -140,7 +135,7 @@ def test_the_disk_is_told_on_every_terminal(width):
     assert len(line) <= width
     assert not line.endswith("…")
     assert "disk" in header
-    assert line.startswith(run["run_id"])
+    assert line.startswith(run.run_id)
 
 
 def test_a_run_without_a_date_says_so():

@@ -1,13 +1,11 @@
+from tests.rigs.runs import bare_run
+
+from diskbench.model.run import AskedRun
 from diskbench.report.site_private import numbered, private_fields, scrubbed, secrets_of
 
 
-def row(**more):
-    values = {
-        "provider": "ssh", "address": None, "hostname": None, "target_path": None,
-        "target_device": None, "target_identity": None, "evidence_url": None,
-        "machine_lease": None, "zone": None, "rent": None, "scope": None,
-    }  # fmt: skip
-    return values | more
+def row(*, rent=None, scope=None, **known):
+    return AskedRun(bare_run(**({"provider": "ssh"} | known)), rent, scope)
 
 
 def test_names_go_where_they_are_whole_words_and_the_longest_first():

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.model.verdict import Judged, Limiter, Promised, Reason, Verdict
+from diskbench.model.doubts import Reason
+from diskbench.model.verdict import Judged, Limiter, Promised, Verdict
 from diskbench.report.verdict_text import figure, verdict_lines
 
 

@@ -264,16 +264,16 @@ def test_runs_of_before_get_them_by_migration(any_database_url):
             )  # fmt: skip
     old.dispose()
     database = open_database(any_database_url)
-    found = {one["run_id"]: one for one in find_runs(database)}
+    found = {one.run_id: one for one in find_runs(database)}
     for n, (_, values) in enumerate(RENTED):
         assert tuple(found[f"run{n}"][name] for name in COLUMNS) == values
-        assert found[f"run{n}"]["measured_at"] == "2026-01-01"
-    assert found["run9"]["region"] == "europe-west3"
-    assert found["dated"]["measured_at"] == found["fio3"]["measured_at"] == "2026-01-01"
+        assert found[f"run{n}"].measured_at == "2026-01-01"
+    assert found["run9"].region == "europe-west3"
+    assert found["dated"].measured_at == found["fio3"].measured_at == "2026-01-01"
     undated = found["undated"]
-    assert (undated["measured_at"], undated["finished_at"]) == (None, None)
-    assert (undated["disk_type"], undated["disk_gib"]) == ("gp2", 20)
-    assert undated["instance_type"] == "c4.xlarge"
+    assert (undated.measured_at, undated.finished_at) == (None, None)
+    assert (undated.disk_type, undated.disk_gib) == ("gp2", 20)
+    assert undated.instance_type == "c4.xlarge"
     with database.connect() as connection:
         times = dict(connection.execute(sa.select(step.c.run_id, step.c.started_at)).all())
     assert (times["undated"], times["dated"]) == (None, "2026-01-01")

@@ -8,7 +8,7 @@ from diskbench.store.query import parse_filter
 
 
 def digests(database):
-    return run_digests(database, [row["run_id"] for row in load_asked(database, [])])
+    return run_digests(database, [row.run.run_id for row in load_asked(database, [])])
 
 
 def test_runs_come_newest_first_with_what_was_to_be_rented(any_database):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.rigs.plans import make_plan
+from tests.rigs.runs import a_run
 
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text, run_fields
@@ -12,7 +13,7 @@ from diskbench.store.run_row import run_row
 
 @pytest.mark.parametrize("count", [0, 1, 20, 21, 300])
 def test_json_of_any_length_is_the_same_document(count):
-    runs = [run_row(make_plan(profile=f"ü{i}"), 0, "file:///e") for i in range(count)]
+    runs = [a_run(profile=f"ü{i}") for i in range(count)]
     document = results_document(runs)
     text = json_text(document)
     assert json.loads(text) == document

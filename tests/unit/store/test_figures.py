@@ -7,10 +7,10 @@ from diskbench.store.query import parse_filter
 def test_a_figure_comes_with_what_was_rented_and_without_what_was_not(any_database):
     measured(any_database, [100.0], disk="gp2")
     measured(any_database, [200.0], disk="gp3", rented=False)
-    rented, there = sorted(load_figures(any_database, [], "iops"), key=lambda row: row["value"])
-    assert rented["rent"]["disk"] == "gp2"
-    assert there["rent"] is None
-    assert (rented["step"], rented["direction"]) == ("read", "read")
+    rented, there = sorted(load_figures(any_database, [], "iops"), key=lambda row: row.value)
+    assert rented.rent["disk"] == "gp2"
+    assert there.rent is None
+    assert (rented.step, rented.direction) == ("read", "read")
 
 
 def test_filters_choose_runs_and_what_lacks_the_figure_is_left_out(any_database):

@@ -43,8 +43,8 @@ def test_finishing_twice_keeps_the_first_end(database, evidence, measured):
     first = archive.read_manifest(evidence, measured.run_ids[0])
     finish_run(database, evidence, measured, 0, "failed", Problem(kind="X", message="late"))
     assert archive.read_manifest(evidence, measured.run_ids[0]) == first
-    [row] = [r for r in find_runs(database) if r["run_id"] == measured.run_ids[0]]
-    assert (row["state"], row["error"]) == ("done", None)
+    [row] = [r for r in find_runs(database) if r.run_id == measured.run_ids[0]]
+    assert (row.state, row.error) == ("done", None)
 
 
 def test_the_trial_is_unclaimed_when_its_last_run_ends(database, evidence, measured):
@@ -53,8 +53,8 @@ def test_the_trial_is_unclaimed_when_its_last_run_ends(database, evidence, measu
     problem = Problem(kind="FioFailed", message="fio ended with status 1", advice="look")
     finish_run(database, evidence, measured, 1, "failed", problem)
     assert list_claims(database) == []
-    [row] = [r for r in find_runs(database) if r["run_id"] == measured.run_ids[1]]
-    assert (row["state"], row["error_kind"], row["error"], row["advice"]) == (
+    [row] = [r for r in find_runs(database) if r.run_id == measured.run_ids[1]]
+    assert (row.state, row.error_kind, row.error, row.advice) == (
         "failed", "FioFailed", "fio ended with status 1", "look",
     )  # fmt: skip
 

@@ -49,9 +49,9 @@ def fio_json(tmp_path):
 def test_fio_json_becomes_a_run_marked_imported(database, evidence, fio_json):
     [run_id] = take_in(database, evidence, fio_json, labels=(("from", "a friend"),))
     run = find_run(database, run_id)
-    assert (run["imported"], run["unverified"], run["state"]) == (True, True, "done")
-    assert (run["profile"], run["provider"]) == ("result.json", "import/fio-json")
-    assert run["labels"] == {"from": "a friend"}
+    assert (run.imported, run.unverified, run.state) == (True, True, "done")
+    assert (run.profile, run.provider) == ("result.json", "import/fio-json")
+    assert run.labels == {"from": "a friend"}
     assert [row["scope"] for row in find_measurements(database)] == ["job", "step"]
     assert find_measurements(database)[0]["ios"] == 64
 
@@ -78,7 +78,7 @@ def test_logs_beside_a_result_belong_to_it(database, evidence, fio_json, tmp_pat
 
 def test_logs_alone_are_a_run_with_a_series_and_no_rows(database, evidence, fio_json, tmp_path):
     [run_id] = take_in(database, evidence, *fio_json.parent.glob("*.log"))
-    assert find_run(database, run_id)["provider"] == "import/fio-log"
+    assert find_run(database, run_id).provider == "import/fio-log"
     assert find_measurements(database) == []
     series = diskbench.load_series(run_id, evidence=(tmp_path / "evidence").as_uri())
     assert series.height > 0
@@ -91,9 +91,9 @@ def test_logs_without_a_time_have_no_date(database, evidence, fio_json):
     before = now()
     [run_id] = take_in(database, evidence, *logs)
     run = find_run(database, run_id)
-    assert (run["measured_at"], run["started_at"], run["finished_at"]) == (None, None, None)
-    assert before <= run["created_at"] <= now(), "when it was imported"
-    assert ulid_time(run_id)[:19] == run["created_at"][:19]
+    assert (run.measured_at, run.started_at, run.finished_at) == (None, None, None)
+    assert before <= run.created_at <= now(), "when it was imported"
+    assert ulid_time(run_id)[:19] == run.created_at[:19]
 
 
 def test_logs_copied_later_are_still_the_same_run(database, evidence, fio_json):
@@ -108,11 +108,11 @@ def test_each_result_of_gobonniego_is_a_run_of_one_trial(database, evidence, tmp
     (tmp_path / "bonnie.json").write_bytes(GOBONNIEGO)
     run_ids = take_in(database, evidence, tmp_path / "bonnie.json")
     runs = list(reversed(find_runs(database)))
-    assert [run["run_id"] for run in runs] == run_ids
-    assert [run["run_index"] for run in runs] == [0, 1]
-    assert {run["trial_id"] for run in runs} == {run_ids[0]}
-    assert runs[0]["created_at"] == "2018-02-14T20:14:00.500000+00:00"
-    assert runs[0]["memory_bytes"] == 8589934592
+    assert [run.run_id for run in runs] == run_ids
+    assert [run.run_index for run in runs] == [0, 1]
+    assert {run.trial_id for run in runs} == {run_ids[0]}
+    assert runs[0].created_at == "2018-02-14T20:14:00.500000+00:00"
+    assert runs[0].memory_bytes == 8589934592
     rates = [row["bytes_per_s"] for row in find_measurements(database) if row["step"] == "seqwrite"]
     assert rates == [1e8, 5e7]
 

@@ -4,6 +4,7 @@ from tests.rigs.plans import make_plan
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.result import Measurement, StepResult
+from diskbench.model.run import run_columns
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.query import (
@@ -48,12 +49,12 @@ def three(any_database):
 
 
 def ids(database, *filters):
-    return [run["run_id"] for run in find_runs(database, [parse_filter(f) for f in filters])]
+    return [run.run_id for run in find_runs(database, [parse_filter(f) for f in filters])]
 
 
 def test_runs_come_newest_first(three):
     assert ids(three) == [C, B, A]
-    assert [run["run_id"] for run in find_runs(three, limit=2)] == [C, B]
+    assert [run.run_id for run in find_runs(three, limit=2)] == [C, B]
     assert count_runs(three) == 3
 
 
@@ -91,7 +92,7 @@ def test_a_filter_is_met_by_the_right_runs(three, filters, found):
 
 
 def test_a_day_covers_its_whole_day(three):
-    day = find_run(three, C)["created_at"][:10]
+    day = find_run(three, C).created_at[:10]
     assert ids(three, f"created_at={day}") == [C]
     assert ids(three, f"created_at<={day}") == [C, B, A]
     assert ids(three, f"created_at>{day}") == []
@@ -130,15 +131,15 @@ def test_every_field_that_is_offered_can_be_filtered_by(three):
 
 def test_measurements_carry_the_columns_of_their_run(three):
     [row] = find_measurements(three, [parse_filter("iops>3000")])
-    assert (row["run_id"], row["profile"], row["iops"], row["job_error"]) == (B, "oltp", 3000.5, 0)
+    assert (row.run_id, row.run.profile, row.iops, row.job_error) == (B, "oltp", 3000.5, 0)
     assert len(find_measurements(three)) == 2
 
 
 def test_a_run_is_found_by_the_beginning_of_its_id(three):
-    assert find_run(three, A)["run_id"] == A
-    assert find_run(three, A[:-2].upper() + "A1")["run_id"] == A
-    assert find_run(three, "01kr")["run_id"] == C
-    assert find_run(three, "last")["run_id"] == C
+    assert find_run(three, A).run_id == A
+    assert find_run(three, A[:-2].upper() + "A1").run_id == A
+    assert find_run(three, "01kr").run_id == C
+    assert find_run(three, "last").run_id == C
 
 
 def test_an_id_that_several_runs_begin_with_lists_them(three):
@@ -172,7 +173,10 @@ def test_ten_thousand_runs_are_listed_without_a_query_a_run(database):
     plan = make_plan((A,))
     save_plan(database, plan, "file:///e")
     template = find_run(database, A)
-    rows = [template | {"run_id": f"{A[:-5]}{i:05d}", "run_index": i} for i in range(10_000)]
+    rows = [
+        run_columns(template) | {"run_id": f"{A[:-5]}{i:05d}", "run_index": i}
+        for i in range(10_000)
+    ]
     statements = []
     with transaction(database) as connection:
         upsert(connection, schema.run, rows)
@@ -184,7 +188,7 @@ def test_ten_thousand_runs_are_listed_without_a_query_a_run(database):
 
 def test_runs_may_be_named_beside_filters(three):
     quick = [parse_filter("profile=quick")]
-    assert [run["run_id"] for run in find_runs(three, run_ids=[A, B])] == [B, A]
+    assert [run.run_id for run in find_runs(three, run_ids=[A, B])] == [B, A]
     assert find_runs(three, quick, run_ids=[B]) == []
-    assert [row["run_id"] for row in find_measurements(three, run_ids=[A])] == [A]
+    assert [row.run_id for row in find_measurements(three, run_ids=[A])] == [A]
     assert find_measurements(three, run_ids=[]) == []

@@ -82,8 +82,8 @@ def test_a_run_begins_once(saved):
     first = find_run(saved, RUN_IDS[0])
     rows.begin_run(saved, RUN_IDS[0])
     assert find_run(saved, RUN_IDS[0]) == first
-    assert (first["state"], first["started_at"] is not None) == ("running", True)
-    assert find_run(saved, RUN_IDS[1])["state"] == "planned"
+    assert (first.state, first.started_at is not None) == ("running", True)
+    assert find_run(saved, RUN_IDS[1]).state == "planned"
 
 
 def test_a_step_saved_twice_is_there_once(saved):
@@ -114,7 +114,7 @@ def test_a_run_ends_the_same_twice(saved):
         rows.end_run(saved, RUN_IDS[0], "failed", problem, started_at=None, finished_at=FINISHED)
     assert rows.unfinished_runs(saved, TRIAL_ID) == RUN_IDS[1:]
     found = find_run(saved, RUN_IDS[0])
-    assert (found["state"], found["error_kind"], found["error"], found["advice"]) == (
+    assert (found.state, found.error_kind, found.error, found.advice) == (
         "failed", "FioFailed", "no", "look",
     )  # fmt: skip
 
@@ -179,7 +179,7 @@ def test_progress_is_one_row_that_goes_with_the_end(saved):
         claims.save_progress(
             saved, RUN_IDS[0], step_index=0, step="read", tick={"elapsed_s": elapsed}
         )
-    assert claims.load_progress(saved, RUN_IDS[0])["tick"] == {"elapsed_s": 2.0}
+    assert claims.load_progress(saved, RUN_IDS[0]).tick == {"elapsed_s": 2.0}
     rows.end_run(saved, RUN_IDS[0], "done", None, started_at=None, finished_at=FINISHED)
     assert claims.load_progress(saved, RUN_IDS[0]) is None
 

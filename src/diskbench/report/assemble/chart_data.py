@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.engine.run_evidence import EvidenceOfRuns
-    from diskbench.engine.stored_trial import Row, StoredTrial
+    from diskbench.engine.stored_trial import StoredTrial
+    from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.report.assemble.report_view import Group
     from diskbench.report.assemble.trial_view import TrialView
@@ -51,8 +52,8 @@ class ChartData:
     groups: tuple[Group, ...]
     stored: Mapping[str, StoredTrial]
     evidence: EvidenceOfRuns
-    runs: Sequence[Row]
-    run: Row
+    runs: Sequence[Run]
+    run: Run
 
     @cached_property
     def trials(self) -> tuple[TrialView, ...]:
@@ -67,7 +68,7 @@ class ChartData:
     @property
     def plan(self) -> Plan | None:
         """The plan of the run that is shown from inside; None of an imported one."""
-        return self.stored[self.run["trial_id"]].plan
+        return self.stored[self.run.trial_id].plan
 
     def meets(self, need: str) -> bool:
         """Whether a need of the registry is met, as far as that is known without evidence."""
@@ -105,7 +106,7 @@ class ChartData:
         if self.detailed is None or store is None:
             return ()
         try:
-            seconds = latency_seconds(store, self.run["run_id"], step=self.detailed.step)
+            seconds = latency_seconds(store, self.run.run_id, step=self.detailed.step)
         except DiskbenchError as error:
             self._warn("latencies", self.run, error)
             return ()
@@ -118,7 +119,7 @@ class ChartData:
         if store is None:
             return ()
         try:
-            found = distributions(histogram_frame(store, self.run["run_id"]))
+            found = distributions(histogram_frame(store, self.run.run_id))
         except DiskbenchError as error:
             self._warn("histogram", self.run, error)
             return ()
@@ -128,7 +129,7 @@ class ChartData:
     @cached_property
     def load_curves(self) -> tuple[LoadCurve, ...]:
         """Latency over throughput of the trial of the run, a curve a family of steps."""
-        trial = next(one.trial for one in self.trials if one.trial.trial_id == self.run["trial_id"])
+        trial = next(one.trial for one in self.trials if one.trial.trial_id == self.run.trial_id)
         return tuple(load_curves(trial.measurements, trial.warnings, self.plan))
 
     @cached_property
@@ -137,7 +138,7 @@ class ChartData:
         found = [band(one) for row in self.runs for one in self.courses_of(row)]
         return tuple(one for one in by_step(found) if len(one) >= LEAST_RUNS)[:MOST_STEPS]
 
-    def courses_of(self, row: Row) -> tuple[Course, ...]:
+    def courses_of(self, row: Run) -> tuple[Course, ...]:
         """The steps of a run of ten seconds or more, in the order of the plan."""
         return tuple(one for one in self._read(row) if one.seconds >= LEAST_COURSE_S)
 
@@ -148,18 +149,18 @@ class ChartData:
         long = [one for one in found if one.seconds >= LEAST_COURSE_S or len(found) == 1]
         return sorted(long, key=lambda one: not (one.phases and one.phases.cliffs))
 
-    def _read(self, row: Row) -> tuple[Course, ...]:
+    def _read(self, row: Run) -> tuple[Course, ...]:
         store = self.evidence.store(row)
         if store is None:
             return ()
-        trial, run_id = self.stored[row["trial_id"]], row["run_id"]
+        trial, run_id = self.stored[row.trial_id], row.run_id
         filled = self._filled(row)
         try:
             return courses(
                 series_frame(store, run_id),
                 tuple(one for one in trial.phases if one.run_id == run_id),
                 trial.plan,
-                run=row["run_index"] + 1,
+                run=row.number,
                 said={at: one for (whose, at), one in trial.foreseen.items() if whose == run_id},
                 wanted=lambda step: step not in filled,
             )
@@ -167,15 +168,15 @@ class ChartData:
             self._warn("series", row, error)
             return ()
 
-    def _filled(self, row: Row) -> frozenset[str]:
+    def _filled(self, row: Run) -> frozenset[str]:
         """The steps of a run that only prepare the disk."""
-        plan = self.stored[row["trial_id"]].plan
+        plan = self.stored[row.trial_id].plan
         return frozenset(one.name for one in (plan.steps if plan else ()) if one.role == "fill")
 
-    def _warn(self, what: str, row: Row, error: DiskbenchError) -> None:
+    def _warn(self, what: str, row: Run, error: DiskbenchError) -> None:
         """Say what a report lacks; imported runs seldom have any seconds, and of many runs a few
         may lack them."""
-        seldom = row["imported"] or self.single is None
+        seldom = row.imported or self.single is None
         level = logging.INFO if seldom else logging.WARNING
         message = "no %s of run %s in the page: %s"
-        logging.getLogger(__name__).log(level, message, what, row["run_id"], error.message)
+        logging.getLogger(__name__).log(level, message, what, row.run_id, error.message)

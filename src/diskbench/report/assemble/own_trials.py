@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from diskbench.catalog.published import Published
     from diskbench.catalog.published_match import Match
     from diskbench.engine.run_evidence import EvidenceOfRuns
-    from diskbench.engine.stored_trial import Row
+    from diskbench.model.run import Mark, Run
     from diskbench.model.verdict import Verdict
     from diskbench.report.published_charts import PostChart
     from diskbench.report.published_draw import Own
 
-MARKS = ("emulated", "imported", "unverified")
+MARKS: tuple[Mark, ...] = ("emulated", "imported", "unverified")
 
 
 def own_trials(
     database: Engine,
-    runs: Sequence[Row],
+    runs: Sequence[Run],
     chart: PostChart,
     evidence: EvidenceOfRuns,
     books: Books,
@@ -39,9 +39,9 @@ def own_trials(
 ) -> tuple[Own, tuple[str, ...]]:
     """The trials of these runs (rows) as points and lines over a chart, and why others are left
     out, in words. Without `include_emulated` only what says something of a cloud's disk counts."""
-    by_trial: dict[str, list[Row]] = {}
+    by_trial: dict[str, list[Run]] = {}
     for run in runs:
-        by_trial.setdefault(run["trial_id"], []).append(run)
+        by_trial.setdefault(run.trial_id, []).append(run)
     figures = chart.of(load_published())
     taken: list[Trial] = []
     left_out: dict[str, None] = {}
@@ -56,7 +56,7 @@ def own_trials(
 
 def _trial(
     database: Engine,
-    runs: Sequence[Row],
+    runs: Sequence[Run],
     figures: Sequence[Published],
     evidence: EvidenceOfRuns,
     books: Books,
@@ -64,23 +64,23 @@ def _trial(
 ) -> Trial | str:
     """The trial with the figures that it matches, or why it lies over none of them."""
     first = runs[0]
-    marks = tuple(mark for mark in MARKS if any(run[mark] for run in runs))
+    marks = tuple(mark for mark in MARKS if any(run.has(mark) for run in runs))
     if marks and not include_emulated:
         return (
-            f"{first['run_id']} is {', '.join(marks)}: it says nothing about a cloud's "
+            f"{first.run_id} is {', '.join(marks)}: it says nothing about a cloud's "
             "disk; --include-emulated lays it over all the same"
         )
-    asked = asked_of(first, find_plan(database, first["trial_id"]))
+    asked = asked_of(first, find_plan(database, first.trial_id))
     matched = match(asked, figures)
     if not matched.figures:
-        return _why_not(str(first["run_id"]), match(asked, load_published()))
+        return _why_not(str(first.run_id), match(asked, load_published()))
     stored = read_trial(database, runs, evidence, books)
     return Trial(
         figures=matched.figures,
         runs=tuple(runs),
         plan=stored.plan,
         measurements={
-            run["run_id"]: tuple(row for row in stored.measurements if row.run_id == run["run_id"])
+            run.run_id: tuple(row for row in stored.measurements if row.run_id == run.run_id)
             for run in runs
         },
         phases=stored.phases,

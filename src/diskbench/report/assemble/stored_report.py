@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.engine.run_evidence import OpenStore
-    from diskbench.engine.stored_trial import Row, StoredTrial
+    from diskbench.engine.stored_trial import StoredTrial
+    from diskbench.model.run import Run
     from diskbench.report.assemble.report_view import Group
     from diskbench.report.trial_report import TrialFacts
 
@@ -52,26 +53,26 @@ class ReportReader:
         self._books = open_books()
 
     def read(
-        self, runs: Sequence[Row], shown: Callable[[TrialFacts], TrialFacts] | None = None
+        self, runs: Sequence[Run], shown: Callable[[TrialFacts], TrialFacts] | None = None
     ) -> ReadReport:
         """The trials of runs (rows) by what was asked for, in the order of time. `shown` says what
         of a trial is put into words; all of it by default."""
         self._read_ahead(runs)
-        steps = load_results(self.database, *(row["run_id"] for row in runs))
-        rows_of: dict[str, list[Row]] = defaultdict(list)
+        steps = load_results(self.database, *(row.run_id for row in runs))
+        rows_of: dict[str, list[Run]] = defaultdict(list)
         for row in runs:
-            rows_of[row["trial_id"]].append(row)
+            rows_of[row.trial_id].append(row)
         stored: dict[str, StoredTrial] = {}
         groups: dict[Any, list[TrialFacts]] = defaultdict(list)
         for trial_id, rows in rows_of.items():
-            suspended = any(one["state"] != "done" for one in rows) and self._is_suspended(trial_id)
+            suspended = any(one.state != "done" for one in rows) and self._is_suspended(trial_id)
             trial = stored[trial_id] = read_trial(
                 self.database, rows, self.evidence, self._books, steps=steps, suspended=suspended
             )
             facts = trial_facts(trial)
-            subject = subject_of(trial.runs[0] | {"rent": _rent(trial)})
+            subject = subject_of(trial.runs[0], _rent(trial))
             # What was imported tells little of its subject but the name of its file.
-            file = facts.subject.title if trial.runs[0]["imported"] else ""
+            file = facts.subject.title if trial.runs[0].imported else ""
             groups[subject, file].append(shown(facts) if shown else facts)
         named = [subject for subject, file in groups if not file]
         common = common_fields(named) if len(named) > 1 else ()
@@ -87,16 +88,16 @@ class ReportReader:
         )
         return ReadReport(views, stored, words(common))
 
-    def _read_ahead(self, runs: Sequence[Row]) -> None:
+    def _read_ahead(self, runs: Sequence[Run]) -> None:
         """Make the series of runs that have none yet, as imported ones: all at once is faster than
         each when it is asked for."""
-        by_store: dict[str, list[Row]] = defaultdict(list)
+        by_store: dict[str | None, list[Run]] = defaultdict(list)
         for row in runs if len(runs) >= LEAST_RUNS else ():
-            by_store[row["evidence_url"]].append(row)
+            by_store[row.evidence_url].append(row)
         for rows in by_store.values():
             store = self.evidence.store(rows[0])
             if store is not None:
-                read_series_ahead(store, [row["run_id"] for row in rows])
+                read_series_ahead(store, [row.run_id for row in rows])
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class ReadReport:
 
 def stored_report(
     reader: ReportReader,
-    runs: Sequence[Row],
+    runs: Sequence[Run],
     asked: Sequence[str] = (),
     filters: Sequence[str] = (),
     *,
@@ -128,7 +129,7 @@ def stored_report(
     report = Report(
         asked=" ".join([*asked, *filters]),
         groups=found.groups,
-        inside_of=str(run["run_id"]),
+        inside_of=str(run.run_id),
         common=found.common,
         made=f"made {now} by diskbench {__version__}",
     )
@@ -145,29 +146,29 @@ def with_charts(report: Report, data: ChartData) -> Report:
     return replace(report, over=drawn_over(data, PAGE), inside=inside, left_out=left_out)
 
 
-def file_name(runs: Sequence[Row], asked: Sequence[str]) -> str:
+def file_name(runs: Sequence[Run], asked: Sequence[str]) -> str:
     """What a file without a name of its own is called: the run that was asked for, or how many."""
-    ids = [row["run_id"] for row in runs]
+    ids = [row.run_id for row in runs]
     typed = _named(runs, asked)
     named = next((one for one in ids if one in typed), ids[-1])
-    if len({run["trial_id"] for run in runs}) == 1:
+    if len({run.trial_id for run in runs}) == 1:
         return str(named)
-    since = next((run["measured_at"][:10] for run in runs if run["measured_at"]), "no-date")
+    since = next((run.measured_at[:10] for run in runs if run.measured_at), "no-date")
     return f"{len(ids)}-runs-from-{since}"
 
 
-def _telling(runs: Sequence[Row], asked: Sequence[str], fell: str) -> Row:
+def _telling(runs: Sequence[Run], asked: Sequence[str], fell: str) -> Run:
     """The run that is shown from inside: the one that was named, else the one in which the disk
     `fell`, else the last."""
     typed = _named(runs, asked)
-    named = [run for run in runs if run["run_id"] in typed]
-    fallen = [run for run in runs if run["run_id"] == fell]
+    named = [run for run in runs if run.run_id in typed]
+    fallen = [run for run in runs if run.run_id == fell]
     return next(iter([*named, *fallen, runs[-1]]))
 
 
-def _named(runs: Sequence[Row], asked: Sequence[str]) -> set[str]:
+def _named(runs: Sequence[Run], asked: Sequence[str]) -> set[str]:
     """The runs of which somebody typed the id, or the beginning of it."""
-    known = [Known(str(run["run_id"]), "run") for run in runs]
+    known = [Known(str(run.run_id), "run") for run in runs]
     found = set()
     for text in asked:
         with contextlib.suppress(UserError):  # a trial, a label, dates: no single run

@@ -13,7 +13,8 @@ from diskbench.report.subject import SUSPENDED, subject_of_runs
 from diskbench.report.trial_report import RunNote, TrialFacts
 
 if TYPE_CHECKING:
-    from diskbench.engine.stored_trial import Row, StoredTrial
+    from diskbench.engine.stored_trial import StoredTrial
+    from diskbench.model.run import Run
     from diskbench.model.spec import Plan
 
 
@@ -31,7 +32,7 @@ def trial_facts(stored: StoredTrial) -> TrialFacts:
         warnings=stored.doubts,
         phases=stored.phases,
         verdicts=stored.verdicts,
-        labels=tuple(sorted((str(k), str(v)) for k, v in first["labels"].items())),
+        labels=tuple(sorted((str(k), str(v)) for k, v in first.labels.items())),
         notes=plan.notes if plan else (),
         place=_place(first),
         versions=_versions(first, plan),
@@ -39,37 +40,37 @@ def trial_facts(stored: StoredTrial) -> TrialFacts:
         price=plan.expectation.price if plan and plan.expectation else None,
         cost=cost_line(stored.cost) if stored.cost is not None else "",
         job=_job(plan),
-        again="" if first["imported"] else run_again(subject, subject.runs_planned),
+        again="" if first.imported else run_again(subject, subject.runs_planned),
     )
 
 
-def _note(row: Row, stored: StoredTrial) -> RunNote:
-    url = row["evidence_url"]
+def _note(row: Run, stored: StoredTrial) -> RunNote:
+    url = row.evidence_url
     return RunNote(
-        run_id=row["run_id"],
-        state=row["state"],
-        when=row["started_at"] or row["measured_at"] or "",
-        error=row["error"] or "",
-        advice=row["advice"] or "",
-        evidence=f"{url}/runs/{row['run_id']}/" if url else "",
-        audit=audit_line([one for one in stored.audits if one.run_id == row["run_id"]]),
+        run_id=row.run_id,
+        state=row.state,
+        when=row.when or "",
+        error=row.error or "",
+        advice=row.advice or "",
+        evidence=f"{url}/runs/{row.run_id}/" if url else "",
+        audit=audit_line([one for one in stored.audits if one.run_id == row.run_id]),
     )
 
 
-def _place(row: Row) -> str:
-    words = (row["region"], row["zone"])
+def _place(row: Run) -> str:
+    words = (row.region, row.zone)
     return ", ".join(dict.fromkeys(str(word) for word in words if word))
 
 
-def _versions(row: Row, plan: Plan | None) -> tuple[tuple[str, str], ...]:
+def _versions(row: Run, plan: Plan | None) -> tuple[tuple[str, str], ...]:
     found = {
-        "diskbench": row["diskbench_version"],
-        "fio": (row["fio_version"] or "").removeprefix("fio-"),
-        "kernel": row["kernel"],
-        "distribution": row["distribution"],
-        "profile": f"{row['profile']} ({row['profile_digest'][:12]})"
-        if row["profile_digest"]
-        else row["profile"],
+        "diskbench": row.diskbench_version,
+        "fio": (row.fio_version or "").removeprefix("fio-"),
+        "kernel": row.kernel,
+        "distribution": row.distribution,
+        "profile": f"{row.profile} ({row.profile_digest[:12]})"
+        if row.profile_digest
+        else row.profile,
         "catalogue": plan.catalogue[:12] if plan and plan.catalogue else "",
     }
     return tuple((name, str(value)) for name, value in found.items() if value)

@@ -175,6 +175,6 @@ def _sentence(bands: Sequence[Band]) -> str:
     rank=10,
 )
 def _of_runs(data: ChartData, palette: Palette) -> Iterator[Figure]:
-    hrefs = {row["run_id"]: row_href(row["run_id"]) for row in data.runs}
+    hrefs = {row.run_id: row_href(row.run_id) for row in data.runs}
     for number, bands in enumerate(data.bands):
         yield overview_chart(bands, palette, name=f"seconds-{number}", hrefs=hrefs)

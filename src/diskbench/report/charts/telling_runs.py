@@ -27,7 +27,7 @@ MOST_TELLING = 6
     rank=20,
 )
 def _of_runs(data: ChartData, palette: Palette) -> Iterator[Figure]:
-    by_id = {row["run_id"]: row for row in data.runs}
+    by_id = {row.run_id: row for row in data.runs}
     for bands in data.bands[:1]:
         for one in telling(bands, MOST_TELLING):
             for course in data.courses_of(by_id[one.run_id]):

@@ -25,7 +25,7 @@ MOST_STEPS = 2
     "runs", title="a step run after run, and the run in which it fell", needs="one trial", rank=10
 )
 def _of_trial(data: ChartData, palette: Palette) -> Iterator[Figure]:
-    numbers = {row["run_id"]: row["run_index"] + 1 for row in data.runs}
+    numbers = {row.run_id: row.number for row in data.runs}
     if data.single is None or len(numbers) < LEAST_RUNS:
         return
     found = step_values(data.single)

@@ -1,0 +1,212 @@
+"""One run as the database knows it: what was asked for, where, on what, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from diskbench.model.result import RunState
+
+Mark = Literal["emulated", "unverified", "imported"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A row of the table of runs, column by column: names end in their unit, times are ISO 8601 in
+    UTC, None is not known. A dataclass, because lists of runs have ten thousands of them.
+
+    `run_index` counts from 0 within the trial; `measured_at` is None where nobody knows when.
+    """
+
+    run_id: str
+    trial_id: str
+    campaign_id: str
+    run_index: int
+    replicate: int
+    state: RunState
+    error_kind: str | None
+    error: str | None
+    advice: str | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    expected_s: float | None
+    profile: str
+    profile_digest: str | None
+    parameters: Mapping[str, str]
+    labels: Mapping[str, str]
+    provider: str
+    address: str | None
+    target_kind: str | None
+    target_path: str | None
+    target_device: str | None
+    target_identity: str | None
+    filesystem: str | None
+    size_bytes: int | None
+    hostname: str | None
+    cloud: str | None
+    instance_type: str | None
+    zone: str | None
+    cpu_model: str | None
+    cpu_count: int | None
+    memory_bytes: int | None
+    kernel: str | None
+    distribution: str | None
+    virtualisation: str | None
+    fio_version: str | None
+    disk_model: str | None
+    disk_driver: str | None
+    disk_transport: str | None
+    disk_size_bytes: int | None
+    emulated: bool
+    unverified: bool
+    imported: bool
+    evidence_url: str | None
+    diskbench_version: str | None
+    format: int
+    parser_version: int
+    machine_lease: str | None
+    measured_at: str | None
+    region: str | None
+    disk_cloud: str | None
+    disk_type: str | None
+    disk_gib: int | None
+    disk_count: int | None
+    provisioned_iops: int | None
+    provisioned_bytes_per_s: float | None
+    host_cache: str | None
+
+    @property
+    def number(self) -> int:
+        """The number of the run within its trial, from 1."""
+        return self.run_index + 1
+
+    @property
+    def place(self) -> str:
+        """Where it was measured: its address, or the name of its host; empty where neither is
+        known."""
+        return self.address or self.hostname or ""
+
+    @property
+    def when(self) -> str | None:
+        """When it began, or was measured; None where nobody knows."""
+        return self.started_at or self.measured_at
+
+    def has(self, mark: Mark) -> bool:
+        """Whether a reader must know this before believing its numbers."""
+        return {"emulated": self.emulated, "unverified": self.unverified}.get(mark, self.imported)
+
+
+RUN_FIELDS = tuple(one.name for one in fields(Run))
+
+
+def run_columns(run: Run) -> dict[str, Any]:
+    """A run by the names of its columns, in their order: what JSON and CSV have of it."""
+    return {name: getattr(run, name) for name in RUN_FIELDS}
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRun:
+    """A run with what was asked for: `rent` as it was typed (None: the machine was there, or
+    nothing of it is known), and `scope`, whose account it was rented with, and where."""
+
+    run: Run
+    rent: Mapping[str, Any] | None = None
+    scope: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRow:
+    """A row of the table of measurements with its run; fields as those of a Measurement, and
+    `job_error` is fio's error of the job."""
+
+    run: Run
+    step_index: int
+    scope: str
+    job_index: int
+    job: str
+    direction: str
+    step: str
+    role: str
+    round: int | None
+    jobs: int
+    rw: str | None
+    block_bytes: int | None
+    iodepth: int | None
+    ios: int
+    bytes: int
+    runtime_ns: int
+    iops: float
+    bytes_per_s: float
+    lat_mean_ns: float | None
+    lat_min_ns: int | None
+    lat_max_ns: int | None
+    lat_stddev_ns: float | None
+    clat_mean_ns: float | None
+    clat_min_ns: int | None
+    clat_max_ns: int | None
+    clat_stddev_ns: float | None
+    clat_samples: int
+    slat_mean_ns: float | None
+    slat_max_ns: int | None
+    quantiles_of: str | None
+    p50_ns: float | None
+    p90_ns: float | None
+    p95_ns: float | None
+    p99_ns: float | None
+    p99_9_ns: float | None
+    p99_99_ns: float | None
+    cpu_user: float | None
+    cpu_system: float | None
+    context_switches: int | None
+    short_ios: int
+    job_error: int
+
+    @property
+    def run_id(self) -> str:
+        """The run that it is of."""
+        return self.run.run_id
+
+
+MEASURED_FIELDS = tuple(one.name for one in fields(MeasuredRow) if one.name != "run")
+
+
+def measured_columns(row: MeasuredRow) -> dict[str, Any]:
+    """A row by the names of its columns, those of its run before its own: what CSV has of it."""
+    return run_columns(row.run) | {name: getattr(row, name) for name in MEASURED_FIELDS}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredFigure:
+    """One figure of one step, round and direction of a run: `value`, of all jobs together. `rent`
+    is what was to be rented, as typed. Other fields as those of a Measurement."""
+
+    run: Run
+    rent: Mapping[str, Any] | None
+    step_index: int
+    step: str
+    role: str
+    direction: str
+    round: int | None
+    rw: str | None
+    block_bytes: int | None
+    iodepth: int | None
+    ios: int
+    bytes: int
+    runtime_ns: int
+    iops: float
+    bytes_per_s: float
+    value: float
+
+    @property
+    def run_id(self) -> str:
+        """The run that it is of."""
+        return self.run.run_id
+
+    @property
+    def scope(self) -> str:
+        """Figures are of whole steps."""
+        return "step"

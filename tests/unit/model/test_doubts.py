@@ -1,0 +1,127 @@
+"""A doubt is a row of one table: whatever a check finds is in it, documented and shown."""
+
+import ast
+import html
+import io
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tests.unit.report.made import plan, row
+from tests.unit.report.reported import judged, report, trial, verdict
+
+import diskbench
+from diskbench.model.doubts import DOUBTS, WEIGHTS, Doubt
+from diskbench.report.markdown import markdown
+from diskbench.report.page import page
+from diskbench.report.subject import subject_of_plan
+from diskbench.report.tables import result_table
+
+SOURCE = Path(diskbench.__file__).parent
+DOCS = Path(__file__).parents[3] / "docs"
+STEP = "rand-read-4k-qd32"
+MADE_ANEW = {
+    "model/doubts.py": "the table itself",
+    "analysis/believe.py": "a stored warning with the weight that the verdict gives it",
+    "analysis/shown.py": "a reason of a verdict, listed with the warnings",
+    "store/rows.py": "a warning as its row holds it",
+}
+"""The only files that may write a code themselves: they copy one."""
+
+
+def constructors(path: Path) -> list[str]:
+    """The calls of Warning(...) and Reason(...) in a file."""
+    tree = ast.parse(path.read_text())
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [
+        f"{path.relative_to(SOURCE)}:{call.lineno}"
+        for call in calls
+        if isinstance(call.func, ast.Name) and call.func.id in ("Warning", "Reason")
+    ]
+
+
+def test_every_doubt_is_raised_through_the_table():
+    found = [
+        place
+        for path in sorted(SOURCE.rglob("*.py"))
+        if str(path.relative_to(SOURCE)) not in MADE_ANEW
+        for place in constructors(path)
+    ]
+    assert found == [], "raise it as NAME.warning(…) or NAME.reason(…) of model/doubts.py"
+
+
+def test_every_row_of_the_table_is_raised_somewhere():
+    source = "\n".join(
+        path.read_text() for path in SOURCE.rglob("*.py") if path.name != "doubts.py"
+    )
+    published = {"burst", "other-disk"}  # of posts: catalog/published.py takes them by their code
+    names = {name: one for name, one in vars(diskbench.model.doubts).items() if _is_doubt(one)}
+    unused = [
+        one.code
+        for name, one in names.items()
+        if not re.search(rf"\b{name}\b", source) and one.code not in published
+    ]
+    assert unused == []
+
+
+def _is_doubt(one: object) -> bool:
+    return isinstance(one, Doubt)
+
+
+@pytest.mark.parametrize("doubt", DOUBTS.values(), ids=lambda one: one.code)
+def test_every_row_is_complete(doubt):
+    assert doubt.weight in WEIGHTS
+    assert doubt.words
+    assert bool(doubt.profile) == bool(doubt.because)
+    assert doubt.advice or doubt.weight == "note" or doubt.code == "other-disk"
+
+
+def test_no_code_stands_twice():
+    rows = re.findall(r"= Doubt\(\s*\"([a-z-]+)\"", (SOURCE / "model" / "doubts.py").read_text())
+    assert sorted(rows) == sorted(DOUBTS)
+
+
+@pytest.mark.parametrize("doubt", DOUBTS.values(), ids=lambda one: one.code)
+def test_every_doubt_is_documented_with_its_weight_and_words(doubt):
+    rows = re.findall(r"^\| `([a-z-]+)` \| (\w+) \| (.+?) \|", _page(), re.MULTILINE)
+    assert (doubt.code, doubt.weight, doubt.words) in rows
+    assert f"`{doubt.code}`" in (DOCS / "METHOD.md").read_text(), "when is it raised?"
+
+
+def test_the_page_has_no_doubt_that_the_table_lacks():
+    assert set(re.findall(r"^\| `([a-z-]+)` \|", _page(), re.MULTILINE)) == set(DOUBTS)
+
+
+def _page() -> str:
+    return (DOCS / "verdict.md").read_text().partition("## All doubts")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("surface", ["terminal", "markdown", "page"])
+@pytest.mark.parametrize("doubt", DOUBTS.values(), ids=lambda one: one.code)
+def test_every_doubt_is_shown_on_every_surface(doubt, surface):
+    warnings, reasons = (), ()
+    if doubt.shown == "warnings":
+        warnings = (doubt.warning("figure 4711 shows it", step=STEP),)
+    else:
+        reasons = (doubt.reason("figure 4711 shows it"),)
+    believe = {"note": "yes"}.get(doubt.weight, doubt.weight)
+    told = (verdict(judged(3000.0), believe=believe, reasons=reasons),)
+    text = _shown(surface, warnings, told)
+    assert "figure 4711 shows it" in text
+    assert " ".join(doubt.advice.split()[:4]) in text
+    if reasons and doubt.weight != "note":
+        assert doubt.words in text
+
+
+def _shown(surface, warnings, verdicts) -> str:
+    if surface == "terminal":
+        out = io.StringIO()
+        found = result_table(
+            subject_of_plan(plan()), [row(STEP)], warnings=warnings, verdicts=verdicts
+        )
+        Console(file=out, width=100).print(found)
+        return " ".join(out.getvalue().split())
+    made = report(trial([row(STEP)], warnings=warnings, verdicts=verdicts))
+    text = {"markdown": markdown, "page": page}[surface](made)
+    return " ".join(html.unescape(re.sub(r"\\(.)", r"\1", text)).split())

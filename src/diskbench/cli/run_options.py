@@ -58,7 +58,9 @@ def _common(
     ] = None,
     host: Annotated[
         list[str] | None,
-        _what("Machine to measure over SSH; several are measured at once.", metavar="USER@HOST"),
+        _what(
+            "Machine to measure over SSH; several are measured at once.", metavar="USER@HOST[:PORT]"
+        ),
     ] = None,
     path: Annotated[
         str | None,

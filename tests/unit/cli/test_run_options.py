@@ -1,6 +1,8 @@
 """The options of `run`: few in plain help, and each provider's own beside the common ones."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -86,3 +88,18 @@ def test_completion_of_flags_knows_the_provider():
     context = command.make_context("run", ["--provider", "azure"], resilient_parsing=True)
     found = {one.value for one in command.shell_complete(context, "--ca")}
     assert found == {"--cache"}
+
+
+@pytest.mark.parametrize("line", ["--help", "run --help", "run --provider azure --help"])
+def test_help_imports_no_provider_that_is_not_named(line: str):
+    asks = (
+        "import sys; from diskbench.cli.main import run; run(sys.argv[1:]); "
+        "print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", asks, *line.split()], capture_output=True, text=True, check=True
+    )
+    loaded = {one.split(".")[2] for one in done.stderr.split() if one.startswith("diskbench.prov")
+              and one.count(".") >= 2}  # fmt: skip
+    assert loaded <= ({"azure", "emulation"} if "azure" in line else set())
+    assert not {"azure.core", "boto3", "pyVmomi", "sqlalchemy"} & set(done.stderr.split())

@@ -12,6 +12,7 @@ and any of them may be missing.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from importlib import resources
 from typing import TYPE_CHECKING, TypeVar
@@ -54,10 +55,9 @@ def _folders() -> dict[str, Traversable]:
 def _folder(name: str, reference: str) -> Traversable:
     """The folder that `package:folder` of a provider's plugin names."""
     package, _, inside = reference.partition(":")
-    try:
+    folder: Traversable | None = None
+    with contextlib.suppress(ImportError):
         folder = resources.files(package) / inside
-    except ImportError:
-        folder = None
     if folder is None or not folder.is_dir():
         raise InvalidValue(
             f"provider {name!r} names the catalogue {reference!r}, and there is no such folder",

@@ -5,12 +5,13 @@ altair and vl-convert are imported when a chart is drawn, never before.
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.charts.palette import PICTURE
+from diskbench.report.charts.palette import PICTURE, variables
 from diskbench.visible import visible_all
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 PNG_SCALE = 2.0
 _MARK = re.compile(r'<(path|rect|line) ((?:[^<>]*? )?aria-label="([^"]*)"[^<>]*?)/>')
+_VARIABLE = re.compile(r"var\((--[a-z0-9-]+)\)")
 WRAP = 84
 """Characters of a subtitle in one line of a picture."""
 
@@ -84,7 +86,15 @@ def document(chart: TopLevelMixin, palette: Palette) -> dict[str, Any]:
         },
     }
     shown: dict[str, Any] = visible_all(spec)
-    return shown
+    return shown if palette.background == "transparent" else _fixed(shown, palette)
+
+
+def _fixed(spec: dict[str, Any], palette: Palette) -> dict[str, Any]:
+    """The document with values for the variables that a page would have: a picture has no page."""
+    values = variables(palette)
+    told = _VARIABLE.sub(lambda one: values.get(one[1], one[0]), json.dumps(spec))
+    found: dict[str, Any] = json.loads(told)
+    return found
 
 
 def svg(figure: Figure, palette: Palette, *, log: bool | None = None) -> str:

@@ -72,7 +72,7 @@ class Gathered:
         """By run."""
         self.common = ""
         """What all groups asked for, in words."""
-        self._stores: dict[str, EvidenceStore | None] = {}
+        self._stores: dict[str | None, EvidenceStore | None] = {}
         self._said: dict[str, dict[int, Expectation]] = {}
         """What an imported run should have got on the disk that was named for it, by step."""
 
@@ -134,7 +134,7 @@ class Gathered:
         None where that cannot be reached."""
         from diskbench.cli.stores import evidence
 
-        url = self.evidence_url or row.evidence_url or ""
+        url = self.evidence_url or row.evidence_url
         if url not in self._stores:
             try:
                 self._stores[url] = evidence(url)

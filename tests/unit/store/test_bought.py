@@ -16,6 +16,7 @@ from diskbench.errors import UnknownName
 from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CloudFacts
 from diskbench.model.rental import AzureSpec, Rental, RentSpec, Scope
+from diskbench.model.run import measured_columns
 from diskbench.model.selection_keys import COLUMN_OF, KEYS
 from diskbench.store.bought import COLUMNS, bought, bought_by_others, region_of
 from diskbench.store.database import open_database
@@ -171,7 +172,8 @@ def test_every_export_has_them(two_disks):
     _, database = two_disks
     assert set(COLUMNS) <= set(run_fields())
     assert set(COLUMNS) <= set(measurement_fields())
-    rows = find_measurements(database, [parse_filter("disk=gp2")])
+    found = find_measurements(database, [parse_filter("disk=gp2")])
+    rows = [measured_columns(one) for one in found]
     frame = pl.read_csv(io.StringIO(csv_text(rows, measurement_fields())))
     assert frame["disk_type"].to_list() == ["gp2", "gp2"]
     frame = pl.read_parquet(io.BytesIO(parquet_bytes(rows, measurement_fields())))

@@ -267,7 +267,7 @@ def test_runs_of_before_get_them_by_migration(any_database_url):
     database = open_database(any_database_url)
     found = {one.run_id: one for one in find_runs(database)}
     for n, (_, values) in enumerate(RENTED):
-        assert tuple(found[f"run{n}"][name] for name in COLUMNS) == values
+        assert tuple(getattr(found[f"run{n}"], name) for name in COLUMNS) == values
         assert found[f"run{n}"].measured_at == "2026-01-01"
     assert found["run9"].region == "europe-west3"
     assert found["dated"].measured_at == found["fio3"].measured_at == "2026-01-01"

@@ -1,6 +1,6 @@
 """Rows for other programs: which of them a cliff lies in."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 from tests.rigs.runs import bare_run
@@ -67,5 +67,5 @@ def test_of_rounds_only_the_one_that_the_cliff_lies_in_is_changed(read):
 
 
 def test_a_row_without_phases_is_as_fio_told_it(read):
-    (one,) = read([row(1000) | {"step": "other"}], course(rounds=None))
+    (one,) = read([replace(row(1000), step="other")], course(rounds=None))
     assert (one["iops"], one[AFTER_CLIFF]) == (pytest.approx(1000 / 180), None)

@@ -1,5 +1,7 @@
 """What steps that nobody planned should have got is reckoned from all that was done before them."""
 
+from dataclasses import replace
+
 import pytest
 from tests.books import SHIPPED
 from tests.rigs.runs import bare_run
@@ -61,6 +63,6 @@ def test_a_fill_before_a_measured_step_spends_its_credit():
 def test_the_word_of_an_owner_is_counted_as_the_provider_of_the_run_counts():
     large = step(0, "measure", "rw=read", 90, MIB, 60)
     groups = groups_of([large[0]], [large[1]], ())
-    run = {**RUN, "provider": "vsphere"}
+    run = replace(RUN, provider="vsphere")
     found = promises_of([(run, groups)], None, Hint(promise="iops=3200"), SHIPPED)
     assert found["a", 0].expected.begin.iops == 100

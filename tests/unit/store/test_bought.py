@@ -16,6 +16,7 @@ from diskbench.errors import UnknownName
 from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CloudFacts
 from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.run import measured_columns
 from diskbench.model.selection_keys import COLUMN_OF, KEYS
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.store.bought import COLUMNS, bought, bought_by_others, region_of
@@ -172,7 +173,8 @@ def test_every_export_has_them(two_disks):
     _, database = two_disks
     assert set(COLUMNS) <= set(run_fields())
     assert set(COLUMNS) <= set(measurement_fields())
-    rows = find_measurements(database, [parse_filter("disk=gp2")])
+    found = find_measurements(database, [parse_filter("disk=gp2")])
+    rows = [measured_columns(one) for one in found]
     frame = pl.read_csv(io.StringIO(csv_text(rows, measurement_fields())))
     assert frame["disk_type"].to_list() == ["gp2", "gp2"]
     frame = pl.read_parquet(io.BytesIO(parquet_bytes(rows, measurement_fields())))
@@ -266,7 +268,7 @@ def test_runs_of_before_get_them_by_migration(any_database_url):
     database = open_database(any_database_url)
     found = {one.run_id: one for one in find_runs(database)}
     for n, (_, values) in enumerate(RENTED):
-        assert tuple(found[f"run{n}"][name] for name in COLUMNS) == values
+        assert tuple(getattr(found[f"run{n}"], name) for name in COLUMNS) == values
         assert found[f"run{n}"].measured_at == "2026-01-01"
     assert found["run9"].region == "europe-west3"
     assert found["dated"].measured_at == found["fio3"].measured_at == "2026-01-01"

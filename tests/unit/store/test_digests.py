@@ -15,7 +15,7 @@ def test_runs_come_newest_first_with_what_was_to_be_rented(any_database):
     measured(any_database, [1.0], disk="gp2")
     measured(any_database, [2.0], disk="gp3", campaign=1)
     measured(any_database, [3.0], disk="io1", campaign=2, rented=False)
-    found = [(row["rent"] or {}).get("disk") for row in load_asked(any_database, [])]
+    found = [(row.rent or {}).get("disk") for row in load_asked(any_database, [])]
     assert found == [None, "gp3", "gp2"]
     assert len(load_asked(any_database, [parse_filter("iops>1.5")])) == 2
 

@@ -52,8 +52,8 @@ def test_fio_json_becomes_a_run_marked_imported(database, evidence, fio_json):
     assert (run.imported, run.unverified, run.state) == (True, True, "done")
     assert (run.profile, run.provider) == ("result.json", "import/fio-json")
     assert run.labels == {"from": "a friend"}
-    assert [row["scope"] for row in find_measurements(database)] == ["job", "step"]
-    assert find_measurements(database)[0]["ios"] == 64
+    assert [row.scope for row in find_measurements(database)] == ["job", "step"]
+    assert find_measurements(database)[0].ios == 64
 
 
 def test_the_original_is_kept_to_the_byte_and_twice_is_once(database, evidence, fio_json):
@@ -113,7 +113,7 @@ def test_each_result_of_gobonniego_is_a_run_of_one_trial(database, evidence, tmp
     assert {run.trial_id for run in runs} == {run_ids[0]}
     assert runs[0].created_at == "2018-02-14T20:14:00.500000+00:00"
     assert runs[0].memory_bytes == 8589934592
-    rates = [row["bytes_per_s"] for row in find_measurements(database) if row["step"] == "seqwrite"]
+    rates = [row.bytes_per_s for row in find_measurements(database) if row.step == "seqwrite"]
     assert rates == [1e8, 5e7]
 
 

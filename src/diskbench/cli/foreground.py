@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn
+
+import typer
 
 from diskbench.errors import DiskbenchError
 from diskbench.report.screen import Own
@@ -90,10 +91,12 @@ def drive(
                 finally:
                     displays[0].close()
         return told(session, reports, show)
-    except Exception as error:  # noqa: BLE001 - told here: parked threads would keep the process
+    except Exception as error:  # noqa: BLE001 - reported here, where the other trials' ends are known
         from diskbench.cli.failures import report
 
-        leave(session, worst([report(error), *(one.exit_code for one in reports)]))
+        return worst([report(error), *(one.exit_code for one in reports)])
+    finally:
+        stop.leave()  # after an error, what still runs is suspended
 
 
 def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
@@ -288,14 +291,9 @@ def worst(codes: Sequence[int]) -> int:
     return next((code for code in _SEVERITY if code in codes), 0)
 
 
-def leave(session: Session, code: int) -> NoReturn:
-    """Close what is worth closing. The workflow engine's threads are not waited for (0.9 s)."""
-    try:
-        session.close()
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finally:
-        os._exit(code)  # a parked thread must not keep the process, and with it the trial, alive
+def leave(code: int) -> NoReturn:
+    """End the command with an exit code; what it opened is closed (cli/opened.py)."""
+    raise typer.Exit(code)
 
 
 def print_error(error: BaseException, *, prefix: str = "") -> None:

@@ -90,7 +90,7 @@ def gc(
             f"\n  diskbench gc {' '.join(waiting)}",
             file=sys.stderr,
         )
-    leave(session, 3 if unlisted else sweep_code(swept))
+    leave(3 if unlisted else sweep_code(swept))
 
 
 def print_swept(swept: Sequence[Swept], *, stream: TextIO) -> None:

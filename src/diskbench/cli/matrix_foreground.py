@@ -43,7 +43,6 @@ def foreground(
     """Run a matrix in this process to its end, or until it is told to stop; the exit code. In the
     end it is printed as `output`; None leaves that to the caller."""
     from diskbench.cli.failures import report
-    from diskbench.cli.foreground import leave
     from diskbench.engine.campaign import claim_foreground
     from diskbench.engine.interrupt import interruptible
     from diskbench.engine.machine import let_idle_go
@@ -97,10 +96,12 @@ def foreground(
         if output is not None and not (told and output == "table"):
             print_standing(end, output)
         return exit_code(session, end, stopped=worker.stop.all_asked)
-    except Exception as error:  # noqa: BLE001 - the workflow engine's threads would keep it alive
+    except Exception as error:  # noqa: BLE001 - reported, with how to go on
         code = report(error)
         print(f"  {left()}", file=sys.stderr)
-        leave(session, code)
+        return code
+    finally:
+        worker.stop.leave()  # after an error, what still runs is suspended
 
 
 def exit_code(session: Session, last: MatrixStanding, *, stopped: bool) -> int:

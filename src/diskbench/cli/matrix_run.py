@@ -67,11 +67,11 @@ def run(
             f"{campaign.campaign_id}",
             file=sys.stderr,
         )
-        leave(session, 0)
+        leave(0)
     if detach:
         in_background(session, campaign)
-        leave(session, 0)
-    leave(session, foreground(session, campaign, output, quiet=quiet))
+        leave(0)
+    leave(foreground(session, campaign, output, quiet=quiet))
 
 
 def resume(
@@ -87,7 +87,7 @@ def resume(
 
     session = opened(database_url, evidence_url)
     campaign = find_campaign(session.database, matrix)
-    leave(session, foreground(session, campaign, output, quiet=quiet))
+    leave(foreground(session, campaign, output, quiet=quiet))
 
 
 def status(
@@ -136,11 +136,11 @@ def cancel(
     cancel_campaign(session.database, campaign)
     print(f"{campaign.campaign_id} was asked to stop", file=sys.stderr)
     if campaign.queue is None or runs_now(session.database, campaign):
-        leave(session, 0)
+        leave(0)
     campaign = find_campaign(session.database, campaign.campaign_id)
     print("no process works on it: its cells are ended here", file=sys.stderr)
     code = foreground(session, campaign, "table", quiet=True)
-    leave(session, code if code == NOT_GIVEN_BACK else 0)
+    leave(code if code == NOT_GIVEN_BACK else 0)
 
 
 def retry(
@@ -164,12 +164,12 @@ def retry(
     count = retry_cells(session.database, campaign)
     if not count:
         print("every cell has its result", file=sys.stderr)
-        leave(session, 0)
+        leave(0)
     print(f"{count} cells get their turn again", file=sys.stderr)
     campaign = find_campaign(session.database, campaign.campaign_id)
     if campaign.queue is None:
-        leave(session, 0)
-    leave(session, foreground(session, campaign, output, quiet=quiet))
+        leave(0)
+    leave(foreground(session, campaign, output, quiet=quiet))
 
 
 def mount(app: typer.Typer) -> None:

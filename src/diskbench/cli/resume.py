@@ -54,4 +54,4 @@ def resume(
     print_swept(swept, stream=sys.stderr)
     if not plans and not swept and not refused:
         print("nothing to go on with: no run was abandoned", file=sys.stderr)
-    leave(session, worst([code, sweep_code(swept), *refused]))
+    leave(worst([code, sweep_code(swept), *refused]))

@@ -78,24 +78,24 @@ def start(
         prepared = looked()
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
-        os._exit(INTERRUPTED)
+        leave(INTERRUPTED)
     prepared.plans = [
         with_notes(plan, (database_file(database_url), evidence_directory(settings.evidence_url)))
         for plan in prepared.plans
     ]
     refused = report_refused(prepared)
     if not prepared.plans:
-        leave(session, refused)
+        leave(refused)
     if not show.quiet:
         from diskbench.report.plan_text import print_plan
 
         print_plan(prepared.plans, stream=sys.stderr)
     if limit.usd is not None:
-        hold_to(limit, prepared.plans, session)
+        hold_to(limit, prepared.plans)
     if detach:
         save_all(session, prepared, owner=None)
         go_on_in_background(prepared.plans, session, settings.evidence_url)
-        leave(session, refused)
+        leave(refused)
     code = drive(
         session,
         prepared.plans,
@@ -109,7 +109,7 @@ def start(
             f"{count} of {count + len(prepared.refused)} hosts measured; not: {names}",
             file=sys.stderr,
         )
-    leave(session, worst([code, refused]))
+    leave(worst([code, refused]))
 
 
 def look(
@@ -135,8 +135,8 @@ def look(
     return lambda: Prepared(plans=plans, refused=refused)
 
 
-def hold_to(limit: CostLimit, plans: Sequence[Plan], session: Session) -> None:
-    """End the process where the plans, with loops to their last round, may cost more than allowed;
+def hold_to(limit: CostLimit, plans: Sequence[Plan]) -> None:
+    """End the command where the plans, with loops to their last round, may cost more than allowed;
     nothing is saved or rented then."""
     from diskbench.errors import CostRefused
     from diskbench.plan.cost import cost_of_plan
@@ -147,7 +147,7 @@ def hold_to(limit: CostLimit, plans: Sequence[Plan], session: Session) -> None:
         check_cost(costs, limit.usd, limit.assume_price_usd_per_hour)
     except CostRefused as error:
         print_error(error)
-        leave(session, error.exit_code)
+        leave(error.exit_code)
 
 
 def warm_up() -> None:

@@ -44,7 +44,7 @@ def session_of(
     Raises as engine.session.open_session."""
     from diskbench.engine.session import open_session
 
-    return open_session(
+    session = open_session(
         settings.database_url.get_secret_value(),
         settings.evidence_url,
         secret_file=settings.secret_file,
@@ -52,6 +52,8 @@ def session_of(
         books=books,
         timing=timing,
     )
+    close_at_end(session.close)
+    return session
 
 
 def database(url: str | None) -> Engine:

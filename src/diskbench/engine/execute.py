@@ -17,7 +17,7 @@ from diskbench.engine.lease import release
 from diskbench.engine.stations import LiveStations
 from diskbench.engine.stop import Stop
 from diskbench.engine.watch import Obeying
-from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
+from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed, Suspended
 from diskbench.model.outcome import TrialEnd
 
 if TYPE_CHECKING:
@@ -57,15 +57,10 @@ class TrialReport:
 
 @dataclass
 class _Desk:
-    """Where suspended stations leave word; `over` wakes the trial's waiting thread."""
+    """How each trial ended; `over` wakes the thread that gives back."""
 
     reports: dict[str, TrialReport]
     over: dict[str, threading.Event] = field(default_factory=dict)
-
-    def suspend(self, trial_id: str, error: BaseException) -> None:
-        self.reports[trial_id].suspended = error
-        self.over[trial_id].set()
-        threading.Event().wait()  # parked: the workflow must not end, so that it can be resumed
 
 
 def execute(
@@ -95,7 +90,6 @@ def execute(
         connect=session.connect,
         watcher=watcher,
         stop=stop,
-        suspend=desk.suspend,
         timing=session.timing,
         renter=session.renter,
     )
@@ -104,6 +98,7 @@ def execute(
     with session.timing.span("launch"):
         from diskbench.engine.durable import process
 
+        session.ends_work = process.stop
         with as_unavailable(session.database):
             process.launch(
                 session.database,
@@ -127,7 +122,7 @@ def execute(
         while thread.is_alive():
             thread.join(0.2)  # in slices, so that signals are handled meanwhile
     for plan in plans:
-        desk.reports[plan.trial_id].stopped = stop.of(plan.trial_id).is_set()
+        desk.reports[plan.trial_id].stopped = stop.asked(plan.trial_id)
     return [desk.reports[plan.trial_id] for plan in plans]
 
 
@@ -137,7 +132,10 @@ def _begin(stations: LiveStations, plan: Plan) -> None:
     The trial's rows are written, and preparing and starting are idempotent: the workflow finds
     what was begun here, and says what went wrong if something did.
     """
-    with contextlib.suppress(DiskbenchError), stations.timing.span("begin", plan.trial_id):
+    with (
+        contextlib.suppress(DiskbenchError, Suspended),
+        stations.timing.span("begin", plan.trial_id),
+    ):
         stations.begin(plan)
 
 
@@ -149,6 +147,8 @@ def _await_end(
     try:
         with as_unavailable(session.database):
             desk.reports[trial_id].end = TrialEnd.model_validate(wait())
+    except Suspended as suspended:
+        desk.reports[trial_id].suspended = suspended.error
     except Exception as error:  # noqa: BLE001 - a fault in the workflow itself; told, never lost
         desk.reports[trial_id].suspended = error
     desk.over[trial_id].set()

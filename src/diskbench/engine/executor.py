@@ -27,8 +27,9 @@ DEAD_AFTER_S = 4 * BEAT_S
 FORGOTTEN_AFTER_S = 86_400.0
 
 
-def enrol(database: sa.Engine, executor_id: str) -> None:
-    """Register this process under `executor_id` and let its row beat in the background."""
+def enrol(database: sa.Engine, executor_id: str) -> threading.Event:
+    """Register this process under `executor_id` and let its row beat in the background, until the
+    event that is returned is set."""
     from diskbench.store.claims import register_executor
 
     register_executor(
@@ -39,7 +40,9 @@ def enrol(database: sa.Engine, executor_id: str) -> None:
         process_started=_own_start(),
         version=__version__,
     )
-    threading.Thread(target=_beat, args=(database, executor_id), daemon=True).start()
+    over = threading.Event()
+    threading.Thread(target=_beat, args=(database, executor_id, over), daemon=True).start()
+    return over
 
 
 def retire(database: sa.Engine, executor_id: str) -> None:
@@ -140,12 +143,11 @@ def _exists_without_proc(pid: int) -> str | None:
     return "exists"
 
 
-def _beat(database: sa.Engine, executor_id: str) -> None:
+def _beat(database: sa.Engine, executor_id: str, over: threading.Event) -> None:
     from diskbench.errors import StoreUnavailable
     from diskbench.store.claims import beat
 
-    pause = threading.Event()
-    while not pause.wait(BEAT_S):
+    while not over.wait(BEAT_S):
         try:
             beat(database, executor_id)
         except StoreUnavailable:

@@ -3,6 +3,7 @@ every command that runs, resumes or gives back."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING
 from diskbench.engine.executor import enrol, retire
 from diskbench.engine.refreshed import open_books
 from diskbench.engine.timing import Timing
+from diskbench.errors import DiskbenchError
 from diskbench.ports import Renter
 from diskbench.providers.registry import provider as provider_named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import sqlalchemy as sa
     from pydantic import SecretBytes
 
@@ -53,6 +57,10 @@ class Session:
     owner: str = "diskbench"
     """Who rents: a tag on everything that is rented."""
     timing: Timing = field(default_factory=Timing)
+    over: threading.Event = field(default_factory=threading.Event)
+    """Set when this process is no executor any more; ends its beat."""
+    ends_work: Callable[[], bool] = lambda: True
+    """Takes the workflow engine down where it was launched; whether no workflow runs any more."""
     _hosts: dict[str, Host] = field(default_factory=dict)
     _stores: dict[str, EvidenceStore] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -130,8 +138,22 @@ class Session:
         )
 
     def close(self) -> None:
-        """Say that this process is gone and let go of the database."""
-        retire(self.database, self.executor_id)
+        """End the connections to hosts and the workflow engine, say that this process is gone, and
+        let go of the database.
+
+        A process whose workflow still runs after that, in the middle of a call of a cloud, stays on
+        the list of the living until it is gone: nobody takes its trials over before.
+        """
+        with self._lock:
+            hosts = list(self._hosts.values())
+            self._hosts.clear()
+        for host in hosts:  # trials that were suspended
+            with contextlib.suppress(Exception):
+                host.close()
+        if self.ends_work():
+            self.over.set()
+            with contextlib.suppress(DiskbenchError):  # another process declares it dead
+                retire(self.database, self.executor_id)
         self.database.dispose()
 
 
@@ -160,7 +182,7 @@ def open_session(
         evidence = open_evidence(evidence_url)
         evidence.check_writable()
         executor_id = new_id()
-        enrol(database, executor_id)
+        over = enrol(database, executor_id)
     return Session(
         database=database,
         evidence=evidence,
@@ -169,4 +191,5 @@ def open_session(
         secret_file=secret_file,
         owner=owner,
         timing=timing,
+        over=over,
     )

@@ -24,7 +24,13 @@ from diskbench.engine.stop import Stop
 from diskbench.engine.timing import Timing
 from diskbench.engine.unit import unit_of
 from diskbench.engine.watch import Obeying
-from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, MeasurementFailed
+from diskbench.errors import (
+    ConnectionLost,
+    DiskbenchError,
+    Interrupted,
+    MeasurementFailed,
+    Suspended,
+)
 from diskbench.fio.ending import last_words
 from diskbench.model.outcome import Outcome, RunEnd, problem_of
 from diskbench.ports import HoldsCredit
@@ -54,7 +60,6 @@ class LiveStations:
     connect: Callable[[Plan], Host]
     watcher: Obeying
     stop: Stop
-    suspend: Callable[[str, BaseException], None]
     renter: Callable[[Plan], Renter | None] = lambda _: None
     timing: Timing = field(default_factory=Timing)
 
@@ -63,7 +68,7 @@ class LiveStations:
         from diskbench.hosts.workspace import make_workspace
 
         asked = self.stop.of(plan.trial_id)
-        with self._suspending(plan):
+        with _suspending():
             try:
                 commands = self._patiently(
                     plan, lambda: make_workspace(self.connect(plan), plan.target, asked.is_set)
@@ -73,7 +78,6 @@ class LiveStations:
             except MeasurementFailed as error:
                 return Outcome(state="failed", problem=problem_of(error))
             return Outcome(state="done", commands=commands)
-        raise AssertionError("unreachable: a suspended station never comes back")
 
     def begin(self, plan: Plan) -> None:
         """Prepare, and start the first step without waiting for it; done again by the workflow."""
@@ -91,18 +95,17 @@ class LiveStations:
         """Run one fio process on the host to its end and keep everything it left."""
         if self.stop.of(plan.trial_id).is_set():
             return self._stopped(plan)
-        with self._suspending(plan):
+        with _suspending():
             try:
                 return self._measure(plan, run_index, step)
             except MeasurementFailed as error:
                 return Outcome(state="failed", problem=problem_of(error))
-        raise AssertionError("unreachable: a suspended station never comes back")
 
     def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
         """Write the run's manifest and its final state."""
         from diskbench.store.finish import finish_run
 
-        with self._suspending(plan), self.timing.span("store", plan.trial_id):
+        with _suspending(), self.timing.span("store", plan.trial_id):
             finish_run(
                 self.database,
                 self.evidence_of(plan.trial_id),
@@ -241,12 +244,13 @@ class LiveStations:
         if isinstance(renter, HoldsCredit):
             renter.set_credit(plan.lease_id, on=step.role != "fill")
 
-    @contextmanager
-    def _suspending(self, plan: Plan) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - whatever it is, the trial must stay resumable
-            self.suspend(plan.trial_id, error)
+
+@contextmanager
+def _suspending() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise Suspended(error) from error
 
 
 _LATEST_UNIX_S = 253_402_300_799.0

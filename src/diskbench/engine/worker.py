@@ -21,7 +21,7 @@ from diskbench.engine.cell import LiveCells
 from diskbench.engine.database_clock import DatabaseClock
 from diskbench.engine.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
 from diskbench.engine.feed import feed
-from diskbench.engine.held import Patience, PatientStations, hold
+from diskbench.engine.held import Patience, PatientStations
 from diskbench.engine.keep import keep_begun, keep_ending
 from diskbench.engine.machine import let_idle_go
 from diskbench.engine.pick_up import go_on_with, pick_up
@@ -93,11 +93,11 @@ class Worker:
             connect=self.session.connect,
             watcher=self._watcher,
             stop=self.stop,
-            suspend=hold,
             timing=self.session.timing,
             renter=self.session.renter,
         )
         cells.bind_cells(self.cells)
+        self.session.ends_work = process.stop
         watch = ScheduleWatch(self.session.database, self.session.executor_id, begun=self.wake.set)
         if schedules:
             watch.bind()
@@ -238,9 +238,10 @@ class Worker:
 
     def _look_for(self, trial_id: str) -> None:
         """A cell of ours that is at work in no thread is taken up again where it stood."""
-        from diskbench.engine.durable import cells, process
+        from diskbench.engine.durable import process
+        from diskbench.engine.durable.at_work import at_work
 
-        found = self._vanished.look(trial_id, at_work=cells.at_work(trial_id))
+        found = self._vanished.look(trial_id, at_work=at_work(trial_id))
         if found == "again":
             log.warning("takes up again what no thread works on", extra={"trial": trial_id})
             process.move_here(trial_id, self.session.executor_id)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from diskbench.store.campaigns import CampaignRow
 
 Output = Literal["table", "json"]
+NOT_GIVEN_BACK = 3
 _ROWS = 20
 """Cells in the live table; our choice: it should stay on the screen."""
 
@@ -102,6 +103,17 @@ def foreground(
         return code
     finally:
         worker.stop.leave()  # after an error, what still runs is suspended
+
+
+def end_here(session: Session, campaign: CampaignRow) -> int:
+    """End the cells of a cancelled matrix that no process works on; 3 when something could not be
+    given back, else 0."""
+    from diskbench.store.campaigns import find_campaign
+
+    campaign = find_campaign(session.database, campaign.campaign_id)
+    print(f"no process works on {campaign.campaign_id}: its cells are ended here", file=sys.stderr)
+    code = foreground(session, campaign, "table", quiet=True)
+    return code if code == NOT_GIVEN_BACK else 0
 
 
 def exit_code(session: Session, last: MatrixStanding, *, stopped: bool) -> int:

@@ -175,7 +175,7 @@ def report_refused(prepared: Prepared) -> int:
 
 
 def go_on_in_background(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:
-    """Hand the trials to a process of their own that outlives this terminal; print their runs."""
+    """Hand the trials to a process of their own that outlives this terminal; print their ids."""
     from diskbench.private import append_private, log_directory
 
     log = log_directory() / f"{plans[0].campaign_id}.log"
@@ -190,11 +190,10 @@ def go_on_in_background(plans: Sequence[Plan], session: Session, evidence_url: s
             env=environment,
         )
     for plan in plans:
-        for run_id in plan.run_ids:
-            print(run_id)
+        print(plan.trial_id)
     print(
         f"going on in the background, telling {log}\n"
-        f"  see:  diskbench results list\n"
+        f"  see:  diskbench status {plans[0].trial_id}\n"
         f"  stop: diskbench cancel {plans[0].trial_id}",
         file=sys.stderr,
     )

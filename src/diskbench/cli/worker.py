@@ -57,7 +57,7 @@ def worker(
 
     patterns = read_patterns(queues, provider_names())
     _tell_events()
-    session = opened(database_url, evidence_url)
+    session = opened(database_url, evidence_url, gives_back=False)
     secret_id = fingerprint(session.secret())
     check_shared(session.database, secret_id)
     called = name or socket.gethostname()

@@ -58,6 +58,7 @@ def drive(
     from diskbench.engine.lease import left_behind, where
     from diskbench.engine.stop import Stop
     from diskbench.engine.watch import RowWatcher
+    from diskbench.engine.wishes import follow_wishes
 
     stop = Stop(plan.trial_id for plan in plans)
     displays: list[Progress] = []
@@ -82,10 +83,11 @@ def drive(
     try:
         with interruptible(stop, stopping, left):
             begin()
+            follow_wishes(session, stop)
             ready, reports = rented(session, plans, stop, show)
             if ready:
                 displays.append(_display(session, ready, quiet=show.quiet))
-                watcher = RowWatcher(session.database, ready, displays[0], stop)
+                watcher = RowWatcher(session.database, ready, displays[0])
                 try:
                     reports += execute(session, ready, watcher, stop, take_over=take_over)
                 finally:

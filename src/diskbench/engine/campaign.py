@@ -87,16 +87,10 @@ def begin_campaign(
 
 def cancel_campaign(database: sa.Engine, campaign: CampaignRow) -> None:
     """Ask whoever runs it to stop every cell, and let none begin."""
-    from diskbench.model.campaign import LIVE
     from diskbench.store.campaigns import set_campaign_state
-    from diskbench.store.cells import load_cells
-    from diskbench.store.claims import request_cancel
 
     check_running(campaign)
     set_campaign_state(database, campaign.campaign_id, "cancelling")
-    for cell in load_cells(database, campaign.campaign_id):
-        if cell.state in LIVE and cell.trial_id is not None:
-            request_cancel(database, cell.trial_id)
 
 
 def check_running(campaign: CampaignRow) -> None:

@@ -59,7 +59,6 @@ def _asked(database: sa.Engine, work: Work) -> str:
         if cancel_untaken_cell(database, work.cell):
             return f"{name} will not be measured"
         update_cell(database, work.id, cancel=True)
-        request_cancel(database, work.id)
         return f"{name} was asked to stop; the other cells of its matrix go on"
     if work.campaign is not None:
         cancel_campaign(database, work.campaign)

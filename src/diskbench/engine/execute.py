@@ -16,7 +16,7 @@ from diskbench.engine.keep import keep_trial_rows
 from diskbench.engine.lease import release
 from diskbench.engine.stations import LiveStations
 from diskbench.engine.stop import Stop
-from diskbench.engine.watch import Obeying
+from diskbench.engine.watch import Watcher
 from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed, Suspended
 from diskbench.model.outcome import TrialEnd
 
@@ -66,7 +66,7 @@ class _Desk:
 def execute(
     session: Session,
     plans: Sequence[Plan],
-    watcher: Obeying,
+    watcher: Watcher,
     stop: Stop,
     *,
     take_over: bool = False,

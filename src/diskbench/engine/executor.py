@@ -27,9 +27,8 @@ DEAD_AFTER_S = 4 * BEAT_S
 FORGOTTEN_AFTER_S = 86_400.0
 
 
-def enrol(database: sa.Engine, executor_id: str) -> threading.Event:
-    """Register this process under `executor_id` and let its row beat in the background, until the
-    event that is returned is set."""
+def enrol(database: sa.Engine, executor_id: str) -> None:
+    """Register this process under `executor_id`; it is alive for as long as its row beats."""
     from diskbench.store.claims import register_executor
 
     register_executor(
@@ -40,9 +39,6 @@ def enrol(database: sa.Engine, executor_id: str) -> threading.Event:
         process_started=_own_start(),
         version=__version__,
     )
-    over = threading.Event()
-    threading.Thread(target=_beat, args=(database, executor_id, over), daemon=True).start()
-    return over
 
 
 def retire(database: sa.Engine, executor_id: str) -> None:
@@ -143,7 +139,8 @@ def _exists_without_proc(pid: int) -> str | None:
     return "exists"
 
 
-def _beat(database: sa.Engine, executor_id: str, over: threading.Event) -> None:
+def keep_beating(database: sa.Engine, executor_id: str, over: threading.Event) -> None:
+    """Let the row of this process beat until `over` is set."""
     from diskbench.errors import StoreUnavailable
     from diskbench.store.claims import beat
 

@@ -7,7 +7,6 @@ here ends its trial as a measurement that failed would, and is given back.
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 32
 """Machines that are rented at the same time; each is mostly waited for."""
-_ASK_EVERY_S = 1.0
 
 
 def rent_all(
@@ -239,7 +237,6 @@ class Onlooker:
         self, session: Session, trial_id: str, stop: Stop, note: Callable[[str, str], None]
     ) -> None:
         self._session, self._trial_id, self._stop, self._note = session, trial_id, stop, note
-        self._asked_at = time.monotonic()
 
     @property
     def asked(self) -> threading.Event:
@@ -251,15 +248,8 @@ class Onlooker:
         self._note(self._trial_id, text)
 
     def stopping(self) -> bool:
-        """See ports.RentWatch.stopping; somebody may have typed `diskbench cancel`."""
-        from diskbench.store.claims import cancel_requested
-
-        asked = self.asked
-        if not asked.is_set() and time.monotonic() - self._asked_at > _ASK_EVERY_S:
-            self._asked_at = time.monotonic()
-            if cancel_requested(self._session.database, self._trial_id):
-                self._stop.ask(self._trial_id)
-        return asked.is_set()
+        """See ports.RentWatch.stopping."""
+        return self.asked.is_set()
 
     def span(self, name: str) -> AbstractContextManager[None]:
         """See ports.RentWatch.span."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diskbench.engine.executor import enrol, retire
+from diskbench.engine.executor import enrol, keep_beating, retire
 from diskbench.engine.refreshed import open_books
 from diskbench.engine.timing import Timing
 from diskbench.errors import DiskbenchError
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from diskbench.model.disk import SshAccess
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore, Host, Provider
+
+
+_ENDS_WITHIN_S = 2.0
+"""How long `close` waits for what runs in the background, which may be waiting for the database."""
 
 
 def host_at(address: str, config: str | None = None) -> Host:
@@ -57,10 +61,10 @@ class Session:
     owner: str = "diskbench"
     """Who rents: a tag on everything that is rented."""
     timing: Timing = field(default_factory=Timing)
-    over: threading.Event = field(default_factory=threading.Event)
-    """Set when this process is no executor any more; ends its beat."""
     ends_work: Callable[[], bool] = lambda: True
     """Takes the workflow engine down where it was launched; whether no workflow runs any more."""
+    _over: threading.Event = field(default_factory=threading.Event)
+    _background: list[threading.Thread] = field(default_factory=list)
     _hosts: dict[str, Host] = field(default_factory=dict)
     _stores: dict[str, EvidenceStore] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -137,6 +141,12 @@ class Session:
             port=access.port,
         )
 
+    def keep_running(self, work: Callable[[threading.Event], None]) -> None:
+        """Do `work` in the background until the session is closed, which sets its event."""
+        thread = threading.Thread(target=work, args=(self._over,), daemon=True)
+        self._background.append(thread)
+        thread.start()
+
     def close(self) -> None:
         """End the connections to hosts and the workflow engine, say that this process is gone, and
         let go of the database.
@@ -151,7 +161,9 @@ class Session:
             with contextlib.suppress(Exception):
                 host.close()
         if self.ends_work():
-            self.over.set()
+            self._over.set()
+            for thread in self._background:
+                thread.join(_ENDS_WITHIN_S)
             with contextlib.suppress(DiskbenchError):  # another process declares it dead
                 retire(self.database, self.executor_id)
         self.database.dispose()
@@ -182,8 +194,8 @@ def open_session(
         evidence = open_evidence(evidence_url)
         evidence.check_writable()
         executor_id = new_id()
-        over = enrol(database, executor_id)
-    return Session(
+        enrol(database, executor_id)
+    session = Session(
         database=database,
         evidence=evidence,
         executor_id=executor_id,
@@ -191,5 +203,6 @@ def open_session(
         secret_file=secret_file,
         owner=owner,
         timing=timing,
-        over=over,
     )
+    session.keep_running(lambda over: keep_beating(database, executor_id, over))
+    return session

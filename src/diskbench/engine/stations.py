@@ -23,7 +23,7 @@ from diskbench.engine.stages import Stages
 from diskbench.engine.stop import Stop
 from diskbench.engine.timing import Timing
 from diskbench.engine.unit import unit_of
-from diskbench.engine.watch import Obeying
+from diskbench.engine.watch import Watcher
 from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
@@ -58,7 +58,7 @@ class LiveStations:
     evidence_of: Callable[[str], EvidenceStore]
     """The store of a trial, by its id."""
     connect: Callable[[Plan], Host]
-    watcher: Obeying
+    watcher: Watcher
     stop: Stop
     renter: Callable[[Plan], Renter | None] = lambda _: None
     timing: Timing = field(default_factory=Timing)
@@ -152,10 +152,6 @@ class LiveStations:
         asked, absence = self.stop.of(plan.trial_id), self._absence(plan)
         stages = Stages(lambda text: self.watcher.note(plan.trial_id, text))
 
-        def on_stage(name: str) -> None:
-            stages.at(name)
-            self.watcher.alive(plan.trial_id)
-
         try:
             with self.timing.span("start and watch", plan.trial_id):
                 end = start_and_watch(
@@ -165,7 +161,7 @@ class LiveStations:
                     should_stop=lambda: asked.is_set() or absence.is_final,
                     on_note=lambda text: self.watcher.note(plan.trial_id, text),
                     on_lost=absence.noted,
-                    on_stage=on_stage,
+                    on_stage=stages.at,
                 )
         except ConnectionLost:
             absence.raise_if_final()

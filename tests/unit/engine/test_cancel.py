@@ -14,10 +14,11 @@ from diskbench.engine.takeover import abandoned_plans, abandoned_work
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import claim_cell, load_cells
-from diskbench.store.claims import cancel_requested, claim_trial
+from diskbench.store.claims import claim_trial
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease
 from diskbench.store.rows import save_plan
+from diskbench.store.wishes import asked_to_stop
 
 assert CAMPAIGN == CAMPAIGN_ID
 
@@ -52,7 +53,7 @@ def test_a_cell_in_hand_is_asked_to_stop_and_marked(database):
     (told,) = cancel(database, [TRIAL_ID]).lines
     assert "was asked to stop" in told
     assert (the_cell(database).state, the_cell(database).cancel) == ("measuring", True)
-    assert cancel_requested(database, TRIAL_ID)
+    assert asked_to_stop(database, "e1") == {TRIAL_ID}
 
 
 def test_a_cell_that_was_cancelled_may_be_given_its_turn_again(database):

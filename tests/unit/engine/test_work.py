@@ -13,9 +13,9 @@ from diskbench.engine.work import find_work
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import load_cells
-from diskbench.store.claims import cancel_requested
 from diskbench.store.database import open_database
 from diskbench.store.rows import save_plan
+from diskbench.store.wishes import asked_to_stop
 
 ALONE = "01jx0000000000000000000001"
 OF_CELL = "01jy0000000000000000000001"
@@ -50,6 +50,7 @@ def test_a_matrix_is_cancelled_by_the_command_that_cancels_a_run(database):
     assert asked.lines == (f"{CAMPAIGN} was asked to stop",)
     assert [one.campaign_id for one in asked.unattended] == [CAMPAIGN]
     assert find_campaign(database, CAMPAIGN).state == "cancelling"
+    assert asked_to_stop(database, "dead") == {OF_CELL}
 
 
 def test_a_cell_that_waits_for_its_first_turn_is_cancelled(database):
@@ -62,7 +63,7 @@ def test_nothing_is_asked_when_one_of_several_is_refused(database):
     with pytest.raises(InvalidValue, match="is gone"):
         cancel(database, [OF_CELL, ALONE])
     assert not load_cells(database, CAMPAIGN)[0].cancel
-    assert not cancel_requested(database, OF_CELL)
+    assert not asked_to_stop(database, "dead")
 
 
 def test_resume_takes_a_run_a_cell_and_a_matrix(database):
@@ -72,6 +73,6 @@ def test_resume_takes_a_run_a_cell_and_a_matrix(database):
 
 
 def test_what_a_living_process_runs_is_not_resumed(database):
-    enrol(database, "dead").set()  # it lives after all
+    enrol(database, "dead")  # it lives after all
     with pytest.raises(InvalidValue, match="live process"):
         abandoned_work(database, [ALONE])

@@ -12,12 +12,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from diskbench.engine.keep import keep_trial_rows
-from diskbench.engine.lease import release
+from diskbench.engine.handing_back import hand_back
 from diskbench.engine.stations import LiveStations
 from diskbench.engine.stop import Stop
 from diskbench.engine.watch import Watcher
-from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed, Suspended
+from diskbench.errors import (
+    ConnectionLost,
+    DiskbenchError,
+    Interrupted,
+    ReleaseFailed,
+    StoreUnavailable,
+    Suspended,
+)
 from diskbench.model.outcome import TrialEnd
 
 if TYPE_CHECKING:
@@ -160,27 +166,12 @@ def _give_back_when_over(desk: _Desk, session: Session, plan: Plan) -> None:
     if report.end is None:
         return
     try:
-        with session.timing.span("release", plan.trial_id):
-            release(session, plan)
-    except ReleaseFailed as error:
-        report.not_released = error
-    except Exception as error:  # noqa: BLE001 - the measurement is done; say what is left
+        report.not_released = hand_back(session, plan)
+    except StoreUnavailable as error:
         report.not_released = ReleaseFailed(
-            f"not given back: {plan.target.state_dir}: {error}",
+            f"not given back: {plan.target.state_dir}: {error.message}",
             advice=f"diskbench gc {plan.trial_id}",
         )
-    finally:
-        session.disconnect(plan)
-        keep_timing(session, plan)
-
-
-def keep_timing(session: Session, plan: Plan) -> None:
-    """Keep where the trial's time went; a database that fails now has been said to fail before."""
-    from diskbench.store.timings import add_timing
-
-    with contextlib.suppress(DiskbenchError):
-        add_timing(session.database, plan.trial_id, session.timing.of(plan.trial_id))
-    keep_trial_rows(session, plan.trial_id)
 
 
 def _spawn(work: Callable[..., None], *args: object) -> threading.Thread:

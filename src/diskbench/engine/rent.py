@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from diskbench import __version__
 from diskbench.engine.absence import Absence
-from diskbench.engine.execute import TrialReport, keep_timing
+from diskbench.engine.execute import TrialReport
 from diskbench.engine.extend import renew
-from diskbench.engine.lease import release
+from diskbench.engine.handing_back import hand_back
 from diskbench.engine.machine import acquire
 from diskbench.engine.session import host_at
-from diskbench.errors import DiskbenchError, Interrupted, ProfileError, ReleaseFailed
+from diskbench.errors import DiskbenchError, Interrupted, ProfileError
 from diskbench.model.outcome import RunEnd, TrialEnd, problem_of
 from diskbench.model.rental import Claim
 from diskbench.model.spec import TargetSpec
@@ -213,12 +213,7 @@ def give_up(session: Session, plan: Plan, error: Exception) -> TrialReport:
     state: RunState = "interrupted" if stopped else "failed"
     problem = problem_of(error)
     report = TrialReport(plan)
-    try:
-        with session.timing.span("release", plan.trial_id):
-            release(session, plan)
-    except ReleaseFailed as failed:
-        report.not_released = failed
-    keep_timing(session, plan)
+    report.not_released = hand_back(session, plan)
     ends = []
     evidence = session.evidence_of(plan.trial_id)
     write_plan(evidence, plan)

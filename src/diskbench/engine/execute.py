@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.engine.handing_back import hand_back
@@ -61,14 +61,6 @@ class TrialReport:
         return 1 if states - {"done"} else 0
 
 
-@dataclass
-class _Desk:
-    """How each trial ended; `over` wakes the thread that gives back."""
-
-    reports: dict[str, TrialReport]
-    over: dict[str, threading.Event] = field(default_factory=dict)
-
-
 def execute(
     session: Session,
     plans: Sequence[Plan],
@@ -88,8 +80,7 @@ def execute(
     if take_over:
         for plan in plans:  # whoever began them may have died before it was written
             write_plan(session.evidence_of(plan.trial_id), plan)
-    desk = _Desk({plan.trial_id: TrialReport(plan) for plan in plans})
-    desk.over = {plan.trial_id: threading.Event() for plan in plans}
+    reports = [TrialReport(plan) for plan in plans]
     stations = LiveStations(
         database=session.database,
         evidence_of=session.evidence_of,
@@ -116,20 +107,20 @@ def execute(
     for beginning in early:
         beginning.join()
     threads = []
-    for plan in plans:
+    for report in reports:
+        trial_id = report.plan.trial_id
         wait = (
-            process.take_over(plan.trial_id, session.executor_id)
+            process.take_over(trial_id, session.executor_id)
             if take_over
-            else process.start(plan.trial_id)
+            else process.start(trial_id)
         )
-        threads.append(_spawn(_await_end, desk, session, plan.trial_id, wait))
-        threads.append(_spawn(_give_back_when_over, desk, session, plan))
-    for thread in threads[1::2]:
+        threads.append(_spawn(_to_its_end, session, report, wait))
+    for thread in threads:
         while thread.is_alive():
             thread.join(0.2)  # in slices, so that signals are handled meanwhile
-    for plan in plans:
-        desk.reports[plan.trial_id].stopped = stop.asked(plan.trial_id)
-    return [desk.reports[plan.trial_id] for plan in plans]
+    for report in reports:
+        report.stopped = stop.asked(report.plan.trial_id)
+    return reports
 
 
 def _begin(stations: LiveStations, plan: Plan) -> None:
@@ -145,25 +136,21 @@ def _begin(stations: LiveStations, plan: Plan) -> None:
         stations.begin(plan)
 
 
-def _await_end(
-    desk: _Desk, session: Session, trial_id: str, wait: Callable[[], dict[str, object]]
+def _to_its_end(
+    session: Session, report: TrialReport, wait: Callable[[], dict[str, object]]
 ) -> None:
+    """Wait for a trial and give back what it had; a suspended one keeps it."""
     from diskbench.store.database import as_unavailable
 
+    plan = report.plan
     try:
         with as_unavailable(session.database):
-            desk.reports[trial_id].end = TrialEnd.model_validate(wait())
+            report.end = TrialEnd.model_validate(wait())
     except Suspended as suspended:
-        desk.reports[trial_id].suspended = suspended.error
+        report.suspended = suspended.error
+        return
     except Exception as error:  # noqa: BLE001 - a fault in the workflow itself; told, never lost
-        desk.reports[trial_id].suspended = error
-    desk.over[trial_id].set()
-
-
-def _give_back_when_over(desk: _Desk, session: Session, plan: Plan) -> None:
-    desk.over[plan.trial_id].wait()
-    report = desk.reports[plan.trial_id]
-    if report.end is None:
+        report.suspended = error
         return
     try:
         report.not_released = hand_back(session, plan)

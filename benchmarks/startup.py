@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-MAIN = "from diskbench.cli.main import main; main()"
+MAIN = "import sys; from diskbench.cli.main import main; sys.exit(main())"
 PEER = """
 import typer
 app = typer.Typer(add_completion=False)

@@ -1,5 +1,7 @@
 """`python -m diskbench`."""
 
+import sys
+
 from diskbench.cli.main import main
 
-main()
+sys.exit(main())

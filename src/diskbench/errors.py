@@ -42,6 +42,8 @@ Each carries, as data, all that is decided by it; its text is for people and dec
   field       the field of a cell that it is about (`size`, `parameters.runtime`); "" for none
   exit_code   the exit status of the process
 
+Suspended is no DiskbenchError: it ends the work of this process and leaves its trials resumable.
+
 An error that is stored, or handed to another process, is a `model.outcome.Problem` with all of it.
 """
 
@@ -251,3 +253,15 @@ class Interrupted(DiskbenchError):
     """A person stopped it; what was finished is kept."""
 
     exit_code = 130
+
+
+class Suspended(BaseException):
+    """This process stops working on a trial, which stays as it is until a process goes on with it.
+
+    `error` is the cause. Not an Exception: the workflow engine records every Exception as the end
+    of the workflow, and nothing that handles the errors of a measurement may take it for one.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(str(error))
+        self.error = error

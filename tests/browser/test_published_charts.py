@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 from tests.browser.watched import overflowing, serious_violations
 
-from diskbench.cli.main import run as main
+from diskbench.cli.main import main
 from diskbench.report.published_charts import POST_CHARTS
 
 pytestmark = pytest.mark.slow

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -70,4 +71,4 @@ def _install() -> None:
 
 if __name__ == "__main__":
     _install()
-    main()
+    sys.exit(main())

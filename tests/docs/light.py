@@ -14,7 +14,7 @@ from pathlib import Path
 
 def main() -> None:
     """Run them in their order."""
-    from diskbench.cli.main import run
+    from diskbench.cli.main import main as diskbench
 
     answers = os.fdopen(os.dup(1), "w")
     with tempfile.TemporaryDirectory() as scratch:
@@ -25,7 +25,7 @@ def main() -> None:
                 os.dup2(printed.fileno(), 1)
                 os.dup2(said.fileno(), 2)
             try:
-                code = run(json.loads(line))
+                code = diskbench(json.loads(line))
                 sys.stdout.flush()
                 sys.stderr.flush()
             finally:

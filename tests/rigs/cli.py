@@ -61,8 +61,8 @@ def all_ended() -> Iterator[None]:
 LOOKS = frozenset({"results", "status", "devices", "plan", "catalog", "config", "profiles"})
 """Commands that start nothing: Cli.json calls them in this process."""
 
-ENDS_ITS_PROCESS = frozenset({"run", "resume", "worker", "gc", "cancel"})
-"""Commands that end by `os._exit` once they opened a session."""
+MEASURES = frozenset({"run", "resume", "worker"})
+"""Commands that measure: a test that fails may have to kill them."""
 
 
 @contextmanager
@@ -146,19 +146,15 @@ class Cli:
         """Run `diskbench ARGS` to its end in this process: a tenth of the time that `run` takes.
 
         For commands that look, write down or refuse. What measures, waits or is to be killed gets
-        a process of its own (`run`, `start`), and so does here what ends its process by itself."""
-        if ENDS_ITS_PROCESS.intersection(args):
+        a process of its own (`run`, `start`)."""
+        if MEASURES.intersection(args):
             return self.run(*args)
         assert self.program == Cli.program, "a program of one's own needs a process of its own"
         with in_process(self.env, self.home) as (out, err):
             # Not at the top: a test that copies conftest.py runs where there is no diskbench.
-            from diskbench.cli.letters import make_printable
-            from diskbench.cli.main import run
-            from diskbench.report.screen import guard_streams
+            from diskbench.cli.main import main
 
-            make_printable(sys.stdout, sys.stderr)
-            guard_streams()
-            code = run(list(args))
+            code = main(list(args))
         return subprocess.CompletedProcess([*self.command, *args], code, out(), err())
 
     def json(self, *args: str) -> Any:

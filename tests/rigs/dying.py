@@ -13,6 +13,7 @@ import importlib
 import itertools
 import os
 import signal
+import sys
 from typing import Any
 
 MOMENT = "DISKBENCH_TEST_MOMENT"
@@ -72,4 +73,4 @@ if __name__ == "__main__":
     from diskbench.cli.main import main
 
     _prepare()
-    main()
+    sys.exit(main())

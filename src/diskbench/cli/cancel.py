@@ -1,26 +1,36 @@
-"""`diskbench cancel`: ask a run in another process to stop."""
+"""`diskbench cancel`: ask what another process runs to stop."""
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
-from diskbench.cli.stores import DatabaseUrl
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, opened
 
 
 def cancel(
-    ids: Annotated[list[str], typer.Argument(help="Runs or trials to stop.")],
+    ids: Annotated[
+        list[str], typer.Argument(help="Runs, trials, cells or matrices; beginnings suffice.")
+    ],
     database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Stop a run as Ctrl-C would: fio is stopped, what is finished is kept, the target cleaned.
+    """Stop a run, a cell or a matrix as Ctrl-C would: fio is stopped, what is finished is kept, the
+    target cleaned, what was rented given back.
 
-    A cell of a matrix counts as cancelled; the others go on ('matrix cancel' stops them all).
+    A cell of a matrix counts as cancelled, and the others go on. The cells of a matrix that no
+    process works on are ended here.
     """
-    import sys
+    from diskbench.engine.cancel import cancel as cancel_work
 
-    from diskbench.cli.stores import database
-    from diskbench.engine.cancel import cancel as cancel_trials
-
-    for line in cancel_trials(database(database_url), ids):
+    asked = cancel_work(database(database_url), ids)
+    for line in asked.lines:
         print(line, file=sys.stderr)
+    if asked.unattended:
+        from diskbench.cli.foreground import leave, worst
+        from diskbench.cli.matrix_foreground import end_here
+
+        session = opened(database_url, evidence_url, gives_back=False)
+        leave(worst([end_here(session, one) for one in asked.unattended]))

@@ -13,6 +13,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
+from diskbench.cli.opened import close_at_end
 from diskbench.report.screen import Own
 from diskbench.visible import one_line, visible
 
@@ -48,12 +49,22 @@ class _Stderr(logging.Handler):
 
 
 def set_up(chosen: Format | None, *, verbose: bool = False, debug: bool = False) -> None:
-    """Send events to stderr: warnings, with `verbose` what happens, with `debug` everything."""
+    """Send events to stderr until the command ends: warnings, with `verbose` what happens, with
+    `debug` everything."""
     root = logging.getLogger()
     for handler in root.handlers[:]:
         if isinstance(handler, _Stderr):
             root.removeHandler(handler)
-    root.addHandler(_Stderr(chosen))
+    ours = _Stderr(chosen)
+    levels = {name: logging.getLogger(name).level for name in (_OWN.name, *_NOISY)}
+
+    def put_back() -> None:
+        root.removeHandler(ours)
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+    close_at_end(put_back)
+    root.addHandler(ours)
     _OWN.setLevel(logging.DEBUG if debug else logging.INFO if verbose else logging.WARNING)
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.INFO if debug else logging.CRITICAL)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn
+
+import typer
 
 from diskbench.errors import DiskbenchError
 from diskbench.report.screen import Own
@@ -57,6 +58,7 @@ def drive(
     from diskbench.engine.lease import left_behind, where
     from diskbench.engine.stop import Stop
     from diskbench.engine.watch import RowWatcher
+    from diskbench.engine.wishes import follow_wishes
 
     stop = Stop(plan.trial_id for plan in plans)
     displays: list[Progress] = []
@@ -81,19 +83,22 @@ def drive(
     try:
         with interruptible(stop, stopping, left):
             begin()
+            follow_wishes(session, stop)
             ready, reports = rented(session, plans, stop, show)
             if ready:
                 displays.append(_display(session, ready, quiet=show.quiet))
-                watcher = RowWatcher(session.database, ready, displays[0], stop)
+                watcher = RowWatcher(session.database, ready, displays[0])
                 try:
                     reports += execute(session, ready, watcher, stop, take_over=take_over)
                 finally:
                     displays[0].close()
         return told(session, reports, show)
-    except Exception as error:  # noqa: BLE001 - told here: parked threads would keep the process
+    except Exception as error:  # noqa: BLE001 - reported here, where the other trials' ends are known
         from diskbench.cli.failures import report
 
-        leave(session, worst([report(error), *(one.exit_code for one in reports)]))
+        return worst([report(error), *(one.exit_code for one in reports)])
+    finally:
+        stop.leave()  # after an error, what still runs is suspended
 
 
 def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
@@ -288,14 +293,9 @@ def worst(codes: Sequence[int]) -> int:
     return next((code for code in _SEVERITY if code in codes), 0)
 
 
-def leave(session: Session, code: int) -> NoReturn:
-    """Close what is worth closing. The workflow engine's threads are not waited for (0.9 s)."""
-    try:
-        session.close()
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finally:
-        os._exit(code)  # a parked thread must not keep the process, and with it the trial, alive
+def leave(code: int) -> NoReturn:
+    """End the command with an exit code; what it opened is closed (cli/opened.py)."""
+    raise typer.Exit(code)
 
 
 def print_error(error: BaseException, *, prefix: str = "") -> None:

@@ -63,7 +63,7 @@ def gc(
             "--not-mine is for leases of others, which have to be named",
             advice="add --provider NAME and the full ids that it lists",
         )
-    session = opened(database_url, evidence_url)
+    session = opened(database_url, evidence_url, gives_back=False)
     swept = sweep(session, named, dry_run=dry_run) if provider is None or not named else []
     unlisted: list[Unlisted] = []
     if provider is not None:
@@ -81,7 +81,7 @@ def gc(
         swept += [one for one in found if one.copied or one.lease_id not in told]
     _print(_document(swept, unlisted, dry_run=dry_run), output)
     going = {one.lease_id for one in swept if one.outcome != "kept"}
-    left = [plan.trial_id for plan in abandoned_plans(session.database, None)]
+    left = [plan.trial_id for plan in abandoned_plans(session.database)]
     waiting = [trial_id for trial_id in left if trial_id not in going]
     if waiting:
         print(
@@ -89,7 +89,7 @@ def gc(
             f"\n  diskbench gc {' '.join(waiting)}",
             file=sys.stderr,
         )
-    leave(session, 3 if unlisted else sweep_code(swept))
+    leave(3 if unlisted else sweep_code(swept))
 
 
 def print_swept(swept: Sequence[Swept], *, stream: TextIO) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import codecs
 import io
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 NAME = "diskbench.nearest"
@@ -25,12 +27,24 @@ def nearest(text: str) -> str:
     return "".join(_letter(one) for one in text)
 
 
-def make_printable(*streams: Any) -> None:  # noqa: ANN401 - whatever stands for stdout
-    """Let streams that cannot encode a letter print the nearest one; UTF-8 is left alone."""
+@contextmanager
+def printable(*streams: Any) -> Iterator[None]:  # noqa: ANN401 - whatever stands for stdout
+    """Let streams that cannot encode a letter print the nearest one inside the block; UTF-8 is left
+    alone."""
     codecs.register_error(NAME, _replaced)
-    for stream in streams:
-        if isinstance(stream, io.TextIOWrapper) and not is_unicode(stream.encoding):
-            stream.reconfigure(errors=NAME)
+    changed = [
+        (stream, stream.errors)
+        for stream in streams
+        if isinstance(stream, io.TextIOWrapper) and not is_unicode(stream.encoding)
+    ]
+    for stream, _ in changed:
+        stream.reconfigure(errors=NAME)
+    try:
+        yield
+    finally:
+        for stream, errors in changed:
+            if not stream.closed:
+                stream.reconfigure(errors=errors)
 
 
 def is_unicode(encoding: str | None) -> bool:

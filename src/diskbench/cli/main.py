@@ -10,15 +10,19 @@ import errno
 import os
 import signal
 import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Literal
 
 import typer
 from typer.main import get_command
 
 from diskbench.cli.lazy import LazyGroup
-from diskbench.cli.letters import make_printable
+from diskbench.cli.letters import printable
 from diskbench.cli.opened import closing_all
-from diskbench.report.screen import guard_streams
+from diskbench.errors import Suspended
+from diskbench.report.screen import guarded_streams
 
 PROGRAM = "diskbench"
 INTERRUPTED = 130
@@ -53,31 +57,50 @@ def diskbench(
     set_up(log_format, verbose=verbose, debug=debug)
 
 
-def main() -> None:
-    """The entry point of the `diskbench` script."""
-    make_printable(sys.stdout, sys.stderr)
-    guard_streams()
-    sys.exit(run(sys.argv[1:]))
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; never raises.
+
+    `argv` are the words after the program's name; None takes those of the process. Everything that
+    a command sets up is taken down again when it returns: signal handlers, standard streams,
+    logging, threads and database connections. So a test may call it in its own process.
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    with printable(sys.stdout, sys.stderr), guarded_streams(), _terminated_as_interrupted():
+        code = _run(arguments)
+        if code == BROKEN_PIPE and argv is None:
+            _forget_stdout()
+    return code
 
 
-def run(arguments: list[str]) -> int:
-    """Run one command line; returns the exit code (DESIGN.md section 5). Never raises."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM is treated like SIGINT
+def _run(arguments: list[str]) -> int:
     try:
-        _check_letters(arguments)
-        with closing_all():
-            code = _invoke(arguments)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
+        with closing_all():  # logging is put back last: a failure is reported before
+            try:
+                _check_letters(arguments)
+                code = _invoke(arguments)
+                sys.stdout.flush()
+            except OSError as error:
+                code = BROKEN_PIPE if error.errno == errno.EPIPE else _fail(error)
+            except Exception as error:  # noqa: BLE001 - the last resort: reported, exit code 1
+                code = _fail(error)
+    except (KeyboardInterrupt, Suspended):
         return INTERRUPTED
-    except OSError as error:
-        if error.errno != errno.EPIPE:
-            return _fail(error)
-        _forget_stdout()
-        return BROKEN_PIPE
-    except Exception as error:  # noqa: BLE001 - the last resort: told, kept in a file, exit 1
+    except Exception as error:  # noqa: BLE001 - what failed is closing what the command opened
         return _fail(error)
     return code
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Treat SIGTERM like SIGINT inside; only the main thread may set signal handlers."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _check_letters(arguments: list[str]) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from diskbench.store.campaigns import CampaignRow
 
 Output = Literal["table", "json"]
+NOT_GIVEN_BACK = 3
 _ROWS = 20
 """Cells in the live table; our choice: it should stay on the screen."""
 
@@ -43,7 +44,6 @@ def foreground(
     """Run a matrix in this process to its end, or until it is told to stop; the exit code. In the
     end it is printed as `output`; None leaves that to the caller."""
     from diskbench.cli.failures import report
-    from diskbench.cli.foreground import leave
     from diskbench.engine.campaign import claim_foreground
     from diskbench.engine.interrupt import interruptible
     from diskbench.engine.machine import let_idle_go
@@ -97,10 +97,23 @@ def foreground(
         if output is not None and not (told and output == "table"):
             print_standing(end, output)
         return exit_code(session, end, stopped=worker.stop.all_asked)
-    except Exception as error:  # noqa: BLE001 - the workflow engine's threads would keep it alive
+    except Exception as error:  # noqa: BLE001 - reported, with how to go on
         code = report(error)
         print(f"  {left()}", file=sys.stderr)
-        leave(session, code)
+        return code
+    finally:
+        worker.stop.leave()  # after an error, what still runs is suspended
+
+
+def end_here(session: Session, campaign: CampaignRow) -> int:
+    """End the cells of a cancelled matrix that no process works on; 3 when something could not be
+    given back, else 0."""
+    from diskbench.store.campaigns import find_campaign
+
+    campaign = find_campaign(session.database, campaign.campaign_id)
+    print(f"no process works on {campaign.campaign_id}: its cells are ended here", file=sys.stderr)
+    code = foreground(session, campaign, "table", quiet=True)
+    return code if code == NOT_GIVEN_BACK else 0
 
 
 def exit_code(session: Session, last: MatrixStanding, *, stopped: bool) -> int:

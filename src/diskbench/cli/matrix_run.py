@@ -19,7 +19,6 @@ from diskbench.cli.matrix_foreground import (
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 
-NOT_GIVEN_BACK = 3
 Which = Annotated[str | None, typer.Argument(help="The matrix's name or id (default: the newest).")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No live table.")]
 
@@ -67,11 +66,11 @@ def run(
             f"{campaign.campaign_id}",
             file=sys.stderr,
         )
-        leave(session, 0)
+        leave(0)
     if detach:
         in_background(session, campaign)
-        leave(session, 0)
-    leave(session, foreground(session, campaign, output, quiet=quiet))
+        leave(0)
+    leave(foreground(session, campaign, output, quiet=quiet))
 
 
 def resume(
@@ -87,7 +86,7 @@ def resume(
 
     session = opened(database_url, evidence_url)
     campaign = find_campaign(session.database, matrix)
-    leave(session, foreground(session, campaign, output, quiet=quiet))
+    leave(foreground(session, campaign, output, quiet=quiet))
 
 
 def status(
@@ -127,20 +126,14 @@ def cancel(
     matrix: Which = None, database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None
 ) -> None:
     """Stop every cell of a matrix, give everything back, and let none begin."""
-    from diskbench.cli.foreground import leave
-    from diskbench.engine.campaign import cancel_campaign, runs_now
+    from diskbench.cli.cancel import cancel as cancel_ids
+    from diskbench.cli.stores import database as opened_database
+    from diskbench.engine.campaign import check_running
     from diskbench.store.campaigns import find_campaign
 
-    session = opened(database_url, evidence_url)
-    campaign = find_campaign(session.database, matrix)
-    cancel_campaign(session.database, campaign)
-    print(f"{campaign.campaign_id} was asked to stop", file=sys.stderr)
-    if campaign.queue is None or runs_now(session.database, campaign):
-        leave(session, 0)
-    campaign = find_campaign(session.database, campaign.campaign_id)
-    print("no process works on it: its cells are ended here", file=sys.stderr)
-    code = foreground(session, campaign, "table", quiet=True)
-    leave(session, code if code == NOT_GIVEN_BACK else 0)
+    campaign = find_campaign(opened_database(database_url), matrix)
+    check_running(campaign)
+    cancel_ids([campaign.campaign_id], database_url, evidence_url)
 
 
 def retry(
@@ -164,12 +157,12 @@ def retry(
     count = retry_cells(session.database, campaign)
     if not count:
         print("every cell has its result", file=sys.stderr)
-        leave(session, 0)
+        leave(0)
     print(f"{count} cells get their turn again", file=sys.stderr)
     campaign = find_campaign(session.database, campaign.campaign_id)
     if campaign.queue is None:
-        leave(session, 0)
-    leave(session, foreground(session, campaign, output, quiet=quiet))
+        leave(0)
+    leave(foreground(session, campaign, output, quiet=quiet))
 
 
 def mount(app: typer.Typer) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from diskbench.cli.foreground import Output
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 
+if TYPE_CHECKING:
+    from diskbench.store.campaigns import CampaignRow
+
 
 def resume(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(help="Runs or trials to go on with (default: all that were abandoned)."),
+        typer.Argument(
+            help="Runs, trials, cells or matrices; beginnings suffice (default: all runs that were "
+            "abandoned)."
+        ),
     ] = None,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
@@ -23,7 +29,7 @@ def resume(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Go on with runs whose process was killed; finished steps are not run again.
+    """Go on with runs and matrices whose process was killed; finished steps are not run again.
 
     A run keeps the evidence store that it began with. --evidence-url names the place that the whole
     store was moved to.
@@ -33,15 +39,21 @@ def resume(
     from diskbench.cli.failures import report
     from diskbench.cli.foreground import Show, drive, leave, worst
     from diskbench.cli.gc import print_swept, sweep_code
+    from diskbench.cli.matrix_foreground import foreground
     from diskbench.engine.extend import check_lasts
     from diskbench.engine.own_store import go_on_in
     from diskbench.engine.sweep import sweep
-    from diskbench.engine.takeover import abandoned_plans, claim
+    from diskbench.engine.takeover import abandoned_plans, abandoned_work, claim
     from diskbench.errors import DiskbenchError
 
-    session = opened(database_url, evidence_url)
+    session = opened(database_url, evidence_url, gives_back=False)
     refused, plans = [], []
-    for plan in abandoned_plans(session.database, ids):
+    matrices: list[CampaignRow] = []
+    if ids:
+        left, matrices = abandoned_work(session.database, ids)
+    else:
+        left = abandoned_plans(session.database)
+    for plan in left:
         try:
             if evidence_url is not None:
                 go_on_in(session, plan)
@@ -52,6 +64,8 @@ def resume(
     code = drive(session, plans, Show(output, quiet, timing), take_over=True) if plans else 0
     swept = [] if ids else sweep(session, [], dry_run=False)  # killed just before giving back
     print_swept(swept, stream=sys.stderr)
-    if not plans and not swept and not refused:
+    if not (plans or matrices or swept or refused):
         print("nothing to go on with: no run was abandoned", file=sys.stderr)
-    leave(session, worst([code, sweep_code(swept), *refused]))
+    form = None if output == "csv" else output
+    codes = [foreground(session, matrix, form, quiet=quiet) for matrix in matrices]
+    leave(worst([code, sweep_code(swept), *refused, *codes]))

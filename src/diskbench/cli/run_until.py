@@ -116,10 +116,10 @@ def start_until(typed: Mapping[str, Any], until: Until, show: Show, stores: Stor
     campaign = begin_campaign(session.database, file, seen, own_queue=True)
     if typed["detach"]:
         in_background(session, campaign)
-        leave(session, 0)
+        leave(0)
     code = foreground(session, campaign, None, quiet=show.quiet)
     print_until(session, campaign, show)
-    leave(session, code)
+    leave(code)
 
 
 def outlook_until(typed: Mapping[str, Any], until: Until) -> str:

@@ -78,24 +78,24 @@ def start(
         prepared = looked()
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
-        os._exit(INTERRUPTED)
+        leave(INTERRUPTED)
     prepared.plans = [
         with_notes(plan, (database_file(database_url), evidence_directory(settings.evidence_url)))
         for plan in prepared.plans
     ]
     refused = report_refused(prepared)
     if not prepared.plans:
-        leave(session, refused)
+        leave(refused)
     if not show.quiet:
         from diskbench.report.plan_text import print_plan
 
         print_plan(prepared.plans, stream=sys.stderr)
     if limit.usd is not None:
-        hold_to(limit, prepared.plans, session)
+        hold_to(limit, prepared.plans)
     if detach:
         save_all(session, prepared, owner=None)
         go_on_in_background(prepared.plans, session, settings.evidence_url)
-        leave(session, refused)
+        leave(refused)
     code = drive(
         session,
         prepared.plans,
@@ -109,7 +109,7 @@ def start(
             f"{count} of {count + len(prepared.refused)} hosts measured; not: {names}",
             file=sys.stderr,
         )
-    leave(session, worst([code, refused]))
+    leave(worst([code, refused]))
 
 
 def look(
@@ -135,8 +135,8 @@ def look(
     return lambda: Prepared(plans=plans, refused=refused)
 
 
-def hold_to(limit: CostLimit, plans: Sequence[Plan], session: Session) -> None:
-    """End the process where the plans, with loops to their last round, may cost more than allowed;
+def hold_to(limit: CostLimit, plans: Sequence[Plan]) -> None:
+    """End the command where the plans, with loops to their last round, may cost more than allowed;
     nothing is saved or rented then."""
     from diskbench.errors import CostRefused
     from diskbench.plan.cost import cost_of_plan
@@ -147,7 +147,7 @@ def hold_to(limit: CostLimit, plans: Sequence[Plan], session: Session) -> None:
         check_cost(costs, limit.usd, limit.assume_price_usd_per_hour)
     except CostRefused as error:
         print_error(error)
-        leave(session, error.exit_code)
+        leave(error.exit_code)
 
 
 def warm_up() -> None:
@@ -175,7 +175,7 @@ def report_refused(prepared: Prepared) -> int:
 
 
 def go_on_in_background(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:
-    """Hand the trials to a process of their own that outlives this terminal; print their runs."""
+    """Hand the trials to a process of their own that outlives this terminal; print their ids."""
     from diskbench.private import append_private, log_directory
 
     log = log_directory() / f"{plans[0].campaign_id}.log"
@@ -190,11 +190,10 @@ def go_on_in_background(plans: Sequence[Plan], session: Session, evidence_url: s
             env=environment,
         )
     for plan in plans:
-        for run_id in plan.run_ids:
-            print(run_id)
+        print(plan.trial_id)
     print(
         f"going on in the background, telling {log}\n"
-        f"  see:  diskbench results list\n"
+        f"  see:  diskbench status {plans[0].trial_id}\n"
         f"  stop: diskbench cancel {plans[0].trial_id}",
         file=sys.stderr,
     )

@@ -11,6 +11,10 @@ from diskbench.cli.terminal import print_json
 
 
 def status(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(help="Runs, trials, cells or matrices alone; beginnings suffice."),
+    ] = None,
     output: Annotated[
         Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
     ] = "table",
@@ -18,9 +22,13 @@ def status(
 ) -> None:
     """Show workers, queues, running cells, and open leases with their age and cost so far."""
     from diskbench.cli.stores import database
-    from diskbench.engine.fleet import fleet
+    from diskbench.engine.fleet import fleet, narrowed
+    from diskbench.engine.work import find_work
 
-    seen = fleet(database(database_url))
+    engine = database(database_url)
+    seen = fleet(engine)
+    if ids:
+        seen = narrowed(seen, find_work(engine, ids))
     if output == "json":
         print_json(seen.model_dump_json(indent=2))
         return

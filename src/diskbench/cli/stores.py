@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,21 +28,40 @@ EvidenceUrl = Annotated[
 
 
 def opened(
-    database_url: str | None, evidence_url: str | None, books: Books | None = None
+    database_url: str | None,
+    evidence_url: str | None,
+    books: Books | None = None,
+    *,
+    gives_back: bool = True,
 ) -> Session:
     """A session with the stores as flags and settings name them, on the catalogue `books` where the
-    command has opened it. Raises as engine.session.open_session."""
+    command has opened it. `gives_back`: give back what expired, unless the command does so itself.
+    Raises as engine.session.open_session."""
     from diskbench.settings import load_settings
 
     given = {"database_url": database_url, "evidence_url": evidence_url}
-    return session_of(load_settings(given).settings, books=books)
+    return session_of(load_settings(given).settings, books=books, gives_back=gives_back)
 
 
 def session_of(
+    settings: Settings,
+    timing: Timing | None = None,
+    books: Books | None = None,
+    *,
+    gives_back: bool = True,
+) -> Session:
+    """A session as the settings say, closed when the command ends, on the catalogue `books` where
+    the command has opened it. Raises as engine.session.open_session."""
+    session = _session(settings, timing, books)
+    close_at_end(session.close)
+    if gives_back:
+        _give_back_expired(session.database, settings)
+    return session
+
+
+def _session(
     settings: Settings, timing: Timing | None = None, books: Books | None = None
 ) -> Session:
-    """A session as the settings say, on the catalogue `books` where the command has opened it.
-    Raises as engine.session.open_session."""
     from diskbench.engine.session import open_session
 
     return open_session(
@@ -54,14 +74,32 @@ def session_of(
     )
 
 
+def _give_back_expired(engine: Engine, settings: Settings) -> None:
+    """Give back what expired while the command works; the command's end waits for it."""
+    from diskbench.store.leases import any_expired
+
+    if not any_expired(engine):
+        return
+    from diskbench.cli.gc import print_swept
+    from diskbench.engine.give_back import give_back_expired
+
+    close_at_end(
+        give_back_expired(
+            lambda: _session(settings), lambda swept: print_swept(swept, stream=sys.stderr)
+        )
+    )
+
+
 def database(url: str | None) -> Engine:
-    """The database that was typed or set. Raises StoreUnavailable."""
+    """The database that was typed or set, closed when the command ends; what expired in it is given
+    back meanwhile. Raises StoreUnavailable."""
     from diskbench.settings import load_settings
     from diskbench.store.database import open_database
 
     settings = load_settings({"database_url": url}).settings
     engine = open_database(settings.database_url.get_secret_value())
     close_at_end(engine.dispose)
+    _give_back_expired(engine, settings)
     return engine
 
 

@@ -49,17 +49,17 @@ def worker(
     """
     import socket
 
-    from diskbench.cli.foreground import leave
     from diskbench.engine.secret import check_shared, fingerprint
     from diskbench.engine.serve import serve
     from diskbench.engine.worker import Worker
+    from diskbench.errors import Suspended
     from diskbench.plan.route import read_patterns
     from diskbench.providers.registry import provider_names
     from diskbench.store.claims import describe_executor
 
     patterns = read_patterns(queues, provider_names())
     _tell_events()
-    session = opened(database_url, evidence_url)
+    session = opened(database_url, evidence_url, gives_back=False)
     secret_id = fingerprint(session.secret())
     check_shared(session.database, secret_id)
     called = name or socket.gethostname()
@@ -76,18 +76,14 @@ def worker(
     this.launch(schedules=True)
     log.info("worker %s serves %s", called, ", ".join(patterns), extra=_of(session, concurrency))
 
-    def leave_at_once() -> None:
-        log.info("worker %s leaves; its cells are gone on with by others", called)
-        leave(session, 0)
-
     try:
-        serve(this, drains=drain, leave=leave_at_once)
-    except Exception as error:  # noqa: BLE001 - told, and over: what beats but does not work is worse
-        from diskbench.cli.failures import report
-
-        leave(session, report(error))
-    log.info("worker %s ends: none of its cells is left", called)
-    leave(session, 0)
+        serve(this, drains=drain)
+    except Suspended:
+        log.info("worker %s leaves; other workers go on with its cells", called)
+    else:
+        log.info("worker %s ends: none of its cells is left", called)
+    finally:
+        this.stop.leave()  # also after an error: a worker that beats must be one that works
 
 
 def _tell_events() -> None:

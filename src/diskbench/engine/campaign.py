@@ -86,17 +86,16 @@ def begin_campaign(
 
 def cancel_campaign(database: sa.Engine, campaign: CampaignRow) -> None:
     """Ask whoever runs it to stop every cell, and let none begin."""
-    from diskbench.model.campaign import LIVE
     from diskbench.store.campaigns import set_campaign_state
-    from diskbench.store.cells import load_cells
-    from diskbench.store.claims import request_cancel
 
+    check_running(campaign)
+    set_campaign_state(database, campaign.campaign_id, "cancelling")
+
+
+def check_running(campaign: CampaignRow) -> None:
+    """Raise InvalidValue for a matrix that has ended."""
     if campaign.state == "done":
         raise InvalidValue(f"matrix {campaign.campaign_id} has ended", advice="nothing is left")
-    set_campaign_state(database, campaign.campaign_id, "cancelling")
-    for cell in load_cells(database, campaign.campaign_id):
-        if cell.state in LIVE and cell.trial_id is not None:
-            request_cancel(database, cell.trial_id)
 
 
 def retry_cells(database: sa.Engine, campaign: CampaignRow) -> int:
@@ -120,7 +119,19 @@ def claim_foreground(session: Session, campaign: CampaignRow) -> None:
     does, when it is left to workers, or when it is over."""
     from diskbench.store.campaigns import claim_campaign
 
-    database, name = session.database, campaign.campaign_id
+    check_resumable(session.database, campaign)
+    if not claim_campaign(
+        session.database,
+        campaign.campaign_id,
+        owner=session.executor_id,
+        previous=campaign.owner,
+    ):
+        raise _is_run(campaign)
+
+
+def check_resumable(database: sa.Engine, campaign: CampaignRow) -> None:
+    """Raise InvalidValue unless a process that is started now may run the matrix."""
+    name = campaign.campaign_id
     if campaign.state == "done":
         raise InvalidValue(
             f"matrix {name} is over", advice=f"see it with 'diskbench matrix status {name}'"
@@ -129,13 +140,15 @@ def claim_foreground(session: Session, campaign: CampaignRow) -> None:
         raise InvalidValue(
             f"matrix {name} is left to workers", advice="start one with 'diskbench worker'"
         )
-    if runs_now(database, campaign) or not claim_campaign(
-        database, name, owner=session.executor_id, previous=campaign.owner
-    ):
-        raise InvalidValue(
-            f"matrix {name} is being run by a live process",
-            advice=f"see it with 'diskbench matrix status --watch {name}'",
-        )
+    if runs_now(database, campaign):
+        raise _is_run(campaign)
+
+
+def _is_run(campaign: CampaignRow) -> InvalidValue:
+    return InvalidValue(
+        f"matrix {campaign.campaign_id} is being run by a live process",
+        advice=f"see it with 'diskbench matrix status --watch {campaign.campaign_id}'",
+    )
 
 
 def runs_now(database: sa.Engine, campaign: CampaignRow) -> bool:

@@ -1,57 +1,67 @@
-"""`diskbench cancel`: ask whoever runs a trial to stop it, or end a cell that nobody has yet."""
+"""`diskbench cancel`: write the wish to stop where whoever runs it reads it, or end a cell that no
+process has."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.engine.executor import abandoned
-from diskbench.engine.takeover import unfinished_trial
+from diskbench.engine.campaign import cancel_campaign, runs_now
+from diskbench.engine.executor import living
+from diskbench.engine.work import find_work
 from diskbench.errors import InvalidValue
+from diskbench.store.cells import cancel_untaken_cell, update_cell
+from diskbench.store.claims import list_claims, list_executors, request_cancel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import sqlalchemy as sa
 
-    from diskbench.model.campaign import CellRow
+    from diskbench.engine.work import Work
+    from diskbench.store.campaigns import CampaignRow
 
 
-def cancel(database: sa.Engine, names: Sequence[str]) -> list[str]:
-    """Stop the trials that `names` (of runs or trials) name; what to tell of each. A cell of a
-    matrix is cancelled with its trial: it is not tried again, and the others go on.
+@dataclass(frozen=True)
+class Asked:
+    """What was asked to stop, a line for each; and the matrices that no process works on, whose
+    cells have to be ended by whoever asked."""
 
-    Raises UnknownName for a name of nothing unfinished, InvalidValue for one that fits several, or
-    for a run whose process is gone; nobody was asked then.
+    lines: tuple[str, ...] = ()
+    unattended: tuple[CampaignRow, ...] = ()
+
+
+def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
+    """Stop the runs, trials, cells and matrices that `names` mean (engine/work.py). A cell is not
+    tried again, and the other cells of its matrix go on.
+
+    Raises UnknownName, and InvalidValue for a name that fits several, for a run whose process is
+    gone, and for a matrix that has ended; nobody was asked then.
     """
-    from diskbench.store.cells import unfinished_cells
-    from diskbench.store.claims import list_claims, list_executors, request_cancel
-
-    cells = {cell.trial_id: cell for cell in unfinished_cells(database) if cell.trial_id}
-    trials = list(dict.fromkeys(unfinished_trial(database, name, cells) for name in names))
-    left = {claim.trial_id for claim in abandoned(list_claims(database), list_executors(database))}
-    for trial_id in trials:
-        if trial_id in left and trial_id not in cells:
+    chosen = find_work(database, names)
+    alive = living(list_executors(database))
+    owners = {claim.trial_id: claim.owner for claim in list_claims(database)}
+    for one in chosen:
+        if one.plan is not None and owners.get(one.id) not in alive:
             raise InvalidValue(
-                f"the process that ran {trial_id} is gone: nobody would obey",
-                advice=f"go on with 'diskbench resume', or end it with 'diskbench gc {trial_id}'",
+                f"the process that ran {one.id} is gone: nobody would obey",
+                advice=f"go on with 'diskbench resume', or end it with 'diskbench gc {one.id}'",
             )
-    told = []
-    for trial_id in trials:
-        if trial_id in cells:
-            told.append(_cancel_cell(database, cells[trial_id]))
-        else:
-            request_cancel(database, trial_id)
-            told.append(f"{trial_id} was asked to stop")
-    return told
+    lines = tuple(_asked(database, one) for one in chosen)
+    matrices = [one.campaign for one in chosen if one.campaign is not None and one.cell is None]
+    left = (one for one in matrices if one.queue is not None and not runs_now(database, one))
+    return Asked(lines, tuple(left))
 
 
-def _cancel_cell(database: sa.Engine, cell: CellRow) -> str:
-    from diskbench.store.cells import cancel_untaken_cell, update_cell
-    from diskbench.store.claims import request_cancel
-
-    assert cell.trial_id is not None
-    if cancel_untaken_cell(database, cell.trial_id):
-        return f"{cell.key} will not be measured"
-    update_cell(database, cell.trial_id, cancel=True)
-    request_cancel(database, cell.trial_id)
-    return f"{cell.key} was asked to stop; the other cells of its matrix go on"
+def _asked(database: sa.Engine, work: Work) -> str:
+    if work.cell is not None:
+        name = f"{work.id} ({work.cell.key})"
+        if cancel_untaken_cell(database, work.cell):
+            return f"{name} will not be measured"
+        update_cell(database, work.id, cancel=True)
+        return f"{name} was asked to stop; the other cells of its matrix go on"
+    if work.campaign is not None:
+        cancel_campaign(database, work.campaign)
+    else:
+        request_cancel(database, work.id)
+    return f"{work.id} was asked to stop"

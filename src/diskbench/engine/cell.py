@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from diskbench.engine.handing_back import end_hold, hand_back
 from diskbench.engine.held import Patience
 from diskbench.engine.keep import keep_trial_rows
-from diskbench.engine.lease import release
 from diskbench.engine.machine import keeps, placed
 from diskbench.engine.rent import Onlooker, give_up, rent
 from diskbench.engine.same_machine import queued_behind
@@ -218,26 +218,26 @@ class LiveCells:
     def _given_back(self, plan: Plan, row: CellRow, *, handed_on: bool) -> str | None:
         """Release, or hand a machine that is shared on to the next cell; why that could not be,
         which leaves it to the next sweep."""
-        from diskbench.engine.execute import keep_timing
-        from diskbench.store.leases import load_lease, note_lease_error
+        from diskbench.store.leases import load_lease
 
         lease = load_lease(self.session.database, plan.trial_id)
+        is_kept = handed_on and plan.machine is not None and self._kept(plan, row)
+        is_open = lease is None or lease.state == "open" or plan.machine is not None
+        if is_kept or not is_open:
+            end_hold(self.session, plan)
+            return None
+        failed = hand_back(self.session, plan)
+        return failed.message if failed else None
+
+    def _kept(self, plan: Plan, row: CellRow) -> bool:
+        """Whether the machine is handed on to the next cell; one that cannot be is released."""
         try:
-            with self.session.timing.span("release", plan.trial_id):
-                if handed_on and plan.machine is not None and keeps(self.session, row, plan):
-                    return None
-                if lease is None or lease.state == "open" or plan.machine is not None:
-                    release(self.session, plan)
+            return keeps(self.session, row, plan)
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - a provider's fault must not keep the cell
-            text = error.message if isinstance(error, DiskbenchError) else repr(error)
-            note_lease_error(self.session.database, plan.trial_id, text)
-            return text
-        finally:
-            self.session.disconnect(plan)
-            keep_timing(self.session, plan)
-        return None
+            log.warning("the machine is not handed on: %s", error, extra={"trial": plan.trial_id})
+            return False
 
     def _ended(self, plan: Plan, problem: Problem | None) -> bool:
         """End the runs that have no end yet: of a workflow that broke, or that never came to its

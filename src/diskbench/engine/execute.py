@@ -9,15 +9,21 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.engine.keep import keep_trial_rows
-from diskbench.engine.lease import release
+from diskbench.engine.handing_back import hand_back
 from diskbench.engine.stations import LiveStations
 from diskbench.engine.stop import Stop
-from diskbench.engine.watch import Obeying
-from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
+from diskbench.engine.watch import Watcher
+from diskbench.errors import (
+    ConnectionLost,
+    DiskbenchError,
+    Interrupted,
+    ReleaseFailed,
+    StoreUnavailable,
+    Suspended,
+)
 from diskbench.model.outcome import TrialEnd
 
 if TYPE_CHECKING:
@@ -55,23 +61,10 @@ class TrialReport:
         return 1 if states - {"done"} else 0
 
 
-@dataclass
-class _Desk:
-    """Where suspended stations leave word; `over` wakes the trial's waiting thread."""
-
-    reports: dict[str, TrialReport]
-    over: dict[str, threading.Event] = field(default_factory=dict)
-
-    def suspend(self, trial_id: str, error: BaseException) -> None:
-        self.reports[trial_id].suspended = error
-        self.over[trial_id].set()
-        threading.Event().wait()  # parked: the workflow must not end, so that it can be resumed
-
-
 def execute(
     session: Session,
     plans: Sequence[Plan],
-    watcher: Obeying,
+    watcher: Watcher,
     stop: Stop,
     *,
     take_over: bool = False,
@@ -87,15 +80,13 @@ def execute(
     if take_over:
         for plan in plans:  # whoever began them may have died before it was written
             write_plan(session.evidence_of(plan.trial_id), plan)
-    desk = _Desk({plan.trial_id: TrialReport(plan) for plan in plans})
-    desk.over = {plan.trial_id: threading.Event() for plan in plans}
+    reports = [TrialReport(plan) for plan in plans]
     stations = LiveStations(
         database=session.database,
         evidence_of=session.evidence_of,
         connect=session.connect,
         watcher=watcher,
         stop=stop,
-        suspend=desk.suspend,
         timing=session.timing,
         renter=session.renter,
     )
@@ -104,6 +95,7 @@ def execute(
     with session.timing.span("launch"):
         from diskbench.engine.durable import process
 
+        session.ends_work = process.stop
         with as_unavailable(session.database):
             process.launch(
                 session.database,
@@ -115,20 +107,20 @@ def execute(
     for beginning in early:
         beginning.join()
     threads = []
-    for plan in plans:
+    for report in reports:
+        trial_id = report.plan.trial_id
         wait = (
-            process.take_over(plan.trial_id, session.executor_id)
+            process.take_over(trial_id, session.executor_id)
             if take_over
-            else process.start(plan.trial_id)
+            else process.start(trial_id)
         )
-        threads.append(_spawn(_await_end, desk, session, plan.trial_id, wait))
-        threads.append(_spawn(_give_back_when_over, desk, session, plan))
-    for thread in threads[1::2]:
+        threads.append(_spawn(_to_its_end, session, report, wait))
+    for thread in threads:
         while thread.is_alive():
             thread.join(0.2)  # in slices, so that signals are handled meanwhile
-    for plan in plans:
-        desk.reports[plan.trial_id].stopped = stop.of(plan.trial_id).is_set()
-    return [desk.reports[plan.trial_id] for plan in plans]
+    for report in reports:
+        report.stopped = stop.asked(report.plan.trial_id)
+    return reports
 
 
 def _begin(stations: LiveStations, plan: Plan) -> None:
@@ -137,50 +129,36 @@ def _begin(stations: LiveStations, plan: Plan) -> None:
     The trial's rows are written, and preparing and starting are idempotent: the workflow finds
     what was begun here, and says what went wrong if something did.
     """
-    with contextlib.suppress(DiskbenchError), stations.timing.span("begin", plan.trial_id):
+    with (
+        contextlib.suppress(DiskbenchError, Suspended),
+        stations.timing.span("begin", plan.trial_id),
+    ):
         stations.begin(plan)
 
 
-def _await_end(
-    desk: _Desk, session: Session, trial_id: str, wait: Callable[[], dict[str, object]]
+def _to_its_end(
+    session: Session, report: TrialReport, wait: Callable[[], dict[str, object]]
 ) -> None:
+    """Wait for a trial and give back what it had; a suspended one keeps it."""
     from diskbench.store.database import as_unavailable
 
+    plan = report.plan
     try:
         with as_unavailable(session.database):
-            desk.reports[trial_id].end = TrialEnd.model_validate(wait())
+            report.end = TrialEnd.model_validate(wait())
+    except Suspended as suspended:
+        report.suspended = suspended.error
+        return
     except Exception as error:  # noqa: BLE001 - a fault in the workflow itself; told, never lost
-        desk.reports[trial_id].suspended = error
-    desk.over[trial_id].set()
-
-
-def _give_back_when_over(desk: _Desk, session: Session, plan: Plan) -> None:
-    desk.over[plan.trial_id].wait()
-    report = desk.reports[plan.trial_id]
-    if report.end is None:
+        report.suspended = error
         return
     try:
-        with session.timing.span("release", plan.trial_id):
-            release(session, plan)
-    except ReleaseFailed as error:
-        report.not_released = error
-    except Exception as error:  # noqa: BLE001 - the measurement is done; say what is left
+        report.not_released = hand_back(session, plan)
+    except StoreUnavailable as error:
         report.not_released = ReleaseFailed(
-            f"not given back: {plan.target.state_dir}: {error}",
+            f"not given back: {plan.target.state_dir}: {error.message}",
             advice=f"diskbench gc {plan.trial_id}",
         )
-    finally:
-        session.disconnect(plan)
-        keep_timing(session, plan)
-
-
-def keep_timing(session: Session, plan: Plan) -> None:
-    """Keep where the trial's time went; a database that fails now has been said to fail before."""
-    from diskbench.store.timings import add_timing
-
-    with contextlib.suppress(DiskbenchError):
-        add_timing(session.database, plan.trial_id, session.timing.of(plan.trial_id))
-    keep_trial_rows(session, plan.trial_id)
 
 
 def _spawn(work: Callable[..., None], *args: object) -> threading.Thread:

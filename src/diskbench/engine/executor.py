@@ -28,7 +28,7 @@ FORGOTTEN_AFTER_S = 86_400.0
 
 
 def enrol(database: sa.Engine, executor_id: str) -> None:
-    """Register this process under `executor_id` and let its row beat in the background."""
+    """Register this process under `executor_id`; it is alive for as long as its row beats."""
     from diskbench.store.claims import register_executor
 
     register_executor(
@@ -39,7 +39,6 @@ def enrol(database: sa.Engine, executor_id: str) -> None:
         process_started=_own_start(),
         version=__version__,
     )
-    threading.Thread(target=_beat, args=(database, executor_id), daemon=True).start()
 
 
 def retire(database: sa.Engine, executor_id: str) -> None:
@@ -140,12 +139,12 @@ def _exists_without_proc(pid: int) -> str | None:
     return "exists"
 
 
-def _beat(database: sa.Engine, executor_id: str) -> None:
+def keep_beating(database: sa.Engine, executor_id: str, over: threading.Event) -> None:
+    """Let the row of this process beat until `over` is set."""
     from diskbench.errors import StoreUnavailable
     from diskbench.store.claims import beat
 
-    pause = threading.Event()
-    while not pause.wait(BEAT_S):
+    while not over.wait(BEAT_S):
         try:
             beat(database, executor_id)
         except StoreUnavailable:

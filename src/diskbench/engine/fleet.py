@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
+    from diskbench.engine.work import Work
     from diskbench.model.campaign import CellRow
     from diskbench.store.claims import Claim, Executor, Progress
     from diskbench.store.leases import Lease
@@ -68,6 +69,7 @@ def fleet(database: sa.Engine) -> FleetDocument:
                 trial_id=cell.trial_id or "",
                 name=cell.key,
                 matrix=matrices[cell.campaign_id].name,
+                matrix_id=cell.campaign_id,
                 state=cell.state,
                 doing=doing(cell, progress.get(cell.trial_id or "")),
                 age_s=_age_s(cell.started_at, now),
@@ -79,6 +81,28 @@ def fleet(database: sa.Engine) -> FleetDocument:
         leases=tuple(leases),
         usd=sum(one.usd or 0.0 for one in leases),
         unpriced=sum(one.usd is None for one in leases),
+    )
+
+
+def narrowed(seen: FleetDocument, work: Sequence[Work]) -> FleetDocument:
+    """What of `seen` is about `work`: its cells and runs, their processes and their leases."""
+    trials = {one.id for one in work}
+    matrices = {one.campaign.campaign_id for one in work if one.campaign and not one.cell}
+    cells = tuple(
+        cell for cell in seen.cells if cell.trial_id in trials or cell.matrix_id in matrices
+    )
+    mine = {cell.trial_id for cell in cells} | trials
+    leases = tuple(one for one in seen.leases if one.lease_id in mine)
+    names = {cell.worker for cell in cells}
+    return seen.model_copy(
+        update={
+            "workers": tuple(one for one in seen.workers if one.name in names and one.running),
+            "queues": (),
+            "cells": cells,
+            "leases": leases,
+            "usd": sum(one.usd or 0.0 for one in leases),
+            "unpriced": sum(one.usd is None for one in leases),
+        }
     )
 
 

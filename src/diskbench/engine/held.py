@@ -6,7 +6,6 @@ cell. A fault that waiting does not mend does, with its reason.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -18,6 +17,7 @@ from diskbench.errors import (
     KeyTaken,
     NewerFormat,
     StoreUnavailable,
+    Suspended,
 )
 from diskbench.model.outcome import Outcome, Problem, problem_of
 
@@ -35,19 +35,6 @@ HOST_AWAY_S = 1800.0
 _HOSTS = (ConnectionLost, HostUnavailable)
 
 
-class Held(Exception):  # noqa: N818 - no error of its own: it carries one
-    """A station could not go on: `error` is why."""
-
-    def __init__(self, error: BaseException) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-def hold(_trial_id: str, error: BaseException) -> None:
-    """What a worker's stations do instead of suspending the trial."""
-    raise Held(error)
-
-
 @dataclass(frozen=True)
 class Patience:
     """How a worker waits, told through `note`, which is told nothing when it goes on: for a store
@@ -63,8 +50,10 @@ class Patience:
         while True:
             try:
                 result = work()
-            except Exception as raised:  # noqa: BLE001 - looked at closely
-                error = raised.error if isinstance(raised, Held) else raised
+            except (Exception, Suspended) as raised:
+                if self.stop.leaving:
+                    raise
+                error = raised.error if isinstance(raised, Suspended) else raised
             else:
                 if wait > FIRST_WAIT_S:
                     self.note(trial_id, "")
@@ -74,7 +63,7 @@ class Patience:
             self.note(trial_id, f"waits {wait:.0f} s: {_first_line(error)}")
             stop = self.stop.of(trial_id)
             if stop.is_set():
-                threading.Event().wait(wait)  # only a store is waited for in spite of a stop
+                self.stop.pause(wait)  # only a store is waited for in spite of a stop
             else:
                 stop.wait(wait)
             if isinstance(error, _HOSTS):

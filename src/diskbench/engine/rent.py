@@ -7,19 +7,18 @@ here ends its trial as a measurement that failed would, and is given back.
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
 from diskbench.engine.absence import Absence
-from diskbench.engine.execute import TrialReport, keep_timing
+from diskbench.engine.execute import TrialReport
 from diskbench.engine.extend import renew
-from diskbench.engine.lease import release
+from diskbench.engine.handing_back import hand_back
 from diskbench.engine.machine import acquire
 from diskbench.engine.session import host_at
-from diskbench.errors import DiskbenchError, Interrupted, ProfileError, ReleaseFailed
+from diskbench.errors import DiskbenchError, Interrupted, ProfileError
 from diskbench.model.outcome import RunEnd, TrialEnd, problem_of
 from diskbench.model.rental import Claim
 from diskbench.model.spec import TargetSpec
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 32
 """Machines that are rented at the same time; each is mostly waited for."""
-_ASK_EVERY_S = 1.0
 
 
 def rent_all(
@@ -215,12 +213,7 @@ def give_up(session: Session, plan: Plan, error: Exception) -> TrialReport:
     state: RunState = "interrupted" if stopped else "failed"
     problem = problem_of(error)
     report = TrialReport(plan)
-    try:
-        with session.timing.span("release", plan.trial_id):
-            release(session, plan)
-    except ReleaseFailed as failed:
-        report.not_released = failed
-    keep_timing(session, plan)
+    report.not_released = hand_back(session, plan)
     ends = []
     evidence = session.evidence_of(plan.trial_id)
     write_plan(evidence, plan)
@@ -239,7 +232,6 @@ class Onlooker:
         self, session: Session, trial_id: str, stop: Stop, note: Callable[[str, str], None]
     ) -> None:
         self._session, self._trial_id, self._stop, self._note = session, trial_id, stop, note
-        self._asked_at = time.monotonic()
 
     @property
     def asked(self) -> threading.Event:
@@ -251,15 +243,8 @@ class Onlooker:
         self._note(self._trial_id, text)
 
     def stopping(self) -> bool:
-        """See ports.RentWatch.stopping; somebody may have typed `diskbench cancel`."""
-        from diskbench.store.claims import cancel_requested
-
-        asked = self.asked
-        if not asked.is_set() and time.monotonic() - self._asked_at > _ASK_EVERY_S:
-            self._asked_at = time.monotonic()
-            if cancel_requested(self._session.database, self._trial_id):
-                self._stop.ask(self._trial_id)
-        return asked.is_set()
+        """See ports.RentWatch.stopping."""
+        return self.asked.is_set()
 
     def span(self, name: str) -> AbstractContextManager[None]:
         """See ports.RentWatch.span."""

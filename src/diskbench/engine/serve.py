@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 import logging
-import signal
-import threading
 from typing import TYPE_CHECKING
 
+from diskbench.engine.interrupt import on_signals
 from diskbench.engine.worker import TICK_S
+from diskbench.errors import Interrupted, Suspended
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
-
     from diskbench.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 
 
-def serve(worker: Worker, *, drains: bool, leave: Callable[[], None]) -> None:
-    """Work until SIGINT or SIGTERM; main thread only.
+def serve(worker: Worker, *, drains: bool) -> None:
+    """Work until SIGINT or SIGTERM.
 
     The first one makes a worker that `drains` finish its own cells and take no others; it returns
-    when they are over. The second one, and the first of any other worker, calls `leave`, which ends
-    the process: what its hosts do goes on, and others go on with its cells.
+    when they are over. The second one, and the first of any other worker, suspends its cells and
+    raises Suspended: what its hosts do goes on, and other workers go on with its cells.
     """
 
-    def handle(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal API
+    def handle() -> None:
         if drains and worker.admits:
             worker.admits = False
             worker.wake.set()
             return
-        # In a thread: the main one may be waiting for the database, or in the middle of a write.
-        threading.Thread(target=leave, name="leave").start()
+        worker.stop.leave()
+        raise Suspended(Interrupted("the worker was told to end"))
 
-    for signum in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signum, handle)
+    with on_signals(handle):
+        _work(worker)
+
+
+def _work(worker: Worker) -> None:
     told = False
     worker.wake.set()
     while True:

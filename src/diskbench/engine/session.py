@@ -3,18 +3,22 @@ every command that runs, resumes or gives back."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diskbench.engine.executor import enrol, retire
+from diskbench.engine.executor import enrol, keep_beating, retire
 from diskbench.engine.refreshed import open_books
 from diskbench.engine.timing import Timing
+from diskbench.errors import DiskbenchError
 from diskbench.ports import Renter
 from diskbench.providers.registry import provider as provider_named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import sqlalchemy as sa
     from pydantic import SecretBytes
 
@@ -22,6 +26,10 @@ if TYPE_CHECKING:
     from diskbench.model.disk import SshAccess
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore, Host, Provider
+
+
+_ENDS_WITHIN_S = 2.0
+"""How long `close` waits for what runs in the background, which may be waiting for the database."""
 
 
 def host_at(address: str, config: str | None = None) -> Host:
@@ -53,6 +61,10 @@ class Session:
     owner: str = "diskbench"
     """Who rents: a tag on everything that is rented."""
     timing: Timing = field(default_factory=Timing)
+    ends_work: Callable[[], bool] = lambda: True
+    """Takes the workflow engine down where it was launched; whether no workflow runs any more."""
+    _over: threading.Event = field(default_factory=threading.Event)
+    _background: list[threading.Thread] = field(default_factory=list)
     _hosts: dict[str, Host] = field(default_factory=dict)
     _stores: dict[str, EvidenceStore] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -129,9 +141,31 @@ class Session:
             port=access.port,
         )
 
+    def keep_running(self, work: Callable[[threading.Event], None]) -> None:
+        """Do `work` in the background until the session is closed, which sets its event."""
+        thread = threading.Thread(target=work, args=(self._over,), daemon=True)
+        self._background.append(thread)
+        thread.start()
+
     def close(self) -> None:
-        """Say that this process is gone and let go of the database."""
-        retire(self.database, self.executor_id)
+        """End the connections to hosts and the workflow engine, say that this process is gone, and
+        let go of the database.
+
+        A process whose workflow still runs after that, in the middle of a call of a cloud, stays on
+        the list of the living until it is gone: nobody takes its trials over before.
+        """
+        with self._lock:
+            hosts = list(self._hosts.values())
+            self._hosts.clear()
+        for host in hosts:  # trials that were suspended
+            with contextlib.suppress(Exception):
+                host.close()
+        if self.ends_work():
+            self._over.set()
+            for thread in self._background:
+                thread.join(_ENDS_WITHIN_S)
+            with contextlib.suppress(DiskbenchError):  # another process declares it dead
+                retire(self.database, self.executor_id)
         self.database.dispose()
 
 
@@ -161,7 +195,7 @@ def open_session(
         evidence.check_writable()
         executor_id = new_id()
         enrol(database, executor_id)
-    return Session(
+    session = Session(
         database=database,
         evidence=evidence,
         executor_id=executor_id,
@@ -170,3 +204,5 @@ def open_session(
         owner=owner,
         timing=timing,
     )
+    session.keep_running(lambda over: keep_beating(database, executor_id, over))
+    return session

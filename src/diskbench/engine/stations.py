@@ -23,8 +23,14 @@ from diskbench.engine.stages import Stages
 from diskbench.engine.stop import Stop
 from diskbench.engine.timing import Timing
 from diskbench.engine.unit import unit_of
-from diskbench.engine.watch import Obeying
-from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, MeasurementFailed
+from diskbench.engine.watch import Watcher
+from diskbench.errors import (
+    ConnectionLost,
+    DiskbenchError,
+    Interrupted,
+    MeasurementFailed,
+    Suspended,
+)
 from diskbench.fio.ending import last_words
 from diskbench.model.outcome import Outcome, RunEnd, problem_of
 from diskbench.ports import HoldsCredit
@@ -52,9 +58,8 @@ class LiveStations:
     evidence_of: Callable[[str], EvidenceStore]
     """The store of a trial, by its id."""
     connect: Callable[[Plan], Host]
-    watcher: Obeying
+    watcher: Watcher
     stop: Stop
-    suspend: Callable[[str, BaseException], None]
     renter: Callable[[Plan], Renter | None] = lambda _: None
     timing: Timing = field(default_factory=Timing)
 
@@ -63,7 +68,7 @@ class LiveStations:
         from diskbench.hosts.workspace import make_workspace
 
         asked = self.stop.of(plan.trial_id)
-        with self._suspending(plan):
+        with _suspending():
             try:
                 commands = self._patiently(
                     plan, lambda: make_workspace(self.connect(plan), plan.target, asked.is_set)
@@ -73,7 +78,6 @@ class LiveStations:
             except MeasurementFailed as error:
                 return Outcome(state="failed", problem=problem_of(error))
             return Outcome(state="done", commands=commands)
-        raise AssertionError("unreachable: a suspended station never comes back")
 
     def begin(self, plan: Plan) -> None:
         """Prepare, and start the first step without waiting for it; done again by the workflow."""
@@ -91,18 +95,17 @@ class LiveStations:
         """Run one fio process on the host to its end and keep everything it left."""
         if self.stop.of(plan.trial_id).is_set():
             return self._stopped(plan)
-        with self._suspending(plan):
+        with _suspending():
             try:
                 return self._measure(plan, run_index, step)
             except MeasurementFailed as error:
                 return Outcome(state="failed", problem=problem_of(error))
-        raise AssertionError("unreachable: a suspended station never comes back")
 
     def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
         """Write the run's manifest and its final state."""
         from diskbench.store.finish import finish_run
 
-        with self._suspending(plan), self.timing.span("store", plan.trial_id):
+        with _suspending(), self.timing.span("store", plan.trial_id):
             finish_run(
                 self.database,
                 self.evidence_of(plan.trial_id),
@@ -149,10 +152,6 @@ class LiveStations:
         asked, absence = self.stop.of(plan.trial_id), self._absence(plan)
         stages = Stages(lambda text: self.watcher.note(plan.trial_id, text))
 
-        def on_stage(name: str) -> None:
-            stages.at(name)
-            self.watcher.alive(plan.trial_id)
-
         try:
             with self.timing.span("start and watch", plan.trial_id):
                 end = start_and_watch(
@@ -162,7 +161,7 @@ class LiveStations:
                     should_stop=lambda: asked.is_set() or absence.is_final,
                     on_note=lambda text: self.watcher.note(plan.trial_id, text),
                     on_lost=absence.noted,
-                    on_stage=on_stage,
+                    on_stage=stages.at,
                 )
         except ConnectionLost:
             absence.raise_if_final()
@@ -241,12 +240,13 @@ class LiveStations:
         if isinstance(renter, HoldsCredit):
             renter.set_credit(plan.lease_id, on=step.role != "fill")
 
-    @contextmanager
-    def _suspending(self, plan: Plan) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - whatever it is, the trial must stay resumable
-            self.suspend(plan.trial_id, error)
+
+@contextmanager
+def _suspending() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise Suspended(error) from error
 
 
 _LATEST_UNIX_S = 253_402_300_799.0

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from diskbench.engine.campaign import check_resumable
 from diskbench.engine.executor import abandoned
-from diskbench.engine.lease import where
+from diskbench.engine.work import find_work
 from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable
-from diskbench.model.ids import Known, meant
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     import sqlalchemy as sa
 
@@ -19,39 +19,49 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
     from diskbench.model.spec import Plan
+    from diskbench.store.campaigns import CampaignRow
 
 log = logging.getLogger(__name__)
 
 
-def abandoned_plans(database: sa.Engine, ids: Sequence[str] | None) -> list[Plan]:
-    """The plans of the abandoned trials, all of them or those that `ids` (of runs or trials) name.
-    A trial of a matrix is none of them: its cell is gone on with as a whole.
-
-    Raises UnknownName for an id that names no unfinished trial, InvalidValue for one whose process
-    is alive, or that a matrix goes on with.
-    """
+def abandoned_plans(database: sa.Engine) -> list[Plan]:
+    """The plans of the trials that no process works on, oldest first. A trial of a matrix is none
+    of them: `resume` goes on with its cell."""
     from diskbench.store.campaigns import trials_of_matrices
     from diskbench.store.claims import list_claims, list_executors
     from diskbench.store.rows import load_plan
 
     of_matrices = trials_of_matrices(database)
-    claims = [c for c in list_claims(database) if ids or c.trial_id not in of_matrices]
-    left = [claim.trial_id for claim in abandoned(claims, list_executors(database))]
-    plans = {claim.trial_id: load_plan(database, claim.trial_id) for claim in claims}
-    if not ids:
-        return [plans[trial_id] for trial_id in left]
-    named = dict.fromkeys(_unfinished(plans, name) for name in ids)
-    wanted = [plans[trial_id] for trial_id in named]
-    for plan in wanted:
-        if plan.trial_id in of_matrices:
-            raise _belongs_to_matrix(database, plan.trial_id)
-        if plan.trial_id not in left:
+    claims = [claim for claim in list_claims(database) if claim.trial_id not in of_matrices]
+    left = abandoned(claims, list_executors(database))
+    return [load_plan(database, claim.trial_id) for claim in left]
+
+
+def abandoned_work(
+    database: sa.Engine, names: Sequence[str]
+) -> tuple[list[Plan], list[CampaignRow]]:
+    """The trials and the matrices to go on with that `names` mean (engine/work.py); a cell means
+    its matrix.
+
+    Raises UnknownName, and InvalidValue for a name that fits several, for what a living process
+    works on, and for a matrix that is left to workers.
+    """
+    plans: list[Plan] = []
+    matrices: dict[str, CampaignRow] = {}
+    left = {plan.trial_id for plan in abandoned_plans(database)}
+    for one in find_work(database, names):
+        if one.campaign is not None:
+            check_resumable(database, one.campaign)
+            matrices[one.campaign.campaign_id] = one.campaign
+        elif one.plan is not None and one.id in left:
+            plans.append(one.plan)
+        else:
             raise InvalidValue(
-                f"{plan.trial_id} is being run by a live process",
-                advice="see its progress with 'diskbench results list'; stop it with "
-                f"'diskbench cancel {plan.trial_id}'",
+                f"{one.id} is being run by a live process",
+                advice=f"see its progress with 'diskbench status {one.id}'; stop it with "
+                f"'diskbench cancel {one.id}'",
             )
-    return wanted
+    return plans, list(matrices.values())
 
 
 def is_abandoned(database: sa.Engine, trial_id: str) -> bool:
@@ -64,21 +74,6 @@ def is_abandoned(database: sa.Engine, trial_id: str) -> bool:
     if not left or trial_id in trials_of_matrices(database):
         return False
     return bool(abandoned(left, list_executors(database)))
-
-
-def unfinished_trial(database: sa.Engine, name: str, of_cells: Mapping[str, CellRow]) -> str:
-    """The unfinished trial that an id means: one that has a plan, or one of a matrix's cells, which
-    may have none yet. Raises UnknownName, InvalidValue (model/ids.py)."""
-    from diskbench.store.claims import list_claims
-    from diskbench.store.rows import load_plan
-
-    plans = {c.trial_id: load_plan(database, c.trial_id) for c in list_claims(database)}
-    cells = [
-        Known(trial_id, "trial", where=cell.key)
-        for trial_id, cell in of_cells.items()
-        if trial_id not in plans
-    ]
-    return _unfinished(plans, name, cells)
 
 
 def claim(session: Session, plan: Plan) -> bool:
@@ -125,30 +120,3 @@ def claim_with_cell(session: Session, trial_id: str) -> None:
     plan = find_plan(session.database, trial_id)
     if plan is not None and any(c.trial_id == trial_id for c in list_claims(session.database)):
         claim(session, plan)
-
-
-def _belongs_to_matrix(database: sa.Engine, trial_id: str) -> InvalidValue:
-    from diskbench.store.campaigns import matrix_of_trial
-
-    campaign = matrix_of_trial(database, trial_id)
-    assert campaign is not None
-    if campaign.queue is None:
-        advice = "a worker goes on with it: diskbench worker"
-    else:
-        advice = f"diskbench matrix resume {campaign.campaign_id}"
-    return InvalidValue(f"{trial_id} is a cell of matrix {campaign.name}", advice=advice)
-
-
-def _unfinished(plans: Mapping[str, Plan], name: str, more: Sequence[Known] = ()) -> str:
-    """The trial that a name means, of those of `plans` and `more`."""
-    known = [
-        Known(one, "trial" if one == trial_id else "run", where=where(plan), means=trial_id)
-        for trial_id, plan in plans.items()
-        for one in dict.fromkeys((trial_id, *plan.run_ids))
-    ]
-    return meant(
-        name,
-        [*known, *more],
-        "unfinished run",
-        advice="a finished run is shown by 'diskbench results show'",
-    ).stands_for

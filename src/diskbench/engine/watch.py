@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
-    from diskbench.engine.stop import Stop
     from diskbench.model.result import StepResult, Tick
     from diskbench.model.spec import Plan, Step
 
@@ -38,14 +37,6 @@ class Watcher(Protocol):
         ...
 
 
-class Obeying(Watcher, Protocol):
-    """A watcher that learns when somebody asks a trial to stop."""
-
-    def alive(self, trial_id: str) -> None:
-        """A sign of life from a step whose fio does not run: nothing else is told then."""
-        ...
-
-
 class Silent:
     """A watcher that passes on notes and shows nothing."""
 
@@ -67,17 +58,13 @@ class Silent:
 
 
 class RowWatcher:
-    """Passes everything on, keeps each trial's last progress in its row, and asks it to stop when
-    somebody asked by `diskbench cancel`."""
+    """Passes everything on, and keeps each trial's last progress in its row."""
 
-    def __init__(
-        self, database: sa.Engine, plans: Sequence[Plan], inner: Watcher, stop: Stop
-    ) -> None:
-        self._database, self._inner, self._stop = database, inner, stop
+    def __init__(self, database: sa.Engine, plans: Sequence[Plan], inner: Watcher) -> None:
+        self._database, self._inner = database, inner
         self._run_ids = {plan.trial_id: plan.run_ids for plan in plans}
         self._current: dict[str, tuple[str, Step]] = {}
         self._written: dict[str, float] = {}
-        self._looked: dict[str, float] = {}
 
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         """Pass on, and write the step's row at once."""
@@ -91,19 +78,13 @@ class RowWatcher:
         if time.monotonic() - self._written.get(trial_id, 0.0) >= PROGRESS_EVERY_S:
             self._write(trial_id, tick)
 
-    def alive(self, trial_id: str) -> None:
-        """Look, at most once a second, whether somebody asked the trial to stop."""
-        if time.monotonic() - self._looked.get(trial_id, 0.0) >= PROGRESS_EVERY_S:
-            self._obey(trial_id)
-
     def step_finished(self, trial_id: str, result: StepResult) -> None:
         """Pass on."""
         self._inner.step_finished(trial_id, result)
 
     def note(self, trial_id: str, text: str) -> None:
-        """Pass on; a host that is away gives no ticks, but its trial may be cancelled."""
+        """Pass on."""
         self._inner.note(trial_id, text)
-        self._obey(trial_id)
 
     def _runs(self, trial_id: str) -> tuple[str, ...]:
         """A worker's trials come one by one: their runs are looked up."""
@@ -126,11 +107,3 @@ class RowWatcher:
             round=step.round,
             tick=tick.model_dump(mode="json") if tick else None,
         )
-        self._obey(trial_id)
-
-    def _obey(self, trial_id: str) -> None:
-        from diskbench.store.claims import cancel_requested
-
-        self._looked[trial_id] = time.monotonic()
-        if not self._stop.of(trial_id).is_set() and cancel_requested(self._database, trial_id):
-            self._stop.ask(trial_id)

@@ -21,7 +21,7 @@ from diskbench.engine.cell import LiveCells
 from diskbench.engine.database_clock import DatabaseClock
 from diskbench.engine.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
 from diskbench.engine.feed import feed
-from diskbench.engine.held import Patience, PatientStations, hold
+from diskbench.engine.held import Patience, PatientStations
 from diskbench.engine.keep import keep_begun, keep_ending
 from diskbench.engine.machine import let_idle_go
 from diskbench.engine.pick_up import go_on_with, pick_up
@@ -30,6 +30,7 @@ from diskbench.engine.stop import Stop
 from diskbench.engine.takeover import is_left
 from diskbench.engine.vanished import Vanished
 from diskbench.engine.watch import RowWatcher, Silent
+from diskbench.engine.wishes import follow_wishes
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.outcome import Problem, problem_of
 from diskbench.plan.route import EVERYWHERE, serves
@@ -71,7 +72,7 @@ class Worker:
     admits: bool = True
 
     def __post_init__(self) -> None:
-        self._watcher = RowWatcher(self.session.database, [], Silent(self.note), self.stop)
+        self._watcher = RowWatcher(self.session.database, [], Silent(self.note))
         self.cells = LiveCells(self.session, self.stop, self.note, lambda _: self.wake.set())
         self._swept_at = time.monotonic()
         self._ticked_at = self._back_at = time.monotonic()
@@ -93,11 +94,12 @@ class Worker:
             connect=self.session.connect,
             watcher=self._watcher,
             stop=self.stop,
-            suspend=hold,
             timing=self.session.timing,
             renter=self.session.renter,
         )
         cells.bind_cells(self.cells)
+        self.session.ends_work = process.stop
+        follow_wishes(self.session, self.stop)
         watch = ScheduleWatch(self.session.database, self.session.executor_id, begun=self.wake.set)
         if schedules:
             watch.bind()
@@ -238,9 +240,10 @@ class Worker:
 
     def _look_for(self, trial_id: str) -> None:
         """A cell of ours that is at work in no thread is taken up again where it stood."""
-        from diskbench.engine.durable import cells, process
+        from diskbench.engine.durable import process
+        from diskbench.engine.durable.at_work import at_work
 
-        found = self._vanished.look(trial_id, at_work=cells.at_work(trial_id))
+        found = self._vanished.look(trial_id, at_work=at_work(trial_id))
         if found == "again":
             log.warning("takes up again what no thread works on", extra={"trial": trial_id})
             process.move_here(trial_id, self.session.executor_id)
@@ -273,12 +276,10 @@ class Worker:
         return DEAD_AFTER_S if is_back else float("inf")
 
     def _look_at_own(self, campaign: CampaignRow, cell: CellRow) -> None:
-        """Stop a cell of ours whose matrix is cancelled, or that takes too long."""
+        """Stop a cell of ours that takes too long."""
         trial_id, longest = cell.trial_id, campaign.limits.max_cell_s
         assert trial_id is not None
-        if campaign.state == "cancelling" or cell.cancel:
-            self.stop.ask(trial_id)
-        elif longest is not None and self._clock.age_s(cell.started_at) > longest:
+        if longest is not None and self._clock.age_s(cell.started_at) > longest:
             too_long = Problem(
                 kind="TookTooLong",
                 message=f"it took longer than max_cell_time, {longest:g} s, and was stopped",

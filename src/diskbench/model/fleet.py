@@ -54,6 +54,7 @@ class CellSeen(Frozen):
     trial_id: str
     name: str
     matrix: str | None = None
+    matrix_id: str | None = None
     state: CellState
     doing: str = ""
     age_s: float | None = None

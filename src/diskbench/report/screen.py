@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from diskbench.visible import UNSEEN, visible
@@ -55,6 +56,17 @@ class Shown:
 def guard_streams() -> None:
     """Put `Shown` before standard output and standard error; any number of times."""
     sys.stdout, sys.stderr = _shown(sys.stdout), _shown(sys.stderr)
+
+
+@contextmanager
+def guarded_streams() -> Iterator[None]:
+    """Put `Shown` before standard output and standard error inside the block."""
+    before = sys.stdout, sys.stderr
+    guard_streams()
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
 
 
 def unguarded(stream: TextIO) -> TextIO:

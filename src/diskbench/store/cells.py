@@ -77,13 +77,18 @@ _CANCELLED = Problem(
 )
 
 
-def cancel_untaken_cell(database: Engine, trial_id: str) -> bool:
-    """End the cell whose newest attempt is `trial_id` if no process has it yet; whether it did."""
+def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
+    """End a cell if no process has it and its turn is the one that `row` knows; whether it did."""
     cell = schema.cell
     untaken = sa.and_(cell.c.state.in_(("waiting", "queued")), cell.c.owner.is_(None))
     ended = (
         sa.update(cell)
-        .where(cell.c.trial_id == trial_id, untaken)
+        .where(
+            cell.c.campaign_id == row.campaign_id,
+            cell.c.position == row.position,
+            cell.c.attempt == row.attempt,
+            untaken,
+        )
         .values(
             state="cancelled",
             cancel=True,

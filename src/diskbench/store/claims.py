@@ -111,16 +111,6 @@ def request_cancel(database: Engine, trial_id: str) -> bool:
     return asked.rowcount == 1
 
 
-def cancel_requested(database: Engine, trial_id: str) -> bool:
-    """Whether somebody asked to stop the trial."""
-    claim = schema.claim
-    with transaction(database) as connection:
-        wish = connection.execute(
-            sa.select(claim.c.cancel).where(claim.c.trial_id == trial_id)
-        ).scalar_one_or_none()
-    return bool(wish)
-
-
 def save_progress(
     database: Engine,
     run_id: str,

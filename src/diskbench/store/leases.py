@@ -92,6 +92,17 @@ def list_leases(database: Engine, *, state: LeaseState | None = None) -> Sequenc
     return [Lease.model_validate(row) for row in rows]
 
 
+def any_expired(database: Engine) -> bool:
+    """Whether an open lease expired by the database's clock that nobody failed to give back yet;
+    somebody may still work under it."""
+    lease = schema.lease
+    query = sa.select(sa.literal(1)).where(
+        lease.c.state == "open", lease.c.error.is_(None), lease.c.expires_at < present()
+    )
+    with transaction(database) as connection:
+        return connection.execute(query.limit(1)).first() is not None
+
+
 def _update(database: Engine, lease_id: str, **values: object) -> None:
     lease = schema.lease
     with transaction(database) as connection:

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from tests.rigs.replicates import measured
 
-from diskbench.cli.main import run as main
+from diskbench.cli.main import main
 from diskbench.store.database import open_database
 
 A = [3000, 3010, 2990, 3005, 2995, 3002, 2998, 3001, 2999, 3003]

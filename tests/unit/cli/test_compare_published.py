@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from tests.rigs.plans import RUN_IDS, make_plan, make_step
 
-from diskbench.cli.main import run as main
+from diskbench.cli.main import main
 from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
 from diskbench.model.rental import Rental, RentSpec, Scope

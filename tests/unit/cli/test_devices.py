@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from diskbench.cli.main import run
+from diskbench.cli.main import main
 
 pytestmark = pytest.mark.slow  # every disk of the machine is looked at
 
@@ -25,7 +25,7 @@ def test_a_free_device_is_listed_with_what_to_type(loop, capsys):
     device, image = loop
 
     def block():
-        assert run(["devices"]) == 0
+        assert main(["devices"]) == 0
         listed = capsys.readouterr().out
         return listed[listed.index(device + " ") :].split("\n/dev/")[0]
 
@@ -38,7 +38,7 @@ def test_a_free_device_is_listed_with_what_to_type(loop, capsys):
 def test_json_lists_every_disk_with_its_refusals(loop, capsys):
     device, image = loop
     subprocess.run(["mkfs.ext4", "-q", device], check=True)
-    assert run(["devices", "--output", "json"]) == 0
+    assert main(["devices", "--output", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["format"] == 1
     found = {d["path"]: d for d in document["devices"]}
@@ -49,7 +49,7 @@ def test_json_lists_every_disk_with_its_refusals(loop, capsys):
 
 
 def test_a_host_that_cannot_be_reached_exits_2_with_advice(capsys):
-    assert run(["devices", "--host", "nobody@127.0.0.1:1"]) == 2
+    assert main(["devices", "--host", "nobody@127.0.0.1:1"]) == 2
     assert "cannot connect to 127.0.0.1 port 1" in capsys.readouterr().err
 
 

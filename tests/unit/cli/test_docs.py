@@ -16,7 +16,7 @@ HELP = re.compile(r"<!-- diskbench --help -->\n```text\n(.*?)```", re.DOTALL)
 
 
 def shown_help() -> str:
-    script = "from diskbench.cli.main import main; main()"
+    script = "import sys; from diskbench.cli.main import main; sys.exit(main())"
     return subprocess.run(
         [sys.executable, "-c", script, "--help"],
         env=os.environ | {"COLUMNS": "80"},

@@ -4,16 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.cli.letters import make_printable, nearest
+from diskbench.cli.letters import nearest, printable
 from diskbench.report.sparkline import sparkline
 
 
 def printed(text, encoding):
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding)
-    make_printable(stream)
-    stream.write(text)
-    stream.flush()
+    with printable(stream):
+        stream.write(text)
+        stream.flush()
+    assert stream.errors == "strict"
     return raw.getvalue().decode(encoding)
 
 

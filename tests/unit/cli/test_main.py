@@ -31,7 +31,8 @@ def program(script: str, *arguments: str, **environment: str) -> subprocess.Comp
 
 
 def diskbench(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return program("from diskbench.cli.main import main; main()", *arguments, **environment)
+    script = "import sys; from diskbench.cli.main import main; sys.exit(main())"
+    return program(script, *arguments, **environment)
 
 
 def failing(body: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -42,8 +43,7 @@ def version():
     {body}
 module.version = version
 from diskbench.cli.main import main
-sys.argv = ["diskbench", *sys.argv[1:], "version"]
-main()
+sys.exit(main([*sys.argv[1:], "version"]))
 """
     return program(script, *arguments, **environment)
 
@@ -56,7 +56,7 @@ def tell():
     print("IMPORTED", *sorted(found), file=sys.stderr)
 atexit.register(tell)
 from diskbench.cli.main import main
-main()
+sys.exit(main())
 """
 
 
@@ -88,7 +88,7 @@ def test_completion_of_a_command_imports_nothing_heavy(words):
 def test_completion_knows_commands_and_their_options():
     def completed(words: str, index: int) -> list[str]:
         asked = {"_DISKBENCH_COMPLETE": "complete_bash", "COMP_WORDS": words}
-        script = "import sys; sys.argv = ['diskbench']; from diskbench.cli.main import main; main()"
+        script = "from diskbench.cli.main import main; raise SystemExit(main([]))"
         return program(script, **asked, COMP_CWORD=str(index)).stdout.split()
 
     assert completed("diskbench re", 1) == ["resume", "results", "report", "regressions"]
@@ -196,7 +196,7 @@ def test_interrupt_and_terminate_are_both_exit_130_without_a_traceback(number):
 
 
 def test_a_reader_that_leaves_is_no_error():
-    script = "from diskbench.cli.main import main; main()"
+    script = "import sys; from diskbench.cli.main import main; sys.exit(main())"
     argv = [sys.executable, "-c", script, "--help"]
     read, write = os.pipe()
     os.close(read)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from diskbench.cli.main import run as main
+from diskbench.cli.main import main
 from diskbench.cli.matrix import app
 from diskbench.engine import matrix_outlook
 from diskbench.engine.matrix_file import load_matrix, shipped_matrices
@@ -283,8 +283,8 @@ def test_nothing_of_a_cloud_is_imported_to_plan_offline():
     import sys
 
     script = (
-        "import sys\nfrom diskbench.cli.main import run\n"
-        "assert run(['matrix', 'plan', 'iaas-2018', '--offline', '--output', 'json']) == 0\n"
+        "import sys\nfrom diskbench.cli.main import main\n"
+        "assert main(['matrix', 'plan', 'iaas-2018', '--offline', '--output', 'json']) == 0\n"
         "print([m for m in ('boto3', 'azure.core', 'google.cloud', 'pyVmomi', 'dbos')"
         " if m in sys.modules], file=sys.stderr)"
     )

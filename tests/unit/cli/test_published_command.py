@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from diskbench.catalog.published import load_published
-from diskbench.cli.main import run as main
+from diskbench.cli.main import main
 
 ALL = load_published()
 

@@ -93,7 +93,7 @@ def test_completion_of_flags_knows_the_provider():
 @pytest.mark.parametrize("line", ["--help", "run --help", "run --provider azure --help"])
 def test_help_imports_no_provider_that_is_not_named(line: str):
     asks = (
-        "import sys; from diskbench.cli.main import run; run(sys.argv[1:]); "
+        "import sys; from diskbench.cli.main import main; main(sys.argv[1:]); "
         "print(*sorted(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run(

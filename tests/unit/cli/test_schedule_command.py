@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from diskbench.cli.main import run as main
+from diskbench.cli.main import main
 from diskbench.providers.fake import VARIABLE as FAKE_DIR
 
 MATRIX = """name: nightly

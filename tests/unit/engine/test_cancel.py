@@ -10,14 +10,15 @@ from diskbench.engine.campaign import retry_cells
 from diskbench.engine.cancel import cancel
 from diskbench.engine.executor import enrol
 from diskbench.engine.sweep import is_reached, trials_at_work
-from diskbench.engine.takeover import abandoned_plans
+from diskbench.engine.takeover import abandoned_plans, abandoned_work
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import claim_cell, load_cells
-from diskbench.store.claims import cancel_requested, claim_trial
+from diskbench.store.claims import claim_trial
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease
 from diskbench.store.rows import save_plan
+from diskbench.store.wishes import asked_to_stop
 
 assert CAMPAIGN == CAMPAIGN_ID
 
@@ -40,7 +41,7 @@ def the_cell(database):
 @pytest.mark.parametrize("state", ["waiting", "queued"])
 def test_a_cell_that_nobody_has_is_cancelled_at_once(database, state):
     begun(database, cell_row(0, state=state, trial_id=TRIAL_ID, attempt=1), cell_row(1))
-    (told,) = cancel(database, [TRIAL_ID[:20]])
+    (told,) = cancel(database, [TRIAL_ID[:20]]).lines
     assert "will not be measured" in told
     assert [cell.state for cell in load_cells(database, CAMPAIGN)] == ["cancelled", "waiting"]
     assert the_cell(database).finished_at is not None
@@ -49,10 +50,10 @@ def test_a_cell_that_nobody_has_is_cancelled_at_once(database, state):
 def test_a_cell_in_hand_is_asked_to_stop_and_marked(database):
     begun(database, cell_row(0, state="measuring", trial_id=TRIAL_ID, owner="e1"))
     save_plan(database, make_plan(), "file:///evidence", owner="e1")
-    (told,) = cancel(database, [TRIAL_ID])
+    (told,) = cancel(database, [TRIAL_ID]).lines
     assert "was asked to stop" in told
     assert (the_cell(database).state, the_cell(database).cancel) == ("measuring", True)
-    assert cancel_requested(database, TRIAL_ID)
+    assert asked_to_stop(database, "e1") == {TRIAL_ID}
 
 
 def test_a_cell_that_was_cancelled_may_be_given_its_turn_again(database):
@@ -68,14 +69,18 @@ def test_a_name_of_nothing_that_runs_is_refused(database):
         cancel(database, [TRIAL_ID])
 
 
-@pytest.mark.parametrize(("queue", "advice"), [(None, "worker"), ("matrix-x", "matrix resume")])
-def test_an_abandoned_cell_is_not_resumed_as_a_run(database, queue, advice):
+@pytest.mark.parametrize("queue", [None, "matrix-x"])
+def test_a_cell_is_resumed_with_its_matrix_and_never_as_a_run(database, queue):
     begun(database, cell_row(0, state="measuring", trial_id=TRIAL_ID), queue=queue)
     save_plan(database, make_plan(), "file:///evidence", owner="dead")
-    assert abandoned_plans(database, None) == []
-    with pytest.raises(InvalidValue) as raised:
-        abandoned_plans(database, [TRIAL_ID])
-    assert advice in raised.value.advice
+    assert abandoned_plans(database) == []
+    if queue is None:
+        with pytest.raises(InvalidValue) as raised:
+            abandoned_work(database, [TRIAL_ID])
+        assert "worker" in raised.value.advice
+    else:
+        plans, (matrix,) = abandoned_work(database, [TRIAL_ID])
+        assert (plans, matrix.campaign_id) == ([], CAMPAIGN)
 
 
 def test_a_cell_is_at_work_before_its_trial_is_taken_over_and_after_its_last_run(database):

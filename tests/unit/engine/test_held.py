@@ -3,9 +3,9 @@
 import pytest
 
 from diskbench.engine import held
-from diskbench.engine.held import Held, Patience, hold
+from diskbench.engine.held import Patience
 from diskbench.engine.stop import Stop
-from diskbench.errors import HostUnavailable, KeyTaken, StoreUnavailable
+from diskbench.errors import HostUnavailable, KeyTaken, StoreUnavailable, Suspended
 
 TRIAL = "01jd0000000000000000000001"
 
@@ -52,7 +52,7 @@ def test_what_comes_back_is_waited_for_and_told_until_it_goes_on(patience, notes
 
 def test_what_a_station_was_held_up_by_counts_as_itself(patience):
     def work():
-        hold(TRIAL, ValueError("odd"))
+        raise Suspended(ValueError("odd"))
 
     found = through(patience, work)
     assert found.kind == "ValueError"
@@ -60,7 +60,7 @@ def test_what_a_station_was_held_up_by_counts_as_itself(patience):
 
 
 def test_a_held_store_is_waited_for(patience):
-    assert through(patience, failing(Held(StoreUnavailable("full")), 2)) == "done"
+    assert through(patience, failing(Suspended(StoreUnavailable("full")), 2)) == "done"
 
 
 def test_a_host_that_stays_away_is_given_up(patience, monkeypatch):

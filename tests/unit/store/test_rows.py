@@ -14,6 +14,7 @@ from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A00
 from diskbench.store import claims, leases, rows, schema
 from diskbench.store.clock import now, ulid_time
 from diskbench.store.query import find_run
+from diskbench.store.wishes import asked_to_stop
 
 FINISHED = "2026-11-21T10:00:05.000000+00:00"
 
@@ -167,11 +168,12 @@ def test_a_finished_trial_cannot_be_claimed(saved):
 
 
 def test_a_wish_to_stop_is_seen_by_whoever_runs_the_trial(saved):
-    assert not claims.cancel_requested(saved, TRIAL_ID)
+    assert claims.claim_trial(saved, TRIAL_ID, owner="a")
+    assert not asked_to_stop(saved, "a")
     for _ in range(2):
         assert claims.request_cancel(saved, TRIAL_ID)
-    assert claims.cancel_requested(saved, TRIAL_ID)
-    assert not claims.cancel_requested(saved, "none")
+    assert asked_to_stop(saved, "a") == {TRIAL_ID}
+    assert not asked_to_stop(saved, "b")
 
 
 def test_progress_is_one_row_that_goes_with_the_end(saved):

@@ -3,13 +3,13 @@ another when that one dies. Its id is the trial's."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
 
 from diskbench.engine.cell_run import CellStations, run_cell
+from diskbench.engine.durable.at_work import working_on
 from diskbench.engine.durable.process import own_queue
 from diskbench.engine.durable.workflow import CHECKPOINTED, load_plan
 from diskbench.model.outcome import Outcome, Problem, TrialEnd
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _stations: CellStations | None = None
-_at_work: Counter[str] = Counter()
-"""How many threads of this process are in which cell's workflow."""
 
 
 def bind_cells(stations: CellStations) -> None:
@@ -79,16 +77,8 @@ class _Durable:
 @DBOS.workflow(name="cell")
 def cell(trial_id: str) -> None:
     """Rent, measure, give back and settle one cell."""
-    _at_work[trial_id] += 1
-    try:
+    with working_on(trial_id):
         run_cell(trial_id, _Durable(), CHECKPOINTED, load_plan)
-    finally:
-        _at_work[trial_id] -= 1
-
-
-def at_work(trial_id: str) -> bool:
-    """Whether a thread of this process is in the workflow of a cell."""
-    return _at_work[trial_id] > 0
 
 
 def enqueue(trial_id: str, *, queue: str, priority: int, partition: str | None = None) -> None:

@@ -7,13 +7,22 @@ ever runs another's trials (DESIGN.md section 7, Takeover). Only public calls of
 from __future__ import annotations
 
 import contextlib
+import logging
+import threading
 from typing import TYPE_CHECKING, Any
 
 from dbos import DBOS, SetWorkflowID
 
 from diskbench.engine.durable import schedules as clocks
+from diskbench.engine.durable.at_work import none_at_work
 from diskbench.engine.durable.serializer import JsonSerializer
-from diskbench.engine.durable.workflow import APPLICATION, APPLICATION_VERSION, bind, trial
+from diskbench.engine.durable.workflow import (
+    APPLICATION,
+    APPLICATION_VERSION,
+    bind,
+    suspensions,
+    trial,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,8 +33,14 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
 
 _RARELY_S = 3600.0
-"""DBOS's notifications are not used, its schedules by workers alone: they need not be polled."""
+"""DBOS's schedules are used by workers alone: other processes need not poll them."""
+_NOTIFIED_S = 0.05
+"""DBOS's notifications are not used; its thread for them sleeps so long before it sees the end."""
+_DBOS_HANDLER = "__dbos_console_log_handler__"
 _TAKEOVER_POLL_S = 0.1
+_LEAVES_WITHIN_S = 5.0
+"""How long the end of a process waits for its workflows to be suspended; a step that follows fio
+notices within a second. Our choice."""
 
 
 def own_queue(executor_id: str) -> str:
@@ -57,7 +72,7 @@ def launch(
             "application_version": APPLICATION_VERSION,
             "serializer": JsonSerializer(),
             "use_listen_notify": False,
-            "notification_listener_polling_interval_sec": _RARELY_S,
+            "notification_listener_polling_interval_sec": _NOTIFIED_S,
             "scheduler_polling_interval_sec": clocks.POLL_S if schedules else _RARELY_S,
             "log_level": "CRITICAL",
         }
@@ -100,8 +115,19 @@ def take_over(trial_id: str, executor_id: str) -> Callable[[], dict[str, Any]]:
     """Go on with a trial whose process is dead; the caller has won its row (compare-and-swap)."""
     if DBOS.get_workflow_status(trial_id) is None:
         return start(trial_id)  # killed between its row and its workflow: nothing ran yet
+    suspensions.pop(trial_id, None)
     handle = DBOS.resume_workflow(trial_id, queue_name=own_queue(executor_id))
-    return lambda: handle.get_result(polling_interval_sec=_TAKEOVER_POLL_S)
+
+    def wait() -> dict[str, Any]:
+        pause = threading.Event()
+        while handle.get_status().status in ("PENDING", "ENQUEUED"):
+            if trial_id in suspensions:
+                raise suspensions[trial_id]
+            pause.wait(_TAKEOVER_POLL_S)
+        end: dict[str, Any] = handle.get_result(polling_interval_sec=_TAKEOVER_POLL_S)
+        return end
+
+    return wait
 
 
 def move_here(trial_id: str, executor_id: str) -> None:
@@ -109,7 +135,14 @@ def move_here(trial_id: str, executor_id: str) -> None:
     DBOS.resume_workflow(trial_id, queue_name=own_queue(executor_id))
 
 
-def stop() -> None:
-    """Take DBOS down without waiting for its threads (tests; a process simply exits)."""
+def stop(within_s: float = _LEAVES_WITHIN_S) -> bool:
+    """Take DBOS down, after `within_s` seconds at most for workflows that are being suspended;
+    whether none runs any more. It can be launched again in the same process."""
+    idle = none_at_work(within_s)
     with contextlib.suppress(Exception):
         DBOS.destroy()
+    logger = logging.getLogger("dbos")
+    for handler in logger.handlers[:]:
+        if handler.name == _DBOS_HANDLER:  # it keeps the standard error of this launch
+            logger.removeHandler(handler)
+    return idle

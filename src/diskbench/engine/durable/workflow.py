@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from dbos import DBOS
 
+from diskbench.engine.durable.at_work import working_on
 from diskbench.engine.trial import Stations, run_trial
+from diskbench.errors import Suspended
 from diskbench.model.outcome import Outcome, RunEnd
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ APPLICATION = "diskbench"
 APPLICATION_VERSION = "1"
 """Raised by hand when the sequence of stations changes; runs of another version are released."""
 
+suspensions: dict[str, Suspended] = {}
+"""Why this process does not go on with a trial. Its workflow stays as it is in the database."""
 _stations: Stations | None = None
 _load_plan: Callable[[str], Plan] | None = None
 
@@ -90,4 +94,9 @@ def load_plan(trial_id: str) -> Plan:
 @DBOS.workflow(name="trial")
 def trial(trial_id: str) -> dict[str, Any]:
     """Run one trial to its end; its plan is an immutable row, so a replay reads the same one."""
-    return run_trial(load_plan(trial_id), CHECKPOINTED).model_dump(mode="json")
+    with working_on(trial_id):
+        try:
+            return run_trial(load_plan(trial_id), CHECKPOINTED).model_dump(mode="json")
+        except Suspended as suspended:
+            suspensions[trial_id] = suspended
+            raise

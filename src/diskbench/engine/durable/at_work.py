@@ -1,0 +1,41 @@
+"""Which workflows a thread of this process is in."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_threads: Counter[str] = Counter()
+_changed = threading.Condition()
+
+
+@contextmanager
+def working_on(trial_id: str) -> Iterator[None]:
+    """Count this thread as one that works on a trial inside the block."""
+    with _changed:
+        _threads[trial_id] += 1
+    try:
+        yield
+    finally:
+        with _changed:
+            _threads[trial_id] -= 1
+            if not _threads[trial_id]:
+                del _threads[trial_id]
+            _changed.notify_all()
+
+
+def at_work(trial_id: str) -> bool:
+    """Whether a thread of this process works on a trial."""
+    with _changed:
+        return trial_id in _threads
+
+
+def none_at_work(within_s: float) -> bool:
+    """Wait at most `within_s` seconds; whether no thread works on any trial."""
+    with _changed:
+        return _changed.wait_for(lambda: not _threads, within_s)

@@ -1,0 +1,31 @@
+"""Learning that somebody asked to stop: one thread a process looks for all of its trials."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from diskbench.errors import StoreUnavailable
+from diskbench.store.wishes import asked_to_stop
+
+if TYPE_CHECKING:
+    from diskbench.engine.session import Session
+    from diskbench.engine.stop import Stop
+
+LOOK_S = 1.0
+"""How soon a wish is noticed; our choice."""
+
+
+def follow_wishes(session: Session, stop: Stop) -> None:
+    """Ask `stop` for each trial that `diskbench cancel` names, until the session is closed."""
+    session.keep_running(lambda over: _follow(session, stop, over))
+
+
+def _follow(session: Session, stop: Stop, over: threading.Event) -> None:
+    while not over.wait(LOOK_S):
+        try:
+            asked = asked_to_stop(session.database, session.executor_id)
+        except StoreUnavailable:
+            continue  # what writes there says so; a wish is noticed when it is back
+        for trial_id in asked:
+            stop.ask(trial_id)

@@ -1,0 +1,88 @@
+"""What a person means by the id of a run, a trial, a cell or a matrix: one rule for `resume`,
+`cancel` and `status`.
+
+The beginning of an id suffices where it fits one thing only (model/ids.py). A trial and its runs
+are one thing, and so are a cell and its newest attempt. A matrix and its cells are not: a beginning
+that fits both is refused, so that nobody cancels a matrix who meant one of its cells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.engine.lease import where
+from diskbench.model.ids import Known, meant
+from diskbench.store.campaigns import list_campaigns
+from diskbench.store.cells import unfinished_cells
+from diskbench.store.claims import list_claims
+from diskbench.store.rows import load_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import sqlalchemy as sa
+
+    from diskbench.model.campaign import CampaignState, CellRow
+    from diskbench.model.spec import Plan
+    from diskbench.store.campaigns import CampaignRow
+
+_UNFINISHED: frozenset[CampaignState] = frozenset({"running", "cancelling"})
+
+
+@dataclass(frozen=True)
+class Work:
+    """One thing that is at work, waits, or was abandoned.
+
+    A trial of no matrix has a `plan` alone; a cell has `cell` and `campaign`; a matrix has
+    `campaign` alone. `id` is what every command prints: the trial's of a trial and of a cell whose
+    turn came, MATRIX/POSITION of a cell that waits for its first turn, the matrix's of a matrix.
+    """
+
+    id: str
+    plan: Plan | None = None
+    cell: CellRow | None = None
+    campaign: CampaignRow | None = None
+
+
+def find_work(database: sa.Engine, names: Sequence[str], *, over: bool = False) -> list[Work]:
+    """What `names` mean, each thing once, in the order of the names.
+
+    Only what has not ended; with `over` matrices that have ended, too. Raises UnknownName, and
+    InvalidValue for an empty name and for one that fits several; nothing was changed then.
+    """
+    work, known = _all_work(database, over=over)
+    advice = "finished work is shown by 'diskbench results list' and 'diskbench matrix status'"
+    found = [meant(name, known, "unfinished run or matrix", advice=advice) for name in names]
+    return [work[name] for name in dict.fromkeys(one.stands_for for one in found)]
+
+
+def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, Work], list[Known]]:
+    campaigns = {
+        one.campaign_id: one
+        for one in list_campaigns(database, states=None if over else _UNFINISHED)
+    }
+    plans = {one.trial_id: load_plan(database, one.trial_id) for one in list_claims(database)}
+    work = {trial_id: Work(trial_id, plan=plan) for trial_id, plan in plans.items()}
+    known = [each for plan in plans.values() for each in _ids_of_trial(plan)]
+    for cell in unfinished_cells(database):
+        if cell.campaign_id not in campaigns:
+            continue
+        name = cell.trial_id or f"{cell.campaign_id}/{cell.position}"
+        work[name] = Work(name, cell=cell, campaign=campaigns[cell.campaign_id])
+        known = [one for one in known if one.id != name]
+        known.append(Known(name, "cell", where=cell.key))
+        known.append(Known(cell.key.lower(), "cell", means=name))
+    for campaign in campaigns.values():
+        work[campaign.campaign_id] = Work(campaign.campaign_id, campaign=campaign)
+        where_ = f"{campaign.name}, {campaign.state}"
+        known.append(Known(campaign.campaign_id, "matrix", where=where_))
+    return work, known
+
+
+def _ids_of_trial(plan: Plan) -> Iterator[Known]:
+    place = where(plan)
+    yield Known(plan.trial_id, "trial", where=place)
+    for run_id in plan.run_ids:
+        if run_id != plan.trial_id:
+            yield Known(run_id, "run", where=place, means=plan.trial_id)

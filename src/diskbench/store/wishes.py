@@ -1,0 +1,36 @@
+"""What somebody wishes of a process: to stop a trial, a cell, or every cell of a matrix.
+
+The wish stands in one row: `claim.cancel` of a trial of no matrix, `cell.cancel` of a cell,
+`matrix.state` of a matrix. The process that owns the work reads all three at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from diskbench.model.campaign import LIVE
+from diskbench.store import schema
+from diskbench.store.database import transaction
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+
+def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
+    """The trials of the process `owner` that somebody asked to stop."""
+    claim, cell, matrix = schema.claim, schema.cell, schema.matrix
+    alone = sa.select(claim.c.trial_id).where(claim.c.owner == owner, claim.c.cancel.is_(True))
+    in_matrices = (
+        sa.select(cell.c.trial_id)
+        .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
+        .where(
+            cell.c.owner == owner,
+            cell.c.trial_id.is_not(None),
+            cell.c.state.in_(sorted(LIVE)),
+            sa.or_(cell.c.cancel.is_(True), matrix.c.state == "cancelling"),
+        )
+    )
+    with transaction(database) as connection:
+        return frozenset(connection.execute(sa.union(alone, in_matrices)).scalars())

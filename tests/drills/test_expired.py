@@ -1,0 +1,77 @@
+"""What a killed run rented, when nobody resumes it: the next command gives it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.drills.book import drill
+from tests.drills.test_ids import ONE, TWO, database, rented
+from tests.drills.test_ids import user as user
+from tests.rigs.cli import Cli
+from tests.rigs.plans import make_plan
+
+from diskbench.engine.executor import enrol
+from diskbench.store.leases import Lease, create_lease, list_leases
+from diskbench.store.rows import save_plan
+
+PAST, FUTURE = "2020-01-01T00:00:00.000000+00:00", "2999-01-01T00:00:00.000000+00:00"
+
+
+def left(user: Cli, lease_id: str, expires_at: str) -> Path:
+    """A machine of the fake cloud whose run was killed."""
+    lease = Lease(lease_id=lease_id, provider="fake", expires_at=expires_at)
+    create_lease(database(user), lease)
+    return rented(user, lease_id, owner="alice@desk", expires=1.0)
+
+
+def states(user: Cli) -> dict[str, str]:
+    return {one.lease_id: one.state for one in list_leases(database(user))}
+
+
+@pytest.mark.parametrize(
+    "command", [("status",), ("results", "list"), ("matrix", "status", "--all")], ids=" ".join
+)
+@drill(
+    done="a run is killed for good, its lease expires, and somebody types a command that only "
+    "reads its database",
+    holds="what expired is given back and named on stderr, what has not expired stays, and the "
+    "command's own output and exit code are those of ever",
+)
+def test_a_command_that_reads_gives_back_what_expired(user: Cli, command: tuple[str, ...]) -> None:
+    old, young = left(user, ONE, PAST), left(user, TWO, FUTURE)
+    done = user.run(*command)
+    assert done.returncode == 0, done.stderr
+    assert ONE in done.stderr
+    assert ONE not in done.stdout or command == ("status",)
+    assert not old.exists()
+    assert young.exists()
+    assert states(user) == {ONE: "released", TWO: "open"}
+
+
+@drill(
+    done="a lease expires while a living process works under it, and somebody reads its database",
+    holds="it stays: only what nobody works under is given back",
+)
+def test_what_is_in_use_is_not_given_back_by_a_reader(user: Cli) -> None:
+    enrol(database(user), "lives")
+    plan = make_plan((ONE,))
+    lease = Lease(lease_id=ONE, provider="fake", expires_at=PAST, run_ids=(ONE,))
+    save_plan(database(user), plan, "file:///e", owner="lives", lease=lease)
+    assert user.run("status").returncode == 0
+    assert states(user) == {ONE: "open"}
+
+
+@drill(
+    done="what expired cannot be given back, and somebody types commands that read its database",
+    holds="the first one says why and ends as ever; the next ones leave it to gc, workers and "
+    "resume, and do not wait for its cloud",
+)
+def test_what_could_not_be_given_back_does_not_hold_up_every_command(user: Cli) -> None:
+    create_lease(database(user), Lease(lease_id=ONE, provider="gone", expires_at=PAST))
+    first, second = user.run("status"), user.run("status")
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert "error" in first.stderr
+    assert second.stderr == ""
+    (lease,) = list_leases(database(user))
+    assert (lease.state, bool(lease.error)) == ("open", True)

@@ -1,0 +1,98 @@
+"""`main(argv)` runs a command in the caller's process and leaves nothing of itself behind."""
+
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from diskbench.cli.main import main
+from diskbench.engine.stop import Stop
+from diskbench.errors import StoreUnavailable, Suspended
+from diskbench.store import archive
+
+JOB = "[read]\nrw=read\nbs=64k\nsize=1m\nioengine=psync\n"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    for name in [one for one in os.environ if one.startswith(("DISKBENCH_", "XDG_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "target").mkdir()
+    (tmp_path / "job.fio").write_text(JOB)
+    return tmp_path
+
+
+def state_of_the_process():
+    """What a command may change of the process that it runs in."""
+    loggers = [logging.getLogger(name) for name in ("", "diskbench", "dbos", "alembic", "paramiko")]
+    return {
+        "handlers": [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)],
+        "streams": (sys.stdout, sys.stderr),
+        "logging": [(one.level, one.handlers[:]) for one in loggers],
+        "directory": Path.cwd(),
+        "threads": {one.name for one in threading.enumerate() if one.is_alive()},
+    }
+
+
+def run(home, *more):
+    return main(["run", "--quiet", "--path", str(home / "target"), "--profile",
+                 str(home / "job.fio"), *more])  # fmt: skip
+
+
+def test_a_run_returns_its_exit_code_and_leaves_the_process_as_it_was(home, capsys):
+    before = state_of_the_process()
+    assert run(home, "--output", "json") == 0
+    assert state_of_the_process() == before
+    assert json.loads(capsys.readouterr().out)["runs"][0]["state"] == "done"
+
+
+def test_it_can_be_called_again_and_from_another_thread(home, capsys):
+    codes = []
+    threads = [threading.Thread(target=lambda: codes.append(run(home))) for _ in range(2)]
+    for one in threads:
+        one.start()
+        one.join()
+    assert codes == [0, 0]
+    assert main(["results", "list", "--output", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out.split("\n\n")[-1])["runs"]) == 2
+
+
+@pytest.mark.parametrize("arguments", [["version"], ["nonsense"], ["results", "show", "nobody"]])
+@pytest.mark.usefixtures("home")
+def test_short_commands_leave_the_process_as_it_was(arguments):
+    before = state_of_the_process()
+    main([*arguments])
+    assert state_of_the_process() == before
+
+
+def test_a_suspended_trial_returns_and_another_call_goes_on(home, monkeypatch, capsys):
+    def full(*_args, **_kwargs):
+        raise StoreUnavailable("no space left")
+
+    before = state_of_the_process()
+    with monkeypatch.context() as broken:
+        broken.setattr(archive, "write_step_evidence", full)
+        assert run(home) == 2
+    assert "diskbench resume" in capsys.readouterr().err
+    assert state_of_the_process() == before
+    assert main(["resume", "--quiet", "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["state"] == "done"
+    assert list((home / "target").iterdir()) == []
+    assert state_of_the_process() == before
+
+
+def test_a_process_that_leaves_is_suspended_and_not_stopped():
+    stop = Stop(["one"])
+    wish = stop.of("one")
+    stop.leave()
+    for ask in (wish.is_set, lambda: wish.wait(60), lambda: stop.pause(60), stop.of("two").is_set):
+        with pytest.raises(Suspended):
+            ask()
+    assert not stop.asked("one")

@@ -20,7 +20,7 @@ from diskbench.analysis.believe import MOSTLY, believe, in_order, reasons_of
 from diskbench.analysis.caches import impossible, too_fast
 from diskbench.analysis.limiter import limiter
 from diskbench.analysis.setting import Setting, Stretch, is_above, rate
-from diskbench.analysis.stretches import Measured, Promise, stretches_of
+from diskbench.analysis.stretches import Measured, StepPromise, stretches_of
 from diskbench.model.doubts import (
     ABOVE_PROMISE,
     BELOW_PROMISE,
@@ -47,7 +47,7 @@ _MOST_OF = 0.9
 def verdict(
     measured: Measured,
     setting: Setting,
-    promise: Promise | None = None,
+    promise: StepPromise | None = None,
     warnings: Sequence[Warning] = (),
     reasons: Sequence[Reason] = (),
 ) -> Verdict:
@@ -111,7 +111,7 @@ def _of_stretch(one: Judged) -> str:
     return f"{figure_words(one.iops, one.bytes_per_s)}{where}{beside}, {by}"
 
 
-def _judged(one: Stretch, setting: Setting, promise: Promise | None) -> Judged:
+def _judged(one: Stretch, setting: Setting, promise: StepPromise | None) -> Judged:
     told, measured = None, rate(one, setting)
     if promise is not None and one.level is not None and one.level.limited_by is not None:
         told = Promised(
@@ -135,7 +135,7 @@ def _judged(one: Stretch, setting: Setting, promise: Promise | None) -> Judged:
 
 
 def _regime(
-    stretches: Sequence[Stretch], judged: Sequence[Judged], promise: Promise | None, main: int
+    stretches: Sequence[Stretch], judged: Sequence[Judged], promise: StepPromise | None, main: int
 ) -> list[Reason]:
     """Which of burst and baseline was seen, where that is not both."""
     expected = promise.expected if promise else None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class TrialReport:
+class TrialEnding:
     """How a trial ended here: at its end, or suspended where it stood for another process."""
 
     plan: Plan
@@ -68,7 +68,7 @@ def execute(
     stop: Stop,
     *,
     take_over: bool = False,
-) -> list[TrialReport]:
+) -> list[TrialEnding]:
     """Run `plans`, whose rows are saved and claimed by this process, to their end or suspension.
 
     Returns one report a plan, in order. `take_over` goes on with trials that another process began.
@@ -80,7 +80,7 @@ def execute(
     if take_over:
         for plan in plans:  # whoever began them may have died before it was written
             write_plan(session.evidence_of(plan.trial_id), plan)
-    reports = [TrialReport(plan) for plan in plans]
+    reports = [TrialEnding(plan) for plan in plans]
     stations = LiveStations(
         database=session.database,
         evidence_of=session.evidence_of,
@@ -137,7 +137,7 @@ def _begin(stations: LiveStations, plan: Plan) -> None:
 
 
 def _to_its_end(
-    session: Session, report: TrialReport, wait: Callable[[], dict[str, object]]
+    session: Session, report: TrialEnding, wait: Callable[[], dict[str, object]]
 ) -> None:
     """Wait for a trial and give back what it had; a suspended one keeps it."""
     from diskbench.store.database import as_unavailable

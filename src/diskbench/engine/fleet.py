@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from diskbench.engine.work import Work
     from diskbench.model.campaign import CellRow
-    from diskbench.store.claims import Claim, Executor, Progress
+    from diskbench.store.claims import Executor, Progress, TrialClaim
     from diskbench.store.leases import Lease
 
 
@@ -152,7 +152,7 @@ def _place(cell: CellRow) -> str:
 
 def _run(
     database: sa.Engine,
-    claim: Claim,
+    claim: TrialClaim,
     now: datetime,
     names: Mapping[str, str],
     progress: Progress | None,

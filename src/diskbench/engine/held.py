@@ -36,7 +36,7 @@ _HOSTS = (ConnectionLost, HostUnavailable)
 
 
 @dataclass(frozen=True)
-class Patience:
+class WorkerPatience:
     """How a worker waits, told through `note`, which is told nothing when it goes on: for a store
     until it is there, since what was measured must be kept; for a host until HOST_AWAY_S have
     passed or `stop` is asked."""
@@ -78,7 +78,7 @@ class PatientStations:
     """A trial's stations in a worker."""
 
     inner: LiveStations
-    patience: Patience
+    patience: WorkerPatience
 
     def prepare(self, plan: Plan) -> Outcome:
         """See engine.trial.Stations."""

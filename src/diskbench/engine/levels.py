@@ -71,7 +71,7 @@ def courses_of(
     long = {row.run.run_id: row.run for row in _long_enough(rows)}
     if not long:
         return {}
-    stores = Stores(evidence)
+    stores = EvidenceStores(evidence)
     found = all_of(lambda run: _phases(database, run, stores), list(long.values()))
     return {(one.run_id, one.step): one for of_run in found for one in of_run}
 
@@ -114,7 +114,7 @@ def _time_scale(row: StepRow) -> float:
     return max(1.0, float(lab.get("time_scale") or 1.0))
 
 
-class Stores:
+class EvidenceStores:
     """Evidence stores by their URL, each opened once; or `only` one for all."""
 
     def __init__(self, only: EvidenceStore | None = None) -> None:
@@ -132,7 +132,7 @@ class Stores:
         return self._open.setdefault(url, open_evidence(url))
 
 
-def _phases(database: Engine, run: Run, stores: Stores) -> Sequence[StepPhases]:
+def _phases(database: Engine, run: Run, stores: EvidenceStores) -> Sequence[StepPhases]:
     from diskbench.store.rows import find_plan
 
     plan = None if run.imported else find_plan(database, run.trial_id)

@@ -48,7 +48,7 @@ _NOT_SUBJECT = ("zone", "account", "subnet", "security_group", "placement", "ssh
 
 
 @dataclass(frozen=True)
-class Line:
+class FigureLine:
     """What was done to the disk: the step, and what fio was told."""
 
     step: str
@@ -75,7 +75,7 @@ class TrialFigure:
     machine: str
     subject: Fields
     facts: Fields
-    line: Line
+    line: FigureLine
     order: int
     value: float
     apart: float
@@ -106,9 +106,9 @@ def trial_figures(
     """
     rows = load_figures(database, filters, metric)
     courses = courses_of(database, rows, evidence) if courses is None else courses
-    trials: dict[tuple[str, Line], list[MeasuredFigure]] = {}
+    trials: dict[tuple[str, FigureLine], list[MeasuredFigure]] = {}
     for row in rows:
-        line = Line(row.step, row.direction, row.rw, row.block_bytes, row.iodepth)
+        line = FigureLine(row.step, row.direction, row.rw, row.block_bytes, row.iodepth)
         trials.setdefault((row.run.trial_id, line), []).append(row)
     of_steps: dict[tuple[str, str], list[Counted]] = {}
     for one in counted(rows):
@@ -137,7 +137,7 @@ def common_fields(subjects: Sequence[Fields]) -> Fields:
 
 
 def _figure(
-    line: Line,
+    line: FigureLine,
     rows: Sequence[MeasuredFigure],
     metric: Metric,
     courses: Courses,
@@ -186,7 +186,7 @@ class _OfRun:
 
 
 def _runs(
-    line: Line,
+    line: FigureLine,
     rows: Sequence[MeasuredFigure],
     metric: Metric,
     courses: Courses,

@@ -11,7 +11,7 @@ from diskbench.model.doubts import DOUBTS
 from diskbench.report.subject import SUSPENDED
 
 if TYPE_CHECKING:
-    from diskbench.report.lines import Line, WarningGroup
+    from diskbench.report.lines import StepLine, WarningGroup
     from diskbench.report.subject import Subject
 
 BURST_ONLY = frozenset({"quick"})
@@ -30,7 +30,7 @@ class NextStep:
 
 def next_step(
     subject: Subject,
-    found: Sequence[Line],
+    found: Sequence[StepLine],
     warnings: Sequence[WarningGroup],
     *,
     on_page: bool = False,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from diskbench.engine.run_evidence import OpenStore
     from diskbench.model.run import AskedRun
-    from diskbench.model.site import RunLine
+    from diskbench.model.site import SiteRunLine
     from diskbench.report.site import Site
     from diskbench.report.site_renewal import Wishes
     from diskbench.report.site_run import Around
@@ -37,7 +37,7 @@ class RunPage:
     be read."""
 
     html: str
-    line: RunLine
+    line: SiteRunLine
     complete: bool
 
 

@@ -14,7 +14,7 @@ from tests.unit.report.reported import report
 from diskbench.cli import main
 from diskbench.report.charts.bars import bars_chart
 from diskbench.report.charts.palette import PAGE
-from diskbench.report.charts.point import Point
+from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.registry import charts
 from diskbench.report.write_report import rendered
 from diskbench.store.database import open_database
@@ -72,7 +72,9 @@ def test_an_axis_is_of_one_chart(capsys):
     assert main.run(["report", "--axis", "log"]) == 2
     assert "--chart NAME" in capsys.readouterr().err
     assert main.run(["report", "--chart", "seconds", "--axis", "log", "-q", "-o", "a.svg"]) == 0
-    points = [Point(label=name, metric="iops", value=rate) for name, rate in (("a", 9), ("b", 9e4))]
+    points = [
+        ChartPoint(label=name, metric="iops", value=rate) for name, rate in (("a", 9), ("b", 9e4))
+    ]
     figure = bars_chart(points, PAGE, name="x", heading="x")
     made = replace(report(), over=(figure,), chart="x")
     assert rendered(made, "svg", log=True) == rendered(made, "svg")

@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.engine import held
-from diskbench.engine.held import Patience
+from diskbench.engine.held import WorkerPatience
 from diskbench.engine.stop import Stop
 from diskbench.errors import HostUnavailable, KeyTaken, StoreUnavailable, Suspended
 
@@ -24,7 +24,7 @@ def stop():
 
 @pytest.fixture
 def patience(stop, notes):
-    return Patience(stop, lambda _, text: notes.append(text))
+    return WorkerPatience(stop, lambda _, text: notes.append(text))
 
 
 def failing(error, times):

@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line; returns the exit code (DESIGN.md section 5). Never raises."""
+    """Run one command line; returns the exit code (docs/design.md#conventions). Never raises."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM is treated like SIGINT
     try:
         _check_letters(arguments)

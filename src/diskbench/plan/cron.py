@@ -33,6 +33,8 @@ _RANGES = {
     "day of week": "0-7 (0 and 7 are Sunday) or mon-sun",
 }
 _NAMED = {"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"}
+_ANY_TIME = datetime(2024, 1, 1, tzinfo=UTC)
+"""Expressions have no years, so one that comes at all comes after any time."""
 _EXAMPLE = (
     "five fields: minute, hour, day of month, month, day of week; '30 3 * * 0' is Sunday 03:30"
 )
@@ -67,7 +69,7 @@ def check_cron(cron: str) -> None:
                 f"--cron {cron!r}: {field!r} is no {name}", advice=f"{name}: {_RANGES[name]}"
             )
     try:
-        croniter(cron, datetime.now(UTC), second_at_beginning=True).get_next(datetime)
+        croniter(cron, _ANY_TIME, second_at_beginning=True).get_next(datetime)
     except CroniterError as error:
         raise InvalidValue(
             f"--cron {cron!r} never comes: {error}", advice="there is no such day in any year"

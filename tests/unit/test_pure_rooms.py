@@ -20,9 +20,11 @@ CLOCKS = {
     "datetime": {"now", "utcnow", "today"},
     "date": {"today"},
 }  # fmt: skip
-FILES = {"read_text", "read_bytes", "write_text", "write_bytes", "open", "unlink", "mkdir", "iterdir",
-         "glob", "rglob", "exists", "is_file", "is_dir", "stat", "touch", "rename"}  # fmt: skip
-MODULES = {"random", "secrets", "tempfile", "shutil", "glob", "threading", "requests", "uuid"}
+FILES = {
+    "read_text", "read_bytes", "write_text", "write_bytes", "open", "unlink", "mkdir", "iterdir",
+    "glob", "rglob", "exists", "is_file", "is_dir", "stat", "touch", "rename",
+}  # fmt: skip
+MODULES = {"random", "secrets", "tempfile", "shutil", "glob", "threading", "uuid"}
 ALLOWED = {
     # A profile may be a file that the user names, and the shipped ones lie beside the package.
     "fio/profiles.py": {"read_text", "iterdir", "is_file", "is_dir", "glob", "exists"},

@@ -41,7 +41,7 @@ run_tests() {
   local venv=${VENV:-.venv}
   if [[ $(id -u) -eq 0 ]]; then
     # Rewritten assertions are kept as bytecode: without, every process rewrites them all.
-    PYTHONDONTWRITEBYTECODE='' "$venv/bin/python" -m pytest -n 3 -q "$@" </dev/null
+    PYTHONDONTWRITEBYTECODE='' "$venv/bin/python" -m pytest -n 3 -q --max-worker-restart=0 "$@" </dev/null
     return
   fi
   say "with sudo, because the tests make loop devices and mounts of their own"
@@ -49,7 +49,7 @@ run_tests() {
   scratch=$(mktemp -d)
   sudo env PATH="$PATH" PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY="$scratch" \
     UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-}" \
-    "$venv/bin/python" -m pytest -n 3 -q -p no:cacheprovider "$@" </dev/null || status=$?
+    "$venv/bin/python" -m pytest -n 3 -q --max-worker-restart=0 -p no:cacheprovider "$@" </dev/null || status=$?
   sudo rm -rf "$scratch"
   return "$status"
 }
@@ -91,8 +91,21 @@ make_other_venv() {
     printf '%s\n' "$stamp" >"$place/stamp"
 }
 
-# other_pythons: the fast tests and a whole run on every Python that the classifiers name, but that
-# of .venv; says which were run and which this machine does not have. Returns 1 when one fails.
+# list_failures: what the files in the directory $FAILURES name, as the last lines of the output: of
+# a long log, CI keeps the end.
+list_failures() {
+  local file
+  for file in "$FAILURES"/*; do
+    if [[ $file == */log || ! -s $file ]]; then continue; fi
+    say "failed, ${file##*/}:"
+    cat "$file" >&2
+  done
+}
+
+# other_pythons TEST…: those of these tests that are fast, and a whole run, on every Python that the
+# classifiers name, but that of .venv; says which were run and which this machine does not have.
+# Returns 1 when one fails.
+# A passed one is a line of output. What failed stands in the directory $FAILURES (list_failures).
 other_pythons() {
   local version python ours failed=0 ran=() absent=()
   ours=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
@@ -107,14 +120,15 @@ other_pythons() {
       ran+=("$version (NOT INSTALLED)")
       continue
     fi
-    say "fast tests on Python $version"
     # Python 3.13 also warns of a database connection that a test's own rig leaves to the collector.
     if run_fast_tests ".venv-$version" --hypothesis-profile=other-python \
-      -W ignore::pytest.PytestUnraisableExceptionWarning tests/unit tests/method \
-      tests/run/test_python.py; then
+      --failures-to "$FAILURES/Python $version" -W ignore::pytest.PytestUnraisableExceptionWarning \
+      "$@" tests/run/test_python.py >"$FAILURES/log" 2>&1; then
+      say "fast tests on Python $version: $(tail -n 1 "$FAILURES/log" | tr -d '=')"
       ran+=("$version")
     else
       failed=1
+      cat "$FAILURES/log"
       ran+=("$version (FAILED)")
     fi
   done

@@ -5,19 +5,24 @@ A skip hides that something was not tested. Whoever must allow one writes down w
 
 from __future__ import annotations
 
+import signal
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.rigs.cli import all_ended
+from tests.rigs.golden import PLACE, Golden
 from tests.rigs.own_locks import forget_claims, have_own_locks
+from tests.rigs.reporting import Progress, WorkerReport, add_options, is_worker
+from tests.rooms import is_thorough
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from xdist.remote import Producer
     from xdist.scheduler import LoadScopeScheduling
+    from xdist.workermanage import WorkerController
 
 settings.register_profile(
     "quick", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -34,17 +39,50 @@ ALLOWED_SKIPS: dict[str, str] = {}
 _skipped: list[tuple[str, str]] = []
 
 
+ENDING = (signal.SIGINT, signal.SIGTERM)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
+    parser.addoption("--update-golden", action="store_true", help="write tests/golden anew")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     # The controller of xdist runs no test; its workers come here, too.
-    if hasattr(config, "workerinput") or not config.getvalue("numprocesses"):
+    worker = is_worker(config)
+    config.pluginmanager.register(WorkerReport(config) if worker else Progress(config))
+    if worker:
+        # A stray SIGTERM then ends the session with the test and the line that it hit.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if worker or not config.getvalue("numprocesses"):
         have_own_locks()
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_thorough(item.nodeid):
+            item.add_marker(pytest.mark.thorough)
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """The files that hold what pages and commands say (tests/rigs/golden.py)."""
+    return Golden(PLACE, update=request.config.getoption("--update-golden"))
 
 
 @pytest.fixture(autouse=True)
 def _nothing_of_an_earlier_test() -> Iterator[None]:
     forget_claims()
-    with all_ended():
-        yield
+    handlers = {number: signal.getsignal(number) for number in ENDING}
+    try:
+        with all_ended():
+            yield
+    finally:
+        # diskbench's own commands, run in this process, set handlers of theirs.
+        for number, handler in handlers.items():
+            if handler is not None and signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
 
 
 def skip_is_allowed(test_id: str) -> bool:
@@ -89,7 +127,7 @@ def _count_drills(terminal: pytest.TerminalReporter) -> None:
     """How many drills passed and failed, whatever else was run. A drill with several cases fails
     when one of them does."""
     outcome = {
-        name: {one.nodeid for one in terminal.stats.get(name, ()) if DRILLS in one.nodeid}
+        name: {one.nodeid for one in terminal.stats.get(name, ()) if one.nodeid.startswith(DRILLS)}
         for name in ("passed", "failed", "error")
     }
     failed = outcome["failed"] | outcome["error"]
@@ -117,5 +155,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             return next((place for place in TOGETHER if nodeid.startswith(place)), nodeid)
+
+        def remove_node(self, node: WorkerController) -> str | None:
+            """The test during which a worker died. Nobody else gets its tests: the one that killed
+            it would kill the next, and the session ends (--max-worker-restart=0)."""
+            left = (test for unit in self.assigned_work.pop(node).values() for test in unit.items())
+            return next((test for test, done in left if not done), None)
 
     return Together(config, log)

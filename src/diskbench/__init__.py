@@ -198,10 +198,11 @@ def simulate(
 ) -> pl.DataFrame:
     """One row a stretch of a steady load on a disk of the catalogue: what it should get, and why.
 
-    `iops` and `throughput` are what is provisioned (throughput in MiB/s, Azure's in MB/s); the load
-    has blocks of `block_bytes`, `depth` of them under way (None: as many as it takes), at most
-    `max_per_s` a second. `credit` is how full its burst bucket is (1 is full), `time_scale` divides
-    what that holds, as in the lab. Formulas: docs/METHOD.md. Raises UnknownName, InvalidValue.
+    `iops` and `throughput` are what is provisioned (throughput in the provider's own unit, MiB/s or
+    MB/s); the load has blocks of `block_bytes`, `depth` of them under way (None: as many as it
+    takes), at most `max_per_s` a second. `credit` is how full its burst bucket is (1 is full),
+    `time_scale` divides what that holds, as in the lab. Formulas: docs/METHOD.md. Raises
+    UnknownName, InvalidValue.
     """
     from diskbench.catalog.course_frame import course_frame
     from diskbench.engine.refreshed import open_books
@@ -243,18 +244,15 @@ def disk_price(
     `region` defaults to the one whose prices are shipped (docs/catalog.md); elsewhere, and of what
     has no price in the catalogue, fields are None. Raises UnknownName, InvalidValue.
     """
-    from diskbench.catalog.charges import charge_book
     from diskbench.catalog.lookup import limits
+    from diskbench.catalog.prices import priced_region
     from diskbench.catalog.worth import disk_price as price_of
     from diskbench.engine.refreshed import open_books
     from diskbench.model.disk import DiskSpec
 
     told = limits(provider, disk, size_gib, iops, throughput)
     spec = DiskSpec(type=disk, size_gib=size_gib, iops=iops, throughput_mib_per_s=throughput)
-    charges = charge_book().clouds.get(provider)
-    return price_of(
-        open_books(), provider, spec, region or (charges.region if charges else ""), told
-    )
+    return price_of(open_books(), provider, spec, region or priced_region(provider) or "", told)
 
 
 def example_data(directory: str | os.PathLike[str] | None = None) -> ExampleData:

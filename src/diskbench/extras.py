@@ -1,6 +1,6 @@
 """How to install what only some people need: an extra of pyproject.toml, by its packages' names.
 
-`pip install 'diskbench[aws]'` would ask a package registry for `diskbench`, which is on none:
+`pip install 'diskbench[EXTRA]'` would ask a package registry for `diskbench`, which is on none:
 whatever it found there one day would be somebody else's.
 """
 
@@ -14,7 +14,7 @@ import sys
 
 
 def packages_of(extra: str) -> tuple[str, ...]:
-    """The requirements of an extra, such as `boto3>=1.44` of `aws`; empty for an unknown one."""
+    """The requirements of an extra, such as `boto3>=1.44`; empty for an unknown one."""
     wanted = re.compile(rf"""(.+?)\s*;\s*extra\s*==\s*["']{re.escape(extra)}["']""")
     found = (wanted.fullmatch(one) for one in importlib.metadata.requires("diskbench") or ())
     return tuple(one[1] for one in found if one)

@@ -10,14 +10,15 @@ from tests.books import SHIPPED
 from tests.cloud.emulator.azure import server
 from tests.cloud.emulator.azure.faults import Faults
 from tests.cloud.rented_azure import Azure
-from tests.contract.rented import Onlooker, claim
 
 from diskbench.model.disk import Acquired
-from diskbench.model.rental import AzureSpec, Claim, LeaseEnd, Rental, RentSpec, Scope
+from diskbench.model.rental import Claim, LeaseEnd, Rental, RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.ports import Completed, Host
+from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.provider import AzureProvider
 from diskbench.providers.azure.timing import AzureTiming
+from diskbench.testing import Onlooker, claim
 
 QUICK = AzureTiming(
     first_poll_s=0.02, max_poll_s=0.3, network_s=60, machine_s=90, disk_s=60, attach_s=60,
@@ -55,8 +56,8 @@ class Rig:
         self.provider = AzureProvider(timing, self.provider.ask_caller)
 
     def cell(self, spec: RentSpec = PREMIUM, **more: Any) -> Cell:
-        azure = AzureSpec(
-            **{name: more.pop(name) for name in AzureSpec.model_fields if name in more}
+        azure = AzureOptions(
+            **{name: more.pop(name) for name in AzureOptions.model_fields if name in more}
         )
         rent = spec.model_copy(update={"endpoint_url": self.endpoint, "azure": azure, **more})
         target = TargetSpec(kind="device", path="")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.cloud.emulator import guests
 from tests.cloud.rented import REGION, Aws, until
-from tests.contract.rented import AwsCloud, guest_of
+from tests.contract.rented import AwsCloud
 from tests.rigs.cli import Cli, a_user
 
 from diskbench.model.rental import LeaseEnd
@@ -23,6 +23,7 @@ from diskbench.store.database import open_database
 from diskbench.store.leases import extend_lease, load_lease
 from diskbench.store.machines import list_machines
 from diskbench.store.rows import load_plan
+from diskbench.testing import guest_of
 
 pytestmark = pytest.mark.slow
 

@@ -8,11 +8,11 @@ import pytest
 from tests.books import SHIPPED
 from tests.cloud.doctored import Doctor, of
 from tests.cloud.rented_vsphere import clone, listed
-from tests.contract.rented import Onlooker, cell, claim, scope_of
 from tests.contract.vsphere_cloud import VsphereCloud
 from tests.rigs.cli import a_user
 
 from diskbench.providers.vsphere.rights import NEEDS, policy, privileges
+from diskbench.testing import Onlooker, cell, claim, scope_of
 
 pytestmark = pytest.mark.slow
 

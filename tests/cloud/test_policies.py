@@ -6,12 +6,13 @@ from __future__ import annotations
 import pytest
 from tests.books import SHIPPED
 from tests.contract.gcp_cloud import GcpCloud
-from tests.contract.rented import AwsCloud, Cloud, Onlooker, cell, claim, guest_of, scope_of
+from tests.contract.rented import AwsCloud
 
 from diskbench.model.rental import LeaseEnd
 from diskbench.ports import ExtendsLeases, Regional
 from diskbench.providers.aws import policy as aws_policy
 from diskbench.providers.gcp import policy as gcp_policy
+from diskbench.testing import Onlooker, Rig, cell, claim, guest_of, scope_of
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +38,7 @@ NOT_SEEN_ON_GOOGLE = {
 }
 
 
-def rent_and_give_back(cloud: Cloud) -> None:
+def rent_and_give_back(cloud: Rig) -> None:
     rental = cloud.provider.resolve(cell(cloud), SHIPPED)
     acquired = cloud.provider.acquire(claim("one"), rental, Onlooker())
     if isinstance(cloud.provider, ExtendsLeases):

@@ -18,7 +18,7 @@ from tests.cloud.emulator import guests
 from tests.cloud.rented import until
 from tests.contract.azure_cloud import AzureCloud
 from tests.contract.gcp_cloud import GcpCloud
-from tests.contract.rented import AwsCloud, Cloud, guest_of, switches
+from tests.contract.rented import AwsCloud, switches
 from tests.contract.vsphere_cloud import VsphereCloud
 from tests.rigs.cli import Cli
 
@@ -30,6 +30,7 @@ from diskbench.store.clock import iso
 from diskbench.store.database import open_database
 from diskbench.store.leases import extend_lease, load_lease
 from diskbench.store.rows import load_plan
+from diskbench.testing import Rig, guest_of
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +61,7 @@ class NoTimer:
 class Abandoned:
     """A run whose process was killed while its machine measures."""
 
-    cloud: Cloud
+    cloud: Rig
     user: Cli
     where: tuple[str, ...]
     """How `gc` is told of the place."""

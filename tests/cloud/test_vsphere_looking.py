@@ -11,9 +11,10 @@ from tests.cloud.eager import VSPHERE
 from tests.cloud.emulator.vsphere.cloud import Vsphere
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
-from diskbench.model.rental import Rental, RentSpec, VsphereSpec
+from diskbench.model.rental import Rental, RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.vsphere.edge import Server, session
+from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.policy import find_policy, matching
 from diskbench.providers.vsphere.provider import VsphereProvider
 from diskbench.providers.vsphere.resolved import Resolved
@@ -29,7 +30,7 @@ def look(vsphere: Vsphere, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def resolve(size_gib: int = 20, **flags: Any) -> Rental:
         typed = {"ca_file": str(vsphere.simulator.ca_file), "datastore": "nvme", **flags}
-        spec = RentSpec(size_gib=size_gib, vsphere=VsphereSpec(**typed))
+        spec = RentSpec(size_gib=size_gib, vsphere=VsphereOptions(**typed))
         target = TargetSpec(kind="device", path="")
         cell = Cell(provider="vsphere", target=target, rent=spec, profile="quick")
         return VsphereProvider(timing=VSPHERE).resolve(cell, SHIPPED)

@@ -6,11 +6,12 @@ from tests.cloud.eager import AZURE
 from tests.cloud.rented_azure import REGION, Azure
 from tests.contract.rented import switches
 
-from diskbench.model.rental import AzureSpec, RentSpec
+from diskbench.model.rental import RentSpec
 from diskbench.ports import Renter
+from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.provider import AzureProvider
 
-_CACHED = AzureSpec(cache="readwrite")
+_CACHED = AzureOptions(cache="readwrite")
 
 
 class AzureCloud:
@@ -26,8 +27,8 @@ class AzureCloud:
         RentSpec(disk="PremiumV2_LRS", size_gib=20, azure=_CACHED),
         RentSpec(disk="UltraSSD_LRS", size_gib=20, iops=1000, azure=_CACHED),
         RentSpec(disk="UltraSSD_LRS", size_gib=4, iops=50_000),
-        RentSpec(disk="Premium_LRS", size_gib=20, azure=AzureSpec(cache="writeback")),
-        RentSpec(disk="Premium_LRS", size_gib=1024, azure=AzureSpec(performance_tier="P10")),
+        RentSpec(disk="Premium_LRS", size_gib=20, azure=AzureOptions(cache="writeback")),
+        RentSpec(disk="Premium_LRS", size_gib=1024, azure=AzureOptions(performance_tier="P10")),
         RentSpec(disk="Standard_LRS", size_gib=20, count=2),
     )
 

@@ -1,96 +1,9 @@
-"""The renters that the contract is held against, each with what its tests need to know of it."""
+"""The providers that the contract is held against, each with the powers its tests need."""
 
 import json
-import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
-from typing import Protocol
 
-from pydantic import SecretBytes
-from tests.books import SHIPPED
-
-from diskbench.hosts.ssh import SshHost
-from diskbench.model.disk import Acquired, SshAccess
-from diskbench.model.rental import Claim, RentSpec, Scope
-from diskbench.model.spec import Cell, TargetSpec
-from diskbench.ports import Host, Renter
-
-
-class Cloud(Protocol):
-    """One provider, and the powers over its cloud that a user does not have."""
-
-    provider: Renter
-    spec: RentSpec
-    wrong: tuple[RentSpec, ...]
-    """Specs that nobody sells; each must be refused before anything is rented."""
-
-    def count(self, lease_id: str) -> int:
-        """How many things carry the lease, looked at behind the provider's back."""
-        ...
-
-    def ends(self, lease_id: str) -> set[float]:
-        """When all that was made for the lease ends, by the tags of every thing and by the switches
-        of machines; one moment where they agree."""
-        ...
-
-    def add_leftover(self, lease_id: str) -> None:
-        """Put something under the lease's name that `acquire` never made."""
-        ...
-
-    def add_copy(self, lease_id: str) -> str:
-        """Put something of another name under the lease's tags, as one that copies tags does; its
-        kind and id as `Found.not_ours` has them."""
-        ...
-
-    def is_there(self, copy: str) -> bool:
-        """Whether that is still there, looked at behind the provider's back."""
-        ...
-
-
-def cell(cloud: Cloud, spec: RentSpec | None = None) -> Cell:
-    return Cell(
-        provider=cloud.provider.name,
-        target=TargetSpec(kind="device", path=""),
-        rent=spec or cloud.spec,
-        profile="quick",
-    )
-
-
-def larger(cloud: Cloud) -> RentSpec:
-    """The cloud's disk, twice as large."""
-    size = cloud.spec.size_gib
-    assert size is not None
-    return cloud.spec.model_copy(update={"size_gib": 2 * size})
-
-
-def claim(lease_id: str, expires_at: float = 4e9, turn: int = 1) -> Claim:
-    return Claim(lease_id=lease_id, expires_at=expires_at, owner="tests", version="0", turn=turn)
-
-
-@dataclass
-class Onlooker:
-    """A RentWatch that remembers, and stops when told."""
-
-    notes: list[str] = field(default_factory=list)
-    stop: threading.Event = field(default_factory=threading.Event)
-    on_note: Callable[[], None] = lambda: None
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-        self.on_note()
-
-    def stopping(self) -> bool:
-        return self.stop.is_set()
-
-    def span(self, _name: str) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def host(self, access: SshAccess, address: str) -> Host:
-        return SshHost(address, config=access.config)
-
-    def secret(self) -> SecretBytes:
-        return SecretBytes(b"0" * 64)
+from diskbench.model.rental import RentSpec
+from diskbench.ports import Renter
 
 
 class FakeCloud:
@@ -300,20 +213,7 @@ def switches() -> set[float]:
     return {one for one in found if one is not None}
 
 
-def guest_of(acquired: Acquired) -> Host:
-    """The machine as it is reached; the fake cloud's is this one."""
-    from diskbench.hosts.local import LocalHost
-
-    if acquired.ssh is None:
-        return LocalHost()
-    return SshHost(acquired.address, config=acquired.ssh.config)
-
-
 def aws_region() -> str:
     from tests.cloud.rented import REGION
 
     return REGION
-
-
-def scope_of(cloud: Cloud) -> Scope:
-    return cloud.provider.resolve(cell(cloud), SHIPPED).scope

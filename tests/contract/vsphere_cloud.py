@@ -7,13 +7,14 @@ from tests.cloud.emulator.vsphere.cloud import Vsphere
 from tests.cloud.rented_vsphere import clone, listed
 from tests.contract.rented import switches
 
-from diskbench.model.rental import RentSpec, Scope, VsphereSpec
+from diskbench.model.rental import RentSpec, Scope
 from diskbench.ports import Renter
 from diskbench.providers.vsphere.inventory import Machine, machines
 from diskbench.providers.vsphere.marks import mark
+from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.provider import VsphereProvider
 
-NVME = VsphereSpec(datastore="nvme")
+NVME = VsphereOptions(datastore="nvme")
 
 
 class VsphereCloud:
@@ -27,10 +28,10 @@ class VsphereCloud:
         RentSpec(size_gib=20, iops=100, vsphere=NVME),
         RentSpec(size_gib=20, disk="gp2", vsphere=NVME),
         RentSpec(size_gib=20, count=2, vsphere=NVME),
-        RentSpec(size_gib=20, vsphere=VsphereSpec(datastore="nvme", storage_policy="gold")),
-        RentSpec(size_gib=20, vsphere=VsphereSpec(datastore="nvme", provisioning="thick")),
-        RentSpec(size_gib=20, vsphere=VsphereSpec(datastore="nvme", controller="ide")),
-        RentSpec(size_gib=20, vsphere=VsphereSpec(datastore="nvme", cluster="a", esxi_host="b")),
+        RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="nvme", storage_policy="gold")),
+        RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="nvme", provisioning="thick")),
+        RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="nvme", controller="ide")),
+        RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="nvme", cluster="a", esxi_host="b")),
         RentSpec(size_gib=20, endpoint_url="http://127.0.0.2:1", vsphere=NVME),
     )
 
@@ -40,7 +41,7 @@ class VsphereCloud:
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("XDG_DATA_HOME", str(home))
         self.provider: Renter = VsphereProvider(timing=VSPHERE)
-        trusted = VsphereSpec(datastore="nvme", ca_file=str(vsphere.simulator.ca_file))
+        trusted = VsphereOptions(datastore="nvme", ca_file=str(vsphere.simulator.ca_file))
         self.spec = RentSpec(size_gib=1, endpoint_url=vsphere.endpoint, vsphere=trusted)
 
     def count(self, lease_id: str) -> int:

@@ -28,7 +28,7 @@ def cli(tmp_path):
 
 def imported(cli: Cli) -> str:
     """A run in the user's stores; returns its id."""
-    done = cli.run("results", "import", str(CASES / "v3.33-two-jobs.out"))
+    done = cli.call("results", "import", str(CASES / "v3.33-two-jobs.out"))
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -67,15 +67,15 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
         begin, end = (0, 4096) if damage == "beginning" else (4096, len(content))
         content[begin:end] = b"\xa5" * (end - begin)
     file.write_bytes(content)
-    done = cli.run("results", "list")
+    done = cli.call("results", "list")
     assert done.returncode == 2, done.stdout
     assert "diskbench results rebuild" in done.stderr
     assert "server" not in done.stderr
     assert "Traceback" not in done.stderr
     for one in data(cli).glob("diskbench.db*"):
         one.rename(one.with_name(f"{one.name}.damaged"))
-    assert cli.run("results", "rebuild").returncode == 0
-    assert run_id in cli.run("results", "list").stdout
+    assert cli.call("results", "rebuild").returncode == 0
+    assert run_id in cli.call("results", "list").stdout
 
 
 @drill(
@@ -119,13 +119,13 @@ def test_a_killed_run_is_shown_with_the_command_that_goes_on_with_it(cli):
     process.kill()
     process.communicate(timeout=60)
     (run,) = cli.json("results", "list")["runs"]
-    shown = cli.run("results", "show", run["run_id"])
+    shown = cli.call("results", "show", run["run_id"])
     assert f"diskbench resume {run['trial_id']}" in shown.stdout
     assert "look again when it is finished" not in shown.stdout
     line = next(one for one in shown.stdout.splitlines() if "diskbench resume" in one)
     done = cli.run(*shlex.split(line)[1:], "--quiet")
     assert done.returncode == 0, done.stderr
-    assert "done" in cli.run("results", "list").stdout
+    assert "done" in cli.call("results", "list").stdout
 
 
 @drill(
@@ -152,13 +152,13 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
             one.unlink()
     for one in data(cli).glob("diskbench.db*"):
         one.unlink()
-    done = cli.run("results", "rebuild")
+    done = cli.call("results", "rebuild")
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
     for name in ("bad␁key", "bad�key", "01directory", "01shape", gone.name):
         assert name in done.stderr
     assert done.stdout == "rebuilt 1 runs\n"
-    assert run_id in cli.run("results", "list").stdout
+    assert run_id in cli.call("results", "list").stdout
 
 
 @drill(
@@ -173,11 +173,11 @@ def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
 
     monkeypatch.delenv("COLUMNS", raising=False)
     label = "x" * 90
-    done = cli.run(
+    done = cli.call(
         "results", "import", str(CASES / "v3.33-two-jobs.out"), "--label", f"note={label}"
     )
     assert done.returncode == 0
-    listed = cli.run("results", "list").stdout
+    listed = cli.call("results", "list").stdout
     assert f"note={label}" in listed
     assert "…" not in listed
     name = "a-worker-of-a-long-name." * 8

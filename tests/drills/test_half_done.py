@@ -224,7 +224,7 @@ def full(tmp_path: Path) -> Iterator[Path]:
 )
 def test_an_export_without_room_leaves_the_earlier_file(user: Cli, full: Path) -> None:
     ended(user, "results", "import", *FILES)
-    done = user.run("results", "export", "--to", str(full / "kept.csv"))
+    done = user.call("results", "export", "--to", str(full / "kept.csv"))
     assert done.returncode == 2, done.stderr
     assert "No space left" in done.stderr
     assert (full / "kept.csv").read_text() == "the earlier one"
@@ -238,7 +238,7 @@ def test_an_export_without_room_leaves_the_earlier_file(user: Cli, full: Path) -
 )
 def test_an_import_without_room_keeps_no_half_run(user: Cli, full: Path) -> None:
     user.extra_env["DISKBENCH_EVIDENCE_URL"] = full.as_uri()
-    done = user.run("results", "import", *FILES)
+    done = user.call("results", "import", *FILES)
     assert done.returncode == 2, done.stderr
     assert "No space left" in done.stderr
     assert user.json("results", "list")["runs"] == []

@@ -107,7 +107,7 @@ def test_a_store_whose_records_lead_outside_gives_nothing_away(
     outside = tmp_path / "outside"
     outside.mkdir()
     shutil.copy(OUTPUT, outside / "victim")
-    assert user.run("results", "import", str(OUTPUT)).returncode == 0
+    assert user.call("results", "import", str(OUTPUT)).returncode == 0
     share = user.home / ".local/share/diskbench"
     (manifest_file,) = share.glob("evidence/runs/*/manifest.json")
     (step_file,) = share.glob("evidence/runs/*/steps/*/step.json")
@@ -121,12 +121,12 @@ def test_a_store_whose_records_lead_outside_gives_nothing_away(
     before = (outside / "victim").read_bytes()
     for path in share.glob("diskbench.db*"):
         path.unlink()
-    done = user.run("results", "rebuild")
+    done = user.call("results", "rebuild")
     assert done.returncode != 0, done.stdout
     assert "Traceback" not in done.stderr
     assert manifest_file.parent.name in done.stderr
     assert user.json("results", "list")["runs"] == []
-    site = user.run("publish", str(user.home / "site"), "--with-evidence")
+    site = user.call("publish", str(user.home / "site"), "--with-evidence")
     assert "Traceback" not in site.stderr
     assert [path.name for path in outside.iterdir()] == ["victim"]
     assert (outside / "victim").read_bytes() == before

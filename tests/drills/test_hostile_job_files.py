@@ -220,7 +220,7 @@ def test_no_accepted_value_lets_fio_touch_a_foreign_file(tmp_path: Path) -> None
             watch = ["strace", "-f", "-q", "-o", str(seen), "-e", "trace=%file,%network"]
             subprocess.run(
                 [*watch, "fio", "--output=/dev/null", str(tmp_path / "job.fio")],
-                capture_output=True, cwd=inside, timeout=60,
+                start_new_session=True, capture_output=True, cwd=inside, timeout=60,
             )  # fmt: skip
             touched = [line for line in seen.read_text().splitlines() if "outside" in line]
             assert touched == [], f"{name}={value}"
@@ -261,4 +261,6 @@ def test_a_hostile_job_file_changes_nothing(
 
 def fio(*args: str) -> str:
     """What fio prints."""
-    return subprocess.run(["fio", *args], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["fio", *args], start_new_session=True, capture_output=True, text=True, check=True
+    ).stdout

@@ -95,7 +95,7 @@ def typed(user: Cli, command: str, text: str):
     change."""
     (two_matrices if command.startswith("matrix") else two_runs)(user)
     before = standing(user)
-    done = user.run(*COMMANDS[command], text)
+    done = user.call(*COMMANDS[command], text)
     assert standing(user) == before, "something was changed"
     assert "Traceback" not in done.stderr
     return done
@@ -136,7 +136,7 @@ def test_a_beginning_that_fits_two_things_is_refused(user: Cli, command: str) ->
 )
 def test_an_empty_id_means_nothing(user: Cli, command: str) -> None:
     for text in NOTHING:
-        done = user.run(*COMMANDS[command], text) if text else typed(user, command, text)
+        done = user.call(*COMMANDS[command], text) if text else typed(user, command, text)
         assert done.returncode == 2, (text, done.stderr)
         assert "Traceback" not in done.stderr
 
@@ -150,8 +150,8 @@ def test_an_empty_id_does_not_mean_the_only_thing_there_is(user: Cli, text: str)
     create_lease(database(user), Lease(lease_id=ONE, provider="fake", expires_at="2036"))
     row = campaign_row(campaign_id=TWO, queue="q")
     save_campaign(database(user), row, [cell_row(0, campaign_id=TWO)])
-    assert user.run("gc", text).returncode == 2
-    assert user.run("matrix", "cancel", text).returncode == 2
+    assert user.call("gc", text).returncode == 2
+    assert user.call("matrix", "cancel", text).returncode == 2
     (lease,) = list_leases(database(user))
     assert lease.state == "open"
     assert find_campaign(database(user), TWO).state == "running"
@@ -166,7 +166,7 @@ def test_a_beginning_of_a_cell_and_of_a_run_is_refused_by_cancel(user: Cli) -> N
     row = campaign_row(campaign_id=MATRICES[0], queue="q")
     cell = cell_row(0, campaign_id=row.campaign_id, trial_id=ONE, state="measuring", owner="e1")
     save_campaign(database(user), row, [cell])
-    done = user.run("cancel", BEGINNING)
+    done = user.call("cancel", BEGINNING)
     assert done.returncode == 2
     assert ONE in done.stderr
     assert TWO in done.stderr
@@ -180,14 +180,14 @@ def test_a_beginning_of_a_cell_and_of_a_run_is_refused_by_cancel(user: Cli) -> N
 def test_a_full_id_is_meant_whatever_else_begins_so(user: Cli) -> None:
     for name in ("01kq", "01kq8z"):
         create_lease(database(user), Lease(lease_id=name, provider="fake"))
-    done = user.run("gc", " 01KQ ")
+    done = user.call("gc", " 01KQ ")
     assert done.returncode == 0, done.stderr
     states = {one.lease_id: one.state for one in list_leases(database(user))}
     assert states == {"01kq": "released", "01kq8z": "open"}
 
 
 def gc(user: Cli, *words: str):
-    return user.run("gc", "--provider", "fake", *words)
+    return user.call("gc", "--provider", "fake", *words)
 
 
 @pytest.mark.parametrize("text", ["0", BEGINNING, "01kq8z6rj"])
@@ -268,7 +268,7 @@ def test_not_mine_alone_is_refused(user: Cli) -> None:
     left = rented(user, ONE)
     for words in (("--not-mine",), ("--not-mine", ONE[:-1])):
         assert gc(user, *words).returncode == 2
-    assert user.run("gc", "--not-mine").returncode == 2
+    assert user.call("gc", "--not-mine").returncode == 2
     assert left.exists()
 
 
@@ -350,7 +350,7 @@ def test_what_went_is_told_though_the_cloud_could_not_be_listed(user: Cli, tmp_p
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         user.extra_env[name] = str(tmp_path / "none")
     user.extra_env["AWS_PROFILE"] = "nobodys"
-    done = user.run("gc", "--provider", "aws", "--region", "us-east-1")
+    done = user.call("gc", "--provider", "aws", "--region", "us-east-1")
     assert done.returncode == 2, done.stderr
     assert "nobodys" in done.stderr
     assert "gave back" in done.stdout
@@ -384,8 +384,8 @@ def test_what_status_advises_shows_the_abandoned_run(user: Cli) -> None:
         lease_id=ONE, provider="ssh", run_ids=(ONE,), expires_at="2096-01-01T00:00:00+00:00"
     )
     save_plan(database(user), plan, "file:///e", owner="gone", lease=lease)
-    assert "diskbench gc --dry-run" in user.run("status").stdout
-    done = user.run("gc", "--dry-run")
+    assert "diskbench gc --dry-run" in user.call("status").stdout
+    done = user.call("gc", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "go on with 'diskbench resume'" in done.stderr
     assert f"diskbench gc {plan.trial_id}" in done.stderr
@@ -404,7 +404,7 @@ def test_an_expired_abandoned_run_is_told_once(user: Cli) -> None:
         expires_at="2026-01-01T00:00:00+00:00",
     )
     save_plan(database(user), plan, "file:///e", owner="gone", lease=lease)
-    done = user.run("gc", "--dry-run")
+    done = user.call("gc", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "would give back" in done.stdout
     assert "not expired" not in done.stderr

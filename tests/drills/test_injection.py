@@ -66,7 +66,7 @@ def imported_name(folder: Path, name: str) -> Path:
      "results show --timing", "compare last last"],
 )  # fmt: skip
 def test_a_pipe_gets_no_control_character_of_a_host(stores, command):
-    done = stores.cli.run(*command.split())
+    done = stores.cli.call(*command.split())
     assert unseen(done.stdout) == []
     assert unseen(done.stderr) == []
     if command in ("results list", "results show --plot"):
@@ -96,7 +96,7 @@ def test_a_terminal_obeys_no_host(stores, command):
 def test_a_written_page_holds_nothing_of_theirs_that_acts(stores, tmp_path, kind):
     out = tmp_path / f"report.{kind}"
     command = ("publish", str(out)) if kind == "site" else ("report", "last", "-o", str(out))
-    done = stores.cli.run(*command)
+    done = stores.cli.call(*command)
     assert done.returncode == 0, done.stderr
     files = list(out.rglob("*.html")) if kind == "site" else [out]
     assert files
@@ -119,7 +119,7 @@ def test_a_written_page_holds_nothing_of_theirs_that_acts(stores, tmp_path, kind
 )
 @pytest.mark.parametrize("command", ["results show --output json", "results export --format json"])
 def test_json_is_harmless_and_whole(stores, command):
-    done = stores.cli.run(*command.split())
+    done = stores.cli.call(*command.split())
     assert unseen(done.stdout) == []
     (run,) = json.loads(done.stdout)["runs"]
     assert run["labels"]["team"] == HOSTILE
@@ -140,8 +140,8 @@ def test_csv_cells_are_never_formulas(cli, tmp_path):
         (cell,) = list(csv.reader(io.StringIO(csv_text([{"a": value}], ["a"]))))[1]
         assert cell == shown
     source = imported_name(tmp_path, "=cmd|' /C calc'!A0")
-    assert cli.run("results", "import", str(source)).returncode == 0
-    rows = list(csv.DictReader(io.StringIO(cli.run("results", "export").stdout)))
+    assert cli.call("results", "import", str(source)).returncode == 0
+    rows = list(csv.DictReader(io.StringIO(cli.call("results", "export").stdout)))
     assert any(row["job"].startswith("'=cmd") for row in rows)
     assert not any(cell.startswith(("=", "@", "+")) for row in rows for cell in row.values())
 
@@ -152,9 +152,9 @@ def test_csv_cells_are_never_formulas(cli, tmp_path):
 )
 def test_an_imported_job_name_moves_no_cursor(cli, tmp_path):
     source = imported_name(tmp_path, f"job{TITLE}{BLINK}\u202eend")
-    done = cli.run("results", "import", str(source), "--label", f"a=b{TITLE}")
+    done = cli.call("results", "import", str(source), "--label", f"a=b{TITLE}")
     assert done.returncode == 0, done.stderr
-    shown = cli.run("results", "show")
+    shown = cli.call("results", "show")
     assert unseen(done.stdout + done.stderr + shown.stdout + shown.stderr) == []
     assert "job␛]0;pwned␇" in shown.stdout
 
@@ -174,7 +174,7 @@ def test_an_imported_job_name_moves_no_cursor(cli, tmp_path):
     ],
 )
 def test_a_refusal_shows_what_was_typed_without_obeying_it(cli, form, arguments):
-    done = cli.run("--log-format", form, *arguments)
+    done = cli.call("--log-format", form, *arguments)
     assert done.returncode == 2
     assert unseen(done.stdout + done.stderr) == []
 
@@ -259,7 +259,7 @@ def test_what_no_database_keeps_is_refused_with_words(cli, tmp_path, request, ki
     if kind == "postgresql":
         url = request.getfixturevalue("postgres")
     cli.extra_env["DISKBENCH_DATABASE_URL"] = url
-    done = cli.run("results", "import", str(imported_name(tmp_path, bad)))
+    done = cli.call("results", "import", str(imported_name(tmp_path, bad)))
     assert done.returncode == 2
     assert "no database keeps" in done.stderr
     assert "Traceback" not in done.stderr
@@ -306,7 +306,7 @@ def test_bytes_that_are_no_text_are_refused_with_words(cli, arguments, variable)
 def test_a_matrix_file_moves_no_cursor(cli, tmp_path):
     path = tmp_path / "m.yaml"
     path.write_text('name: "x\\e]0;pwned\\a"\nlabels: {team: "a\\0b"}\nblocks:\n- "\\x9b2J": 1\n')
-    done = cli.run("matrix", "plan", str(path))
+    done = cli.call("matrix", "plan", str(path))
     assert done.returncode == 2
     assert unseen(done.stdout + done.stderr) == []
     assert "NUL" in done.stderr

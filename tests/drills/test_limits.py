@@ -452,11 +452,11 @@ def fio_json(**changes: object) -> str:
 )  # fmt: skip
 def test_numbers_that_no_fio_measures_do_no_harm(text: str, user: Cli) -> None:
     (user.home / "fio.json").write_text(text)
-    done = user.run("results", "import", "fio.json")
+    done = user.call("results", "import", "fio.json")
     assert done.returncode in {0, 2}, done.stderr
     assert "Traceback" not in done.stderr
     if done.returncode == 0:
-        assert user.run("results", "show", done.stdout.strip()).returncode == 0
+        assert user.call("results", "show", done.stdout.strip()).returncode == 0
 
 
 @drill(

@@ -53,7 +53,7 @@ def all_text(done: subprocess.CompletedProcess[str], place: Path) -> str:
 def test_a_password_of_any_letters_is_never_told(cli, password):
     cli.extra_env["DISKBENCH_DATABASE_URL"] = f"postgresql://me:{password}@127.0.0.1:1/d"
     for arguments in (("config", "--output", "json"), ("--debug", "results", "list")):
-        assert SECRET not in all_text(cli.run(*arguments), cli.home)
+        assert SECRET not in all_text(cli.call(*arguments), cli.home)
 
 
 @drill(
@@ -64,10 +64,10 @@ def test_a_percent_encoded_password_is_taken(cli):
     for password in PASSWORDS:
         url = f"postgresql://me:{quote(password, safe='')}@127.0.0.1:1/d"
         cli.extra_env["DISKBENCH_DATABASE_URL"] = url
-        done = cli.run("config", "--output", "json")
+        done = cli.call("config", "--output", "json")
         shown = json.loads(done.stdout)["settings"]["database_url"]["value"]
         assert shown == "postgresql://me:***@127.0.0.1:1/d"
-    done = cli.run("--debug", "results", "list")
+    done = cli.call("--debug", "results", "list")
     assert done.returncode == 2
     assert "me:***@127.0.0.1:1/d" in done.stderr
     assert SECRET not in all_text(done, cli.home)
@@ -96,7 +96,7 @@ def test_what_is_no_url_is_never_a_file(cli, way):
             folder = cli.home if way == "diskbench.toml" else user
             (folder / way).write_text(f"database_url = {json.dumps(url)}\n")
         before = set(cli.home.rglob("*"))
-        done = cli.run(*arguments)
+        done = cli.call(*arguments)
         assert done.returncode == 2
         assert SECRET not in done.stdout + done.stderr
         assert "postgresql://user:password@host" in done.stderr or "libpq" in done.stderr
@@ -119,7 +119,7 @@ def test_what_is_no_url_is_never_a_file(cli, way):
 )
 def test_an_evidence_url_with_a_secret_is_refused_unseen(cli, url):
     cli.extra_env["DISKBENCH_EVIDENCE_URL"] = url
-    done = cli.run("--debug", "results", "rebuild")
+    done = cli.call("--debug", "results", "rebuild")
     assert done.returncode == 2
     assert SECRET not in all_text(done, cli.home)
 
@@ -135,7 +135,7 @@ def test_an_endpoint_with_a_secret_is_refused_unseen(cli, provider):
             ("plan", "--provider", provider, "--profile", "quick", "--endpoint-url", url),
             *([("doctor", "--provider", provider, "--endpoint-url", url)] if "@" in url else []),
         ):
-            done = cli.run("--debug", *command)
+            done = cli.call("--debug", *command)
             assert done.returncode == 2
             assert SECRET not in all_text(done, cli.home)
 
@@ -177,7 +177,7 @@ def test_a_run_on_postgresql_leaves_its_password_nowhere(cli, postgres):
         ("results", "show"), ("results", "export", "--format", "json"), ("config",), ("status",),
         ("report", "last", "-o", "r.html"), ("doctor",), ("--debug", "results", "show", "nothing"),
     ):  # fmt: skip
-        told += [all_text(cli.run(*arguments), cli.home)]
+        told += [all_text(cli.call(*arguments), cli.home)]
     forms = {secret, password, quote(password, safe=""), quote(password)}
     assert not [form for form in forms if any(form in text for text in told)]
 
@@ -240,7 +240,7 @@ def test_a_path_stays_a_path(cli):
         "DISKBENCH_DATABASE_URL": str(place / "rows 1.db"),
         "DISKBENCH_EVIDENCE_URL": str(place / "kept"),
     }
-    done = cli.run("results", "rebuild")
+    done = cli.call("results", "rebuild")
     assert done.returncode == 0, done.stderr
     assert {one.name for one in place.iterdir()} == {"kept", "rows 1.db"}
     with sqlite3.connect(place / "rows 1.db") as plain:

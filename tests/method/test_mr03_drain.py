@@ -6,16 +6,17 @@ from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import shipped_profile
 from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
-from diskbench.model.rental import LabSpec, Rental, RentSpec, Scope
+from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.drain import drain_s
 from diskbench.plan.trial import Names, make_plan
+from diskbench.providers.emulation import EmulationOptions
 
 
 def rental(cloud, type_, size, scale=1.0):
     return Rental(
         scope=Scope(provider=cloud),
-        spec=RentSpec(lab=LabSpec(time_scale=scale)),
+        spec=RentSpec(lab=EmulationOptions(time_scale=scale)),
         offer="x",
         disk=DiskSpec(type=type_, size_gib=size),
     )

@@ -8,7 +8,7 @@ from tests.unit.report.made import plan, row
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.synthetic import Noise, bucket
 from diskbench.report.subject import subject_of_plan
-from diskbench.report.tables import result_table
+from diskbench.report.tables import print_result
 
 STEP = "rand-read-4k-qd32"
 
@@ -18,7 +18,7 @@ def shown(phases=()):
     mean = (3000 * 1862 + 100 * 1138) / 3000
     console = Console(file=io.StringIO(), width=100)
     measured = [row(step=STEP, iops=mean)]
-    console.print(result_table(subject_of_plan(plan()), measured, (), phases))
+    print_result(subject_of_plan(plan()), measured, (), phases, console=console)
     return console.file.getvalue()
 
 

@@ -21,7 +21,7 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.providers.lab.request import LabRequest
 from diskbench.report.subject import subject_of_plan
-from diskbench.report.tables import result_table
+from diskbench.report.tables import print_result
 
 SHARES = {"offered-25": 0.25, "offered-50": 0.5, "offered-75": 0.75, "offered-90": 0.9}
 REACHED = 8000.0
@@ -87,7 +87,7 @@ def test_below_99_percent_served_the_latency_is_called_that_of_a_queue():
 def test_a_latency_says_beside_it_how_the_load_came(role, told):
     console = Console(file=io.StringIO(), width=100)
     measured = [row(step="read", role=role)]
-    console.print(result_table(subject_of_plan(plan()), measured, ()))
+    print_result(subject_of_plan(plan()), measured, (), console=console)
     assert told in console.file.getvalue()
 
 

@@ -14,6 +14,8 @@ from typer.exceptions import TyperException
 
 import diskbench
 from diskbench.cli.lazy import COMMANDS, load
+from diskbench.cli.run_options import provider_in
+from diskbench.plugins import plugin_names
 
 SOURCE = Path(diskbench.__file__).parent
 VALUE = "VALUE"
@@ -68,7 +70,8 @@ def fault(one: Advised) -> str | None:
     words = _words(one.line)
     if not words or words[0] not in COMMANDS:
         return f"no command {words[0]!r}" if words and one.quoted and _is_word(words[0]) else None
-    command: Any = load(words[0])
+    of_provider = words[1:] if provider_in(words) in plugin_names() else []
+    command: Any = load(words[0], of_provider)
     rest = words[1:]
     while hasattr(command, "commands"):
         if not rest or rest[0] not in command.commands:

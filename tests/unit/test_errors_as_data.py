@@ -16,8 +16,8 @@ import diskbench
 from diskbench import errors
 from diskbench.errors import DiskbenchError
 from diskbench.model.campaign import CellRow, error_columns
-from diskbench.model.matrix import CellFields
 from diskbench.model.outcome import Outcome, Problem, problem_of
+from diskbench.plan.matrix_model import cell_model
 from diskbench.plan.rent_flags import field_of
 
 ROOT = Path(diskbench.__file__).parent
@@ -322,7 +322,7 @@ def about_flags(tree: ast.Module) -> Iterator[tuple[int, str]]:
         first = text.values[0] if isinstance(text, ast.JoinedStr) and text.values else text
         said = first.value if isinstance(first, ast.Constant) else None
         flag = _FLAG.match(said) if isinstance(said, str) else None
-        is_field = flag is not None and field_of(flag[0]) in CellFields.model_fields
+        is_field = flag is not None and field_of(flag[0]) in cell_model().model_fields
         if is_field and not any(one.arg == "field" for one in call.keywords):
             yield call.lineno, ast.unparse(text)
 
@@ -334,7 +334,7 @@ def test_an_error_that_names_the_flag_of_a_field_carries_the_field(room: str) ->
 
 
 def test_every_field_that_an_error_carries_is_one_of_a_cell() -> None:
-    known = set(CellFields.model_fields)
+    known = set(cell_model().model_fields)
     for path in sources():
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):

@@ -21,6 +21,14 @@ def rate_of(one: Judged) -> float:
     return one.iops if one.iops is not None else one.bytes_per_s or 0.0
 
 
+def verdicts_by_step(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """The verdicts of all runs on each step, in the order of the steps."""
+    found: dict[str, list[Verdict]] = {}
+    for one in verdicts:
+        found.setdefault(one.step, []).append(one)
+    return found
+
+
 def at_one_level(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Of the runs of a step those on the baseline where some are, else all: no figure of several
     runs spans a cliff."""

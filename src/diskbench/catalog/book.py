@@ -1,7 +1,18 @@
-"""The files of the catalogue: read from the package, checked whole, every fault named."""
+"""The files of the catalogue: read from each provider's folder, checked whole, every fault named.
+
+A provider names its folder in its plugin (`Plugin.catalogue`). It may hold
+
+    limits.yaml     disk types and what they promise (catalog/entry.py)
+    machines.yaml   what machines let through to their disks (catalog/machines.py)
+    prices.yaml     what disks and machines cost (catalog/price_book.py)
+    charges.yaml    what is charged beside hours (catalog/charges.py)
+
+and any of them may be missing.
+"""
 
 from __future__ import annotations
 
+import functools
 from importlib import resources
 from typing import TYPE_CHECKING, TypeVar
 
@@ -9,17 +20,52 @@ from pydantic import BaseModel, ValidationError
 
 from diskbench.catalog.overlay import merged
 from diskbench.errors import InvalidValue
+from diskbench.plugins import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from importlib.resources.abc import Traversable
     from typing import Any
 
 Book = TypeVar("Book", bound=BaseModel)
 
+LIMITS = "limits.yaml"
+CHARGES = "charges.yaml"
 
-def shipped(name: str) -> str:
-    """The text of a file under catalog/data."""
-    return (resources.files(__package__) / "data" / name).read_text(encoding="utf-8")
+
+def catalogues() -> tuple[str, ...]:
+    """The names of the installed providers that bring a catalogue, sorted."""
+    return tuple(sorted(_folders()))
+
+
+def shipped(cloud: str, name: str) -> str | None:
+    """The text of a file of a provider's catalogue; None where it has no such file. Raises
+    InvalidValue for a plugin whose folder is not there."""
+    folder = _folders().get(cloud)
+    file = folder / name if folder is not None else None
+    return file.read_text(encoding="utf-8") if file is not None and file.is_file() else None
+
+
+@functools.cache
+def _folders() -> dict[str, Traversable]:
+    return {one.name: _folder(one.name, one.catalogue) for one in plugins() if one.catalogue}
+
+
+def _folder(name: str, reference: str) -> Traversable:
+    """The folder that `package:folder` of a provider's plugin names."""
+    package, _, inside = reference.partition(":")
+    try:
+        folder = resources.files(package) / inside
+    except ImportError:
+        folder = None
+    if folder is None or not folder.is_dir():
+        raise InvalidValue(
+            f"provider {name!r} names the catalogue {reference!r}, and there is no such folder",
+            advice="its plugin must name `package:folder` of what is installed; "
+            "install its package again",
+            field="provider",
+        )
+    return folder
 
 
 def read_yaml(text: str) -> object:
@@ -53,3 +99,11 @@ def parse_book(
             f"{where} is no {wanted}: {error}",
             advice="each mapping with a figure needs a `source` that `sources` lists",
         ) from error
+
+
+def check_sources(named: Mapping[str, str], listed: Mapping[str, object]) -> None:
+    """Raise ValueError for a figure whose source is not listed; `named` has the source of each
+    figure by the figure's name."""
+    missing = [f"{name}: {key!r}" for name, key in named.items() if key not in listed]
+    if missing:
+        raise ValueError(f"{'; '.join(missing)} is not in the list of sources")

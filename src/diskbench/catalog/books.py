@@ -9,25 +9,32 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from diskbench.catalog.azure_sizes import SizeCatalogue, parse_sizes
 from diskbench.catalog.book import shipped
-from diskbench.catalog.gce_prices import PriceBook, parse_prices
-from diskbench.catalog.instances import InstanceCatalogue, parse_instances
-from diskbench.catalog.overlay import AWS_INSTANCES, AZURE_SIZES, GCP_PRICES, digest_of
+from diskbench.catalog.machines import MachineBook, machine_book, parse_machines
+from diskbench.catalog.overlay import MACHINES, PRICES, digest_of
+from diskbench.catalog.price_book import PriceBook, parse_prices, price_book
 
 if TYPE_CHECKING:
     from diskbench.catalog.overlay import Overlay
 
 
 @dataclass(frozen=True)
-class Books:
-    """The machines, sizes and prices of the clouds, with `overlays` laid over them: at most one for
-    each cloud, none for the shipped catalogue.
+class ProviderBook:
+    """The machines of one provider, and the prices of its machines and disks."""
 
-    Each file is read when it is first asked for. Raises InvalidValue then, for an overlay after
-    which the file breaks its own rules; `check` reads all of them.
+    machines: MachineBook
+    prices: PriceBook
+
+
+@dataclass(frozen=True)
+class Books:
+    """The machines and prices of all providers, with `overlays` laid over them: at most one for
+    each provider, none for the shipped catalogue.
+
+    Each file is read when it is first asked for. `of` raises InvalidValue for an overlay after
+    which a file breaks its own rules; `check` reads all that have one.
     """
 
     overlays: tuple[Overlay, ...] = ()
@@ -37,55 +44,27 @@ class Books:
         """A short name of the overlays, as plans carry it; None for the shipped catalogue."""
         return digest_of(self.overlays)
 
-    @functools.cached_property
-    def aws(self) -> InstanceCatalogue:
-        """AWS's machines and prices."""
-        patch = self._patch(AWS_INSTANCES)
-        return _aws(patch) if patch else _shipped_aws()
-
-    @functools.cached_property
-    def azure(self) -> SizeCatalogue:
-        """Azure's machine sizes and prices."""
-        patch = self._patch(AZURE_SIZES)
-        return _azure(patch) if patch else _shipped_azure()
-
-    @functools.cached_property
-    def gcp(self) -> PriceBook:
-        """Google Cloud's prices."""
-        patch = self._patch(GCP_PRICES)
-        return _gcp(patch) if patch else _shipped_gcp()
+    def of(self, cloud: str) -> ProviderBook:
+        """The machines and prices of a provider; empty books for one that lists none."""
+        found = self._known.get(cloud)
+        if found is None:
+            found = self._known[cloud] = self._read(cloud)
+        return found
 
     def check(self) -> None:
         """Read every file with its overlay. Raises InvalidValue naming the file and every fault."""
-        _ = self.aws, self.azure, self.gcp
+        for overlay in self.overlays:
+            self.of(overlay.cloud)
 
-    def _patch(self, file: str) -> dict[str, Any] | None:
-        return next((one.patches[file] for one in self.overlays if file in one.patches), None)
+    @functools.cached_property
+    def _known(self) -> dict[str, ProviderBook]:
+        return {}
 
-
-def _aws(patch: dict[str, Any] | None) -> InstanceCatalogue:
-    return parse_instances(shipped(AWS_INSTANCES), where=AWS_INSTANCES, patch=patch)
-
-
-def _azure(patch: dict[str, Any] | None) -> SizeCatalogue:
-    return parse_sizes(shipped(AZURE_SIZES), where=AZURE_SIZES, patch=patch)
-
-
-def _gcp(patch: dict[str, Any] | None) -> PriceBook:
-    return parse_prices(shipped(GCP_PRICES), where=GCP_PRICES, patch=patch)
-
-
-# What the package ships cannot change while the process runs, so it is read once.
-@functools.cache
-def _shipped_aws() -> InstanceCatalogue:
-    return _aws(None)
-
-
-@functools.cache
-def _shipped_azure() -> SizeCatalogue:
-    return _azure(None)
-
-
-@functools.cache
-def _shipped_gcp() -> PriceBook:
-    return _gcp(None)
+    def _read(self, cloud: str) -> ProviderBook:
+        patches = next((one.patches for one in self.overlays if one.cloud == cloud), {})
+        machines, prices = machine_book(cloud), price_book(cloud)
+        if (patch := patches.get(MACHINES)) and (text := shipped(cloud, MACHINES)) is not None:
+            machines = parse_machines(text, where=f"{cloud}/{MACHINES}", patch=patch)
+        if (patch := patches.get(PRICES)) and (text := shipped(cloud, PRICES)) is not None:
+            prices = parse_prices(text, where=f"{cloud}/{PRICES}", patch=patch)
+        return ProviderBook(machines, prices)

@@ -4,8 +4,8 @@ A bucket holds C credits and starts full. While a load uses u a second its balan
 
     dB/dt = baseline - u            within 0 … C; upwards by at most refill_per_s where that is set
 
-and a burst at the rate r lasts C / (r - baseline) from full: 1,862 s for a gp2 of 20 GiB (AWS EC2
-User Guide, general-purpose.md, 2023-05-11). A request of s bytes costs
+and a burst at the rate r lasts C / (r - baseline) from full: 1,862 s for a gp2 of 20 GiB (EC2 User
+Guide, general-purpose.md, 2023-05-11). A request of s bytes costs
 
     I/Os    ceil(s / max_io_bytes)            1 where no such size is documented
     bytes   max(s, min_charge_bytes)          s where none is documented
@@ -73,8 +73,8 @@ class IoAccounting:
 NO_RULE = IoAccounting()
 """Where nothing is documented: each request is one I/O of its own size."""
 OWN_ACCOUNTING = IoAccounting(max_io_bytes=256 * 1024)
-"""For a disk of no catalogue: its IOPS are taken to be of requests up to 256 KiB, which is what AWS
-and Azure count as one I/O of an SSD. Our choice; `io_kib` says another size."""
+"""For a disk of no catalogue: its IOPS are taken to be of requests up to 256 KiB, which is what
+several providers count as one I/O of an SSD. Our choice; `io_kib` says another size."""
 LAB_CUT_BYTES = 512 * 1024
 """Where a lab disk cuts requests: 128 pages of 4 KiB, the most that the kernel gives a loop device
 in one request whatever their memory is like (block/blk-settings.c, BLK_MAX_SEGMENTS)."""

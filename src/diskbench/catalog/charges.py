@@ -1,4 +1,5 @@
-"""What clouds charge beside hours: transactions of a disk, a public address, a least time.
+"""The form of `charges.yaml`: what a provider charges beside hours: transactions of a disk, a
+public address, a least time.
 
 Requests become transactions by
 
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from diskbench.catalog.book import parse_book, shipped
+from diskbench.catalog.book import CHARGES, check_sources, parse_book, shipped
 from diskbench.catalog.entry import Figure, Source
 from diskbench.model.base import Frozen
 from diskbench.units import KIB
@@ -24,7 +25,6 @@ from diskbench.units import KIB
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_FILE = "charges.yaml"
 _HOUR_S = 3600
 
 
@@ -90,10 +90,13 @@ class Minimum(Figure):
     value: float
 
 
-class CloudCharges(Frozen):
-    """One cloud's charges; prices are those of `region`."""
+class Charges(Frozen):
+    """One provider's file; prices are those of `region`."""
 
+    format: Literal[1]
+    cloud: str
     region: str
+    sources: dict[str, Source]
     address: Address | None = None
     machine_minimum: Minimum | None = None
     disk_minimum: Minimum | None = None
@@ -105,29 +108,19 @@ class CloudCharges(Frozen):
         for one in self.transactions.values():
             yield from (one, *([one.counting] if one.counting else []), *one.tiers.values())
 
-
-class ChargeBook(Frozen):
-    """The file of charges."""
-
-    format: Literal[1]
-    sources: dict[str, Source]
-    clouds: dict[str, CloudCharges]
-
     @model_validator(mode="after")
-    def _every_source_is_listed(self) -> ChargeBook:
-        named = {figure.source for cloud in self.clouds.values() for figure in cloud.figures()}
-        missing = named - set(self.sources)
-        if missing:
-            raise ValueError(f"not in the list of sources: {', '.join(sorted(missing))}")
+    def _every_source_is_listed(self) -> Charges:
+        check_sources({figure.source: figure.source for figure in self.figures()}, self.sources)
         return self
 
 
 @functools.cache
-def charge_book() -> ChargeBook:
-    """The shipped file."""
-    return parse_charges(shipped(_FILE), where=_FILE)
+def charges_of(cloud: str) -> Charges | None:
+    """The shipped charges of a provider; None where it lists none."""
+    text = shipped(cloud, CHARGES)
+    return None if text is None else parse_charges(text, where=f"{cloud}/{CHARGES}")
 
 
-def parse_charges(text: str, *, where: str) -> ChargeBook:
+def parse_charges(text: str, *, where: str) -> Charges:
     """Charges from YAML. Raises InvalidValue naming `where` and every fault."""
-    return parse_book(ChargeBook, text, where=where, wanted="list of charges")
+    return parse_book(Charges, text, where=where, wanted="list of charges")

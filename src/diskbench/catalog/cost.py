@@ -4,8 +4,9 @@
     fixed_usd = Σ hourly_usd × max(0, minimum_s - seconds) / 3600
 
 over the parts of a rental: machine, root disk, disks, public address. `fixed_usd` is what the least
-billed time adds (an hour of a disk on Azure). Transactions are counted as catalog/transactions.py
-says. What the system on a root disk does by itself, and traffic, are not counted.
+billed time adds (an hour, of a disk that is billed by the hour). Transactions are counted as
+catalog/transactions.py says. What the system on a root disk does by itself, and traffic, are not
+counted.
 """
 
 from __future__ import annotations
@@ -195,7 +196,7 @@ def monthly(
     tier: str | None = None,
 ) -> MonthCost:
     """What one disk costs in a month of so many hours with the work that is done in it; `tier` is a
-    performance tier that is paid for in place of the size's own (Azure).
+    performance tier that is paid for in place of the size's own.
 
     At full load: `monthly(books, …, [expected_work(cloud, disk, [4096], hours * 3600)])`.
     """

@@ -1,4 +1,4 @@
-"""The form of the catalogue's files: one disk type as its cloud describes it.
+"""The form of `limits.yaml`: the disk types of one provider, as it describes them.
 
 Figures stay in the cloud's own units and formulas; `lookup` turns them into limits. Whatever holds
 a figure names its source, and a file with a figure that has none is refused (InvalidValue).
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from diskbench.catalog.book import parse_book, shipped
+from diskbench.catalog.book import LIMITS, catalogues, check_sources, parse_book, shipped
 from diskbench.catalog.bucket import IoAccounting
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
@@ -43,7 +44,7 @@ class Source(Frozen):
         return self
 
     def words(self) -> str:
-        """`AWS EC2 User Guide … (2023-05-11)`, or with the day on which it was read."""
+        """`EC2 User Guide … (2023-05-11)`, or with the day on which it was read."""
         read = f"read {self.read}" if "undated" in self.title else f"undated, read {self.read}"
         return f"{self.title} ({self.as_of or read})"
 
@@ -164,11 +165,20 @@ class Tier(Frozen):
     burst_throughput: float | None = None
 
 
+class ChosenTiers(Figure):
+    """A tier above the size's own may be chosen; those of `large` for disks above a size only."""
+
+    large: tuple[str, ...] = ()
+    above_gib: int = 0
+
+
 class Tiers(Figure):
-    """The table of a type that is sold in sizes, smallest first."""
+    """The table of a type that is sold in sizes, smallest first. `chosen` is None where a disk is
+    always of its size's own tier."""
 
     unit: Unit
     rows: tuple[Tier, ...] = Field(min_length=1)
+    chosen: ChosenTiers | None = None
 
     @property
     def unit_bytes(self) -> int:
@@ -187,7 +197,8 @@ class TierBurst(Figure):
 
 
 class OnDemandBurst(Figure):
-    """What a disk above a size reaches for as long as it is paid for; throughput in MB/s."""
+    """What a disk above a size reaches for as long as it is paid for; throughput in the unit of
+    the type's tiers."""
 
     above_gib: int
     iops: float
@@ -220,11 +231,17 @@ class LatencyFigure(Figure):
     worst_ms: float = Field(gt=0)
 
 
+Place = Literal["network", "machine", "cache"]
+"""Where a disk is: behind the machine's path to its network disks; in the machine itself; or where
+the machine keeps its host cache, behind the limits of cached disks."""
+
+
 class DiskEntry(Frozen):
     """One disk type. `apart` says that reads and writes have limits of their own; the `write_…`
     figures are those of writes where they differ. `unknown` says why there are no figures."""
 
     title: str
+    place: Place = "network"
     source: str | None = None
     unknown: str | None = None
     size_gib: Size | None = None
@@ -250,32 +267,112 @@ class DiskEntry(Frozen):
         return tuple(sorted(named | ({self.source} if self.source else set())))
 
 
+class HostCache(Frozen):
+    """Machines cache disks. `hit` names the disk type that the cache lies on: a hit is as fast."""
+
+    hit: str
+
+
+class Part(Frozen):
+    """Something to know that is no disk type: a kind of datastore, of controller, a setting. Its
+    further keys are figures of its own; a mapping among them has its own `source`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    title: str
+    source: str | None = None
+    speed: str = ""
+
+    def figures(self) -> dict[str, Any]:
+        """Its own figures, by name."""
+        return {k: v for k, v in (self.model_extra or {}).items() if not isinstance(v, Mapping)}
+
+    def groups(self) -> dict[str, Mapping[str, Any]]:
+        """Figures with a source of their own, by the group's name."""
+        return {k: v for k, v in (self.model_extra or {}).items() if isinstance(v, Mapping)}
+
+    @model_validator(mode="after")
+    def _every_figure_has_a_source(self) -> Part:
+        if self.source is None and self.figures():
+            raise ValueError(f"{', '.join(self.figures())}: a figure needs a source")
+        for name, group in self.groups().items():
+            if "source" not in group:
+                raise ValueError(f"{name}: a figure needs a source")
+        return self
+
+    def sources(self) -> Iterator[str]:
+        """The keys of the sources that it leans on."""
+        if self.source is not None:
+            yield self.source
+        yield from (str(group["source"]) for group in self.groups().values())
+
+
 class Catalogue(Frozen):
-    """One cloud's file."""
+    """One provider's file. `accounting` is how it counts the requests of every disk, where it has
+    such a rule; `host_cache` is None where machines cache no disks. `parts` are things to know by
+    kind and name, `note` stands above them in a table."""
 
     format: Literal[1]
     cloud: str
+    note: str = ""
     sources: dict[str, Source]
-    disks: dict[str, DiskEntry]
+    host_cache: HostCache | None = None
+    accounting: Accounting | None = None
+    disks: dict[str, DiskEntry] = Field(default_factory=dict)
+    parts: dict[str, dict[str, Part]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _every_source_is_listed(self) -> Catalogue:
-        for name, disk in self.disks.items():
-            for key in disk.sources():
-                if key not in self.sources:
-                    raise ValueError(f"{name}: the source {key!r} is not in the list of sources")
+        named = {
+            f"{name} {key}": key for name, disk in self.disks.items() for key in disk.sources()
+        }
+        named |= {
+            f"{name} chosen": disk.tiers.chosen.source
+            for name, disk in self.disks.items()
+            if disk.tiers and disk.tiers.chosen
+        }
+        named |= {
+            f"{kind} {name} {key}": key
+            for kind, parts in self.parts.items()
+            for name, part in parts.items()
+            for key in part.sources()
+        }
+        if self.accounting is not None:
+            named["accounting"] = self.accounting.source
+        check_sources(named, self.sources)
+        if self.host_cache is not None and self.host_cache.hit not in self.disks:
+            raise ValueError(f"host_cache.hit: {self.host_cache.hit!r} is not among the disks")
         return self
 
 
-CLOUDS = ("aws", "azure", "gcp")
+def catalogue(cloud: str) -> Catalogue:
+    """The shipped file of one provider. Raises UnknownName for one without, InvalidValue for one
+    that breaks the rules."""
+    found = known_catalogue(cloud)
+    if found is None:
+        raise UnknownName("catalogue", cloud, catalogues())
+    return found
 
 
 @functools.cache
-def catalogue(cloud: str) -> Catalogue:
-    """The shipped file of one cloud. Raises UnknownName."""
-    if cloud not in CLOUDS:
-        raise UnknownName("catalogue", cloud, CLOUDS)
-    return parse_catalogue(shipped(f"{cloud}.yaml"), where=f"{cloud}.yaml")
+def known_catalogue(cloud: str) -> Catalogue | None:
+    """The shipped file of one provider; None for one that has none. Raises InvalidValue for one
+    that breaks the rules."""
+    text = shipped(cloud, LIMITS)
+    return None if text is None else parse_catalogue(text, where=f"{cloud}/{LIMITS}")
+
+
+def caches_disks(cloud: str) -> bool:
+    """Whether a provider's machines cache disks (option `cache`), so that no `--cache` means
+    `none`; False for one without a catalogue."""
+    found = known_catalogue(cloud)
+    return found is not None and found.host_cache is not None
+
+
+@functools.cache
+def clouds() -> tuple[str, ...]:
+    """The providers whose disk types the catalogue knows, sorted."""
+    return tuple(name for name in catalogues() if (one := known_catalogue(name)) and one.disks)
 
 
 def parse_catalogue(text: str, *, where: str) -> Catalogue:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.gate import disk_gates, promise_gates, without_cache
 from diskbench.catalog.lookup import limits
-from diskbench.catalog.machine import LOCAL_TYPES, Machine, capped, machine_of
+from diskbench.catalog.machine import Machine, capped, machine_of
 from diskbench.catalog.path import Path, tightest
 from diskbench.catalog.simulate import Stage, simulate
 from diskbench.model.expectation import Expectation, Level
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.bucket import IoAccounting
     from diskbench.catalog.issued import Case
-    from diskbench.catalog.lookup import DiskLimits, Latency
+    from diskbench.catalog.lookup import DiskLimits
     from diskbench.catalog.path import Cache
     from diskbench.model.expectation import Load
     from diskbench.model.promise import Promise
@@ -61,21 +61,16 @@ def expect(
 def path_of(disk: Disk, instance: Machine) -> Path:
     """The way through a machine to its disk."""
     told = disk.limits
-    cache: Cache = "local" if told.disk_type == "temp-disk" else disk.cache
+    cache: Cache = "local" if told.place == "cache" else disk.cache
     gates = instance.gates if cache != "none" else without_cache(instance.gates)
     return Path(
         (*disk_gates(told, count=disk.count, time_scale=disk.time_scale), *gates),
         cache=cache,
         latency=told.latency,
         write_latency=told.write_latency,
-        hit=_hit_latency() if cache != "none" else None,
+        hit=told.hit if cache != "none" else None,
         merges_to=told.accounting.max_io_bytes if told.merges else None,
     )
-
-
-def _hit_latency() -> Latency | None:
-    """That of Azure's temporary disk, on which its host cache is, too."""
-    return limits("azure", "temp-disk", 1).latency
 
 
 def promised_path(promise: Promise, accounting: IoAccounting | None = None) -> Path:
@@ -126,6 +121,6 @@ def _level(path: Path, load: Load, credit: dict[Case, Sequence[float]]) -> Level
 
 
 __all__ = [
-    "LOCAL_TYPES", "Disk", "Machine", "capped", "disk_of", "expect", "expect_on", "machine_of",
+    "Disk", "Machine", "capped", "disk_of", "expect", "expect_on", "machine_of",
     "path_of", "promised_path",
 ]  # fmt: skip

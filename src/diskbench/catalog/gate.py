@@ -6,7 +6,7 @@ What one block costs a gate:
 
 with the requests of catalog/issued.py, each charged by catalog/bucket.py in I/Os or in bytes. The
 buckets of disk and machine are separate: whichever gate is tightest at a moment limits the rate
-(Azure, disks-performance.md, 2026-09-09; AWS, ebs-optimized.md, 2023-05-11).
+(MicrosoftDocs disks-performance.md, 2026-09-09; EC2 User Guide, "optimized instances", 2023-05-11).
 """
 
 from __future__ import annotations

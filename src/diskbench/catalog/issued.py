@@ -9,8 +9,8 @@ without them, since a cloud counts requests and not blocks.
 Held against a measurement: cunnie/cloud_storage_benchmarks (2018-04-15), gp2 of 20 GiB after its
 credit was gone gave 108 IOPS, 28.2 MB/s written (256 KiB each) and 13 MB/s read (128 KiB each).
 
-In sequence a cloud may merge what the guest did not: EBS "attempts to merge" small requests that
-are physically sequential (AWS EC2 User Guide, ebs-io-characteristics.md, 2023-01-19). It did not
+In sequence a cloud may merge what the guest did not: one "attempts to merge" small requests that
+are physically sequential (EC2 User Guide, "I/O characteristics", 2023-01-19). It did not
 merge the reads of 2018; so merging is what may happen at best, and is not assumed.
 """
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from diskbench.catalog.charges import charge_book
-from diskbench.catalog.entry import CLOUDS, Figure, catalogue
-from diskbench.catalog.gce_machines import machine_book, vcpus_of
-from diskbench.catalog.vsphere import vsphere_book
+from diskbench.catalog.book import catalogues
+from diskbench.catalog.charges import charges_of
+from diskbench.catalog.entry import Figure, catalogue, clouds, known_catalogue
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 
@@ -20,12 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.entry import DiskEntry, Source
+    from diskbench.catalog.entry import DiskEntry, Part, Source
+    from diskbench.catalog.machines import MachineBook, MachineEntry
+    from diskbench.catalog.price_book import PriceBook
 
 
-_TIER = re.compile(r"[A-Z][0-9]+")
-"""Names of Azure's tiers, as P10."""
 _NO_RULE = "any size counts as one I/O: no other rule is documented"
+_ACCOUNTING = "what counts as one I/O of a limit or a promise"
 
 
 @dataclass(frozen=True)
@@ -39,18 +38,20 @@ class Told:
 
 @dataclass(frozen=True)
 class Thing:
-    """A disk type, a machine or a part of vSphere, with all that the catalogue knows of it."""
+    """A disk type, a machine or another part, with all that the catalogue knows of it. `tiers` are
+    the names of the lines that are tiers."""
 
     cloud: str
     name: str
     kind: str
     title: str
     lines: tuple[Told, ...]
+    tiers: frozenset[str] = frozenset()
 
 
 class MachineRow(Frozen):
     """One machine: what it sustains towards its network disks, and the most for a while where that
-    is more. `cached_…` is Azure's path of cached disks. Google's caps depend on the disk type:
+    is more. `cached_…` is the path of disks with a host cache. Where caps depend on the disk type,
     those are `caps`. MB are 10^6 bytes; None where no figure is published."""
 
     cloud: str
@@ -72,54 +73,48 @@ class MachineRow(Frozen):
 
 def disk_entries() -> Iterator[tuple[str, str, DiskEntry]]:
     """Cloud, name and entry of every disk type."""
-    for cloud in CLOUDS:
+    for cloud in clouds():
         for name, entry in catalogue(cloud).disks.items():
             yield cloud, name, entry
 
 
-def machine_rows(books: Books) -> Iterator[MachineRow]:
-    """Every machine of which a limit or a price is known."""
-    aws = books.aws
-    for name, one in aws.instances.items():
-        yield MachineRow(
-            cloud="aws",
-            type=name,
-            vcpus=one.vcpus,
-            memory_gib=one.memory_gib,
-            iops=one.baseline_iops,
-            mb_per_s=one.baseline_mb_per_s,
-            max_iops=one.max_iops,
-            max_mb_per_s=one.max_mb_per_s,
-            usd_per_hour=one.usd_per_hour,
-            source=aws.sources[one.source].words(),
-            price_source=aws.sources[one.price_source].words(),
-        )
-    azure = books.azure
-    for name, size in azure.sizes.items():
-        price = azure.sources[size.price_source].words() if size.price_source else ""
-        yield MachineRow(
-            cloud="azure",
-            type=name,
-            vcpus=size.vcpus,
-            memory_gib=size.memory_gib,
-            iops=size.iops,
-            mb_per_s=size.mb_per_s,
-            max_iops=size.burst_iops,
-            max_mb_per_s=size.burst_mb_per_s,
-            cached_iops=size.cached_iops,
-            cached_mb_per_s=size.cached_mb_per_s,
-            usd_per_hour=size.usd_per_hour,
-            source=azure.sources[size.source].words(),
-            price_source=price,
-        )
-    yield from _google(books)
+def machine_rows(books: Books, cloud: str | None = None) -> Iterator[MachineRow]:
+    """Every machine of which a limit or a price is known, of all providers or of one."""
+    for name in catalogues():
+        if cloud in (None, name):
+            book = books.of(name)
+            for machine, entry in book.machines.types.items():
+                yield _listed(name, machine, entry, book.machines, book.prices)
+            yield from _of_series(name, book.machines, book.prices)
 
 
-def _google(books: Books) -> Iterator[MachineRow]:
-    book, prices = machine_book(), books.gcp
-    for name in prices.machine_types():
-        series, vcpus, priced = book.series_of(name), vcpus_of(name), prices.priced(name)
-        if series is None or priced is None:
+def _listed(
+    cloud: str, name: str, entry: MachineEntry, book: MachineBook, prices: PriceBook
+) -> MachineRow:
+    priced = prices.machine_price(name)
+    return MachineRow(
+        cloud=cloud,
+        type=name,
+        vcpus=entry.vcpus,
+        memory_gib=entry.memory_gib,
+        iops=entry.iops,
+        mb_per_s=entry.mb_per_s,
+        max_iops=entry.burst_iops,
+        max_mb_per_s=entry.burst_mb_per_s,
+        cached_iops=entry.cached_iops,
+        cached_mb_per_s=entry.cached_mb_per_s,
+        usd_per_hour=priced[0] if priced else None,
+        source=book.sources[entry.source].words(),
+        price_source=prices.sources[priced[1]].words() if priced else "",
+    )
+
+
+def _of_series(cloud: str, book: MachineBook, prices: PriceBook) -> Iterator[MachineRow]:
+    """The machines that have a price and belong to a series, sorted."""
+    priced = {name for of_source in prices.machines.values() for name in of_source}
+    for name in sorted(priced - book.types.keys()):
+        series, vcpus, price = book.series_of(name), book.vcpus_of(name), prices.machine_price(name)
+        if series is None or price is None:
             continue
         caps, sources = {}, [series.source]
         for disk, fit in series.disks.items():
@@ -129,19 +124,19 @@ def _google(books: Books) -> Iterator[MachineRow]:
                 caps[disk] = rates
                 sources.append(fit.source)
         yield MachineRow(
-            cloud="gcp",
+            cloud=cloud,
             type=name,
             vcpus=vcpus,
             caps=caps,
-            usd_per_hour=priced[0],
+            usd_per_hour=price[0],
             source="; ".join(book.sources[key].words() for key in dict.fromkeys(sources)),
-            price_source=prices.sources[priced[1]].words(),
+            price_source=prices.sources[price[1]].words(),
         )
 
 
 def find(books: Books, name: str) -> tuple[Thing, ...]:
-    """Everything of that name, in every cloud: a disk type, one of its tiers, a part of its title,
-    a machine, a part of vSphere. Raises InvalidValue with what is near."""
+    """Everything of that name, of every provider: a disk type, one of its tiers, a part of its
+    title, a machine, another part. Raises InvalidValue with what is near."""
     things = list(_things(books))
     found = [one for one in things if one.name.lower() == name.lower()]
     found = found or _of_tier(things, name.upper()) or _of_title(things, name.lower())
@@ -157,17 +152,10 @@ def find(books: Books, name: str) -> tuple[Thing, ...]:
 
 def _of_tier(things: Iterable[Thing], tier: str) -> list[Thing]:
     """The disk type with such a tier, without its others."""
-    if not _TIER.fullmatch(tier):
-        return []
     return [
-        replace(
-            one,
-            lines=tuple(
-                line for line in one.lines if line.name == tier or not _TIER.fullmatch(line.name)
-            ),
-        )
+        replace(one, lines=tuple(line for line in one.lines if line.name not in one.tiers - {tier}))
         for one in things
-        if any(line.name == tier for line in one.lines)
+        if tier in one.tiers
     ]
 
 
@@ -180,42 +168,44 @@ def _things(books: Books) -> Iterator[Thing]:
         lines = [*_lines(entry, catalogue(cloud).sources), *_price_lines(books, cloud, name)]
         if entry.unknown:
             lines.insert(0, Told("speed", entry.unknown))
-        yield Thing(cloud, name, "disk type", entry.title, tuple(lines))
+        tiers = frozenset(row.name for row in entry.tiers.rows) if entry.tiers else frozenset[str]()
+        yield Thing(cloud, name, "disk type", entry.title, tuple(lines), tiers)
     for row in machine_rows(books):
         yield Thing(row.cloud, row.type, "machine", "", tuple(_machine_lines(books, row)))
-    yield from vsphere_things()
+    yield from parts()
 
 
-def vsphere_things() -> Iterator[Thing]:
-    """The kinds of datastores, disks and controllers of vSphere, and what may be set on a disk."""
-    book = vsphere_book()
-    parts: tuple[tuple[str, Mapping[str, Any]], ...] = (
-        ("datastore", book.datastores),
-        ("provisioning", book.provisioning),
-        ("controller", book.controllers),
-    )
-    for kind, things in parts:
-        for name, one in things.items():
-            lines = tuple(_lines(one, book.sources))
-            if kind == "datastore":
-                source = book.sources[one.source].words()
-                lines = (Told("speed", "none is promised", source), *lines)
-            yield Thing("vsphere", name, kind, one.title, lines)
-    for name, rule, title in (
-        ("iops-limit", book.iops_limit, book.enforcement.title),
-        ("accounting", book.accounting, "what counts as one I/O of a limit or a promise"),
-        ("shares", book.shares, "what each level of shares of a virtual disk stands for"),
-        ("disk-size", book.size_gib, "GiB of a virtual disk"),
-    ):
-        yield Thing("vsphere", name, "setting", title, tuple(_lines(rule, book.sources)))
+def parts(cloud: str | None = None) -> Iterator[Thing]:
+    """What the catalogue knows beside disk types and machines (kinds of datastores, controllers,
+    settings), of all providers or of one."""
+    for name in catalogues():
+        book = known_catalogue(name) if cloud in (None, name) else None
+        if book is None:
+            continue
+        for kind, of_kind in book.parts.items():
+            for part_name, part in of_kind.items():
+                lines = tuple(_part_lines(part, book.sources))
+                yield Thing(name, part_name, kind, part.title, lines)
+        if book.accounting is not None:
+            told = Told("", _words(book.accounting), book.sources[book.accounting.source].words())
+            yield Thing(name, "accounting", "setting", _ACCOUNTING, (told,))
+
+
+def _part_lines(part: Part, sources: Mapping[str, Source]) -> Iterator[Told]:
+    """The figures of a part, each with its source; its own first."""
+    if part.source is not None:
+        source = sources[part.source].words()
+        if part.speed:
+            yield Told("speed", part.speed, source)
+        if part.figures():
+            yield Told("", _pairs(part.figures()), source)
+    for name, group in part.groups().items():
+        figures = {key: value for key, value in group.items() if key != "source"}
+        yield Told(name, _pairs(figures), sources[group["source"]].words())
 
 
 def _lines(entry: Frozen, sources: Mapping[str, Source]) -> Iterator[Told]:
-    """The figures of an entry, each with its source; its own first."""
-    if isinstance(entry, Figure):
-        text = _words(entry)
-        if text:
-            yield Told("", text, sources[entry.source].words())
+    """The figures of an entry, each with its source."""
     for name, value in entry:
         if name == "tiers" and isinstance(value, Figure):
             rows: Any = getattr(value, "rows", ())
@@ -227,10 +217,11 @@ def _lines(entry: Frozen, sources: Mapping[str, Source]) -> Iterator[Told]:
 
 def _words(figure: Frozen) -> str:
     """`per_gib 3, min 100, max 16,000`: what is set, without the source."""
-    told = figure.model_dump(
-        exclude_defaults=True, exclude={"source", "title", "name", "price_source"}
-    )
-    return ", ".join(f"{key} {_value(value)}" for key, value in told.items())
+    return _pairs(figure.model_dump(exclude_defaults=True, exclude={"source", "title", "name"}))
+
+
+def _pairs(figures: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {_value(value)}" for key, value in figures.items())
 
 
 def _value(value: Any) -> str:  # noqa: ANN401 - whatever stands in a figure
@@ -246,15 +237,12 @@ def _value(value: Any) -> str:  # noqa: ANN401 - whatever stands in a figure
 
 
 def _price_lines(books: Books, cloud: str, name: str) -> Iterator[Told]:
-    if cloud == "aws" and (volume := books.aws.volumes.get(name)):
-        yield Told("usd a month", _words(volume), books.aws.sources[volume.source].words())
-    if cloud == "azure" and (price := books.azure.disks.get(name)):
-        yield Told("usd a month", _words(price), books.azure.sources[price.source].words())
-    if cloud == "gcp" and (sold := books.gcp.disks.get(name)):
-        yield Told("usd a month", _words(sold), books.gcp.sources[sold.source].words())
-    charges = charge_book()
-    billed = charges.clouds[cloud].transactions.get(name) if cloud in charges.clouds else None
-    if billed is not None:
+    prices = books.of(cloud).prices
+    if price := prices.disks.get(name):
+        yield Told("usd a month", _words(price), prices.sources[price.source].words())
+    charges = charges_of(cloud)
+    billed = charges.transactions.get(name) if charges else None
+    if charges is not None and billed is not None:
         yield Told("transactions", _words(billed), charges.sources[billed.source].words())
 
 
@@ -268,8 +256,10 @@ def _machine_lines(books: Books, row: MachineRow) -> Iterator[Told]:
         text = f"read {read:,.0f} IOPS, {read_rate:,.0f} MiB/s; "
         text += f"write {write:,.0f} IOPS, {write_rate:,.0f} MiB/s"
         yield Told(disk, text, row.source)
-    if row.cloud == "aws" and (local := books.aws.instances[row.type].local) is not None:
-        source = books.aws.sources[local.speed.source].words() if local.speed else ""
+    book = books.of(row.cloud).machines
+    entry = book.types.get(row.type)
+    if entry is not None and (local := entry.local) is not None:
+        source = book.sources[local.speed.source].words() if local.speed else ""
         speed = f", together {_words(local.speed)}" if local.speed else ", speed not known"
         yield Told("own disks", f"{local.count} of {local.size_gb} GB{speed}", source or row.source)
     if row.usd_per_hour is not None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Catalogue,
         DiskEntry,
         LatencyFigure,
+        Place,
         Quantity,
         Ratio,
         Source,
@@ -53,7 +54,8 @@ class Latency:
 class DiskLimits:
     """What one disk may do. `accounting` is how its requests are counted. `pools` is empty when the
     catalogue knows no figure. `sources` say where all of it stands. `merges`: the cloud makes one
-    request of small ones in sequence. `write_latency` is that of writes where it differs.
+    request of small ones in sequence. `write_latency` is that of writes where it differs, `hit`
+    that of the machine's host cache. `place` is where the disk is.
     """
 
     disk_type: str
@@ -65,6 +67,8 @@ class DiskLimits:
     merges: bool = False
     latency: Latency | None = None
     write_latency: Latency | None = None
+    hit: Latency | None = None
+    place: Place = "network"
 
 
 def disk_types(cloud: str) -> tuple[str, ...]:
@@ -79,7 +83,7 @@ def limits(
     iops: float | None = None,
     throughput: float | None = None,
 ) -> DiskLimits:
-    """The limits of a disk; `throughput` is in the cloud's own unit (Azure MB/s, others MiB/s).
+    """The limits of a disk; `throughput` is in the unit in which the type is sold.
 
     Raises UnknownName for a cloud or type that does not exist, InvalidValue with the allowed range
     for a size, IOPS, throughput or ratio that is not sold.
@@ -134,6 +138,8 @@ def limits_of(
         merges=bool(accounting and accounting.merges),
         latency=_latency(book, disk.latency),
         write_latency=_latency(book, disk.write_latency),
+        hit=_latency(book, book.disks[book.host_cache.hit].latency) if book.host_cache else None,
+        place=disk.place,
     )
 
 

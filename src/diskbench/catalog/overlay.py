@@ -18,18 +18,19 @@ from diskbench.model.base import Frozen
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-AWS_INSTANCES: Final = "aws_instances.yaml"
-AZURE_SIZES: Final = "azure_sizes.yaml"
-GCP_PRICES: Final = "gcp_prices.yaml"
-REFRESHED_FILES: Final = frozenset({AWS_INSTANCES, AZURE_SIZES, GCP_PRICES})
-"""The files that an overlay may patch. Every other file of the catalogue is as it was shipped."""
+MACHINES: Final = "machines.yaml"
+PRICES: Final = "prices.yaml"
+REFRESHED_FILES: Final = frozenset({MACHINES, PRICES})
+"""The files of a provider that an overlay may patch. Its others are as they were shipped."""
+FORMAT: Final = 2
+"""Format number of overlays; format 1 patched files that each cloud had in a form of its own."""
 
 
 class Overlay(Frozen):
-    """The patches of one cloud's files, by the files' names; `made_on` is the day of the answers,
-    `region` that of the prices."""
+    """The patches of one provider's files, by the files' names; `made_on` is the day of the
+    answers, `region` that of the prices."""
 
-    format: Literal[1] = 1
+    format: Literal[2] = FORMAT
     cloud: str
     region: str
     made_on: str

@@ -1,7 +1,7 @@
 """The way from a load to a disk: every gate on it, the host cache, and the time a request takes.
 
-A block passes the gates of disk and machine. With a host cache (Azure, disks-performance.md,
-2026-09-09) it takes
+A block passes the gates of disk and machine. With a host cache (MicrosoftDocs
+disks-performance.md, 2026-09-09) it takes
 
     read, hit                   the machine's cached limits only
     read, miss                  cached limits, uncached limits and the disk
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import Issued, Load
 
 Cache = Literal["none", "read-only", "read-write", "local"]
-"""Host caching; `local` is a disk that is where the cache is (Azure's temporary disk)."""
+"""Host caching; `local` is a disk that is where the cache is."""
 _Part = Literal["disk", "vm", "cached"]
 _THROUGH: frozenset[_Part] = frozenset({"disk", "vm"})
 _HIT: frozenset[_Part] = frozenset({"cached"})

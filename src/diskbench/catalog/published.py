@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
+from importlib import resources
 from typing import Literal
 
 from pydantic import Field
@@ -113,13 +114,13 @@ class PublishedDocument(Frozen):
 @functools.cache
 def load_published() -> tuple[Published, ...]:
     """All figures, post by post in the order of their tables. Reads package data only."""
-    from diskbench.catalog.book import shipped
     from diskbench.catalog.published_file import parse_post
 
+    folder = resources.files(__package__) / "data" / "published"
     return tuple(
         figure
         for seed in SEEDS
-        for figure in parse_post(shipped(f"published/{seed}.yaml"), seed=seed)
+        for figure in parse_post((folder / f"{seed}.yaml").read_text(encoding="utf-8"), seed=seed)
     )
 
 

@@ -8,7 +8,7 @@ block costs c changes by
 
 and r is what the tightest gate lets through: its burst while B > 0, its baseline after that. A
 bucket that starts full lasts C / (burst - baseline) under full load: 1,862 s for a gp2 of 20 GiB
-(AWS EC2 User Guide, general-purpose.md, 2023-05-11). Buckets of disk and machine are apart.
+(EC2 User Guide, general-purpose.md, 2023-05-11). Buckets of disk and machine are apart.
 """
 
 from __future__ import annotations

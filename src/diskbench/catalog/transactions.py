@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.charges import Work, charge_book
+from diskbench.catalog.charges import Work, charges_of
 from diskbench.catalog.lookup import limits
 from diskbench.errors import UserError
 from diskbench.units import NS_PER_S
@@ -40,13 +40,12 @@ class Charge:
 
 def charge_of(cloud: str, disk: DiskSpec, region: str | None) -> Charge | None:
     """The charge of a disk; None where its transactions cost nothing."""
-    book = charge_book()
-    ours = book.clouds.get(cloud)
+    ours = charges_of(cloud)
     found = ours.transactions.get(disk.type) if ours else None
     if ours is None or found is None:
         return None
     limited = disk_limits(cloud, disk)
-    source = book.sources[found.source]
+    source = ours.sources[found.source]
     return Charge(
         counting=found.counted_as(limited.tier if limited else None),
         price=found if region == ours.region else None,

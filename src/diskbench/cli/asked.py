@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diskbench.cli.rent import rent_spec
 from diskbench.plan.cells import Request
 from diskbench.plan.cost_limit import CostLimit, cost_limit
+from diskbench.plan.rent_options import rent_spec, takes_host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,14 +24,15 @@ class Asked:
 
 def asked_for(typed: Mapping[str, Any]) -> Asked:
     """The request that the options of a command line say, by their names. Raises UserError."""
-    hosts, path, device = tuple(typed["host"] or ()), typed["path"], typed["device"]
-    provider = typed["provider"] or ("ssh" if hosts else "local")
+    path, device = typed["path"], typed["device"]
+    provider = provider_of(typed)
+    hosts = () if takes_host(provider) else tuple(typed["host"] or ())
     rent = rent_spec(provider, typed)
     limit = cost_limit(provider, typed["max_cost"], typed["assume_price"], rents=rent is not None)
     request = Request(
         provider=provider,
         profile=typed["profile"],
-        hosts=() if rent and rent.vsphere.esxi_host else hosts,
+        hosts=hosts,
         path=path if rent else _here(path, device, hosts),
         device=device,
         destroy_data=typed["destroy_data"],
@@ -46,6 +47,11 @@ def asked_for(typed: Mapping[str, Any]) -> Asked:
         if_busy=typed["if_busy"],
     )
     return Asked(request, limit)
+
+
+def provider_of(typed: Mapping[str, Any]) -> str:
+    """The provider that was typed, or that follows from --host."""
+    return typed["provider"] or ("ssh" if typed["host"] else "local")
 
 
 def _here(path: str | None, device: str | None, hosts: tuple[str, ...]) -> str | None:

@@ -14,16 +14,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from diskbench.catalog.books import Books
+    from diskbench.catalog.listing import Thing
 
 app = typer.Typer(help="What disks and machines promise and cost, and where that stands.")
 
 FORMAT = 1
 """Format number of the JSON documents."""
 
+
+def _with_catalogue(incomplete: str) -> list[str]:
+    """The providers that bring a catalogue, for the shell's completion."""
+    from diskbench.catalog.book import catalogues
+
+    return [name for name in catalogues() if name.startswith(incomplete)]
+
+
 OutputOption = Annotated[Literal["table", "json"], typer.Option("--output", help="table or json.")]
-Cloud = Annotated[Literal["aws", "azure", "gcp"] | None, typer.Option(help="Of one cloud only.")]
-DisksCloud = Annotated[
-    Literal["aws", "azure", "gcp", "vsphere"] | None, typer.Option("--cloud", help="Of one only.")
+Cloud = Annotated[
+    str | None,
+    typer.Option(
+        "--cloud", help="Of one provider with a catalogue only.", autocompletion=_with_catalogue
+    ),
 ]
 Refresh = Annotated[
     bool,
@@ -35,22 +46,22 @@ Refresh = Annotated[
 
 
 @app.command()
-def disks(
-    cloud: DisksCloud = None, refresh: Refresh = False, output: OutputOption = "table"
-) -> None:
-    """List the disk types: sizes, IOPS and throughput by formula, bursts; the parts of vSphere."""
-    from dataclasses import asdict
+def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = "table") -> None:
+    """List the disk types: sizes, IOPS and throughput by formula, bursts; and other parts."""
+    from itertools import groupby
 
     from diskbench.catalog.entry import catalogue
-    from diskbench.catalog.listing import disk_entries, vsphere_things
-    from diskbench.report.catalog_text import disk_table, vsphere_table
+    from diskbench.catalog.listing import disk_entries, parts
+    from diskbench.report.catalog_text import disk_table, part_table
 
     _open(cloud, refresh=refresh)
     found = [one for one in disk_entries() if cloud in (None, one[0])]
-    parts = list(vsphere_things()) if cloud in (None, "vsphere") else []
+    others = {name: list(of) for name, of in groupby(parts(cloud), key=lambda one: one.cloud)}
     if output == "table":
         _print(disk_table(found) if found else ())
-        _print(([""] if found else []) + list(vsphere_table(parts)) if parts else ())
+        for number, (name, things) in enumerate(others.items()):
+            _print([""] if found or number else [])
+            _print(part_table(things, catalogue(name).note))
         return
     rows: list[dict[str, Any]] = []
     for of_cloud, name, entry in found:
@@ -58,7 +69,8 @@ def disks(
         told = {key: sources[key].model_dump() for key in entry.sources()}
         figures = entry.model_dump(exclude_defaults=True)
         rows.append({"cloud": of_cloud, "type": name, **figures, "sources": told})
-    _print_json("disks", rows, vsphere=[asdict(one) for one in parts])
+    told_of = {name: [_part(one) for one in things] for name, things in others.items()}
+    _print_json("disks", rows, **told_of)
 
 
 @app.command()
@@ -70,9 +82,11 @@ def instances(
     from diskbench.report.catalog_text import machine_table
 
     books = _open(cloud, refresh=refresh)
-    found = [one for one in machine_rows(books) if cloud in (None, one.cloud)]
+    found = list(machine_rows(books, cloud))
     if output == "table":
-        _print(machine_table(found))
+        clouds = dict.fromkeys(one.cloud for one in found)
+        notes = (books.of(name).machines.note for name in clouds)
+        _print(machine_table(found, [note for note in notes if note]))
     else:
         _print_json("instances", [one.model_dump() for one in found])
 
@@ -80,20 +94,18 @@ def instances(
 @app.command()
 def show(
     name: Annotated[
-        str, typer.Argument(help="A disk type, a tier, a machine, a part of vSphere: gp2, P10.")
+        str, typer.Argument(help="A disk type, a tier, a machine or another part: gp2, P10.")
     ],
     refresh: Refresh = False,
     output: OutputOption = "table",
 ) -> None:
     """Show all figures of one disk type or machine, each with its source and date."""
-    from dataclasses import asdict
-
     from diskbench.catalog.listing import find
     from diskbench.report.catalog_text import thing_text
 
     found = find(_open(None, refresh=refresh), name)
     if output == "json":
-        _print_json("found", [asdict(one) for one in found])
+        _print_json("found", [_part(one) for one in found])
         return
     width = shutil.get_terminal_size().columns
     _print(line for thing in found for line in thing_text(thing, width))
@@ -101,17 +113,16 @@ def show(
 
 def _open(cloud: str | None, *, refresh: bool) -> Books:
     """The catalogue with what was refreshed before; with `refresh` each cloud is asked first."""
+    from diskbench.catalog.book import catalogues
     from diskbench.engine import refreshed
-    from diskbench.errors import DiskbenchError, InvalidValue
+    from diskbench.errors import DiskbenchError, UnknownName
 
+    if cloud is not None and cloud not in catalogues():
+        raise UnknownName("catalogue", cloud, catalogues(), field="cloud")
     if not refresh:
         return refreshed.open_books()
-    if cloud == "vsphere":
-        raise InvalidValue(
-            "vSphere publishes neither limits nor prices", advice="leave --refresh out"
-        )
     failures: list[DiskbenchError] = []
-    asked = (cloud,) if cloud else refreshed.CLOUDS
+    asked = (cloud,) if cloud else refreshed.refreshable()
     for one in asked:
         try:
             found, path = refreshed.refresh(one)
@@ -129,6 +140,14 @@ def _open(cloud: str | None, *, refresh: bool) -> Books:
 def _print(lines: Iterable[str]) -> None:
     for line in lines:
         typer.echo(line)
+
+
+def _part(thing: Thing) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    document = asdict(thing)
+    del document["tiers"]  # the names of some of its lines
+    return document
 
 
 def _print_json(name: str, rows: list[Any], **more: list[Any]) -> None:

@@ -11,10 +11,9 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import print_json, terminal_width
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from diskbench.model.finding import Finding
-    from diskbench.model.rental import Scope
 
 
 @scoped
@@ -59,14 +58,10 @@ def doctor(
 
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
     planned = None if matrix is None else examine_matrix(matrix)
-    accounts = {"aws": where.profile_name, "azure": where.subscription, "gcp": where.project}
     places = planned.places if planned else {}
     names = dict.fromkeys([*(provider or ()), *places])
-    scopes = [
-        where.scope(name, account=accounts.get(name), region=region or places.get(name))
-        for name in names
-    ]
-    _check_accounts(accounts, scopes)
+    scopes = [where.scope(name, region=region or places.get(name)) for name in names]
+    where.check_asked(frozenset(names), "add --provider NAME")
     findings = [
         *examine_machine(host_at(""), list(names)),
         *examine_stores(settings.database_url.get_secret_value(), settings.evidence_url),
@@ -87,18 +82,6 @@ def policy_of(name: str) -> str:
         return found.policy().rstrip("\n")
     known = [one for one in provider_names() if isinstance(provider(one), Governed)]
     raise UnknownName("provider with a policy", name, known)
-
-
-def _check_accounts(accounts: Mapping[str, str | None], scopes: Sequence[Scope]) -> None:
-    from diskbench.errors import InvalidValue
-
-    flags = {"aws": "--profile-name", "azure": "--subscription", "gcp": "--project"}
-    asked = {scope.provider for scope in scopes}
-    for cloud, value in accounts.items():
-        if value is not None and cloud not in asked:
-            raise InvalidValue(
-                f"{flags[cloud]} {value}: {cloud} is not examined", advice=f"add --provider {cloud}"
-            )
 
 
 def _print(findings: Sequence[Finding], output: str) -> None:

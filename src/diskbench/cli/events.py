@@ -19,8 +19,9 @@ from diskbench.visible import one_line, visible
 Format = Literal["human", "json"]
 _OWN = logging.getLogger("diskbench")
 _PLAIN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_NOISY = ("paramiko", "dbos", "alembic", "azure", "google", "msal")
-"""Libraries that log what their caller handles anyway; heard with --debug only."""
+_NOISY = ("paramiko", "dbos", "alembic")
+"""Libraries that log what their caller handles anyway; heard with --debug only. Those of a provider
+are silenced when it is made (providers/registry.py)."""
 
 
 class _Stderr(logging.Handler):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
-from diskbench.cli.rent import account_of
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 from diskbench.cli.terminal import print_json
@@ -68,8 +67,8 @@ def gc(
     swept = sweep(session, named, dry_run=dry_run) if provider is None or not named else []
     unlisted: list[Unlisted] = []
     if provider is not None:
-        account = account_of(provider, where.accounts)
-        scope = where.scope(provider, account=account, region=region)
+        where.check_asked(frozenset({provider}), "leave it out, or name --provider NAME")
+        scope = where.scope(provider, region=region)
         try:
             found, unlisted = sweep_provider(
                 session, scope, named, dry_run=dry_run, not_mine=not_mine

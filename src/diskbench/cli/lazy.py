@@ -17,6 +17,8 @@ from typer.main import get_command
 from diskbench.cli.panels import PanelledCommand
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typer._click import Command, Context
 
 COMMANDS: dict[str, str] = {
@@ -66,7 +68,7 @@ class LazyGroup(TyperGroup):
         """The real command that `args` begin with; a name that is none gets the nearest ones."""
         name, *rest = args
         if name in COMMANDS:
-            return name, load(name), rest
+            return name, load(name, rest), rest
         if not ctx.resilient_parsing and not name.startswith("-"):
             near = difflib.get_close_matches(name, COMMANDS, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(COMMANDS)}"
@@ -74,14 +76,21 @@ class LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def load(name: str) -> Command:
-    """Import the module of a command and make the command."""
+def load(name: str, arguments: Sequence[str] = ()) -> Command:
+    """Import the module of a command and make the command.
+
+    A module whose options depend on what is typed (those of a provider) has `function_for`, which
+    is given the arguments, `COMMAND`, the class of the command, and `end_of_help`.
+    """
     module = importlib.import_module(f"diskbench.cli.{name}")
     found: Any = getattr(module, "app", None)
     if not isinstance(found, typer.Typer):
-        function = getattr(module, name)
         found = typer.Typer()
-        found.command(name, cls=PanelledCommand)(function)
+        if hasattr(module, "function_for"):
+            kind, epilog = module.COMMAND, module.end_of_help(arguments)
+            found.command(name, cls=kind, epilog=epilog)(module.function_for(arguments))
+        else:
+            found.command(name, cls=PanelledCommand)(getattr(module, name))
     found.rich_markup_mode = None  # plain help everywhere: rich costs 0.15 s and adds boxes
     found._add_completion = False  # noqa: SLF001 - a sub-app has no completion flags of its own
     command = get_command(found)

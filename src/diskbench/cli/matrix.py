@@ -46,14 +46,14 @@ Seed = Annotated[
 @app.command("list")
 def list_matrices(output: OutputOption = Output.table) -> None:
     """List the matrices that come with diskbench."""
-    from diskbench.engine.matrix_file import load_matrix, rents, shipped_matrices
+    from diskbench.engine.matrix_file import load_matrix, shipped_matrices
     from diskbench.plan.matrix import expand
     from diskbench.report.hanging import hanging
 
     rows = []
     for name in shipped_matrices():
         matrix = load_matrix(name).matrix
-        rows.append((name, matrix.title, len(expand(matrix, seed=0, rents=rents))))
+        rows.append((name, matrix.title, len(expand(matrix, seed=0))))
     if output is Output.json:
         listed = [{"name": name, "title": title, "cells": n} for name, title, n in rows]
         typer.echo(json.dumps({"format": FORMAT, "matrices": listed}, indent=2))
@@ -107,21 +107,20 @@ def plan(
 
 def _known() -> dict[str, Sequence[str]]:
     """Values that an editor may propose."""
-    from diskbench.catalog.entry import CLOUDS
+    from diskbench.catalog.entry import clouds
     from diskbench.catalog.lookup import disk_types
     from diskbench.fio.profiles import shipped_names
     from diskbench.plan.cells import FILESYSTEMS
+    from diskbench.plan.matrix_model import own_values
     from diskbench.providers.registry import provider_names
 
-    sold = [name for cloud in CLOUDS for name in disk_types(cloud)]
+    sold = [name for cloud in clouds() for name in disk_types(cloud)]
     return {
         "provider": provider_names(),
         "profile": shipped_names(),
         "disk": list(dict.fromkeys([*sold, "root"])),
         "filesystem": FILESYSTEMS,
-        "cache": ("none", "readonly", "readwrite"),
-        "provisioning": ("thin", "lazy-zeroed", "eager-zeroed"),
-        "controller": ("pvscsi", "nvme", "lsi"),
+        **own_values(),
     }
 
 

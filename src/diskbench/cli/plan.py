@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import inspect
-import typing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diskbench.cli.run import run
+from diskbench.cli.run_options import RunCommand, help_end, with_run_options
 from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from diskbench.engine.look import Looked
 
+COMMAND = RunCommand
+end_of_help = help_end
 PROBLEM = 2
 """Exit code where something cannot be measured as asked."""
 
@@ -76,25 +79,22 @@ def _print_document(found: Looked) -> None:
     print_json(document.model_dump_json(indent=2))
 
 
-def _as_run(command: Any, *more: inspect.Parameter) -> None:  # noqa: ANN401 - a typer command
-    """Give `command` the options of `run` and some more, as typer reads them."""
-    types = typing.get_type_hints(run, include_extras=True)
-    options = [
-        one.replace(annotation=types[one.name])
-        for one in inspect.signature(run).parameters.values()
-    ]
-    command.__signature__ = inspect.Signature([*options, *more], return_annotation=None)
-    command.__annotations__ = {one.name: one.annotation for one in [*options, *more]}
+def function_for(arguments: Sequence[str]) -> Callable[..., None]:
+    """`plan` with the options of `run` for the provider that `arguments` name, and its own. Raises
+    UnknownName."""
+    return with_run_options(plan, arguments, _OFFLINE)
 
 
-_as_run(
-    plan,
-    inspect.Parameter(
-        "offline",
-        inspect.Parameter.KEYWORD_ONLY,
-        default=False,
-        annotation=Annotated[
-            bool, typer.Option("--offline", help="Ask no cloud: plan by the catalogue alone.")
-        ],
-    ),
+_OFFLINE = inspect.Parameter(
+    "offline",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool,
+        typer.Option(
+            "--offline",
+            help="Ask no cloud: plan by the catalogue alone.",
+            rich_help_panel="How it is measured",
+        ),
+    ],
 )

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 def providers() -> None:
     """List the providers: this package's and those that other packages register."""
+    from diskbench.plugins import plugin
     from diskbench.providers.registry import provider, provider_names
     from diskbench.report.hanging import hanging
 
     for name in provider_names():
         one = provider(name)
-        print(hanging(f"{name:<10} ", (type(one).__doc__ or "").splitlines()[0]))
+        print(hanging(f"{name:<10} ", plugin(name).summary))
         for ability in abilities(one):
             print(hanging(" " * 13, ability))
 

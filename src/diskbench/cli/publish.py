@@ -46,10 +46,10 @@ def publish(
 
     It works from files and from any static host. Called again, it writes only what has changed.
     """
-    from diskbench.cli.publish_site import Wishes, publish_site
-    from diskbench.cli.stores import database
+    from diskbench.cli.stores import database, evidence
     from diskbench.engine.selection import conditions
     from diskbench.errors import InvalidValue
+    from diskbench.report.site_renewal import Wishes, publish_site
 
     if anonymous and (with_evidence or evidence_base):
         raise InvalidValue(
@@ -71,7 +71,7 @@ def publish(
     )
     engine = database(database_url)
     wanted = conditions(engine, filter_ or (), since=since, until=until)
-    done = publish_site(engine, folder, wanted, wishes)
+    done = publish_site(engine, folder, wanted, wishes, evidence)
     if not quiet:
         print(
             f"{done.runs:,} runs of {done.configurations:,} configurations: {done.written:,} files "

@@ -26,11 +26,9 @@ Output = Annotated[
 @app.command("list")
 def list_(
     seed: Annotated[
-        str | None, typer.Option("--seed", help="Only of one post: iaas-2018, ebs-types …")
+        str | None, typer.Option("--seed", help="Only of one post, as iaas-2018.")
     ] = None,
-    provider: Annotated[
-        str | None, typer.Option("--provider", help="Only of one cloud: aws, azure, gcp …")
-    ] = None,
+    provider: Annotated[str | None, typer.Option("--provider", help="Only of one cloud.")] = None,
     disk: Annotated[
         str | None,
         typer.Option("--disk", help="Only of one disk: its type, or a part of its name."),

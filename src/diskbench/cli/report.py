@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,14 +13,6 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.errors import InvalidValue
 from diskbench.model.selection_keys import SELECTION_HELP
 from diskbench.report.write_report import FORMATS, Format
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.cli.report_gather import Row
-    from diskbench.report.trial_report import Report, TrialReport
 
 
 def report(
@@ -57,7 +48,10 @@ def report(
     chart: Annotated[
         str | None,
         typer.Option(
-            "--chart", metavar="NAME", help="Which chart of the post; `list` shows what there is."
+            "--chart",
+            metavar="NAME",
+            help="Only this chart, of the runs or of the post; `list` shows what there is.",
+            autocompletion=lambda incomplete: _names(incomplete),
         ),
     ] = None,
     axis: Annotated[
@@ -94,103 +88,52 @@ def report(
             evidence_url=evidence_url,
         )
         return
-    if chart is not None or axis is not None or include_emulated:
+    if include_emulated:
         raise InvalidValue(
-            "--chart, --axis and --include-emulated are of published figures",
+            "--include-emulated is of published figures",
             advice="name the post: --published iaas-2018 --chart list",
         )
-    from diskbench.cli.file_format import file_format
-    from diskbench.cli.report_gather import runs_of
-    from diskbench.cli.stores import database
-    from diskbench.report.write_report import format_of, write_report
+    if axis is not None and chart is None:
+        raise InvalidValue(
+            "--axis is of one chart", advice="name it: --chart NAME; --chart list shows all"
+        )
+    from diskbench.report.charts.registry import LIST, chart_lines, find_chart
 
-    asked = tuple(selection or ())
+    if chart == LIST:
+        print("\n".join(chart_lines()))
+        return
+    if chart is not None:
+        find_chart(chart)
+    from functools import partial
+
+    from diskbench.cli.file_format import file_format
+    from diskbench.cli.stores import database, evidence
+    from diskbench.engine.selection import runs_of
+    from diskbench.engine.takeover import is_abandoned
+    from diskbench.report.assemble.stored_report import ReportReader, file_name, stored_report
+    from diskbench.report.write_report import check_folder, format_of, write_report
+
+    asked, filters = tuple(selection or ()), tuple(filter_ or ())
     wanted = [(path, file_format(path, format_, FORMATS) or format_of(path)) for path in to or ()]
     engine = database(database_url)
-    runs = runs_of(engine, asked, filter_ or ())
+    runs = runs_of(engine, asked, filters)
     if not wanted:
         kind = format_ or FORMATS[0]
-        wanted = [(Path(f"diskbench-{_name(runs, asked)}.{kind}"), kind)]
+        name = "-".join(["diskbench", file_name(runs, asked), *([chart] if chart else [])])
+        wanted = [(Path(f"{name}.{kind}"), kind)]
     for path, _ in wanted:
-        if not path.absolute().parent.is_dir():
-            raise InvalidValue(f"cannot write {path}: no such directory")
-    told = _gathered(engine, evidence_url, runs, asked, tuple(filter_ or ()))
+        check_folder(path)
+    reader = ReportReader(engine, evidence, evidence_url, partial(is_abandoned, engine))
+    told = stored_report(reader, runs, asked, filters, chart=chart)
     for path, kind in wanted:
-        write_report(path, told, kind)
+        write_report(path, told, kind, log=None if axis is None else axis == "log")
         if not quiet:
             print(path.absolute())
 
 
-def _gathered(
-    engine: Engine,
-    evidence_url: str | None,
-    runs: Sequence[Row],
-    asked: Sequence[str],
-    filters: Sequence[str],
-) -> Report:
-    """All that the report tells."""
-    from datetime import datetime
+def _names(beginning: str) -> list[str]:
+    """The charts whose name begins so, for the shell's completion."""
+    from diskbench.report.charts.registry import LIST, charts
 
-    from diskbench import __version__
-    from diskbench.cli.report_gather import Gathered
-    from diskbench.cli.report_inside import charts_inside
-    from diskbench.cli.report_many import charts_of_many, read_ahead
-    from diskbench.cli.report_over import charts_over
-    from diskbench.report.trial_report import Report
-
-    gathered = Gathered(engine, evidence_url)
-    read_ahead(gathered, runs)
-    groups = gathered.groups(runs)
-    trials = [trial for group in groups for trial in group.trials]
-    inside_of = _telling(runs, asked, trials[0])
-    alone = len(trials) == 1
-    inside, more = charts_inside(gathered, trials[0], inside_of) if alone else ((), 0)
-    now = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
-    return Report(
-        asked=" ".join([*asked, *filters]),
-        groups=groups,
-        over=(
-            *charts_over(groups, runs, gathered.plans[inside_of["trial_id"]]),
-            *(() if alone else charts_of_many(gathered, runs)),
-        ),
-        inside=inside,
-        inside_of=str(inside_of["run_id"]),
-        common=gathered.common,
-        made=f"made {now} by diskbench {__version__}",
-        left_out=(f"{more} more steps are not drawn second by second.",) if more else (),
-    )
-
-
-def _telling(runs: Sequence[Row], asked: Sequence[str], trial: TrialReport) -> Row:
-    """The run that is shown from inside: the one that was named, else the one in which the disk
-    fell, else the last."""
-    from diskbench.report.plain_words import fall_of
-
-    fell = fall_of(trial.verdicts)
-    named = [run for run in runs if run["run_id"] in _named(runs, asked)]
-    fallen = [run for run in runs if fell is not None and run["run_id"] == fell.run_id]
-    return next(iter([*named, *fallen, runs[-1]]))
-
-
-def _named(runs: Sequence[Row], asked: Sequence[str]) -> set[str]:
-    """The runs of which somebody typed the id, or the beginning of it."""
-    from diskbench.errors import UserError
-    from diskbench.model.ids import Known, meant
-
-    known = [Known(str(run["run_id"]), "run") for run in runs]
-    found = set()
-    for text in asked:
-        with contextlib.suppress(UserError):  # a trial, a label, dates: no single run
-            found.add(meant(text, known, "run").id)
-    return found
-
-
-def _name(runs: Sequence[Row], asked: Sequence[str]) -> str:
-    """What a file is called that nobody named: the run that was asked for, or how many."""
-    ids = [run["run_id"] for run in runs]
-    typed = _named(runs, asked)
-    named = next((one for one in ids if one in typed), ids[-1])
-    if len({run["trial_id"] for run in runs}) == 1:
-        return str(named)
-    since = next((run["measured_at"][:10] for run in runs if run["measured_at"]), "no-date")
-    return f"{len(ids)}-runs-from-{since}"
+    names = [LIST, *(one.name for one in charts())]
+    return [name for name in names if name.startswith(beginning)]

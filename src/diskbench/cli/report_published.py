@@ -5,27 +5,20 @@ from __future__ import annotations
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy.engine import Engine
-
     from diskbench.catalog.published import Published
-    from diskbench.catalog.published_match import Match
     from diskbench.model.expectation import PlanExpectation
-    from diskbench.model.verdict import Verdict
     from diskbench.report.published_charts import PostChart
-    from diskbench.report.published_draw import Own
     from diskbench.report.write_report import Format
 
 LIST = "list"
 Axis = Literal["linear", "log"]
-_MARKS = ("emulated", "imported", "unverified")
-Row = dict[str, Any]
 
 
 def report_published(
@@ -56,6 +49,7 @@ def report_published(
     from diskbench.engine.refreshed import open_books
     from diskbench.report.chart_file import write_chart
     from diskbench.report.charts import PAGE, PICTURE
+    from diskbench.report.plain_many import counted
     from diskbench.report.published_charts import find_chart
     from diskbench.report.published_draw import Own, draw, rows_of
     from diskbench.report.write_report import FORMATS, format_of
@@ -68,15 +62,26 @@ def report_published(
     if not files:
         kind: Format = wanted or "html"
         files = [(Path(f"{post}-{chart}.{kind}"), kind)]
+    figures, books = load_published(), open_books()
     own = Own()
     if asked or filters:
-        from diskbench.cli.report_gather import runs_of
-        from diskbench.cli.stores import database
+        from diskbench.cli.stores import database, evidence
+        from diskbench.engine.run_evidence import EvidenceOfRuns
+        from diskbench.engine.selection import runs_of
+        from diskbench.report.assemble.own_trials import own_trials
 
         engine = database(database_url)
         runs = runs_of(engine, asked, filters)
-        own = _own(engine, runs, found, evidence_url, include_emulated=include_emulated)
-    figures, books = load_published(), open_books()
+        kept = EvidenceOfRuns(evidence, evidence_url)
+        own, left_out = own_trials(engine, runs, found, kept, books, include_emulated)
+        for words in left_out:
+            print(f"not laid over: {words}", file=sys.stderr)
+        if not own.points:
+            trials = counted(len({run["trial_id"] for run in runs}), "trial")
+            raise InvalidValue(
+                f"none of {trials} can be laid over {found.post}'s chart {found.name}",
+                advice="the lines above say why; without runs the figures are drawn alone",
+            )
 
     def outlook(one: Published, runs: int) -> PlanExpectation | None:
         return published_outlook(one, books, runs)
@@ -110,95 +115,3 @@ def _print_charts(post: str) -> None:
             one.words, 80, initial_indent=lead, subsequent_indent=" " * len(lead)
         ):
             print(line)
-
-
-def _own(
-    engine: Engine,
-    runs: Sequence[Row],
-    chart: PostChart,
-    evidence_url: str | None,
-    *,
-    include_emulated: bool,
-) -> Own:
-    """The trials of the runs that may be laid over the chart. Raises InvalidValue for none."""
-    from diskbench.analysis.row_figures import courses_by_step, levelled_rows
-    from diskbench.catalog.published import load_published
-    from diskbench.catalog.published_match import match
-    from diskbench.cli.results_show import phases_of_runs, verdicts_on
-    from diskbench.plan.published import asked_of
-    from diskbench.report.own_points import Trial, own_of
-    from diskbench.report.plain_many import counted
-    from diskbench.store.rows import find_plan, load_results
-
-    by_trial: dict[str, list[Row]] = {}
-    for run in runs:
-        by_trial.setdefault(run["trial_id"], []).append(run)
-    figures = chart.of(load_published())
-    taken, why = [], dict[str, None]()
-    for trial_id, of_trial in by_trial.items():
-        marks = tuple(mark for mark in _MARKS if any(run[mark] for run in of_trial))
-        first = of_trial[0]
-        if marks and not include_emulated:
-            why[
-                f"{first['run_id']} is {', '.join(marks)}: it says nothing about a cloud's "
-                "disk; --include-emulated lays it over all the same"
-            ] = None
-            continue
-        plan = find_plan(engine, trial_id)
-        asked = asked_of(first, plan)
-        matched = match(asked, figures)
-        if not matched.figures:
-            why[_why_not(str(first["run_id"]), match(asked, load_published()))] = None
-            continue
-        results = load_results(engine, *(run["run_id"] for run in of_trial))
-        phases = tuple(phases_of_runs(of_trial, plan, evidence_url))
-        verdicts = verdicts_on(engine, of_trial, phases, evidence_url=evidence_url)
-        taken.append(
-            Trial(
-                figures=matched.figures,
-                runs=tuple(of_trial),
-                plan=plan,
-                measurements={
-                    run_id: levelled_rows(
-                        [row for step in steps for row in step.measurements],
-                        courses_by_step(phases),
-                    )
-                    for run_id, steps in results.items()
-                },
-                phases=phases,
-                marks=marks,
-                doubts=_doubts(verdicts),
-            )
-        )
-    for words in why:
-        print(f"not laid over: {words}", file=sys.stderr)
-    own = own_of(taken)
-    if not own.points:
-        trials = counted(len(by_trial), "trial")
-        raise InvalidValue(
-            f"none of {trials} can be laid over {chart.post}'s chart {chart.name}",
-            advice="the lines above say why; without runs the published figures are drawn alone",
-        )
-    return own
-
-
-def _doubts(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], str]:
-    """Why steps of runs are not believed, in words behind which `doubtful` goes without saying."""
-    from diskbench.model.verdict import believe_words
-
-    return {
-        (one.run_id, one.step): believe_words(one.believe, one.reasons).removeprefix("doubtful: ")
-        for one in verdicts
-        if one.believe != "yes"
-    }
-
-
-def _why_not(run_id: str, matched: Match) -> str:
-    """Why a trial lies over nothing of a chart: its disk is on other charts, or on none."""
-    from diskbench.catalog.published_match import group
-
-    if matched.figures:
-        disks = ", ".join(dict.fromkeys(group(one) for one in matched.figures))
-        return f"{run_id} matches {disks}, which this chart does not show"
-    near = "; ".join(f"{one.name}: {one.words}" for one in matched.nearest[:1])
-    return f"{run_id}: {matched.why_not}{f' ({near})' if near else ''}"

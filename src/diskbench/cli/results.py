@@ -12,7 +12,7 @@ from diskbench.cli import results_import
 from diskbench.cli.results_import import AsDisk, AsMachine, Promised, hint
 from diskbench.cli.selecting import Filters, Since, Until
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-from diskbench.cli.terminal import table_width
+from diskbench.cli.terminal import table_width, terminal_width
 from diskbench.limits import COUNTER
 from diskbench.model.selection_keys import SELECTION_HELP
 from diskbench.report.screen import unguarded
@@ -124,8 +124,9 @@ def show(
 
     Of several trials, as of a matrix, it is shown what they say together: median and interval.
     """
-    from diskbench.cli.results_set import hint_of_set, print_set, run_or_set
-    from diskbench.cli.stores import database
+    from diskbench.cli.results_set import hint_of_set, print_set
+    from diskbench.cli.stores import database, evidence
+    from diskbench.engine.selection import run_or_set
     from diskbench.store.query import Filter, find_runs
 
     engine = database(database_url)
@@ -143,47 +144,45 @@ def show(
     these = [Filter(field, "=", run[field])]
     runs = sorted(find_runs(engine, these), key=lambda one: one["run_index"])
     if output == "csv":
-        from diskbench.cli.results_csv import rows_as_csv
+        from diskbench.engine.exported_rows import rows_as_csv
 
-        sys.stdout.write(rows_as_csv(engine, these, evidence_url=evidence_url))
+        store = evidence(evidence_url) if evidence_url else None
+        sys.stdout.write(rows_as_csv(engine, these, evidence=store))
         return
-    from diskbench.cli.results_plots import print_plots
-    from diskbench.cli.results_show import (
-        audits_of_runs,
-        phases_of_runs,
-        print_runs,
-        trial_cost,
-        verdicts_on,
-    )
+    from diskbench.cli.letters import is_unicode
+    from diskbench.cli.results_show import print_runs
+    from diskbench.engine.refreshed import open_books
+    from diskbench.engine.run_evidence import EvidenceOfRuns
+    from diskbench.engine.stored_trial import read_trial
     from diskbench.engine.takeover import is_abandoned
-    from diskbench.store.rows import find_plan, load_results
+    from diskbench.report.run_plots import print_plots
+    from diskbench.report.screen import screen
+    from diskbench.report.text_plot import Screen
+    from diskbench.store.rows import find_plan
 
-    steps = load_results(engine, *(one["run_id"] for one in runs))
-    plan = find_plan(engine, run["trial_id"])
-    cost = trial_cost(engine, plan)
-    phases = phases_of_runs(runs, plan, evidence_url)
     said = hint(as_disk, as_machine, promise)
+    plan = find_plan(engine, run["trial_id"])
     if said is not None and plan is not None and plan.expectation is not None:
         _say("what is said of the disk is left out: the plan of this run knows what it should get")
-    verdicts = verdicts_on(engine, runs, phases, said, evidence_url)
-    audits = audits_of_runs(runs, evidence_url)
+    kept = EvidenceOfRuns(evidence, evidence_url)
+    suspended = is_abandoned(engine, run["trial_id"])
+    trial = read_trial(engine, runs, kept, open_books(), hint=said, suspended=suspended)
     if output == "json":
-        _print_document(runs, steps, [] if cost is None else [cost], phases, verdicts, audits)
-    else:
-        print_runs(
-            runs,
-            steps,
-            plan,
-            phases=phases,
-            verdicts=verdicts,
-            audits=audits,
-            cost=cost,
-            suspended=is_abandoned(engine, run["trial_id"]),
-        )
-        several = len(runs) > 1
-        print_plots(run, phases, plan, plot=plot, several=several, evidence_url=evidence_url)
-        if others := hint_of_set(engine, run):
-            print(others)
+        costs = [] if trial.cost is None else [trial.cost]
+        _print_document(runs, trial.steps, costs, trial.phases, trial.verdicts, trial.audits)
+        return
+    print_runs(trial)
+    several = len(runs) > 1
+    console = screen()
+    drawn_on = Screen(
+        width=terminal_width(),
+        colour=console.is_terminal and not console.no_color and console.color_system is not None,
+        unicode=is_unicode(console.encoding),
+    )
+    place = kept.store(run)
+    print_plots(console, drawn_on, run, trial.phases, plan, place, plot=plot, several=several)
+    if others := hint_of_set(engine, run):
+        print(others)
 
 
 @app.command()
@@ -211,8 +210,9 @@ def export(
 
     The figures of a step with several levels are those of the level that lasts, and marked so.
     """
-    from diskbench.cli.results_csv import export_format, exported
-    from diskbench.cli.stores import database
+    from diskbench.cli.results_csv import export_format
+    from diskbench.cli.stores import database, evidence
+    from diskbench.engine.exported_rows import exported
     from diskbench.engine.selection import conditions
 
     kind = export_format(format_, to)
@@ -222,7 +222,7 @@ def export(
         kind,
         conditions(engine, filter_ or (), since=since, until=until),
         selection or (),
-        evidence_url=evidence_url,
+        evidence(evidence_url) if evidence_url else None,
     )
     if to is None:
         sys.stdout.flush()
@@ -247,18 +247,32 @@ def delete(
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Delete runs: their evidence and their rows."""
-    from diskbench.cli.results_delete import delete_runs
     from diskbench.cli.stores import database, evidence
+    from diskbench.engine.run_deletion import delete_with_evidence, runs_to_delete
     from diskbench.engine.selection import conditions
 
     engine = database(database_url)
-    delete_runs(
-        engine,
-        None if keep_evidence else lambda kept_in: evidence(evidence_url or kept_in),
-        tuple(run_ids or ()),
-        conditions(engine, filter_ or (), since=since, until=until),
-        yes=yes,
+    wanted = conditions(engine, filter_ or (), since=since, until=until)
+    found = runs_to_delete(engine, tuple(run_ids or ()), wanted)
+    if not found:
+        _say("no run meets that; nothing deleted")
+        return
+    what = f"{len(found)} run{'s' * (len(found) != 1)}{'' if keep_evidence else ' and evidence'}"
+    if not yes:
+        _ask(what)
+    delete_with_evidence(
+        engine, found, None if keep_evidence else lambda url: evidence(evidence_url or url)
     )
+    print(f"deleted {what}")
+
+
+def _ask(what: str) -> None:
+    """Raises InvalidValue where nobody can be asked, Abort for a no."""
+    from diskbench.errors import InvalidValue
+
+    if not sys.stdin.isatty():
+        raise InvalidValue(f"not asked whether to delete {what}", advice="add --yes")
+    typer.confirm(f"Delete {what} for good?", abort=True, err=True)
 
 
 def _print_document(

@@ -13,9 +13,7 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from diskbench.errors import FioOutputUnreadable
     from diskbench.plan.as_disk import Hint
-    from diskbench.ports import EvidenceStore
     from diskbench.store.import_sources import Left
     from diskbench.store.manifest import Manifest
 
@@ -25,8 +23,8 @@ AsDisk = Annotated[
     str | None,
     typer.Option(
         metavar="CLOUD:TYPE:GIB",
-        help="Judge an imported run as one on this disk of the catalogue: aws:gp2:20, "
-        "azure:Premium_LRS:256:cache=readonly, aws:io1:100:iops=5000.",
+        help="Judge an imported run as one on this disk of the catalogue; behind it may stand "
+        ":iops=N, :throughput=N and :cache=readonly.",
     ),
 ]
 AsMachine = Annotated[
@@ -96,12 +94,10 @@ def import_(
     from importlib.metadata import version
 
     from diskbench.cli.stores import database, evidence
+    from diskbench.engine.imported_runs import damaged_logs, imported
     from diskbench.plan.cells import key_values
     from diskbench.report.audit_text import audit_line
-    from diskbench.store.audits import run_audits
     from diskbench.store.import_sources import read_sources
-    from diskbench.store.imports import import_source
-    from diskbench.store.rebuild import rows_of, write_run
 
     labels = dict(key_values("--label", label or ()))
     if said := hint(as_disk, as_machine, promise):
@@ -109,21 +105,18 @@ def import_(
     found = read_sources(files)
     engine, store = database(database_url), evidence(evidence_url)
     with_logs = []
-    for source in found.sources:
-        for manifest in import_source(store, source, labels=labels, version=version("diskbench")):
-            rows = rows_of(store, manifest)
-            write_run(engine, rows)
-            print(manifest.run_id)
-            _say(_taken_in(source.name, manifest, labels) + _joined(tuple(source.logs)))
-            if rows.run["measured_at"] is None:
-                _say("  it has no date: the file does not tell when it was measured")
-            if manifest.imported is not None and manifest.imported.kind == "fio-json":
-                _say(f"  {audit_line(run_audits(store, manifest.run_id))}")
-            if _has_logs(manifest):
-                with_logs.append(manifest.run_id)
+    for run in imported(engine, store, found.sources, labels, version("diskbench")):
+        print(run.manifest.run_id)
+        _say(_taken_in(run.source.name, run.manifest, labels) + _joined(tuple(run.source.logs)))
+        if not run.dated:
+            _say("  it has no date: the file does not tell when it was measured")
+        if run.audits:
+            _say(f"  {audit_line(run.audits)}")
+        if run.has_logs:
+            with_logs.append(run.manifest.run_id)
     for line in _left(found.left):
         _say(line)
-    damaged = _read_ahead(store, with_logs)
+    damaged = damaged_logs(store, with_logs)
     for run_id, error in damaged:
         _say(f"run {run_id} is kept, but its logs cannot be read: {error}")
     if damaged:
@@ -146,36 +139,6 @@ def hint(as_disk: str | None, as_machine: str | None, promise: str | None) -> Hi
         )
     said.way(open_books())
     return said
-
-
-def _has_logs(manifest: Manifest) -> bool:
-    from diskbench.fio.logs import log_name
-
-    return manifest.imported is not None and any(map(log_name, manifest.imported.files))
-
-
-def _read_ahead(
-    store: EvidenceStore, run_ids: Sequence[str]
-) -> list[tuple[str, FioOutputUnreadable]]:
-    """Make the series and phases of runs with logs, as runs of our own do when they end: else the
-    first report on them would. Returns the runs whose logs are damaged, and how; what else cannot
-    be read is told by whoever asks for it."""
-    if not run_ids:
-        return []
-    from diskbench.errors import DiskbenchError, FioOutputUnreadable
-    from diskbench.store.frames import read_series_ahead
-    from diskbench.store.phases import run_phases
-
-    read_series_ahead(store, run_ids)
-    damaged = []
-    for run_id in run_ids:
-        try:
-            run_phases(store, run_id)
-        except FioOutputUnreadable as error:
-            damaged.append((run_id, error))
-        except DiskbenchError:
-            continue
-    return damaged
 
 
 def _taken_in(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:

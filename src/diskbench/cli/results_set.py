@@ -15,27 +15,6 @@ if TYPE_CHECKING:
     from diskbench.store.query import Filter
 
 
-def run_or_set(database: Engine, text: str) -> tuple[dict[str, Any], list[Filter]]:
-    """The newest run that `text` means, and the filters of all that it means where that is more
-    than one trial; empty for a run or a trial.
-
-    `text` is the id of a run, a trial or a matrix, the beginning of one, `last`, a matrix's name, a
-    label or dates. Raises UnknownName, InvalidValue.
-    """
-    from diskbench.engine.selection import selected
-    from diskbench.errors import UnknownName
-    from diskbench.store.query import find_runs
-
-    filters = selected(database, text)
-    runs = find_runs(database, filters)
-    if not runs:
-        advice = "'diskbench results list' shows what there is"
-        raise UnknownName("run", text, (), advice=advice)
-    trials = {run["trial_id"] for run in runs}
-    typed = [run for run in runs if run["run_id"] == text.strip().lower()]
-    return (typed or runs)[0], filters if len(trials) > 1 else []
-
-
 def hint_of_set(database: Engine, run: Mapping[str, Any]) -> str:
     """Where to see what the trials of a run's matrix say together; empty for a trial alone."""
     from diskbench.store.figures import count_trials
@@ -60,12 +39,12 @@ def print_set(
     from diskbench.engine.pool import facts_to_pool
     from diskbench.engine.replicate_set import replicates_of
 
-    if output == "csv":
-        from diskbench.cli.results_csv import rows_as_csv
-
-        sys.stdout.write(rows_as_csv(database, filters, evidence_url=evidence_url))
-        return
     store = evidence(evidence_url) if evidence_url else None
+    if output == "csv":
+        from diskbench.engine.exported_rows import rows_as_csv
+
+        sys.stdout.write(rows_as_csv(database, filters, evidence=store))
+        return
     named = facts_to_pool(pool)
     found = replicates_of(database, filters, asked=asked, pool=named, evidence=store)
     if output == "json":

@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from diskbench.cli.asked import provider_of
 from diskbench.cli.terminal import print_json
 from diskbench.errors import InvalidValue
 from diskbench.limits import REPLICATES
@@ -150,11 +151,12 @@ def matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
     from diskbench.engine.matrix_file import MatrixFile, rents
     from diskbench.fio.profiles import find_profile
     from diskbench.model.matrix import CellFields, Limits, Matrix
+    from diskbench.model.options import own_options
     from diskbench.plan.cells import key_values
     from diskbench.plan.matrix import expand
     from diskbench.units import parse_duration_s
 
-    provider = typed["provider"] or ("ssh" if typed["host"] else "local")
+    provider = provider_of(typed)
     if not rents(provider):
         raise InvalidValue(
             f"--until-ci {format_share(until.share)} needs a new machine and disk for each "
@@ -166,15 +168,16 @@ def matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
     find_profile(profile)
     if "/" in profile or "." in profile:
         profile = str(Path(profile).absolute())
+    known = {*CellFields.model_fields, *(one.name for one in own_options(provider))}
     fields = {
         name: value
         for name, value in typed.items()
-        if name in CellFields.model_fields and name not in _NOT_FIELDS and value is not None
+        if name in known and name not in _NOT_FIELDS and value is not None
     }
     fields = {name: value for name, value in fields.items() if value is not False}
     fields |= {"provider": provider, "profile": profile}
     if typed["host"]:
-        fields["host"] = typed["host"][0]
+        fields["host"] = typed["host"] if isinstance(typed["host"], str) else typed["host"][0]
     if typed["set_"]:
         fields["parameters"] = dict(key_values("--set", typed["set_"]))
     if typed["label"]:
@@ -194,17 +197,14 @@ def matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
         include=(CellFields(provider=provider),),
         limits=Limits.model_validate(limits),
     )
-    expand(matrix, seed=0, rents=rents)
+    expand(matrix, seed=0)
     text = json.dumps(matrix.model_dump(mode="json", exclude_defaults=True), indent=2)
     return MatrixFile(matrix, "diskbench run --until-ci", text, str(Path.cwd()))
 
 
 def _unlike_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Without the options that were not typed, whose defaults are no fields of a cell."""
-    usual = {
-        "runs": 1, "count": 1, "time_scale": 1.0, "lab_user": "root", "noise": 0.0,
-        "stall_every": 0.0, "stall_for": 0.0, "latency": 0.0, "latency_jitter": 0.0, "lab_seed": 0,
-    }  # fmt: skip
+    usual = {"runs": 1, "count": 1}
     return {name: value for name, value in fields.items() if usual.get(name) != value}
 
 

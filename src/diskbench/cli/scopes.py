@@ -4,35 +4,59 @@ from __future__ import annotations
 
 import functools
 import inspect
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
 
-from diskbench.cli.rent import CaFile, EndpointUrl, Insecure, ProfileName, Project, Subscription
+import typer
+
+from diskbench.cli.run_options import own_parameter
+from diskbench.model.options import all_options
+from diskbench.plugins import plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator
 
+    from diskbench.model.options import Option
     from diskbench.model.rental import Scope
+    from diskbench.plugin import Plugin
+
+_ENDPOINT = Annotated[
+    str | None,
+    typer.Option("--endpoint-url", metavar="URL", help="Another API endpoint, as of an emulator."),
+]
 
 
 @dataclass(frozen=True)
 class Where:
-    """The options as typed; each field is one of them."""
+    """The options as typed: `own` are those that providers have of their own, by name."""
 
-    profile_name: ProfileName = None
-    subscription: Subscription = None
-    project: Project = None
-    endpoint_url: EndpointUrl = None
-    ca_file: CaFile = None
-    insecure: Insecure = False
+    endpoint_url: str | None = None
+    own: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def accounts(self) -> Mapping[str, str | None]:
-        """What is paid by, by the option that names it."""
-        names = ("profile_name", "subscription", "project")
-        return {name: getattr(self, name) for name in names}
+    def account(self, provider: str) -> str | None:
+        """What pays for a provider, as typed."""
+        name = next((one.account_option for one in plugins() if one.name == provider), None)
+        found: str | None = self.own.get(name) if name else None
+        return found
 
-    def scope(self, provider: str, *, account: str | None, region: str | None) -> Scope:
+    def check_asked(self, providers: frozenset[str], to_add: str) -> None:
+        """Raise InvalidValue for an option of providers none of which is asked. `to_add` says what
+        to do, with NAME for the provider."""
+        from diskbench.errors import InvalidValue
+        from diskbench.model.options import owners
+
+        for name, value in self.own.items():
+            known = [one.name for one in owners(name)]
+            if value not in (None, False) and not providers & set(known):
+                raise InvalidValue(
+                    f"--{name.replace('_', '-')} {value} is an option of {' and '.join(known)}, "
+                    "which is not asked",
+                    advice=to_add.replace("NAME", known[0]),
+                    field=name,
+                )
+
+    def scope(self, provider: str, *, region: str | None) -> Scope:
         """That place of a provider."""
         from diskbench.model.rental import Scope
         from diskbench.plan.rent_options import check_endpoint
@@ -40,27 +64,43 @@ class Where:
         check_endpoint(self.endpoint_url, "--endpoint-url")
         return Scope(
             provider=provider,
-            account=account,
+            account=self.account(provider),
             region=region,
             endpoint=self.endpoint_url,
-            ca_file=self.ca_file,
-            insecure=self.insecure,
+            ca_file=self.own.get("ca_file"),
+            insecure=bool(self.own.get("insecure")),
         )
 
 
 def scoped(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the options of Where in place of its argument `where`."""
     known = inspect.signature(command, eval_str=True)
-    shared = inspect.signature(Where, eval_str=True).parameters.values()
     own = [one for one in known.parameters.values() if one.name != "where"]
-    every = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*own, *shared)]
+    endpoint = inspect.Parameter(
+        "endpoint_url", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_ENDPOINT
+    )
+    scoping = list(_scoping())
+    every = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*own, endpoint, *scoping)]
 
     @functools.wraps(command)
     def typed(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
-        where = Where(**{field.name: options.pop(field.name) for field in fields(Where)})
+        given = {one.name: options.pop(one.name) for one in scoping}
+        where = Where(options.pop("endpoint_url"), given)
         command(**options, where=where)
 
     # What Typer reads: the signature, and the types that it names.
     typed.__signature__ = known.replace(parameters=every)  # type: ignore[attr-defined]
     typed.__annotations__ = {one.name: one.annotation for one in every}
     return typed
+
+
+def _scoping() -> Iterator[inspect.Parameter]:
+    """The options of all providers that tell where leases are listed, and who pays for them."""
+    found: dict[str, list[tuple[Plugin, Option]]] = {}
+    for one, option in all_options():
+        if option.scopes:
+            found.setdefault(option.name, []).append((one, option))
+    for several in found.values():
+        option = several[0][1]
+        titles = ", ".join(dict.fromkeys(one.title for one, _ in several))
+        yield own_parameter(option, f"{titles}: {option.about}", None)

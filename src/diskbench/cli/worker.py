@@ -19,7 +19,9 @@ log = logging.getLogger("diskbench.worker")
 def worker(
     queues: Annotated[
         str,
-        typer.Option(help="What it reaches: providers, sites of providers (aws/*,vsphere/site-a)."),
+        typer.Option(
+            help="What it reaches: providers, sites of providers (PROVIDER/*,PROVIDER/SITE)."
+        ),
     ] = "*",
     concurrency: Annotated[
         int | None,

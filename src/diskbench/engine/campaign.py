@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.engine.matrix_file import rents
 from diskbench.engine.session import new_id
 from diskbench.errors import CostRefused, InvalidValue
 from diskbench.model.campaign import ERROR_COLUMNS, FINAL, CellRow, error_columns
@@ -76,7 +75,7 @@ def begin_campaign(
         scheduled_for=scheduled_for,
     )
     blocks = {one.block: one for one in seen.blocks}
-    cells = expand(file.matrix, seed=seen.seed, rents=rents)
+    cells = expand(file.matrix, seed=seen.seed)
     save_campaign(
         database,
         campaign,

@@ -15,6 +15,7 @@ from diskbench.fio.profiles import find_profile
 from diskbench.limits import YAML_BYTES
 from diskbench.plan.matrix_check import mistakes_in
 from diskbench.plan.matrix_form import read_form
+from diskbench.plugins import plugin
 from diskbench.providers.registry import provider, provider_names
 from diskbench.text_file import read_text
 
@@ -94,9 +95,7 @@ def seed_of(matrix: Matrix, typed: int | None = None) -> int:
 
 def rents(name: str) -> bool:
     """Whether the provider makes machines. Raises UnknownName."""
-    from diskbench.ports import Renter
-
-    return isinstance(_provider(name), Renter)
+    return plugin(name).rents
 
 
 @functools.cache

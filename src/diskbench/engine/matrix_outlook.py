@@ -43,10 +43,10 @@ def look_ahead(file: MatrixFile, books: Books, *, seed: int, offline: bool) -> M
 
     A block that cannot be planned is told with its problem; the others are planned.
     """
-    cells = expand(file.matrix, seed=seed, rents=rents)
+    cells = expand(file.matrix, seed=seed)
     # Blocks are numbered as the file lists them, whatever the seed makes of their order.
     listed = file.matrix.model_copy(update={"order": "listed"})
-    firsts = [one for one in expand(listed, seed=seed, rents=rents) if one.cell.replicate == 0]
+    firsts = [one for one in expand(listed, seed=seed) if one.cell.replicate == 0]
     counts = Counter(one.block for one in cells)
     with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(firsts) or 1)) as pool:
         looked = list(pool.map(lambda one: _look(one, books, offline=offline), firsts))

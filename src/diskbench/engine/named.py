@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from diskbench.store.leases import Lease
 
 _TAG_LENGTH = 63
-"""What a label of Google Cloud holds, the shortest of all owner tags (gcp/requests.py)."""
+"""The shortest owner tag that any provider keeps whole."""
 
 
 @dataclass(frozen=True)

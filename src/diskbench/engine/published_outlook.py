@@ -12,7 +12,7 @@ from diskbench.engine.draft import draft
 from diskbench.errors import DiskbenchError
 from diskbench.fio.profiles import shipped_profile
 from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import AzureSpec, Rental, RentSpec, Scope
+from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.expectation import expectation_of
 from diskbench.units import GIB
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from diskbench.catalog.published import Published
     from diskbench.model.expectation import PlanExpectation
 
-_CACHES = {"none": "None", "readonly": "ReadOnly", "readwrite": "ReadWrite"}
 _CAMPAIGN = "published"
 GUEST_SHARE = 0.974
 """Of a machine's memory, what its guest has: the first post's c4.xlarge of 7.5 GiB wrote 15.68 GB,
@@ -43,14 +42,15 @@ def published_outlook(figure: Published, books: Books, runs: int = 1) -> PlanExp
 
 
 def _spec(figure: Published) -> RentSpec:
-    return RentSpec(
+    spec = RentSpec(
         disk=figure.disk_type,
         size_gib=figure.size_gib,
         iops=figure.provisioned_iops,
         instance_type=figure.instance_type,
         region=figure.region,
-        azure=AzureSpec(cache=_CACHES.get(figure.cache or "")),
     )
+    cache = figure.cache
+    return spec.with_groups({figure.provider: {"cache": cache}}) if cache else spec
 
 
 def _cell(figure: Published, runs: int) -> Cell:

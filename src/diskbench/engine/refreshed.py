@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.book import catalogues
 from diskbench.catalog.books import Books
 from diskbench.errors import InvalidValue
 from diskbench.store.overlays import read_overlays, write_overlay
@@ -13,7 +14,13 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.overlay import Overlay
 
-CLOUDS = ("aws", "azure", "gcp")
+
+def refreshable() -> tuple[str, ...]:
+    """The providers that can be asked for limits and prices, sorted."""
+    from diskbench.ports import Refreshes
+    from diskbench.providers.registry import provider
+
+    return tuple(name for name in catalogues() if isinstance(provider(name), Refreshes))
 
 
 def open_books() -> Books:
@@ -38,7 +45,8 @@ def refresh(cloud: str) -> tuple[Overlay, Path]:
     asked = provider(cloud)
     if not isinstance(asked, Refreshes):
         raise InvalidValue(
-            f"--cloud {cloud} has no API of limits and prices", advice=f"one of {', '.join(CLOUDS)}"
+            f"--cloud {cloud} has no API of limits and prices",
+            advice=f"leave --refresh out, or name one of {', '.join(refreshable())}",
         )
     before = open_books()
     found = asked.refreshed(before)

@@ -6,7 +6,7 @@ model/selection_keys.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import beginning, meant
@@ -15,7 +15,7 @@ from diskbench.store.figures import ids_that_begin, known_labels
 from diskbench.store.query import LAST, Filter, find_run, find_runs, parse_filter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
@@ -71,6 +71,54 @@ def runs_named(database: Engine, texts: Iterable[str]) -> list[str]:
             raise UnknownName("run", text.strip(), (), advice=advice)
         found |= dict.fromkeys(str(run["run_id"]) for run in runs)
     return list(found)
+
+
+def runs_of(database: Engine, asked: Sequence[str], filters: Sequence[str]) -> list[dict[str, Any]]:
+    """The runs (rows, oldest first) that any of `asked` names and that meet all `filters`; with a
+    run its whole trial. Without `asked` all that meet the filters, or of the newest trial.
+
+    Raises UnknownName, InvalidValue: also where nothing was found.
+    """
+    met = conditions(database, filters)
+    found: dict[str, dict[str, Any]] = {}
+    for text in asked or ([] if filters else [LAST]):
+        wanted = selected(database, text)
+        trials = [one for one in wanted if one.field == "run_id"]
+        for row in find_runs(database, [*wanted, *met]):
+            if trials:  # the other runs of its trial belong to it
+                whole = [Filter("trial_id", "=", row["trial_id"]), *met]
+                found |= {each["run_id"]: each for each in find_runs(database, whole)}
+            found[row["run_id"]] = row
+    if not asked and filters:
+        found = {row["run_id"]: row for row in find_runs(database, met)}
+    if not found:
+        told = " ".join([*asked, *filters])
+        raise InvalidValue(
+            f"{told!r} names no run", advice="'diskbench results list' shows what there is"
+        )
+    return sorted(found.values(), key=_by_time)
+
+
+def run_or_set(database: Engine, text: str) -> tuple[dict[str, Any], list[Filter]]:
+    """The newest run that `text` means, and the filters of all that it means where that is more
+    than one trial; empty for a run or a trial.
+
+    `text` is the id of a run, a trial or a matrix, the beginning of one, `last`, a matrix's name, a
+    label or dates. Raises UnknownName, InvalidValue.
+    """
+    filters = selected(database, text)
+    runs = find_runs(database, filters)
+    if not runs:
+        advice = "'diskbench results list' shows what there is"
+        raise UnknownName("run", text, (), advice=advice)
+    trials = {run["trial_id"] for run in runs}
+    typed = [run for run in runs if run["run_id"] == text.strip().lower()]
+    return (typed or runs)[0], filters if len(trials) > 1 else []
+
+
+def _by_time(row: Mapping[str, Any]) -> tuple[bool, str, str]:
+    """Oldest first, and those without a date last."""
+    return row["measured_at"] is None, row["measured_at"] or "", row["run_id"]
 
 
 def _condition(database: Engine, text: str) -> Filter:

@@ -114,7 +114,7 @@ def trial_figures(
 
 
 def words(subject: Fields, *, without: Iterable[str] = ()) -> str:
-    """A subject in one line: `gcp europe-west3 pd-ssd 100 GiB, quick`."""
+    """A subject in one line: `lab pd-ssd 100 GiB, quick`."""
     left = {name: value for name, value in subject if name not in without}
     left.pop("job", None)
     profile = left.pop("profile", "")
@@ -230,7 +230,7 @@ def subject_of(row: Mapping[str, Any]) -> Fields:
 
 
 def _rented(rent: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """What was typed of a rental, without defaults; what one provider knows as `azure.cache`."""
+    """What was typed of a rental, without defaults; what one provider knows as `lab.noise`."""
     found: dict[str, Any] = {}
     for name, value in rent.items():
         if isinstance(value, dict):

@@ -28,6 +28,7 @@ from diskbench.limits import (
 )
 from diskbench.model.base import Frozen
 from diskbench.model.spec import TargetKind
+from diskbench.plugins import network_nvme_models
 from diskbench.units import (
     MIB,
     format_bytes,
@@ -38,14 +39,6 @@ from diskbench.units import (
 
 ASYNC_ENGINES: Final = ("libaio", "io_uring", "posixaio", "psync")
 """Engines for a queue deeper than one, best first; the last is always there and has depth one."""
-
-NETWORK_NVME_MODELS: Final = (
-    "Amazon Elastic Block Store",
-    "nvme_card-pd",
-    "MSFT NVMe Accelerator",
-    "VMware Virtual NVMe",
-)
-"""NVMe models behind which a network disk stands: EBS, GCE persistent disk, Azure, vSphere."""
 
 OFFLOAD_WORKS: Final = (3, 42)
 """First fio whose io_submit_mode=offload does not hang as it starts (axboe/fio PR 2053, merged
@@ -80,7 +73,7 @@ class RenderContext(Frozen):
     @property
     def is_local_nvme(self) -> bool:
         """Whether the disk is an NVMe drive of the machine itself, which is filled twice (MR-1)."""
-        network = any(name in (self.model or "") for name in NETWORK_NVME_MODELS)
+        network = any(name in (self.model or "") for name in network_nvme_models())
         return self.transport == "nvme" and not network
 
 

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 from diskbench.hosts.disk_facts import key_values
 from diskbench.model.facts import CloudFacts
+from diskbench.plugins import plugins
 
-_AZURE_ASSET_TAG = "7783-7084-3265-9085-8269-3286-77"
-"""chassis_asset_tag of every Azure guest (cloud-init's ds-identify)."""
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from diskbench.plugin import GuestIdentity
+
+_OTHERS = (
+    ("DigitalOcean", "digitalocean"),
+    ("Hetzner", "hetzner"),
+    ("OpenStack", "openstack"),
+    ("Alibaba", "alibaba"),
+)
+"""Words in firmware, and the clouds without a provider here that they name."""
 
 
 def cloud_facts(told: dict[str, list[str]]) -> CloudFacts:
@@ -31,41 +43,43 @@ def cloud_facts(told: dict[str, list[str]]) -> CloudFacts:
     )
 
 
-def cloud_vendor(dmi: dict[str, str]) -> str | None:
-    """aws, azure, gcp … by the strings that cloud-init's ds-identify goes by; None if unknown."""
-    vendor = dmi.get("sys_vendor", "")
-    product = dmi.get("product_name", "")
-    if "Amazon EC2" in vendor or "amazon" in dmi.get("bios_vendor", "").lower():
-        return "aws"
-    if dmi.get("product_version", "").endswith(".amazon"):
-        return "aws"
-    if dmi.get("chassis_asset_tag") == _AZURE_ASSET_TAG:
-        return "azure"
-    if vendor == "Google" and "Google" in product:
-        return "gcp"
-    for word, name in (
-        ("VMware", "vsphere"),
-        ("DigitalOcean", "digitalocean"),
-        ("Hetzner", "hetzner"),
-        ("OpenStack", "openstack"),
-        ("Alibaba", "alibaba"),
-    ):
-        if word in vendor or word in product:
+def cloud_vendor(dmi: Mapping[str, str]) -> str | None:
+    """The name of the provider or the cloud that firmware names, by the strings that cloud-init's
+    ds-identify goes by; None where it names none."""
+    for one in plugins():
+        if one.guest is not None and _is_named(one.guest, dmi):
+            return one.name
+    strings = dmi.get("sys_vendor", ""), dmi.get("product_name", "")
+    for word, name in _OTHERS:
+        if any(word in text for text in strings):
             return name
     if "OracleCloud" in dmi.get("chassis_asset_tag", ""):
         return "oracle"
     return None
 
 
-def _instance_type(dmi: dict[str, str], data: dict[str, Any]) -> str | None:
-    """cloud-init's word; on Nitro the product name is the type itself."""
+def _is_named(guest: GuestIdentity, dmi: Mapping[str, str]) -> bool:
+    """Whether firmware matches any of the marks by which a provider's guests are known."""
+    return any(
+        all(re.search(pattern, dmi.get(field, "")) for field, pattern in marks.items())
+        for marks in guest.firmware
+    )
+
+
+def _instance_type(dmi: Mapping[str, str], data: dict[str, Any]) -> str | None:
+    """cloud-init's word; where the provider's firmware says so, the product name is the type."""
     named = _text(data.get("instance-type")) or _text(data.get("instance_type"))
     compute = _mapping(_mapping(data.get("imds")).get("compute"))
     named = named or _text(compute.get("vmSize"))
     product = dmi.get("product_name", "")
-    if named is None and "Amazon EC2" in dmi.get("sys_vendor", "") and "." in product:
+    if named is None and "." in product and _tells_type(dmi):
         return product
     return named.rpartition("/")[2] if named else None
+
+
+def _tells_type(dmi: Mapping[str, str]) -> bool:
+    guests = (one.guest for one in plugins() if one.guest is not None)
+    return any(guest.type_in_product and _is_named(guest, dmi) for guest in guests)
 
 
 def _cloud_init(lines: list[str]) -> dict[str, Any]:

@@ -15,10 +15,10 @@ class DiskSpec(Frozen):
 
     `type` is the cloud's own name (`gp2`, `Premium_LRS`, `pd-ssd`). `iops` and
     `throughput_mib_per_s` are what is provisioned where the type sells them apart; None takes the
-    type's default. It is in the unit that the cloud sells: MiB/s, but MB/s of 10^6 bytes for a disk
-    of Azure's (azure-mgmt-compute 39.0.0, Disk: "MB here uses the ISO notation, of powers of 10"),
-    which sells them whole. `catalog.lookup.limits` takes it so and answers in bytes. `io_kib` is
-    the largest request that counts as one I/O of a `custom` disk. `count` equal disks are attached.
+    type's default. It is in the unit that the provider sells: MiB/s, or MB/s of 10^6 bytes
+    (diskbench.plugin.Plugin.throughput_unit_bytes). `catalog.lookup.limits` takes it so and answers
+    in bytes. `io_kib` is the largest request that counts as one I/O of a `custom` disk. `count`
+    equal disks are attached.
     """
 
     type: str

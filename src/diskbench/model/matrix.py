@@ -15,6 +15,7 @@ from diskbench.errors import InvalidValue
 from diskbench.limits import REPLICATES, RUNS
 from diskbench.model.base import Frozen
 from diskbench.model.promise import Promise
+from diskbench.model.rental import Value
 from diskbench.model.spec import Cell
 from diskbench.units import parse_duration_s
 
@@ -48,7 +49,7 @@ def _share(value: object) -> object:
 
 
 def _text(value: object) -> object:
-    """Azure's zones are numbers, which YAML reads as such."""
+    """Some clouds' zones are numbers, which YAML reads as such."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -62,9 +63,19 @@ Parameter = Annotated[bool, Strict()] | Annotated[int, Strict()] | Annotated[flo
 
 
 class CellFields(Frozen):
-    """Fields of a cell: each is the flag of `diskbench run` with that name."""
+    """Fields of a cell: each is the flag of `diskbench run` with that name.
 
-    provider: str | None = Field(None, description="Where the machine comes from: aws, ssh, …")
+    Options that a provider has of its own stand beside them; plan/matrix_form.py checks those of a
+    file against what the installed providers take.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    __pydantic_extra__: dict[str, Value]
+
+    provider: str | None = Field(
+        None, description="Where the machine comes from: `diskbench providers` lists them."
+    )
     region: str | None = Field(None, description="Region of the cloud, as us-east-1.")
     zone: Zone | None = Field(None, description="The only zone to rent in.")
     zones: tuple[Zone, ...] | None = Field(
@@ -81,18 +92,10 @@ class CellFields(Frozen):
     )
     iops: Whole | None = Field(None, ge=1, description="IOPS to provision.")
     throughput: Number | None = Field(
-        None, gt=0, description="MiB/s to provision; on Azure MB/s, as it sells them."
+        None, gt=0, description="MiB/s to provision, or MB/s where the provider sells those."
     )
     count: Whole | None = Field(None, ge=1, description="Equal disks to attach.")
     stripe: Flag | None = Field(None, description="Measure the disks as one RAID 0.")
-    cache: str | None = Field(
-        None, description="Azure's host caching of the disk: none, readonly or readwrite."
-    )
-    performance_tier: str | None = Field(
-        None, description="Azure: a tier above the size's own, as P30."
-    )
-    bursting: Flag | None = Field(None, description="Azure: bursting on demand.")
-
     profile: str | None = Field(None, description="A profile's name, or the path of a .fio file.")
     parameters: dict[str, Parameter] | None = Field(
         None, description="Parameters of the profile, as --set of `run`."
@@ -108,7 +111,7 @@ class CellFields(Frozen):
     )
     labels: dict[str, Parameter] | None = Field(None, description="Labels kept with the rows.")
     promise: Promise | None = Field(
-        None, description="What you expect of a disk that no catalogue knows (vsphere, ssh, local)."
+        None, description="What you expect of a disk that no catalogue knows."
     )
     if_busy: str | None = Field(
         None, description="While another trial measures the same disk: wait, fail, share, or 30m."
@@ -117,9 +120,7 @@ class CellFields(Frozen):
         None, description="Only workers that listen to PROVIDER/ROUTE measure it, as of a site."
     )
 
-    host: str | None = Field(
-        None, description="USER@HOST[:PORT] to measure over SSH; on vSphere an ESXi host."
-    )
+    host: str | None = Field(None, description="USER@HOST[:PORT] to measure over SSH.")
     path: str | None = Field(None, description="Directory to measure in (ssh, local).")
     device: str | None = Field(None, description="Block device whose data are destroyed.")
     destroy_data: str | None = Field(
@@ -134,50 +135,9 @@ class CellFields(Frozen):
     spot: Flag | None = Field(None, description="Rent spare capacity, cheaper and revocable.")
     ssh_cidr: str | None = Field(None, description="Who may reach SSH.")
     endpoint_url: str | None = Field(None, description="Another API endpoint, as of an emulator.")
-    profile_name: str | None = Field(None, description="AWS: named credentials.")
-    subscription: str | None = Field(None, description="Azure: subscription id.")
-    project: str | None = Field(None, description="Google Cloud: project.")
-
-    datastore: str | None = Field(None, description="vSphere: datastore that the disk is made on.")
-    storage_policy: str | None = Field(
-        None, description="vSphere: storage policy, in place of a datastore."
-    )
-    provisioning: str | None = Field(
-        None, description="vSphere: thin, lazy-zeroed or eager-zeroed."
-    )
-    controller: str | None = Field(None, description="vSphere: pvscsi, nvme or lsi.")
-    vcpus: Whole | None = Field(None, ge=1, description="vSphere: virtual CPUs of the machine.")
-    memory: Number | None = Field(None, gt=0, description="vSphere: GiB of the machine's memory.")
-    template: str | None = Field(None, description="vSphere: template to clone.")
-    network: str | None = Field(None, description="vSphere: network of the machine.")
-    datacenter: str | None = Field(None, description="vSphere: datacenter.")
-    cluster: str | None = Field(None, description="vSphere: cluster to run in.")
-    folder: str | None = Field(None, description="vSphere: folder of the machine.")
-    resource_pool: str | None = Field(None, description="vSphere: resource pool.")
-    iops_limit: Whole | None = Field(None, ge=16, description="vSphere: limit of the disk.")
-    ca_file: str | None = Field(None, description="vSphere: certificates to trust the server by.")
-    insecure: Flag | None = Field(
-        None, description="vSphere: do not verify the server's certificate (dangerous)."
-    )
-
-    time_scale: Number | None = Field(
-        None, ge=1, description="Lab: divide the capacity of burst buckets by this."
-    )
-    lab_style: str | None = Field(None, description="Lab: whose device names, as aws-nvme.")
-    lab_user: str | None = Field(None, description="Lab: the host's user.")
-    vm_iops: Number | None = Field(None, gt=0, description="Lab: cap on all disks together.")
-    vm_throughput: Number | None = Field(None, gt=0, description="Lab: cap, in MiB/s.")
-    noise: Number | None = Field(None, ge=0, le=1, description="Lab: deviation of the limits.")
-    stall_every: Number | None = Field(None, ge=0, description="Lab: mean seconds between stalls.")
-    stall_for: Number | None = Field(None, ge=0, description="Lab: seconds that a stall lasts.")
-    latency: Number | None = Field(None, ge=0, description="Lab: median ms of a request.")
-    latency_jitter: Number | None = Field(
-        None, ge=0, le=2, description="Lab: sigma of the latency's lognormal distribution."
-    )
-    lab_seed: Whole | None = Field(None, description="Lab: seed of noise, stalls and latency.")
 
     def given(self) -> dict[str, Any]:
-        """The fields that are given, in the order of this class."""
+        """The fields that are given, in the order of this class; then providers' own options."""
         return {name: value for name, value in self if value is not None}
 
 
@@ -190,7 +150,8 @@ class Limits(Frozen):
     max_parallel: Whole = Field(4, ge=1, description="Cells that run at once, in all.")
     per: dict[str, Annotated[Whole, Field(ge=1)]] = Field(
         default_factory=dict,
-        description="Cells that run at once in a provider or a region: {aws: 4, aws/us-east-1: 2}.",
+        description="Cells that run at once in a provider or a region of it: "
+        "{PROVIDER: 4, PROVIDER/REGION: 2}.",
     )
     calls_per_minute: dict[str, Annotated[Whole, Field(ge=1)]] = Field(
         default_factory=dict,

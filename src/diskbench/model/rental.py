@@ -1,73 +1,36 @@
 """What is rented: as typed, as resolved by looking, and where to look for it again."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
+from diskbench.model.options import Options, option_model
 
-
-class LabSpec(Frozen):
-    """How a lab host behaves; meaningful for the lab and for emulated clouds on it only.
-
-    `time_scale` divides the capacity of burst buckets and nothing else. `vm_…` cap the sum of all
-    disks of the host. `noise` is the standard deviation of the limits from second to second.
-    `latency_ms` is the median time a request takes at least, `latency_jitter` the sigma of its
-    lognormal distribution.
-    """
-
-    style: str | None = None
-    user: str = "root"
-    time_scale: float = Field(default=1.0, ge=1)
-    vm_iops: float | None = Field(default=None, gt=0)
-    vm_throughput_mib_per_s: float | None = Field(default=None, gt=0)
-    noise: float = Field(default=0.0, ge=0, le=1)
-    stall_every_s: float = Field(default=0.0, ge=0)
-    stall_for_s: float = Field(default=0.0, ge=0)
-    latency_ms: float = Field(default=0.0, ge=0)
-    latency_jitter: float = Field(default=0.0, ge=0, le=2)
-    seed: int = 0
-
-
-class AzureSpec(Frozen):
-    """What only Azure sells: host caching, a tier above the size's own, bursting on demand."""
-
-    cache: str | None = None
-    performance_tier: str | None = None
-    bursting: bool = False
-
-
-class VsphereSpec(Frozen):
-    """Where in a vSphere inventory, and how the virtual disk is made."""
-
-    datastore: str | None = None
-    storage_policy: str | None = None
-    provisioning: str | None = None
-    controller: str | None = None
-    vcpus: int | None = Field(default=None, ge=1)
-    memory_gib: float | None = Field(default=None, gt=0)
-    template: str | None = None
-    network: str | None = None
-    datacenter: str | None = None
-    cluster: str | None = None
-    esxi_host: str | None = None
-    folder: str | None = None
-    resource_pool: str | None = None
-    iops_limit: int | None = Field(default=None, ge=16)
-    ca_file: str | None = None
-    insecure: bool = False
+Value = bool | int | float | str
+"""What an option holds; the kind is kept as it was given."""
 
 
 class RentSpec(Frozen):
     """What to rent, as typed: nothing in it was looked up. None leaves a choice to the provider.
 
     `disk` is the cloud's own name of a disk type, or `root` and `instance-store` for disks that
-    come with the machine. `throughput_mib_per_s` is in the unit that the cloud sells, MB/s on Azure
-    (DiskSpec). `count` equal disks are attached; `stripe` makes one RAID 0 of them.
-    `account` names what is paid by: an AWS profile, an Azure subscription, a Google project; never
-    a secret.
+    come with the machine. `throughput_mib_per_s` is in the unit that the cloud sells (DiskSpec).
+    `count` equal disks are attached; `stripe` makes one RAID 0 of them. `account` names what is
+    paid by, in the provider's own terms; never a secret.
+
+    Options that a provider has of its own (model/options.py) stand beside these fields, by their
+    group: `{"disk": "gp2", "lab": {"time_scale": 60.0}}`. Only what differs from its default is
+    kept. Options of a provider that is not installed are kept as they are.
     """
+
+    model_config = ConfigDict(extra="allow")
+
+    __pydantic_extra__: dict[str, dict[str, Value]]
 
     disk: str | None = None
     size_gib: int | None = Field(default=None, ge=1)
@@ -86,9 +49,69 @@ class RentSpec(Frozen):
     ssh_cidr: str | None = None
     account: str | None = None
     endpoint_url: str | None = None
-    azure: AzureSpec = AzureSpec()
-    vsphere: VsphereSpec = VsphereSpec()
-    lab: LabSpec = LabSpec()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_defaults(cls, data: object) -> object:
+        """Keep of a group of options what differs from the defaults of its model."""
+        if not isinstance(data, Mapping):
+            return data
+        groups = {name: _given(name, value) for name, value in data.items() if _is_group(value)}
+        rest = {name: value for name, value in data.items() if name not in groups}
+        return {**rest, **{name: values for name, values in groups.items() if values}}
+
+    def groups(self) -> Mapping[str, Mapping[str, Value]]:
+        """The options of providers, by group; only what differs from its default."""
+        return self.__pydantic_extra__ or {}
+
+    def group(self, name: str) -> Mapping[str, Value]:
+        """The options of one group; only what differs from its default."""
+        return self.groups().get(name, {})
+
+    def with_groups(self, groups: Mapping[str, Mapping[str, Value]]) -> RentSpec:
+        """The spec with these options of providers in place of those it has."""
+        known = {name: getattr(self, name) for name in type(self).model_fields}
+        return RentSpec.model_validate({**known, **groups})
+
+    def _own(self, name: str) -> Value | None:
+        return next((part[name] for part in self.groups().values() if name in part), None)
+
+    def text(self, option: str) -> str | None:
+        """The value of a provider's own option by its stored name; None where it is the default."""
+        value = self._own(option)
+        return None if value is None else str(value)
+
+    def number(self, option: str) -> float | None:
+        """The number that a provider's own option is, by its stored name; None as `text`."""
+        value = self._own(option)
+        return value if isinstance(value, int | float) else None
+
+    def flag(self, option: str) -> bool:
+        """Whether a provider's own option is switched on."""
+        return self._own(option) is True
+
+    @property
+    def time_scale(self) -> float:
+        """What the capacity of burst buckets is divided by; 1 for everything but emulations."""
+        return self.number("time_scale") or 1.0
+
+
+def _is_group(value: object) -> bool:
+    return isinstance(value, Mapping | Options)
+
+
+def _given(group: str, value: Any) -> dict[str, Value]:  # noqa: ANN401 - a mapping or a model
+    """What differs from the defaults of a group's model. What the model does not take, as of
+    another version of the provider, stays as it is stored."""
+    if isinstance(value, Options):
+        return value.model_dump(mode="json", exclude_defaults=True)
+    stored = {name: one for name, one in value.items() if one is not None}
+    if not stored or (model := option_model(group)) is None:
+        return stored
+    try:
+        return model.model_validate(stored).model_dump(mode="json", exclude_defaults=True)
+    except ValidationError:
+        return stored
 
 
 class Scope(Frozen):

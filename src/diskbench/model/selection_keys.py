@@ -27,7 +27,7 @@ KEYS = (
     Key("zone", "zone", "zone=eu-central-1a", "zone of the cloud"),
     Key("instance", "instance_type", "instance~m7i", "machine type, as the cloud calls it"),
     Key("cache", "host_cache", "cache=readonly", "host cache: none, readonly, readwrite"),
-    Key("provider", "provider", "provider=lab", "where the machine came from: local, ssh, aws …"),
+    Key("provider", "provider", "provider=lab", "where the machine came from: local, ssh, lab …"),
     Key("profile", "profile", "profile=quick", "name of the profile"),
     Key("date", "measured_at", "date>=2026-11-01", "when it was measured, in UTC"),
     Key("state", "state", "state=done", "planned, running, done, failed, interrupted, cancelled"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import Interrupted
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Problem
-from diskbench.plan.makespan import ONE_AT_A_TIME
+from diskbench.plan.makespan import one_at_a_time
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ def admit(cells: Sequence[CellRow], limits: Limits, moment: Moment) -> Decision:
 
 
 def full(cells: Sequence[CellRow], limits: Limits) -> set[str]:
-    """The providers, and the regions (`aws/us-east-1`), where those cells have every place that
+    """The providers, and the regions (`PROVIDER/REGION`), where those cells have every place that
     there is: no other one needs to be looked at, unless it has a machine already."""
     live = [cell for cell in cells if cell.state in LIVE]
     most = dict(limits.per)
-    most |= {cell.partition: 1 for cell in live if cell.cell.provider in ONE_AT_A_TIME}
+    most |= {cell.partition: 1 for cell in live if one_at_a_time(cell.cell.provider)}
     taken = Counter(name for cell in live for name in _names(cell))
     return {name for name, limit in most.items() if taken[name] >= limit}
 
@@ -122,7 +122,7 @@ class _Places:
         if cell.machine in self._used:
             return False
         limits = self._limits.per | {_ALL: self._limits.max_parallel}
-        if cell.cell.provider in ONE_AT_A_TIME:
+        if one_at_a_time(cell.cell.provider):
             limits[cell.partition] = 1
         rates = self._limits.calls_per_minute
         return all(

@@ -1,6 +1,6 @@
 """A disk of the catalogue named by a person for a run that nobody planned: pure.
 
-aws:gp2:20   azure:Premium_LRS:256:cache=readonly   aws:io1:100:iops=5000
+PROVIDER:gp2:20   PROVIDER:Premium_LRS:256:cache=readonly   PROVIDER:io1:100:iops=5000
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.entry import caches_disks
 from diskbench.catalog.expect import Disk, machine_of, path_of
 from diskbench.catalog.lookup import limits
 from diskbench.errors import InvalidValue
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.catalog.path import Cache
 
-FORM = "CLOUD:TYPE:GIB, such as aws:gp2:20 or azure:Premium_LRS:256:cache=readonly"
+FORM = "CLOUD:TYPE:GIB as `diskbench catalog disks` lists them, then :iops=N or :cache=readonly"
 _CACHES: dict[str, Cache] = {
     "none": "none",
     "readonly": "read-only",
@@ -54,7 +55,7 @@ def way_of_words(words: str, machine: str | None, books: Books) -> Way:
 @dataclass(frozen=True)
 class Named:
     """The parts of a disk that a person named. `throughput` is in the unit that the cloud sells;
-    `cache` is in Azure's words: none, readonly."""
+    `cache` is the host's: none, readonly, readwrite; None where hosts cache no disks."""
 
     cloud: str
     disk_type: str
@@ -67,7 +68,7 @@ class Named:
 def named_disk(words: str) -> Named:
     """What a person typed, in parts. Raises InvalidValue for words of another form."""
     cloud, disk_type, size_gib, more = _read(words)
-    cache = more.get("cache", "none" if cloud == "azure" else None)
+    cache = more.get("cache", "none" if caches_disks(cloud) else None)
     return Named(
         cloud=cloud,
         disk_type=disk_type,

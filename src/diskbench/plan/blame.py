@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from diskbench.model.matrix import MAPPING_FIELDS, CellFields
+from diskbench.model.matrix import MAPPING_FIELDS
+from diskbench.plan.matrix_model import cell_model
 from diskbench.plan.rent_flags import field_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def in_fields(text: str) -> str:
 
     def named(found: re.Match[str]) -> str:
         field = field_of(found[0])
-        return field if field in CellFields.model_fields else found[0]
+        return field if field in cell_model().model_fields else found[0]
 
     return _FLAG.sub(named, text)
 

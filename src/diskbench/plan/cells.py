@@ -11,6 +11,7 @@ from diskbench.model.promise import Promise
 from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, Filesystem, TargetSpec
 from diskbench.plan.rent_flags import field_of
+from diskbench.plugins import plugin, plugins
 from diskbench.units import GIB, parse_duration_s
 
 ROOT = "root"
@@ -21,8 +22,6 @@ SMALL_GIB = 4
 """Profiles use 4 GiB unless told otherwise; of a new disk no larger than that they use seven
 eighths, which leaves room for a filesystem; our choice."""
 FILESYSTEMS: tuple[Filesystem, ...] = ("none", "ext4", "xfs")
-PROMISED_BY_OWNER = frozenset({"local", "ssh", "vsphere"})
-"""Providers whose disks no catalogue knows; `--promise` is for them."""
 _LONGEST_WAIT_S = 30 * 86400
 """Longest time that --if-busy takes; longer ones mean `wait`. Our choice."""
 _LABEL_KEY = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
@@ -202,10 +201,10 @@ def promise(request: Request) -> Promise | None:
     text = request.promise
     if text is None:
         return None
-    if request.provider not in PROMISED_BY_OWNER:
+    if not plugin(request.provider).promise_by_owner:
         raise InvalidValue(
             f"--promise does not go with --provider {request.provider}: its catalogue promises",
-            advice=f"it is for {', '.join(sorted(PROMISED_BY_OWNER))}",
+            advice=f"it is for {', '.join(one.name for one in plugins() if one.promise_by_owner)}",
             field="promise",
         )
     return read_promise(text)

@@ -202,5 +202,5 @@ def _price(plan: Plan, books: Books, way: Way) -> DiskPrice | None:
     region = rental.scope.region
     if region is None:
         return None
-    tier = rental.spec.azure.performance_tier
+    tier = rental.spec.text("performance_tier")
     return disk_price(books, cloud_of(rental), rental.disk, region, way.limits, tier=tier)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from diskbench.model.rental import AzureSpec
+from diskbench.model.options import disk_options
 
 if TYPE_CHECKING:
     from diskbench.model.matrix import MatrixCell
@@ -13,12 +13,9 @@ if TYPE_CHECKING:
 
 _DISK = {
     "disk": None, "size_gib": None, "iops": None, "throughput_mib_per_s": None, "count": 1,
-    "zone": None, "azure": AzureSpec(),
+    "zone": None,
 }  # fmt: skip
 """What a disk is, and not the machine that it is attached to."""
-_VIRTUAL_DISK = {"provisioning": None}
-"""The same of vSphere: a machine lies on the datastore of its disks, is made with their controller,
-and a limit counts only where all its disks have it."""
 
 
 def machine_name(cell: MatrixCell) -> str | None:
@@ -26,7 +23,7 @@ def machine_name(cell: MatrixCell) -> str | None:
     one whose machine is there and is not rented.
 
     Cells share a machine when all is equal that makes one: where it stands, who pays, who reaches
-    it, its type, image and network. `aws/us-east-1/m5.large~1f0c3a`
+    it, its type, image and network. `PROVIDER/us-east-1/m5.large~1f0c3a`
     """
     spec = cell.cell.rent
     if spec is None:
@@ -38,5 +35,8 @@ def machine_name(cell: MatrixCell) -> str | None:
 
 
 def _machine(spec: RentSpec) -> RentSpec:
-    vsphere = spec.vsphere.model_copy(update=_VIRTUAL_DISK)
-    return spec.model_copy(update={**_DISK, "vsphere": vsphere})
+    machine_options = {
+        group: {name: value for name, value in values.items() if name not in disk_options(group)}
+        for group, values in spec.groups().items()
+    }
+    return spec.model_copy(update=_DISK).with_groups(machine_options)

@@ -9,13 +9,13 @@ from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from diskbench.plugins import known_plugin
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from diskbench.model.matrix import Limits
 
-ONE_AT_A_TIME = frozenset({"local", "ssh"})
-"""Providers whose machines are there: each measures one thing at a time, whatever the limits."""
 _ALL = ""
 
 
@@ -98,9 +98,16 @@ def limit_of(name: str, task: Task, limits: Limits) -> int:
     """How many may run at once of what a name stands for."""
     if name == _ALL:
         return limits.max_parallel
-    if name == task.partition and task.provider in ONE_AT_A_TIME:
+    if name == task.partition and one_at_a_time(task.provider):
         return 1
     return limits.per.get(name, limits.max_parallel)
+
+
+def one_at_a_time(provider: str) -> bool:
+    """Whether the provider's machines are there: each measures one thing at a time, whatever the
+    limits."""
+    found = known_plugin(provider)
+    return found is not None and found.one_at_a_time
 
 
 def _let_in(task: Task, taken: Counter[str], limits: Limits) -> bool:

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import InvalidValue
 from diskbench.limits import CELLS
 from diskbench.model.matrix import MatrixCell
+from diskbench.model.options import own_options
 from diskbench.plan.cells import Request, cells
 from diskbench.plan.combinations import combinations
 from diskbench.plan.machines import machine_name
 from diskbench.plan.order import ordered
-from diskbench.plan.rent_options import rent_spec
+from diskbench.plan.rent_options import rent_spec, takes_host
+from diskbench.plugins import plugin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from diskbench.model.matrix import Matrix
     from diskbench.model.spec import Cell
@@ -28,23 +30,15 @@ DEFAULT_PROFILE = "default"
 """The profile of `run` where none is named."""
 
 _NAMED = frozenset({
-    "provider", "region", "instance_type", "host", "disk", "datastore", "storage_policy", "path",
-    "device", "size", "iops", "throughput", "count", "cache", "profile", "parameters", "runs",
-    "filesystem", "replicates",
+    "provider", "region", "instance_type", "host", "disk", "path", "device", "size", "iops",
+    "throughput", "count", "profile", "parameters", "runs", "filesystem", "replicates",
 })  # fmt: skip
 """Fields that have a place of their own in a key."""
 _UNNAMED = frozenset({
     "zones", "labels", "promise", "route", "if_busy", "destroy_data", "subnet", "security_group",
-    "ssh_cidr",
-    "endpoint_url", "profile_name", "subscription", "project", "template", "network", "datacenter",
-    "cluster", "folder", "resource_pool", "ca_file", "insecure", "stripe", "lab_user",
+    "ssh_cidr", "endpoint_url", "stripe",
 })  # fmt: skip
 """Fields that say how a machine is reached or paid: they stand in no key."""
-
-
-def rents_by_name(provider: str) -> bool:
-    """Whether a provider of this package makes machines."""
-    return provider not in {"local", "ssh"}
 
 
 @dataclass(frozen=True)
@@ -65,9 +59,7 @@ class Block:
         return self.cells[0], self.zones, self.route
 
 
-def expand(
-    matrix: Matrix, *, seed: int, rents: Callable[[str], bool] = rents_by_name
-) -> tuple[MatrixCell, ...]:
+def expand(matrix: Matrix, *, seed: int) -> tuple[MatrixCell, ...]:
     """All cells in the order in which they begin.
 
     Raises InvalidValue or UnknownName for what no flags of `run` can mean, and for a cell that is
@@ -75,7 +67,7 @@ def expand(
     """
     chosen = combinations(matrix)
     check_cells(chosen, matrix)
-    blocks = [block(one, matrix, rents=rents) for one in chosen]
+    blocks = [block(one, matrix) for one in chosen]
     for first, second in duplicates(blocks):
         raise InvalidValue(
             f"{first.name} is there twice ({_place(first)} and {_place(second)})",
@@ -98,18 +90,18 @@ def check_cells(chosen: Iterable[Combination], matrix: Matrix) -> None:
         )
 
 
-def block(
-    combination: Combination, matrix: Matrix, *, rents: Callable[[str], bool] = rents_by_name
-) -> Block:
+def block(combination: Combination, matrix: Matrix) -> Block:
     """The cells of a combination. Raises UserError as `run` with the same flags does."""
     fields = dict(combination.fields)
     provider = fields.get("provider")
     if provider is None:
-        raise InvalidValue("no provider is named", advice="add `provider: aws`, or another")
+        raise InvalidValue(
+            "no provider is named", advice="add `provider: NAME`, one of `diskbench providers`"
+        )
     zones = _zones(fields)
     if matrix.limits.until_ci is not None:
         fields["replicates"] = matrix.limits.max_replicates
-    made = cells(_request(fields, zones, matrix.labels, rents=rents(provider)))
+    made = cells(_request(fields, zones, matrix.labels))
     route = fields.get("route") or matrix.route
     return Block(
         combination=combination,
@@ -152,15 +144,11 @@ def _matrix_cells(blocks: Iterable[Block]) -> list[MatrixCell]:
 
 
 def _request(
-    fields: Mapping[str, Any],
-    zones: tuple[str, ...],
-    labels: Mapping[str, Any],
-    *,
-    rents: bool,
+    fields: Mapping[str, Any], zones: tuple[str, ...], labels: Mapping[str, Any]
 ) -> Request:
     provider, host = fields["provider"], fields.get("host")
     options = {**fields, "host": [host] if host else None, "zone": zones[0] if zones else None}
-    rent = rent_spec(provider, options, rents=rents)
+    rent = rent_spec(provider, options)
     path = fields.get("path")
     if path is not None and not rent and not path.startswith("/"):
         raise InvalidValue(
@@ -172,7 +160,7 @@ def _request(
     return Request(
         provider=provider,
         profile=fields.get("profile") or DEFAULT_PROFILE,
-        hosts=() if host is None or (rent and rent.vsphere.esxi_host) else (host,),
+        hosts=() if host is None or takes_host(provider) else (host,),
         path=path,
         device=fields.get("device"),
         destroy_data=fields.get("destroy_data"),
@@ -218,33 +206,33 @@ def _partition(fields: Mapping[str, Any]) -> str:
     """What limits count by: the provider and its region; for machines that are there, the machine,
     since it measures one thing at a time."""
     provider = fields["provider"]
+    known = plugin(provider)
+    place = fields.get(known.place_option)
     zone = fields.get("zone") or next(iter(fields.get("zones") or ()), None)
-    place = fields.get("region")
     if place is None and zone is not None:
-        place = {"aws": zone[:-1], "gcp": zone.rpartition("-")[0]}.get(provider)
-    if provider == "vsphere":
-        place = fields.get("datacenter")
-    if provider == "ssh":
-        place = fields.get("host")
+        place = known.region_of(zone)
     return f"{provider}/{place}" if place else provider
 
 
 def _name(fields: Mapping[str, Any]) -> str:
-    """`aws/us-east-1/m5.large/gp2-20GiB/default`: what is not given is left out."""
+    """`PROVIDER/us-east-1/m5.large/gp2-20GiB/default`: what is not given is left out."""
     parts = [fields.get(n) for n in ("provider", "region", "instance_type", "host")]
     return "/".join(str(part) for part in (*parts, _disk_name(fields), _load_name(fields)) if part)
 
 
 def _disk_name(fields: Mapping[str, Any]) -> str:
-    kinds = ("disk", "datastore", "storage_policy", "path", "device")
+    own = {one.name: one.in_key for one in own_options(fields["provider"])}
+    kinds = ("disk", *(name for name, how in own.items() if how == "disk"), "path", "device")
     words = [str(fields[n]).strip("/").replace("/", "-") for n in kinds if n in fields]
     for name, unit in (("size", "GiB"), ("iops", "iops"), ("throughput", "MBps")):
         if name in fields:
             words.append(f"{fields[name]:g}{unit}")
     words += [f"x{fields['count']}"] if fields.get("count", 1) > 1 else []
-    words += [fields["cache"]] if "cache" in fields else []
+    words += [_text(fields[name]) for name, how in own.items() if how == "value" and name in fields]
     other = [
-        f"{name}={_text(value)}" for name, value in fields.items() if name not in _NAMED | _UNNAMED
+        f"{name}={_text(value)}"
+        for name, value in fields.items()
+        if name not in _NAMED | _UNNAMED and own.get(name, "pair") == "pair"
     ]
     return ",".join(["-".join(words), *sorted(other)])
 

@@ -192,7 +192,7 @@ class _Checker:
             yield self._at(*wrong)
             return
         try:
-            made = block(one, self._matrix, rents=self._world.rents)
+            made = block(one, self._matrix)
             self._world.check(made.cells[-1])
             if self._matrix.reuse_host and made.cells[-1].rent is not None:
                 self._world.check_shared(made.cells[-1])

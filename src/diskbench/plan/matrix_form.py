@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from diskbench.errors import DiskbenchError
-from diskbench.model.matrix import CellFields, Limits, Matrix
+from diskbench.model.matrix import Limits, Matrix
 from diskbench.model.promise import Promise
+from diskbench.plan.matrix_model import cell_model, matrix_model, stored_matrix
 from diskbench.yaml_lines import Document, Mistake, quoted, read_yaml
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def read_form(text: str) -> Form:
     wrong = set(document.dropped)
     for _ in range(_MAX_PASSES):
         try:
-            matrix = Matrix.model_validate(data)
+            matrix = stored_matrix(matrix_model().model_validate(data))
         except ValidationError as error:
             for place, (mistake, meant) in _told(error.errors(include_url=False), document).items():
                 if not _is_there(data, place):
@@ -165,7 +166,7 @@ def _words(error: ErrorDetails, place: Place) -> tuple[str, str, _Meant]:
 def _unknown(place: Place) -> tuple[str, str, _Meant]:
     key = str(place[-1])
     if place[:1] == ("axes",) and len(place) == 2:
-        known = list(CellFields.model_fields)
+        known = list(cell_model().model_fields)
         advice = near(key, known) or "name it after one, or give mappings of fields as its values"
         meant = _Meant(key=nearest(key, known))
         return f"the axis {key!r} is named after no field", advice, meant
@@ -186,7 +187,7 @@ def _keys(place: Place) -> list[str]:
     elif place[-1] == "promise":
         model = Promise
     else:
-        model = CellFields
+        model = cell_model()
     return [field.alias or name for name, field in model.model_fields.items()]
 
 

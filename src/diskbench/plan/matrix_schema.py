@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Matrix
+from diskbench.model.matrix import MAPPING_FIELDS
+from diskbench.plan.matrix_model import cell_model, matrix_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ _FIELDS = {"$ref": "#/$defs/CellFields"}
 def matrix_schema(known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """The schema; `known` names values of fields that an editor should propose. Others stay
     allowed: profiles may be paths, and a provider may know more than we do."""
-    schema = Matrix.model_json_schema()
+    schema = matrix_model().model_json_schema()
     fields = schema["$defs"]["CellFields"]["properties"]
     for name, values in known.items():
         fields[name] = {
@@ -33,7 +34,7 @@ def matrix_schema(known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     schema["properties"]["axes"] = {
         "type": "object",
         "description": axes["description"],
-        "properties": {name: _axis(name, fields[name]) for name in CellFields.model_fields},
+        "properties": {name: _axis(name, fields[name]) for name in cell_model().model_fields},
         "additionalProperties": {"type": "array", "minItems": 1, "items": _FIELDS},
     }
     return {"$schema": SCHEMA_ID, **schema}

@@ -20,7 +20,7 @@ COLD, WARM = "cold", "warm"
 
 def has_host_cache(cell: Cell) -> bool:
     """Whether the rented disk is to be cached by its machine."""
-    cache = cell.rent.azure.cache if cell.rent is not None else None
+    cache = cell.rent.text("cache") if cell.rent is not None else None
     return cache is not None and cache.lower() != "none"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from diskbench.catalog.entry import known_catalogue
 from diskbench.catalog.published_match import Asked
 from diskbench.plan.as_disk import hint_of, named_disk
 from diskbench.plan.way import cloud_of
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 GOBONNIEGO_FILE = "import/gobonniego"
 """The provider of runs that were imported from a file of GoBonnieGo's."""
 
-_NOT_CACHED_BY_CHOICE = ("temp-disk", "root")
+_ROOT = "root"
+"""How the names of root disks begin: `root`, `root:TYPE`."""
 
 
 def asked_of(row: Mapping[str, Any], plan: Plan | None) -> Asked:
@@ -62,10 +64,18 @@ def asked_of(row: Mapping[str, Any], plan: Plan | None) -> Asked:
 
 
 def _cache(plan: Plan | None) -> str | None:
-    """Azure's host cache: as typed, or none, which is what a disk that is attached gets."""
-    if plan is None or plan.rental is None or cloud_of(plan.rental) != "azure":
+    """The host cache, where hosts have one: as typed, or none, which is what a disk that is
+    attached gets. A root disk has the one that its image asks for."""
+    if plan is None or plan.rental is None:
         return None
-    spec = plan.rental.spec
-    if spec.azure.cache is not None:
-        return spec.azure.cache.lower()
-    return None if (spec.disk or "").startswith(_NOT_CACHED_BY_CHOICE) else "none"
+    spec, cloud = plan.rental.spec, cloud_of(plan.rental)
+    book = known_catalogue(cloud)
+    if book is None or book.host_cache is None:
+        return None
+    cache = spec.text("cache")
+    if cache is not None:
+        return cache.lower()
+    name = spec.disk or ""
+    known = book.disks.get(name)
+    is_attached = not name.startswith(_ROOT) and (known is None or known.place == "network")
+    return "none" if is_attached else None

@@ -1,7 +1,7 @@
 """Routes: which cells a worker can reach. Pure.
 
-A route is a provider (`aws`), or a provider and the site that a matrix's `route:` names
-(`vsphere/site-a`). A region is no route: a worker that reaches a cloud reaches all of its regions.
+A route is a provider (`NAME`), or a provider and the site that a matrix's `route:` names
+(`NAME/site-a`). A region is no route: a worker that reaches a cloud reaches all of its regions.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ EVERYWHERE = ("*",)
 
 
 def serves(patterns: Collection[str], route: str) -> bool:
-    """Whether a worker with these patterns takes cells of `route`. `aws` and `aws/*` mean all of
-    aws, its sites included; `vsphere/site-a` that site alone."""
+    """Whether a worker with these patterns takes cells of `route`. `NAME` and `NAME/*` mean
+    all of that provider, its sites included; `NAME/site-a` that site alone."""
     return any(
         fnmatchcase(route, pattern)
         or fnmatchcase(route, f"{pattern}/*")
@@ -30,12 +30,13 @@ def serves(patterns: Collection[str], route: str) -> bool:
 
 
 def read_patterns(text: str, providers: Sequence[str]) -> tuple[str, ...]:
-    """The patterns of `aws/*,vsphere/site-a`. Raises UnknownName for one of no known provider,
+    """The patterns of `ONE/*,OTHER/site-a`. Raises UnknownName for one of no known provider,
     InvalidValue where there is none at all."""
     patterns = tuple(dict.fromkeys(one.strip() for one in text.split(",") if one.strip()))
     if not patterns:
         raise InvalidValue(
-            f"--queues {text!r} names no queue", advice="give aws, or vsphere/site-a"
+            f"--queues {text!r} names no queue",
+            advice="name providers, as `diskbench providers` lists them, or PROVIDER/SITE",
         )
     for pattern in patterns:
         provider = pattern.partition("/")[0]

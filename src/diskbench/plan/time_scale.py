@@ -24,9 +24,9 @@ def time_scale_notes(plan: Plan) -> tuple[str, ...]:
     only pretend: a burst that is over within a round or two looks like a trend that settled.
     """
     rental = plan.rental
-    if rental is None or rental.spec.lab.time_scale == 1:
+    if rental is None or rental.spec.time_scale == 1:
         return ()
-    scale = rental.spec.lab.time_scale
+    scale = rental.spec.time_scale
     phases = scaled_bursts_s(rental)
     if not phases:
         return (f"--time-scale {scale:g} changes nothing: the disk has no burst credit",)
@@ -52,7 +52,7 @@ def scaled_bursts_s(rental: Rental) -> list[float]:
         found = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
     except UserError:  # of no catalogue
         return []
-    scale = rental.spec.lab.time_scale
+    scale = rental.spec.time_scale
     allowances = [a for pool in found.pools for a in (pool.iops, pool.bytes_per_s) if a]
     lasting = (lasts_s(scaled(one, time_scale=scale)) for one in allowances)
     return [seconds for seconds in lasting if seconds is not None]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.azure_tiers import bursting_limits, tier_limits
-from diskbench.catalog.bucket import LAB_CUT_BYTES, Allowance, IoAccounting, cut_at
+from diskbench.catalog.bucket import LAB_CUT_BYTES, NO_RULE, Allowance, IoAccounting, cut_at
+from diskbench.catalog.entry import known_catalogue
 from diskbench.catalog.expect import Disk, Machine, capped, machine_of, path_of, promised_path
 from diskbench.catalog.gate import Gate
 from diskbench.catalog.lookup import DiskLimits, Latency, custom_limits
 from diskbench.catalog.path import Path
+from diskbench.catalog.terms import bursting_limits, tier_limits
 from diskbench.catalog.transactions import disk_limits
-from diskbench.catalog.vsphere import vsphere_book
 from diskbench.errors import UserError
 from diskbench.model.disk import CUSTOM
 from diskbench.model.spec import EMULATED_PROVIDERS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.path import Cache
     from diskbench.model.disk import DiskSpec
     from diskbench.model.promise import Promise
-    from diskbench.model.rental import AzureSpec, Rental
+    from diskbench.model.rental import Rental, RentSpec
     from diskbench.model.spec import Plan
 
 _CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}
@@ -46,9 +46,9 @@ def way_of(plan: Plan, books: Books) -> Way | None:
     rental, promise = plan.rental, plan.cell.promise
     if rental is None:
         return promised_way(promise, plan.cell.provider) if promise else None
-    limit = rental.spec.vsphere.iops_limit
+    limit = rental.spec.number("iops_limit")
     if limit is not None:
-        return _limited(limit, rental.disk.count if rental.disk else 1, promise)
+        return _limited(limit, rental, promise)
     found = _rented(rental, books)
     if found is not None and found.path.gates:
         return found
@@ -62,23 +62,27 @@ def promised_way(promise: Promise, cloud: str) -> Way:
 
 def _accounting(cloud: str) -> IoAccounting | None:
     """How a cloud counts the requests of every disk; None where it has no such rule."""
-    return vsphere_book().accounting.rule() if cloud == "vsphere" else None
+    book = known_catalogue(cloud)
+    return book.accounting.rule() if book and book.accounting else None
 
 
-def _limited(limit: int, count: int, promise: Promise | None) -> Way:
-    """The way to disks of vSphere with an IOPS limit each, and what else is expected of them."""
-    book = vsphere_book()
-    rule = book.accounting
+def _limited(limit: float, rental: Rental, promise: Promise | None) -> Way:
+    """The way to disks with an IOPS limit that was set on each, and what else is expected of
+    them."""
+    cloud, count = cloud_of(rental), rental.disk.count if rental.disk else 1
+    book = known_catalogue(cloud)
+    rule = book.accounting if book else None
+    told = f"; {book.sources[rule.source].words()}" if book and rule else ""
     gate = Gate(
         "disk-iops",
         "ios",
-        Allowance(float(limit * count)),
-        accounting=rule.rule(),
-        source=f"--iops-limit; {book.sources[rule.source].words()}",
+        Allowance(limit * count),
+        accounting=rule.rule() if rule else NO_RULE,
+        source=f"--iops-limit{told}",
     )
     if promise is None:
         return Way(Path((gate,)), sources=(gate.source,))
-    way = promised_way(promise, "vsphere")
+    way = promised_way(promise, cloud)
     return Way(Path((gate, *way.path.gates)), sources=(gate.source, *way.sources))
 
 
@@ -90,26 +94,27 @@ def cloud_of(rental: Rental) -> str:
 def _rented(rental: Rental, books: Books) -> Way | None:
     if rental.disk is None:
         return None
-    cloud, lab = cloud_of(rental), rental.spec.lab
-    found = _limits(cloud, rental.disk, rental.spec.azure)
+    cloud, spec = cloud_of(rental), rental.spec
+    found = _limits(cloud, rental.disk, spec)
     if found is None:
         return None
     on_lab = rental.scope.provider in EMULATED_PROVIDERS or rental.spec.endpoint_url is not None
     machine = machine_of(books, cloud, rental.instance_type, rental.disk.type)
     if on_lab:
         found = replace(found, accounting=cut_at(found.accounting, LAB_CUT_BYTES))
-    rate = (lab.vm_throughput_mib_per_s or 0) * MIB
-    caps = capped("lab", lab.vm_iops, rate, "--vm-…", found.accounting)
+    rate = (spec.number("vm_throughput_mib_per_s") or 0) * MIB
+    caps = capped("lab", spec.number("vm_iops"), rate, "--vm-…", found.accounting)
     if rental.scope.provider in EMULATED_PROVIDERS:
         machine = caps
     elif caps.gates:
         machine = Machine(machine.name, (*machine.gates, *caps.gates), machine.unknown)
     if on_lab:  # a disk of this machine takes the time that it was told to take, and no other
-        told = Latency(lab.latency_ms, None, lab.latency_ms, "--latency")
-        found = replace(found, latency=told if lab.latency_ms else None, write_latency=None)
-    cache = (rental.spec.azure.cache or "none").lower().replace("-", "")
+        median_ms = spec.number("latency_ms") or 0.0
+        told = Latency(median_ms, None, median_ms, "--latency")
+        found = replace(found, latency=told if median_ms else None, write_latency=None)
+    cache = (spec.text("cache") or "none").lower().replace("-", "")
     path = path_of(
-        Disk(found, rental.disk.count, _CACHES.get(cache, "none"), lab.time_scale), machine
+        Disk(found, rental.disk.count, _CACHES.get(cache, "none"), spec.time_scale), machine
     )
     if on_lab:
         path = replace(path, hit=None)
@@ -121,16 +126,16 @@ def _rented(rental: Rental, books: Books) -> Way | None:
     return Way(path, found, tuple(dict.fromkeys(told_by)), unknown, rental.holds_credit)
 
 
-def _limits(cloud: str, disk: DiskSpec, azure: AzureSpec) -> DiskLimits | None:
+def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:
     """What one disk may do, in the performance tier and with the bursting that was asked for."""
     if disk.type == CUSTOM:
         return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s, disk.io_kib)
     found = disk_limits(cloud, disk)
-    if found is None or cloud != "azure":
-        return found
+    if found is None:
+        return None
     try:
-        if azure.performance_tier:
-            found = tier_limits(disk.type, azure.performance_tier, disk.size_gib)
-    except UserError:
+        if tier := spec.text("performance_tier"):
+            found = tier_limits(cloud, disk.type, tier, disk.size_gib)
+        return bursting_limits(cloud, found) if spec.flag("bursting") else found
+    except UserError:  # the catalogue sells neither for this disk, and does not know what it does
         return found
-    return bursting_limits(found) if azure.bursting else found

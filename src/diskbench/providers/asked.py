@@ -6,27 +6,36 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.entry import catalogue
 from diskbench.errors import InvalidValue
-from diskbench.model.rental import LabSpec
-from diskbench.plan.rent_flags import field_of, flag
+from diskbench.model.options import own_options
+from diskbench.plan.rent_flags import field_of, flag, stored_name
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.networks import check_cidr
 
 if TYPE_CHECKING:
-    from diskbench.model.base import Frozen
     from diskbench.model.rental import RentSpec
+    from diskbench.plugin import Plugin
 
 
-def check_others(spec: RentSpec, own: str) -> None:
-    """Refuse what only another provider than `own` understands: it would be ignored, and the result
-    be taken for one that heeded it. Raises InvalidValue."""
-    parts: dict[str, Frozen] = {"azure": spec.azure, "vsphere": spec.vsphere}
-    for cloud, part in parts.items():
-        for name, value in part.model_dump(exclude_defaults=True).items():
-            if cloud != own:
+def check_own(spec: RentSpec, plugin: Plugin) -> None:
+    """Refuse what only another provider understands, and common options that mean nothing to this
+    one: they would be ignored, and the result be taken for one that heeded them. Raises
+    InvalidValue."""
+    groups = {one.group for one in own_options(plugin.name)}
+    for group, values in spec.groups().items():
+        if group not in groups:
+            for name, value in values.items():
                 raise InvalidValue(
-                    f"{flag(name)} {value} does not go with --provider {own}",
-                    advice=f"{cloud} alone knows it: leave it out",
+                    f"{flag(name)} {value} does not go with --provider {plugin.name}",
+                    advice=f"{group} alone knows it: leave it out",
                     field=field_of(flag(name)),
                 )
+    for name, advice in plugin.refuses.items():
+        value = getattr(spec, stored_name(name))
+        if value not in (None, False):
+            typed = f"{flag(stored_name(name))} {value}" if value is not True else f"--{name}"
+            raise InvalidValue(
+                f"{typed} does not go with --provider {plugin.name}", advice=advice, field=name
+            )
 
 
 def check_count(spec: RentSpec, most: int) -> None:
@@ -67,7 +76,7 @@ def check_ssh(spec: RentSpec, kept: str) -> None:
 def check_lab(spec: RentSpec, *, emulated: bool, endpoint: str) -> None:
     """Refuse the lab's options where no lab is behind the cloud; `endpoint` is what an emulator's
     looks like. Raises InvalidValue."""
-    if spec.lab != LabSpec() and not emulated:
+    if spec.group(EmulationOptions.group) and not emulated:
         raise InvalidValue(
             "the lab's options (time scale, style, noise …) do not go with real machines",
             advice=f"leave them out, or use an emulated cloud: --endpoint-url {endpoint}",

@@ -7,12 +7,13 @@ them, and what goes wrong is written there too: a test says which zone has no ro
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from platformdirs import user_data_path
 
 from diskbench.errors import (
     AccessDenied,
@@ -21,19 +22,22 @@ from diskbench.errors import (
     InvalidValue,
     NoCapacity,
     QuotaExceeded,
-    ReleaseFailed,
     RentalFailed,
     UnknownName,
 )
 from diskbench.model.disk import Acquired, DiskSpec
 from diskbench.model.ours import Which, is_named_for
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.asked import check_others
+from diskbench.plugin import Plugin
+from diskbench.providers.asked import check_own
+from diskbench.providers.fake_cloud import FakeCloud
 from diskbench.providers.listed import Tagged, by_lease
+from diskbench.providers.skeleton.release import Failures, release
+from diskbench.providers.skeleton.zones import in_first_with_capacity
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from diskbench.catalog.books import Books
     from diskbench.model.rental import Claim, Found, LeaseEnd
@@ -55,6 +59,14 @@ _FAULTS: dict[str, tuple[type[DiskbenchError], str, str]] = {
     "broken": (RentalFailed, "the machine never came up", "start the run again"),
 }
 
+PLUGIN = Plugin(
+    name="fake",
+    title="Fake cloud",
+    summary="A cloud in a directory of this machine, to try out and to test renting.",
+    provider="diskbench.providers.fake:FakeProvider",
+    rents=True,
+)
+
 
 class FakeProvider:
     """A cloud in a directory of this machine, to try out and to test renting."""
@@ -68,7 +80,7 @@ class FakeProvider:
             raise InvalidValue(
                 "--provider fake needs a disk", advice="add --disk plain --size 1", field="provider"
             )
-        check_others(spec, self.name)
+        check_own(spec, PLUGIN)
         if spec.disk not in DISKS:
             raise UnknownName("fake disk type", spec.disk, DISKS, field="disk")
         if spec.zone is not None and spec.zone not in ZONES:
@@ -97,14 +109,13 @@ class FakeProvider:
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
-        for position, zone in enumerate(rental.zones):
-            try:
-                return self._in_zone(claim, rental, zone, watch)
-            except NoCapacity as error:
-                if position + 1 == len(rental.zones):
-                    raise
-                watch.note(f"{zone}: {error.message}; trying {rental.zones[position + 1]}")
-        raise RentalFailed("no zone to rent in", advice="give --zone")
+        return in_first_with_capacity(
+            rental.zones,
+            lambda zone: self._in_zone(claim, rental, zone, watch),
+            lambda: None,
+            watch,
+            region=str(rental.scope.region),
+        )
 
     def _in_zone(self, claim: Claim, rental: Rental, zone: str, watch: RentWatch) -> Acquired:
         for kind in _KINDS:
@@ -119,16 +130,12 @@ class FakeProvider:
         gone = self.gone(claim.lease_id, rental.scope)
         if gone is not None:
             raise RentalFailed(gone, advice="start the run again")
-        wanted = _resource(claim.lease_id, _disk(claim.turn))
+        cloud, wanted = _cloud(), _name(claim.lease_id, _disk(claim.turn))
         zone = rental.zones[0]
-        for path, tags in _resources():
-            if tags.get("diskbench-lease") != claim.lease_id or not is_named_for(
-                claim.lease_id, path.name
-            ):
-                continue
+        for name, tags in _of_lease(claim.lease_id):
             zone = str(tags.get("zone"))
-            if path.name.startswith(_resource(claim.lease_id, "disk").name) and path != wanted:
-                shutil.rmtree(path)
+            if name.startswith(_name(claim.lease_id, "disk")) and name != wanted:
+                cloud.delete(name)
         self._rent(claim, _disk(claim.turn), zone, watch)
         return self._handed_over(claim, rental, zone)
 
@@ -137,36 +144,27 @@ class FakeProvider:
             raise Interrupted("stopped while renting")
         _raise_fault(kind, zone)
         _wait_while_stuck(kind, zone, watch)
-        self._make(claim, kind, zone)
-        watch.note(f"{kind} {_resource(claim.lease_id, kind).name} is there")
-
-    def _handed_over(self, claim: Claim, rental: Rental, zone: str) -> Acquired:
-        disk = _resource(claim.lease_id, _disk(claim.turn)) / "data"
-        disk.mkdir(exist_ok=True)
-        assert rental.disk is not None
-        return Acquired(
-            address="",
-            directory=str(disk),
-            made=_made(claim.lease_id),
-            size_bytes=rental.disk.size_gib * GIB,
-            facts={"zone": zone, "instance_id": f"fake-{claim.lease_id}"},
-            emulated=True,
-        )
-
-    def _make(self, claim: Claim, kind: str, zone: str) -> None:
-        """One resource, with its tags in the call that makes it; the second time finds it."""
-        made = _resource(claim.lease_id, kind)
-        if made.exists():
-            return
-        new = made.with_name(f".{made.name}")
-        new.mkdir(parents=True, exist_ok=True)
+        name = _name(claim.lease_id, kind)
         tags = {
             "diskbench-lease": claim.lease_id,
             "diskbench-expires": claim.expires_at,
             "diskbench-owner": claim.owner,
+            "zone": zone,
         }
-        _write_tags(new, {**tags, "zone": zone})
-        new.rename(made)
+        _cloud().make(name, tags)
+        watch.note(f"{kind} {name} is there")
+
+    def _handed_over(self, claim: Claim, rental: Rental, zone: str) -> Acquired:
+        assert rental.disk is not None
+        disk = _name(claim.lease_id, _disk(claim.turn))
+        return Acquired(
+            address="",
+            directory=str(_cloud().directory(disk)),
+            made=tuple(name for name, _ in _of_lease(claim.lease_id)),
+            size_bytes=rental.disk.size_gib * GIB,
+            facts={"zone": zone, "instance_id": f"fake-{claim.lease_id}"},
+            emulated=True,
+        )
 
     def release(
         self,
@@ -178,23 +176,21 @@ class FakeProvider:
     ) -> None:
         """See ports.Renter.release."""
         which = Which(lease_id, made, copied)
-        failures, others = [], []
-        for path, tags in _resources():
-            if tags.get("diskbench-lease") != lease_id:
-                continue
-            if not which.takes(path.name, path.name):
-                others.append(path.name)
-                continue
-            try:
-                _raise_fault("release", str(tags.get("zone")))
-                shutil.rmtree(path)
-            except (OSError, RentalFailed, AccessDenied) as error:
-                failures.append(f"{path.name}: {error}")
-        which.warn(others)
-        if failures:
-            raise ReleaseFailed(
-                f"not given back: {'; '.join(failures)}", advice=f"diskbench gc {lease_id}"
-            )
+
+        def look() -> _Listing:
+            carrying = list(_of_lease(lease_id, named=False))
+            meant = tuple(one for one in carrying if which.takes(one[0], one[0]))
+            return _Listing(meant, tuple(one[0] for one in carrying if one not in meant))
+
+        def give_back(found: _Listing, failures: Failures) -> None:
+            for name, tags in sorted(found.meant, key=lambda one: -_order(one[0])):
+                try:
+                    _raise_fault("release", str(tags.get("zone")))
+                    _cloud().delete(name)
+                except (OSError, RentalFailed, AccessDenied) as error:
+                    failures[name] = str(error)
+
+        release(which, str(_cloud().place), look, give_back)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""
@@ -203,12 +199,12 @@ class FakeProvider:
             (
                 Tagged(
                     lease_id=str(tags["diskbench-lease"]),
-                    told=path.name,
-                    name=path.name,
+                    told=name,
+                    name=name,
                     expires_at=tags.get("diskbench-expires"),
                     owner=tags.get("diskbench-owner"),
                 )
-                for path, tags in _resources()
+                for name, tags in _cloud().things()
                 if "diskbench-lease" in tags
             ),
         )
@@ -223,14 +219,25 @@ class FakeProvider:
     ) -> None:
         """See ports.ExtendsLeases."""
         which = Which(lease_id, made)
-        for path, tags in _resources():
-            if tags.get("diskbench-lease") == lease_id and which.takes(path.name, path.name):
-                _write_tags(path, {**tags, "diskbench-expires": end.expires_at})
+        for name, tags in _of_lease(lease_id, named=False):
+            if which.takes(name, name):
+                _cloud().tag(name, {**tags, "diskbench-expires": end.expires_at})
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:  # noqa: ARG002 - there is one
         """See ports.Renter.gone."""
-        machine = _resource(lease_id, "machine")
-        return None if machine.exists() else f"{machine.name} was deleted"
+        machine = _name(lease_id, "machine")
+        return None if _cloud().exists(machine) else f"{machine} was deleted"
+
+
+@dataclass(frozen=True)
+class _Listing:
+    """The resources that are meant, and the names of those that only carry the lease's tag."""
+
+    meant: tuple[tuple[str, dict[str, Any]], ...]
+    others: tuple[str, ...]
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.meant)
 
 
 def plan_fault(kind: str, zone: str, fault: str | None) -> None:
@@ -238,15 +245,11 @@ def plan_fault(kind: str, zone: str, fault: str | None) -> None:
 
     `fault` is capacity, quota, access, broken, or stuck.
     """
-    file = _place() / "faults.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    faults = _faults()
-    faults.pop(f"{kind}/{zone}", None)
-    file.write_text(json.dumps({**faults, **({f"{kind}/{zone}": fault} if fault else {})}))
+    _cloud().plan_fault(kind, zone, fault)
 
 
 def _raise_fault(kind: str, zone: str) -> None:
-    name = _faults().get(f"{kind}/{zone}")
+    name = _cloud().fault(kind, zone)
     if name is not None and name != STUCK:
         kind_of_error, message, advice = _FAULTS[name]
         raise kind_of_error(message, advice=advice)
@@ -256,7 +259,7 @@ def _wait_while_stuck(kind: str, zone: str, watch: RentWatch) -> None:
     """A resource that stays in `creating` for as long as its fault is planned."""
     told = False
     deadline = time.monotonic() + _STUCK_S
-    while _faults().get(f"{kind}/{zone}") == STUCK:
+    while _cloud().fault(kind, zone) == STUCK:
         if not told:
             watch.note(f"{kind}: creating")
             told = True
@@ -267,50 +270,22 @@ def _wait_while_stuck(kind: str, zone: str, watch: RentWatch) -> None:
         time.sleep(_LOOK_S)
 
 
-def _faults() -> dict[str, str]:
-    try:
-        found: dict[str, str] = json.loads((_place() / "faults.json").read_text())
-    except FileNotFoundError:
-        return {}
-    return found
-
-
-def _place() -> Path:
-    from platformdirs import user_data_path
-
+def _cloud() -> FakeCloud:
     named = os.environ.get(VARIABLE)
-    return Path(named) if named else user_data_path("diskbench") / "fake-cloud"
+    return FakeCloud(Path(named) if named else user_data_path("diskbench") / "fake-cloud")
 
 
-def _resource(lease_id: str, kind: str) -> Path:
-    return _place() / "resources" / f"diskbench-{lease_id}-{kind}"
+def _name(lease_id: str, kind: str) -> str:
+    return f"diskbench-{lease_id}-{kind}"
 
 
-def _resources() -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Everything there is with its tags, disks before machines before networks."""
-    place = _place() / "resources"
-    found = sorted(place.iterdir()) if place.is_dir() else []
-    for path in sorted(found, key=lambda p: -_order(p.name)):
-        try:
-            yield path, json.loads((path / "tags.json").read_text())
-        except (FileNotFoundError, ValueError):
-            continue
-
-
-def _write_tags(path: Path, tags: Mapping[str, Any]) -> None:
-    """Write the tags of a resource, whole or not at all: others list them meanwhile."""
-    new = path / ".tags.json"
-    new.write_text(json.dumps(tags))
-    new.rename(path / "tags.json")
-
-
-def _made(lease_id: str) -> tuple[str, ...]:
-    """What there is of a lease."""
-    return tuple(
-        path.name
-        for path, tags in _resources()
-        if tags.get("diskbench-lease") == lease_id and is_named_for(lease_id, path.name)
-    )
+def _of_lease(lease_id: str, *, named: bool = True) -> list[tuple[str, dict[str, Any]]]:
+    """Name and tags of all that carries a lease; with `named`, and is called after it."""
+    return [
+        (name, tags)
+        for name, tags in _cloud().things()
+        if tags.get("diskbench-lease") == lease_id and (not named or is_named_for(lease_id, name))
+    ]
 
 
 def _disk(turn: int) -> str:

@@ -2,6 +2,17 @@
 
 from diskbench.errors import InvalidValue
 from diskbench.model.spec import Cell
+from diskbench.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="local",
+    title="This machine",
+    summary="The machine diskbench itself runs on.",
+    provider="diskbench.providers.local:LocalProvider",
+    promise_by_owner=True,
+    one_at_a_time=True,
+    names_are_private=True,
+)
 
 
 class LocalProvider:

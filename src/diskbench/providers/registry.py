@@ -1,29 +1,22 @@
-"""Providers by name: ours, and those that other packages register under `diskbench.providers`."""
+"""Providers by name, made from the installed plugins (diskbench.plugins)."""
 
-import functools
-from collections.abc import Callable
-from importlib import metadata
+import logging
 
-from diskbench.errors import UnknownName
+from diskbench.plugins import plugin
+from diskbench.plugins import plugin_names as provider_names
 from diskbench.ports import Provider
 
-ENTRY_POINT_GROUP = "diskbench.providers"
+__all__ = ["provider", "provider_names"]
 
-
-def provider_names() -> tuple[str, ...]:
-    """All names that `provider` knows, sorted; imports none of them."""
-    return tuple(sorted({point.name for point in _entry_points()}))
+_OWN = logging.getLogger("diskbench")
 
 
 def provider(name: str) -> Provider:
-    """The provider `name`; raises UnknownName with the nearest ones."""
-    for point in _entry_points():
-        if point.name == name:
-            make: Callable[[], Provider] = point.load()
-            return make()
-    raise UnknownName("provider", name, provider_names(), field="provider")
-
-
-@functools.cache  # it reads what every installed package says of itself: 11 ms
-def _entry_points() -> metadata.EntryPoints:
-    return metadata.entry_points(group=ENTRY_POINT_GROUP)
+    """A new provider `name`; raises UnknownName with the nearest ones. What its libraries log is
+    handled by whoever calls them: it is heard with --debug only."""
+    found = plugin(name)
+    level = logging.INFO if _OWN.isEnabledFor(logging.DEBUG) else logging.CRITICAL
+    for logger in found.quiet_loggers:
+        logging.getLogger(logger).setLevel(level)
+    made: Provider = found.load()
+    return made

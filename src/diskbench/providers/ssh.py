@@ -2,7 +2,20 @@
 
 from diskbench.errors import InvalidValue
 from diskbench.model.spec import Cell
+from diskbench.plugin import Plugin
 from diskbench.providers.local import refuse_replicates
+
+PLUGIN = Plugin(
+    name="ssh",
+    title="SSH",
+    summary="USER@HOST[:PORT], resolved by OpenSSH's own configuration.",
+    provider="diskbench.providers.ssh:SshProvider",
+    promise_by_owner=True,
+    label="server",
+    place_option="host",
+    one_at_a_time=True,
+    names_are_private=True,
+)
 
 
 class SshProvider:

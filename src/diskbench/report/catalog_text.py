@@ -17,12 +17,6 @@ _MACHINES = (
     ("machine", 22), ("vCPUs", 5), ("IOPS", 8), ("MB/s", 8), ("at most", 8), ("MB/s", 8),
     ("$/hour", 8),
 )  # fmt: skip
-_VSPHERE = (
-    "vSphere promises no speed: array, network and host decide, or an IOPS limit. "
-    "diskbench catalog show NAME tells what is known of:"
-)
-_AZURE = "Azure's are those without host cache; with it: diskbench catalog show NAME."
-_GOOGLE = "The limits of Google's machines depend on the disk type: diskbench catalog show NAME."
 
 
 def disk_table(entries: Iterable[tuple[str, str, DiskEntry]]) -> Iterator[str]:
@@ -33,9 +27,9 @@ def disk_table(entries: Iterable[tuple[str, str, DiskEntry]]) -> Iterator[str]:
         yield from _row(_DISKS, [cloud, name, sizes, _iops(entry), _throughput(entry)])
 
 
-def vsphere_table(things: Iterable[Thing]) -> Iterator[str]:
-    """The parts of vSphere, a line a kind: no speed of theirs is promised."""
-    yield from textwrap.wrap(_VSPHERE, 80)
+def part_table(things: Iterable[Thing], note: str) -> Iterator[str]:
+    """What is known beside disk types and machines, a line a kind, below the catalogue's note."""
+    yield from textwrap.wrap(note, 80)
     names: dict[str, list[str]] = {}
     for one in things:
         names.setdefault(one.kind, []).append(one.name)
@@ -43,11 +37,10 @@ def vsphere_table(things: Iterable[Thing]) -> Iterator[str]:
         yield f"  {kind:<12}  {', '.join(of_kind)}"
 
 
-def machine_table(rows: Iterable[MachineRow]) -> Iterator[str]:
-    """A row a machine: what it sustains, the most for a while, and its price."""
+def machine_table(rows: Iterable[MachineRow], notes: Iterable[str] = ()) -> Iterator[str]:
+    """A row a machine: what it sustains, the most for a while, and its price; `notes` below."""
     head = [name for name, _ in _MACHINES]
     yield from _row(_MACHINES, head, right=1)
-    clouds = set()
     for one in rows:
         cells = [
             one.type,
@@ -58,11 +51,9 @@ def machine_table(rows: Iterable[MachineRow]) -> Iterator[str]:
             _number(one.max_mb_per_s if one.max_mb_per_s != one.mb_per_s else None),
             "–" if one.usd_per_hour is None else f"{one.usd_per_hour:.4f}",
         ]
-        clouds.add(one.cloud)
         yield from _row(_MACHINES, cells, right=1)
-    for cloud, note in (("azure", _AZURE), ("gcp", _GOOGLE)):
-        if cloud in clouds:
-            yield from ("", *textwrap.wrap(note, 80))
+    for note in notes:
+        yield from ("", *textwrap.wrap(note, 80))
 
 
 _wrapped = functools.partial(textwrap.wrap, break_on_hyphens=False)

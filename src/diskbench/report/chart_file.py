@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ from diskbench.errors import InvalidValue
 from diskbench.report.charts.figure import Figure, picture
 from diskbench.report.charts.measure import bare, title, with_unit
 from diskbench.report.charts.point import Point
+from diskbench.report.page_charts import drawn
+from diskbench.report.templates import asset, environment, styled
 from diskbench.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -82,36 +83,19 @@ def chart_markdown(
 
 
 def _page(figure: Figure, points: Sequence[Point], made: str) -> str:
-    import jinja2
-    from markupsafe import Markup
-
-    from diskbench.report.page import colours, finalized, source_hash
-    from diskbench.report.page_charts import drawn
-
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=finalized,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    script = _file("assets/page.js")
     (chart,) = drawn([figure])
-    return environment.from_string(_file("chart.html.j2")).render(
-        chart=chart,
-        head=_HEAD,
-        rows=[_row(one) for one in points],
-        doubts=_doubts(points),
-        made=made,
-        # Both are files of ours, and hold nothing of anybody's data.
-        style=Markup(f"{colours()}\n{_file('assets/page.css')}"),  # noqa: S704
-        script=Markup(script),  # noqa: S704
-        script_hash=source_hash(script),
+    return (
+        environment()
+        .get_template("chart.html.j2")
+        .render(
+            chart=chart,
+            head=_HEAD,
+            rows=[_row(one) for one in points],
+            doubts=_doubts(points),
+            made=made,
+            **styled("page.css", asset("page.js")),
+        )
     )
-
-
-def _file(name: str) -> str:
-    return files("diskbench.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _row(point: Point) -> tuple[str, ...]:

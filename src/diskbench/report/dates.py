@@ -13,3 +13,10 @@ def local_time(utc: str | None) -> str:
     if not utc:
         return NO_DATE
     return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def local_moment(utc: str | None) -> str:
+    """The same with its zone, for what is read elsewhere and later."""
+    if not utc:
+        return NO_DATE
+    return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M %Z")

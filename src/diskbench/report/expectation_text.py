@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.model.expectation import LIMIT_WORDS
+from diskbench.report.assemble.price_text import price_lines
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
     from diskbench.model.expectation import (
         CreditRange,
-        DiskPrice,
         Expectation,
         Level,
         PlanExpectation,
@@ -51,25 +51,6 @@ def expected_lines(expected: PlanExpectation | None) -> Iterator[str]:
         yield from _step_lines(one, expected.of(one), width)
     if len(shown) < len(steps):
         yield f"  … and {len(steps) - len(shown)} more (--output json has all)"
-
-
-def price_lines(price: DiskPrice) -> Iterator[str]:
-    """A month of the disk, and what 1,000 IOPS and 100 MB/s of it cost."""
-    if price.total_usd is None:
-        yield "what a month of it costs is not known"
-        return
-    month = f"{_usd(price.total_usd)} a month"
-    if price.transactions_usd:
-        month += f", {_usd(price.transactions_usd)} of it transactions at the baseline"
-    yield month
-    pairs = (
-        ("1,000 IOPS", price.per_1000_iops_usd, price.per_1000_burst_iops_usd),
-        ("100 MB/s", price.per_100_mb_per_s_usd, price.per_100_burst_mb_per_s_usd),
-    )
-    for what, lasting, burst in pairs:
-        if lasting is not None:
-            apart = f"; {_usd(burst)} of the burst" if burst is not None else ""
-            yield f"{_usd(lasting)} per {what} of the baseline{apart}"
 
 
 def credit_words(one: CreditRange) -> str:
@@ -122,7 +103,3 @@ def _named(name: str, texts: Iterator[str]) -> Iterator[tuple[str, str]]:
     for text in texts:
         yield name, text
         name = ""
-
-
-def _usd(usd: float) -> str:
-    return f"${usd:,.2f}"

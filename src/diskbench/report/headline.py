@@ -59,7 +59,7 @@ def promised(rental: Rental) -> Promised:
             found = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
         except UserError:
             found = None
-    return Promised(rental.offer, rental.promise, found, rental.spec.lab.time_scale)
+    return Promised(rental.offer, rental.promise, found, rental.spec.time_scale)
 
 
 def expected(promise: Promise) -> Promised:

@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from diskbench.model.phase import PhaseKind, StepPhases
     from diskbench.model.result import Direction
     from diskbench.model.verdict import Verdict
-    from diskbench.report.trial_report import TrialReport
 
 _NOT_SHOWN = frozenset({"canary"})
-_DIRECTION_ORDER = ("read", "write", "trim", "mixed", "sync")
+DIRECTION_ORDER = ("read", "write", "trim", "mixed", "sync")
 
 
 @dataclass(frozen=True)
@@ -134,14 +133,14 @@ def lines(
         first = min(row.step_index for row in of)
         for direction in dict.fromkeys(row.direction for row in of):
             found[name, direction] = _line(of, direction, courses, kinds)
-            order[name, direction] = (first, _DIRECTION_ORDER.index(direction))
+            order[name, direction] = (first, DIRECTION_ORDER.index(direction))
     told = [found[key] for key in sorted(found, key=order.__getitem__)]
     return tuple(_with_sync(line, found.get((line.step, "sync"))) for line in told)
 
 
-def trial_lines(trial: TrialReport) -> tuple[Line, ...]:
-    """The lines of a trial of a report."""
-    return lines(trial.measurements, trial.phases, trial.verdicts)
+def runs_words(line: Line) -> str:
+    """`3 runs`, or `2 of 5 runs` where the others were at another level."""
+    return f"{line.iops.n} of {line.runs} runs" if line.iops.n < line.runs else f"{line.runs} runs"
 
 
 def grouped_warnings(warnings: Iterable[Warning]) -> tuple[WarningGroup, ...]:

@@ -10,15 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from diskbench.report.page_trial import trial_view
-from diskbench.report.plain_many import counted, many_sentences
-from diskbench.report.plain_words import believe_sentence
-from diskbench.report.result_rows import NONE, Cell, ResultRow, result_rows
+from diskbench.report.result_rows import NONE
 from diskbench.visible import one_line, visible
 
 if TYPE_CHECKING:
-    from diskbench.report.page_trial import TrialView
-    from diskbench.report.trial_report import Report
+    from diskbench.report.assemble.report_view import Report
+    from diskbench.report.assemble.trial_view import TrialView
+    from diskbench.report.result_rows import Cell, ResultRow
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&@]|^[#+-]|:(?=//)|(?<=\bwww)\.)")
 """Also what GitHub makes a link or a mention of: `https://`, `www.` and `@name`."""
@@ -29,8 +27,8 @@ _FIGURES = ("step", "I/O", "IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max",
 
 def markdown(report: Report) -> str:
     """The report as Markdown, ending in a line feed."""
-    views = [trial_view(trial, alone=len(report.trials) == 1) for trial in report.trials]
-    parts = list(_single(views[0])) if len(views) == 1 else list(_several(report, views))
+    single = report.single
+    parts = list(_single(single) if single is not None else _several(report))
     parts += [escaped(one) for one in report.left_out]
     if report.made:
         parts.append(f"*{escaped(report.made[0].upper() + report.made[1:])}.*")
@@ -59,7 +57,8 @@ def _single(view: TrialView) -> Iterable[str]:
     yield f"# {escaped(subject.title + marks)}"
     first, second = view.sentences
     yield f"{escaped(first)} **{escaped(second)}**" if second else escaped(first)
-    yield escaped(believe_sentence(view.trial.verdicts))
+    yield escaped(view.headline)
+    yield escaped(view.believe)
     yield escaped(view.unfinished)
     yield _facts(view)
     if view.rows:
@@ -72,22 +71,24 @@ def _single(view: TrialView) -> Iterable[str]:
     if view.figures:
         rows = [(one.step, one.direction, *map(_both, one.cells)) for one in view.figures]
         yield f"## Latency, and all figures by direction\n\n{table(_FIGURES, rows, left=2)}"
+        yield f"{escaped('; '.join(view.notes))}."
+    elif not view.rows:
+        yield f"{escaped(view.missing.capitalize())}."
     yield _doubts(view)
+    yield _runs(view)
     if view.trial.again:
         yield f"## Again\n\n    {one_line(view.trial.again)}"
 
 
-def _several(report: Report, views: Sequence[TrialView]) -> Iterable[str]:
-    runs = f" with {counted(report.runs, 'run')}" if report.runs != len(views) else ""
-    yield f"# {counted(len(views), 'trial')}{runs}: {escaped(report.asked)}"
-    rows = [result_rows(group.trials) for group in report.groups]
-    first, second = many_sentences(report, rows)
+def _several(report: Report) -> Iterable[str]:
+    yield f"# {escaped(report.title)}"
+    first, second = report.sentences
     yield f"{escaped(first)} **{escaped(second)}**" if second else escaped(first)
-    for group, of_group in zip(report.groups, rows, strict=True):
+    for group in report.groups:
         yield f"## {escaped(group.words)}"
-        yield results_table(of_group)
+        yield results_table(group.rows)
     yield "## Trials"
-    yield "\n".join(f"- {escaped(view.summary)}" for view in views)
+    yield "\n".join(f"- {escaped(view.summary)}" for view in report.trials)
 
 
 def results_table(rows: Sequence[ResultRow]) -> str:
@@ -110,21 +111,16 @@ def results_table(rows: Sequence[ResultRow]) -> str:
 
 
 def _facts(view: TrialView) -> str:
-    told = view.subject.promised
-    versions = ", ".join(f"{name} {value}" for name, value in view.trial.versions)
-    facts = {
-        "bought": told.offer if told else "",
-        "promised": told.promise if told else "",
-        "price": view.price,
-        "where": view.trial.place,
-        "machine": view.subject.machine,
-        "target": view.subject.target,
-        "measured": view.when,
-        "by": versions,
-        "labels": ", ".join(f"{key} = {value}" for key, value in view.trial.labels),
-        "runs": ", ".join(run.run_id for run in view.runs),
-    }
-    return "\n".join(f"- {name}: {escaped(text)}" for name, text in facts.items() if text)
+    return "\n".join(f"- {name}: {escaped(', '.join(values))}" for name, values in view.facts)
+
+
+def _runs(view: TrialView) -> str:
+    """Its runs: state, error and advice where one failed, and whether its figures agree."""
+    told = []
+    for run in view.runs:
+        words = [run.state, run.error, f"→ {run.advice}" if run.advice else "", run.audit]
+        told.append(f"- {escaped(run.run_id)}: {escaped('; '.join(filter(None, words)))}")
+    return "\n".join([f"## Run{'s'[: len(view.runs) != 1]}", "", *told]) if told else ""
 
 
 def _doubts(view: TrialView) -> str:

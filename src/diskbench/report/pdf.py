@@ -11,7 +11,7 @@ from diskbench.extras import how_to_install
 from diskbench.report.page import page
 
 if TYPE_CHECKING:
-    from diskbench.report.trial_report import Report
+    from diskbench.report.assemble.report_view import Report
 
 MOST_TRIALS = 40
 """Of more only the tables and charts over all are printed: nobody reads a thousand pages."""

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 from diskbench.report.compare_text import NO_INTERVAL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from diskbench.report.assemble.report_view import Report
     from diskbench.report.result_rows import ResultRow
-    from diskbench.report.trial_report import Report
 
 
 @dataclass(frozen=True)
@@ -28,10 +26,9 @@ class _Lasting:
         return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
 
 
-def many_sentences(report: Report, rows: Sequence[Sequence[ResultRow]]) -> tuple[str, str]:
-    """How much was measured; and of the step that most subjects have, the slowest and the fastest.
-    `rows` are those of the groups, in their order."""
-    return _counted(report), _apart(report, rows)
+def many_sentences(report: Report) -> tuple[str, str]:
+    """How much was measured; and of the step that most groups have, the slowest and the fastest."""
+    return _counted(report), _apart(report)
 
 
 def counted(count: int, noun: str) -> str:
@@ -40,7 +37,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def _counted(report: Report) -> str:
-    machines = len({trial.machine or trial.trial_id for trial in report.trials})
+    trials = [one.trial for one in report.trials]
+    machines = len({trial.machine or trial.trial_id for trial in trials})
     of = counted(len(report.groups), "subject")
     return (
         f"{counted(report.runs, 'run')} in {counted(len(report.trials), 'trial')} on "
@@ -48,11 +46,11 @@ def _counted(report: Report) -> str:
     )
 
 
-def _apart(report: Report, rows: Sequence[Sequence[ResultRow]]) -> str:
+def _apart(report: Report) -> str:
     steps: dict[str, list[_Lasting]] = {}
-    for group, of_group in zip(report.groups, rows, strict=True):
+    for group in report.groups:
         # Of a step the level that most runs stand for, and that is the one they ended on.
-        most_runs = sorted(of_group, key=lambda row: row.stands)
+        most_runs = sorted(group.rows, key=lambda row: row.stands)
         for step, row in {row.step: row for row in most_runs}.items():
             steps.setdefault(step, []).append(_Lasting(group.name, row))
     told = {step: [one for one in found if one.iops] for step, found in steps.items()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.shown import rate_of, shown, shown_stretch
+from diskbench.analysis.shown import rate_of, shown, shown_stretch, verdicts_by_step
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.bucket import capacity, lasts_s, scaled
 from diskbench.report.phase_lines import clock
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.bucket import Allowance
     from diskbench.model.verdict import Judged, LimiterName, Verdict
     from diskbench.report.headline import Promised
-    from diskbench.report.trial_report import TrialReport
+    from diskbench.report.trial_report import TrialFacts
 
 KEPT = 0.9
 """From this share of its promise on a disk is said to keep it (MR-12 calls 10 % near)."""
@@ -72,9 +72,7 @@ class Fall:
 def fall_of(verdicts: Sequence[Verdict]) -> Fall | None:
     """The first fall: within a run, or from one run to the next where credit was used up by then.
     None where every step kept its level or rose."""
-    steps: dict[str, list[Verdict]] = {}
-    for one in verdicts:
-        steps.setdefault(one.step, []).append(one)
+    steps = verdicts_by_step(verdicts)
     # Of several runs that fell the one that the table shows; of one that fell alone, that one.
     within = (_within(one) for of_step in steps.values() for one in (shown(of_step), *of_step))
     found = next((one for one in within if one is not None), None)
@@ -84,7 +82,7 @@ def fall_of(verdicts: Sequence[Verdict]) -> Fall | None:
     return next((one for one in between if one is not None), None)
 
 
-def two_sentences(trial: TrialReport) -> tuple[str, str]:
+def two_sentences(trial: TrialFacts) -> tuple[str, str]:
     """What was bought, and what it gave and why. The second is empty where nothing was judged."""
     return _bought(trial), _gave(trial.verdicts)
 
@@ -108,7 +106,7 @@ def believe_sentence(verdicts: Sequence[Verdict]) -> str:
     return f"Not simply to be believed: {'; '.join(told)}{f' and {more} more' if more > 0 else ''}."
 
 
-def slowed(trial: TrialReport) -> tuple[str, ...]:
+def slowed(trial: TrialFacts) -> tuple[str, ...]:
     """Why it slowed down, in a few plain sentences; empty where it did not, or nothing is known."""
     found = fall_of(trial.verdicts)
     if found is None:
@@ -152,7 +150,7 @@ def _of_bucket(bucket: Allowance, told: Promised | None) -> tuple[str, ...]:
     return spent, earned
 
 
-def _bought(trial: TrialReport) -> str:
+def _bought(trial: TrialFacts) -> str:
     subject = trial.subject
     told = subject.promised
     if "imported" in subject.marks and told is None:
@@ -197,10 +195,7 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
 
 def _one_a_step(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Of several runs of a step the one that its figure is of, as in the table."""
-    found: dict[str, list[Verdict]] = {}
-    for one in verdicts:
-        found.setdefault(one.step, []).append(one)
-    return [shown(of_step) for of_step in found.values()]
+    return [shown(of_step) for of_step in verdicts_by_step(verdicts).values()]
 
 
 def _of(some: Sequence[Verdict], steps: Sequence[Verdict]) -> str:

@@ -108,7 +108,7 @@ def _near(one: Near) -> NearFigure:
 
 
 def _subject(asked: Asked) -> str:
-    """`gobonniego on gp2 of aws, 20 GiB, c5.xlarge`."""
+    """`gobonniego on TYPE of PROVIDER, 20 GiB, c5.xlarge`."""
     disk = f"{asked.disk_type} of {asked.cloud}" if asked.disk_type else "a disk of no known type"
     words = [f"{asked.profile} on {disk}"]
     words += [f"{asked.size_gib:.4g} GiB"] if asked.size_gib else []

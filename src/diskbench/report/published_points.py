@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from diskbench.report.charts.point import PROVIDER_WORDS, Point
+from diskbench.plugins import known_plugin
+from diskbench.report.charts.point import Point, provider_label
 
 if TYPE_CHECKING:
     from diskbench.catalog.published import Published
@@ -51,9 +52,10 @@ def published_points(figures: Iterable[Published]) -> tuple[Point, ...]:
 
 
 def short(figure: Published) -> str:
-    """`AWS gp2`, `Azure Standard 20 GiB, rw cache`: whose disk, and which."""
+    """`LABEL gp2`, `LABEL Standard 20 GiB, rw cache`: whose disk, and which."""
     words = _SAID_OF_MODEL.sub("", figure.disk.split(":")[0].split(", ")[0])
-    whose = "" if figure.provider == "ssh" else PROVIDER_WORDS.get(figure.provider, "")
+    is_sold = (found := known_plugin(figure.provider)) is not None and found.rents
+    whose = provider_label(figure.provider) or "" if is_sold else ""
     return f"{whose} {words}".strip() + _CACHES.get(figure.cache or "", "")
 
 

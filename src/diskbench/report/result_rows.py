@@ -19,23 +19,22 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.repeats import Sample, repeats
 from diskbench.analysis.shown import shown_stretch
 from diskbench.model.verdict import believe_words
+from diskbench.report.assemble.price_text import price_words
 from diskbench.report.compare_text import NO_INTERVAL
 from diskbench.report.lines import lines
 from diskbench.report.phase_lines import clock
 from diskbench.report.row_ids import row_id
-from diskbench.units import KIB, format_iops, format_mb_per_s, format_usd
+from diskbench.units import format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from diskbench.analysis.interval import MedianInterval
-    from diskbench.model.expectation import DiskPrice
     from diskbench.model.verdict import Judged, Verdict
     from diskbench.report.lines import Spread
-    from diskbench.report.trial_report import TrialReport
+    from diskbench.report.trial_report import TrialFacts
 
 NONE = "–"
-SMALL_BLOCK = 64 * KIB
 _WORST_FIRST = ("no", "doubtful", "yes")
 
 
@@ -71,7 +70,7 @@ class ResultRow:
 class _Found:
     """One level of one step of one run, with whose it is."""
 
-    trial: TrialReport
+    trial: TrialFacts
     verdict: Verdict
     level: Judged
 
@@ -81,7 +80,7 @@ class _Found:
         return self.verdict.stands_for is self.level and self.level.kind != "burst"
 
 
-def result_rows(trials: Sequence[TrialReport], *, of: str = "") -> tuple[ResultRow, ...]:
+def result_rows(trials: Sequence[TrialFacts], *, of: str = "") -> tuple[ResultRow, ...]:
     """A row a step and level over all trials, in the order of the steps; a row a step of trials
     without verdicts. Rows are named after `of`, by default the run, or the trial of several."""
     name = of or trial_name(trials[0])
@@ -115,19 +114,9 @@ def shown_columns(rows: Sequence[ResultRow]) -> frozenset[str]:
     return frozenset(name for name, cells in told.items() if any(one.text != NONE for one in cells))
 
 
-def trial_name(trial: TrialReport) -> str:
+def trial_name(trial: TrialFacts) -> str:
     """What rows of a trial are named after: its one run, or the trial of several."""
     return trial.runs[0].run_id if len(trial.runs) == 1 else trial.trial_id
-
-
-def price_words(price: DiskPrice | None, rate: float | None, block: int | None) -> str:
-    """`$0.80 per 1,000 IOPS`: a month of the disk over what was measured (`rate` in blocks a
-    second); empty where either is not known."""
-    if price is None or not price.total_usd or not rate:
-        return ""
-    if block is None or block <= SMALL_BLOCK:
-        return f"{format_usd(price.total_usd / rate * 1000)} per 1,000 IOPS"
-    return f"{format_usd(price.total_usd / (rate * block) * 1e8)} per 100 MB/s"
 
 
 def _row(id_: str, step: str, when: str, found: Sequence[_Found]) -> ResultRow:
@@ -161,7 +150,7 @@ def _row(id_: str, step: str, when: str, found: Sequence[_Found]) -> ResultRow:
     )
 
 
-def _unjudged(trials: Sequence[TrialReport], name: str) -> tuple[ResultRow, ...]:
+def _unjudged(trials: Sequence[TrialFacts], name: str) -> tuple[ResultRow, ...]:
     phases = [one for trial in trials for one in trial.phases]
     rows = []
     for line in lines([row for trial in trials for row in trial.measurements], phases):

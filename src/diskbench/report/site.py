@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from diskbench.report.charts.history import change_text
 from diskbench.report.compare_text import figure_text
 from diskbench.report.dates import NO_DATE
-from diskbench.report.page import colours, finalized, source_hash
 from diskbench.report.site_table import (
     configurations_table,
     day,
     moment,
     runs_table,
 )
+from diskbench.report.templates import asset, environment, policy, styled
 
 if TYPE_CHECKING:
-    import jinja2
-
     from diskbench.model.site import ConfigurationLine, RunLine
 
 CHANGES_SHOWN = 10
@@ -37,7 +35,6 @@ METRIC_TITLES = {
     "p99_ns": "p99 latency",
     "p99_9_ns": "p99.9 latency",
 }
-_ROOM = "diskbench.report"
 
 
 @dataclass(frozen=True)
@@ -106,9 +103,8 @@ def render(
 
     Everything that came from a user or a machine is escaped.
     """
-    from markupsafe import Markup
-
     scripts = [asset("site.js"), *([asset("page.js")] if charts else [])]
+    frame = styled("site.css", "") | {"policy": policy(*scripts)}
     return (
         environment()
         .get_template(template)
@@ -117,45 +113,11 @@ def render(
             version=site.version,
             here=here,
             up=up,
-            style=Markup(f"{colours()}\n{asset('site.css')}"),  # noqa: S704 - shipped with the program
             scripts=[Markup(one) for one in scripts],  # noqa: S704 - shipped with the program
-            policy=policy(*scripts),
+            **frame,
             **told,
         )
     )
-
-
-def policy(*scripts: str) -> str:
-    """The content security policy of a page with these scripts: it may ask nobody for anything."""
-    allowed = " ".join(f"'{source_hash(one)}'" for one in scripts) or "'none'"
-    return (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
-@cache
-def environment() -> jinja2.Environment:
-    """Templates of this room, escaping all that they are given."""
-    import jinja2
-
-    def source(name: str) -> str:
-        return files(_ROOM).joinpath(name).read_text(encoding="utf-8")
-
-    return jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=finalized,
-        loader=jinja2.FunctionLoader(source),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-@cache
-def asset(name: str) -> str:
-    """A shipped script or style sheet."""
-    return files(_ROOM).joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _summary(lines: Sequence[ConfigurationLine], runs: int) -> str:

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from diskbench.model.site import Best, ConfigurationLine, NewLevel, RunLine
-from diskbench.report.lines import lines
 from diskbench.report.run_list import disk as disk_bought
 from diskbench.units import format_bytes
 
@@ -14,9 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from diskbench.model.configuration import Configuration
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.result import Measurement
     from diskbench.model.verdict import Believe, Verdict
+    from diskbench.report.assemble.trial_view import TrialView
     from diskbench.report.lines import Line
 
 _SHOWN = frozenset(
@@ -30,15 +28,12 @@ def run_line(
     row: Mapping[str, Any],
     asked: Mapping[str, str],
     key: str,
-    measurements: Sequence[Measurement] = (),
-    verdicts: Sequence[Verdict] = (),
-    phases: Sequence[StepPhases] = (),
+    view: TrialView | None = None,
 ) -> RunLine:
-    """The line of a run (a row as in the database); `asked` are the fields of its subject.
-
-    `phases` and `verdicts` are those of the run.
-    """
-    found = lines(measurements, phases, verdicts)
+    """The line of a run (a row as in the database); `asked` are the fields of its subject, `view`
+    is what is shown of it, where anything is known."""
+    found = view.lines if view is not None else ()
+    verdicts = view.trial.verdicts if view is not None else ()
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     return RunLine(
         run_id=row["run_id"],

@@ -10,26 +10,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.model.comparison import Difference
+from diskbench.plugins import known_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from diskbench.model.configuration import Configuration
     from diskbench.model.verdict import Verdict
-    from diskbench.report.trial_report import TrialReport
+    from diskbench.report.trial_report import TrialFacts
 
 LEFT_OUT = "left out"
 _KEPT = frozenset({
     "provider", "profile", "job", "region", "instance_type", "disk", "size", "count", "filesystem",
-    "iops", "throughput_mib_per_s", "azure.cache", "lab.time_scale",
+    "iops", "throughput_mib_per_s",
 })  # fmt: skip
 """Fields of a subject that say what was measured, and not whose it is."""
+_KEPT_OWN = frozenset({"cache", "time_scale"})
+"""Providers' own options that do so: `lab.time_scale`."""
 _NEVER = frozenset({
     "account", "subnet", "security_group", "ssh_cidr", "endpoint_url", "endpoint", "ca_file",
     "image",
 })  # fmt: skip
-_NAMED_PLACES = frozenset({"vsphere", "ssh", "local"})
-"""Providers whose regions and zones are names that their owner gave."""
 _OF_ROW = (
     "address", "hostname", "target_path", "target_device", "target_identity", "evidence_url",
     "machine_lease",
@@ -55,12 +56,25 @@ def secrets_of(row: Mapping[str, Any], *, anonymous: bool) -> tuple[str, ...]:
     names = [value for name, value in (*rented, *scope) if name in _NEVER]
     if anonymous:
         names += [row[name] for name in _OF_ROW if row[name]]
-        names += [value for name, value in rented if name not in _KEPT]
+        names += [value for name, value in rented if not _is_kept(name)]
         names.append((row["address"] or "").rpartition("@")[2])
-        if row["provider"] in _NAMED_PLACES:
+        if _names_are_private(row["provider"]):
             names.append(row["zone"] or "")
     found = {name for name in names if len(name) >= _LEAST}
     return tuple(sorted(found, key=lambda name: (-len(name), name)))
+
+
+def _is_kept(name: str) -> bool:
+    """Whether a field says what was measured; a provider's own option stands behind its group."""
+    group, _, own = name.rpartition(".")
+    return own in _KEPT_OWN if group and group != "set" else name in _KEPT
+
+
+def _names_are_private(provider: str) -> bool:
+    """Whether regions and zones are names that their owner gave; so are those of a provider that is
+    not installed."""
+    plugin = known_plugin(provider)
+    return plugin is None or plugin.names_are_private
 
 
 def scrubbed(text: str, secrets: Sequence[str]) -> str:
@@ -76,7 +90,7 @@ def private_row(row: Mapping[str, Any], machines: Mapping[str, str]) -> dict[str
     name = row["address"] or row["hostname"]
     found = dict(row) | dict.fromkeys(_OF_ROW)
     found |= {"hostname": machines.get(name), "labels": {}, "error": None, "advice": None}
-    if row["provider"] in _NAMED_PLACES:
+    if _names_are_private(row["provider"]):
         found["zone"] = None
     return found
 
@@ -90,9 +104,9 @@ def private_fields(
     for name, value in fields:
         if name == "machine":
             found.append((name, machines.get(value, LEFT_OUT)))
-        elif name == "region" and provider in _NAMED_PLACES:
+        elif name == "region" and _names_are_private(provider):
             continue
-        elif name in _KEPT:
+        elif _is_kept(name):
             found.append((name, value))
     return tuple(found)
 
@@ -102,7 +116,7 @@ def private_configuration(
 ) -> Configuration:
     """A configuration under the fields, words and key that may be told of it."""
     told = dict(fields)
-    hidden = one.provider in _NAMED_PLACES
+    hidden = _names_are_private(one.provider)
     facts = tuple((name, values) for name, values in one.facts if not (hidden and name == "zone"))
     tracks = tuple(
         track.model_copy(
@@ -138,7 +152,7 @@ def private_configuration(
     )
 
 
-def told_trial(trial: TrialReport, error: str, place: str, secrets: Sequence[str]) -> TrialReport:
+def told_trial(trial: TrialFacts, error: str, place: str, secrets: Sequence[str]) -> TrialFacts:
     """A run's report without names that are never told. `error` is the kind of error it ended with
     (empty: none), `place` where readers find its evidence."""
 
@@ -176,7 +190,7 @@ def told_trial(trial: TrialReport, error: str, place: str, secrets: Sequence[str
     )
 
 
-def private_trial(trial: TrialReport, machine: str) -> TrialReport:
+def private_trial(trial: TrialFacts, machine: str) -> TrialFacts:
     """A report from `told_trial` without labels, notes and target; its `machine` is a number."""
     subject = trial.subject
     _, _, known = subject.machine.partition(": ")

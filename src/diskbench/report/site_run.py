@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.site import environment
+from diskbench.report.templates import environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

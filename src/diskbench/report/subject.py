@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 ENDED_EARLY = frozenset({"cancelled", "interrupted", "failed"})
 """States of runs that ended before their last step."""
+SHARED = "cells of its matrix use the machine in turn: no independent samples"
+"""Of a machine that other trials had, too."""
 SUSPENDED = "suspended"
 """State of runs that nobody works on and that `diskbench resume` goes on with."""
 _UNFINISHED = {

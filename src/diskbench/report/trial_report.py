@@ -1,4 +1,4 @@
-"""What a report is made of: everything that is known of the trials that were asked for."""
+"""What is known of one trial and its runs, before it is put into words (assemble/trial_view.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
     from diskbench.model.verdict import Verdict
-    from diskbench.report.charts.figure import Figure
     from diskbench.report.subject import Subject
 
 
@@ -30,7 +29,7 @@ class RunNote:
 
 
 @dataclass(frozen=True)
-class TrialReport:
+class TrialFacts:
     """One machine with one disk, and its runs in their order.
 
     `machine` tells trials on one machine, which are one sample between them (empty: its own).
@@ -56,48 +55,3 @@ class TrialReport:
     cost: str = ""
     job: str = ""
     again: str = ""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Trials of the same subject: replicates. `words` say what was asked for, `short` what of it
-    other groups of the report did not ask for."""
-
-    words: str
-    trials: tuple[TrialReport, ...]
-    short: str = ""
-
-    @property
-    def name(self) -> str:
-        """What the group is called beside others."""
-        return self.short or self.words
-
-
-@dataclass(frozen=True)
-class Report:
-    """All that was asked for, with its charts: `over` the runs and trials, and `inside` one run,
-    `inside_of`. `asked` are the words of whoever asked; `made` says when and by which version.
-    `left_out` tells what was not drawn or read, and why. `folded`: of several trials each is told
-    by itself, too. `published`: its readers are others than who measured, and are told no next
-    step. `common` is what all groups asked for, which their short names leave out."""
-
-    asked: str
-    groups: tuple[Group, ...]
-    over: tuple[Figure, ...] = ()
-    inside: tuple[Figure, ...] = ()
-    inside_of: str = ""
-    made: str = ""
-    left_out: tuple[str, ...] = ()
-    folded: bool = True
-    published: bool = False
-    common: str = ""
-
-    @property
-    def trials(self) -> tuple[TrialReport, ...]:
-        """Of all groups, in order."""
-        return tuple(trial for group in self.groups for trial in group.trials)
-
-    @property
-    def runs(self) -> int:
-        """How many runs there are."""
-        return sum(len(trial.runs) for trial in self.trials)

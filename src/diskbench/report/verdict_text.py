@@ -12,7 +12,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from diskbench.analysis.shown import at_one_level, believe_of, reasons_over, shown_stretch
+from diskbench.analysis.shown import (
+    at_one_level,
+    believe_of,
+    reasons_over,
+    shown_stretch,
+    verdicts_by_step,
+)
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.verdict import LIMITER_WORDS, LimiterName, believe_words
 from diskbench.report.phase_lines import clock
@@ -59,9 +65,7 @@ def verdict_lines(found: Sequence[Verdict]) -> list[Line]:
     without any."""
     if not found:
         return []
-    steps: dict[str, list[Verdict]] = {}
-    for one in found:
-        steps.setdefault(one.step, []).append(one)
+    steps = verdicts_by_step(found)
     rows = [row for name, of in steps.items() for row in _rows(name, of)]
     wide = [max(len(row[at]) for row in (_HEAD, *rows)) for at in range(len(_HEAD))]
     wide[0] = min(wide[0], max(WIDTH - sum(wide[1:]) - 2 * (len(_HEAD) - 1), 12))

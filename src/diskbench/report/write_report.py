@@ -10,7 +10,8 @@ from diskbench.whole_file import write_whole
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from diskbench.report.trial_report import Report, TrialReport
+    from diskbench.report.assemble.report_view import Report
+    from diskbench.report.assemble.trial_view import TrialView
 
 Format = Literal["html", "svg", "png", "md", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -29,17 +30,23 @@ def format_of(path: Path) -> Format:
     )
 
 
-def write_report(path: Path, report: Report, wanted: Format) -> None:
-    """Write the report. Raises InvalidValue where the file cannot be written, or has nothing to
-    draw."""
-    data = rendered(report, wanted)
+def check_folder(path: Path) -> None:
+    """Raises InvalidValue where a file's folder is not there: before all the work, not after."""
+    if not path.absolute().parent.is_dir():
+        raise InvalidValue(f"cannot write {path}: no such directory")
+
+
+def write_report(path: Path, report: Report, wanted: Format, *, log: bool | None = None) -> None:
+    """Write the report; `log` chooses the axis of a picture. Raises InvalidValue where the file
+    cannot be written, or has nothing to draw."""
+    data = rendered(report, wanted, log=log)
     try:
         write_whole(path, data)
     except OSError as error:
         raise InvalidValue(f"cannot write {path}: {error.strerror}") from error
 
 
-def rendered(report: Report, wanted: Format) -> bytes:
+def rendered(report: Report, wanted: Format, *, log: bool | None = None) -> bytes:
     """The report in one of the formats. Raises InvalidValue for a picture of many trials without a
     chart over them."""
     if wanted == "html":
@@ -54,8 +61,8 @@ def rendered(report: Report, wanted: Format) -> bytes:
         from diskbench.report.pdf import pdf
 
         return pdf(report)
-    if len(report.trials) == 1:
-        return _summary(report.trials[0], wanted)
+    if report.single is not None and not report.chart:
+        return _summary(report.single, wanted)
     if not report.over:
         raise InvalidValue(
             f"{len(report.trials)} trials have no chart in common",
@@ -63,23 +70,22 @@ def rendered(report: Report, wanted: Format) -> bytes:
         )
     from diskbench.report.charts.figure import picture
 
-    return picture(report.over[0], wanted)
+    return picture(report.over[0], wanted, log=log)
 
 
-def _summary(trial: TrialReport, wanted: Literal["svg", "png"]) -> bytes:
+def _summary(view: TrialView, wanted: Literal["svg", "png"]) -> bytes:
     """IOPS and latency of one trial as one picture."""
     import vl_convert
 
     from diskbench.report.charts import summary_picture
-    from diskbench.report.lines import trial_lines
 
-    subject = trial.subject
+    subject = view.subject
     offer = subject.promised.offer if subject.promised else ""
     about = " · ".join(
         word for word in (offer, subject.machine, subject.target, subject.fio) if word
     )
     marks = f" [{', '.join(subject.marks)}]" if subject.marks else ""
-    spec = summary_picture(f"{subject.title}{marks}", about, trial_lines(trial))
+    spec = summary_picture(f"{subject.title}{marks}", about, view.lines)
     if wanted == "png":
         return bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
     return str(vl_convert.vegalite_to_svg(spec)).encode()

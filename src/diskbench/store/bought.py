@@ -8,11 +8,12 @@ run was imported (`--as-disk`).
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from diskbench.catalog.entry import caches_disks
 from diskbench.errors import InvalidValue
 from diskbench.plan.as_disk import hint_of, named_disk
+from diskbench.plugins import known_plugin
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
@@ -30,13 +31,6 @@ COLUMNS = (
     "provisioned_iops", "provisioned_bytes_per_s", "host_cache",
 )  # fmt: skip
 """What rows, frames and exports say of every run, in this order."""
-_REGIONS = {
-    "aws": re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d+)[a-z]"),
-    "gcp": re.compile(r"([a-z]+-[a-z]+\d+)-[a-z]"),
-}
-"""Zones that are named after their region: `eu-central-1a`, `europe-west3-b`."""
-_AZURE = "azure"
-_MB = 1_000_000
 _NOTHING: dict[str, Any] = dict.fromkeys(COLUMNS)
 
 
@@ -92,9 +86,8 @@ def bought_for(evidence: EvidenceStore, run_id: str) -> dict[str, Any]:
 
 def region_of(cloud: str | None, zone: str | None) -> str | None:
     """The region of a zone; None on a cloud whose zones do not name it."""
-    form = _REGIONS.get(cloud or "")
-    found = form.fullmatch(zone or "") if form else None
-    return found[1] if found else None
+    plugin = known_plugin(cloud or "")
+    return plugin.region_of(zone or "") if plugin else None
 
 
 def _acquired(plan: Plan, fact: str) -> str | None:
@@ -107,7 +100,7 @@ def _rented(
     spec: RentSpec, disk: DiskSpec | None, cloud: str, region: str | None
 ) -> dict[str, Any]:
     """What was rented: `disk` as it was resolved, or as it was typed."""
-    cache = spec.azure.cache or ("none" if cloud == _AZURE else None)
+    cache = spec.text("cache") or ("none" if caches_disks(cloud) else None)
     sold = disk.throughput_mib_per_s if disk else spec.throughput_mib_per_s
     return {
         "region": region or spec.region,
@@ -122,8 +115,10 @@ def _rented(
 
 
 def _bytes_per_s(sold: float | None, cloud: str) -> float | None:
-    """Throughput as it is sold: MB/s by Azure, MiB/s by all others (model/disk.py)."""
-    return None if sold is None else float(sold) * (_MB if cloud == _AZURE else MIB)
+    """Throughput in the unit that the cloud sells (model/disk.py); MiB/s where it is unknown."""
+    plugin = known_plugin(cloud)
+    unit = plugin.throughput_unit_bytes if plugin else MIB
+    return None if sold is None else float(sold) * unit
 
 
 def with_bought(frame: pl.DataFrame, told: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Write-once files in an object store: a directory, S3, Google Cloud Storage, Azure, or memory."""
+"""Write-once files in an object store: a directory, a bucket (s3, gs, az), or memory."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +12,8 @@ from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
     from diskbench.catalog.overlay import Overlay
+
+log = logging.getLogger(__name__)
 
 
 def overlay_directory() -> Path:
@@ -20,21 +24,43 @@ def overlay_directory() -> Path:
 
 
 def read_overlays(directory: Path | None = None) -> tuple[Overlay, ...]:
-    """What was refreshed, by cloud. Raises InvalidValue for a file that is none of ours."""
+    """What was refreshed, by provider. A file of an earlier format is left out, with a warning.
+    Raises InvalidValue for a file that is not an overlay."""
     from pydantic import ValidationError
 
-    from diskbench.catalog.overlay import Overlay
+    from diskbench.catalog.overlay import FORMAT, Overlay
 
     found = []
     for path in sorted((directory or overlay_directory()).glob("*.json")):
         try:
-            found.append(Overlay.model_validate_json(path.read_bytes()))
+            data = path.read_bytes()
+            if _format(data) < FORMAT:
+                log.warning(
+                    "%s was refreshed by an earlier diskbench and is not used; "
+                    "`diskbench catalog instances --refresh --cloud %s` asks again",
+                    path,
+                    path.stem,
+                )
+                continue
+            found.append(Overlay.model_validate_json(data))
         except (ValidationError, OSError) as error:
             raise InvalidValue(
                 f"{path} is no refreshed catalogue: {error}",
                 advice=f"remove it, or `diskbench catalog instances --refresh --cloud {path.stem}`",
             ) from error
     return tuple(found)
+
+
+def _format(data: bytes) -> int:
+    """The format number of an overlay; that of today where it has none that can be read."""
+    from diskbench.catalog.overlay import FORMAT
+
+    try:
+        document = json.loads(data)
+    except ValueError:
+        return FORMAT
+    told = document.get("format") if isinstance(document, dict) else None
+    return told if isinstance(told, int) else FORMAT
 
 
 def write_overlay(overlay: Overlay, directory: Path | None = None) -> Path:

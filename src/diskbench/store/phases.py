@@ -65,7 +65,7 @@ def _shortest_s(plan: Plan | None) -> int:
     """The shortest phase: a minute, or on a lab disk whose credit is scaled what a minute is."""
     from diskbench.analysis.changes import SHORTEST_S
 
-    scale = plan.rental.spec.lab.time_scale if plan and plan.rental else 1.0
+    scale = plan.rental.spec.time_scale if plan and plan.rental else 1.0
     return max(_LEAST_S, math.ceil(SHORTEST_S / scale)) if scale > 1 else SHORTEST_S
 
 

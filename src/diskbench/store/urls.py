@@ -149,7 +149,7 @@ def evidence_directory(url: str) -> Path | None:
 
 _FAMILIAR = frozenset(
     {*_POSTGRES, *_BUCKETS, "sqlite", "file", "memory", "mysql", "mariadb", "mssql", "oracle",
-     "http", "https", "s3a", "gcs", "abfs", "abfss", "azure", "adl"}
+     "http", "https", "s3a", "gcs", "abfs", "abfss", "adl"}
 )  # fmt: skip
 """Words that are schemes and no secrets, whatever stands behind them."""
 

@@ -81,9 +81,10 @@ def boot(guest: Guest) -> tuple[str, int]:
     keys = LabKeys(guest.host_key, guest.authorized_keys, identity_file="none")
     made = machines.acquire(guest.name, request, keys=keys)
     assert made.ssh is not None
-    init = init_of(find_groups().of(guest.name))
+    group = find_groups().of(guest.name)
+    init = init_of(group)
     if guest.switch and init is not None:
-        dead_man.arm(init, guest.switch, lambda: _end(init))
+        dead_man.arm(init, guest.switch, lambda: _end(init, group))
     return made.address, made.ssh.port
 
 
@@ -190,14 +191,21 @@ def wait_until_off(guest: str) -> None:
 
 def switch_off(guest: str) -> None:
     """End the machine's process 1, as its own timer or its user would."""
-    init = init_of(find_groups().of(guest))
+    group = find_groups().of(guest)
+    init = init_of(group)
     if init is not None:
-        _end(init)
+        _end(init, group)
 
 
-def _end(init: int) -> None:
+def _end(init: int, group: Path) -> None:
+    """End that process, and never another that has its number by now."""
     with contextlib.suppress(ProcessLookupError):
-        os.kill(init, signal.SIGTERM)
+        handle = os.pidfd_open(init)
+        try:
+            if init in members(group):
+                signal.pidfd_send_signal(handle, signal.SIGTERM)
+        finally:
+            os.close(handle)
 
 
 def programs(guest: str) -> frozenset[str]:

@@ -1,17 +1,14 @@
 """What clouds charge beside hours: transactions, an address, a least time."""
 
-from importlib import resources
-from typing import Any
-
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.books import SHIPPED
-from tests.unit.catalog.test_entry import figures
+from tests.books import SHIPPED, text_of
 
-from diskbench.catalog.charges import Counting, Work, charge_book, parse_charges
-from diskbench.catalog.gce_prices import parse_prices
+from diskbench.catalog.book import CHARGES
+from diskbench.catalog.charges import Charges, Counting, Work, charges_of, parse_charges
+from diskbench.catalog.entry import clouds
 from diskbench.errors import InvalidValue
 from diskbench.units import KIB, MIB
 
@@ -26,42 +23,35 @@ WORKS = st.lists(
 )
 
 
-def data_of(name: str) -> Any:
-    return yaml.safe_load((resources.files("diskbench.catalog") / "data" / name).read_text())
+def charged(cloud: str) -> Charges:
+    found = charges_of(cloud)
+    assert found is not None, cloud
+    return found
 
 
-@pytest.mark.parametrize(("name", "of"), [("charges.yaml", "clouds"), ("gcp_prices.yaml", "disks")])
-def test_every_figure_has_a_source_with_a_date_or_says_that_it_bears_none(name: str, of: str):
-    data = data_of(name)
-    assert list(figures(data[of], "", covered=False)) == []
-    for key, source in data["sources"].items():
-        assert source["title"], key
-        assert source["as_of"] is None or source["as_of"][:2] == "20", key
+@pytest.mark.parametrize("cloud", clouds())
+def test_every_listed_source_is_used(cloud: str):
+    book = charged(cloud)
+    assert {figure.source for figure in book.figures()} == set(book.sources)
+    prices = SHIPPED.of(cloud).prices
+    used = {figure.source for figure in (*prices.disks.values(), prices.month_hours)}
+    assert used | set(prices.machines) == set(prices.sources)
 
 
-def test_every_listed_source_is_used():
-    book = charge_book()
-    assert {f.source for cloud in book.clouds.values() for f in cloud.figures()} == set(
-        book.sources
-    )
-    prices = SHIPPED.gcp
-    used = {f.source for f in (*prices.disks.values(), prices.machines, prices.month_hours)}
-    assert used == set(prices.sources)
+def test_charges_are_of_the_region_of_the_prices():
+    for cloud in clouds():
+        assert charged(cloud).region == SHIPPED.of(cloud).prices.region
 
 
 def test_a_figure_without_a_source_is_refused():
-    data = data_of("charges.yaml")
-    del data["clouds"]["aws"]["transactions"]["standard"]["source"]
-    with pytest.raises(InvalidValue, match=r"clouds\.aws\.transactions\.standard\.source"):
-        parse_charges(yaml.safe_dump(data), where="charges.yaml")
-    data = data_of("gcp_prices.yaml")
-    data["machines"]["source"] = "hearsay"
-    with pytest.raises(InvalidValue, match="hearsay"):
-        parse_prices(yaml.safe_dump(data), where="gcp_prices.yaml")
+    data = yaml.safe_load(text_of("aws", CHARGES))
+    del data["transactions"]["standard"]["source"]
+    with pytest.raises(InvalidValue, match=r"transactions\.standard\.source"):
+        parse_charges(yaml.safe_dump(data), where="mine.yaml")
 
 
 def test_a_million_requests_of_ebs_magnetic_are_five_cents():
-    standard = charge_book().clouds["aws"].transactions["standard"]
+    standard = charged("aws").transactions["standard"]
     million = [Work(requests=10**6, request_bytes=MIB, seconds=5000)]
     assert standard.cost_usd(standard.counted_as(None).count(million)) == pytest.approx(0.05)
 
@@ -84,12 +74,12 @@ def test_a_million_requests_of_ebs_magnetic_are_five_cents():
 def test_azure_counts_large_requests_as_the_tier_says(
     disk: str, tier: str, request_bytes: int, transactions: int
 ):
-    charged = charge_book().clouds["azure"].transactions[disk]
-    assert charged.counted_as(tier).units(request_bytes) == transactions
+    sold = charged("azure").transactions[disk]
+    assert sold.counted_as(tier).units(request_bytes) == transactions
 
 
 def test_an_hour_of_an_s4_is_billed_for_450000_transactions_at_most():
-    s4 = charge_book().clouds["azure"].transactions["Standard_LRS"].counted_as("S4")
+    s4 = charged("azure").transactions["Standard_LRS"].counted_as("S4")
     busy = Work(requests=500 * 3600, request_bytes=4 * KIB, seconds=3600)
     assert s4.count([busy]) == 450_000
     assert s4.count([busy, busy]) == 900_000
@@ -109,12 +99,12 @@ def test_a_cap_never_raises_and_a_smaller_unit_never_lowers_what_is_billed(
 
 
 def test_prices_of_google_hold_in_their_region_only():
-    book = SHIPPED.gcp
+    book = SHIPPED.of("gcp").prices
     assert book.machine_hourly_usd("n2-standard-2", "us-central1") == 0.097118
     assert book.machine_hourly_usd("n2-standard-2", "europe-west4") is None
     assert book.machine_hourly_usd("no-such-1", "us-central1") is None
     assert book.disk_hourly_usd("pd-ssd", 100, "us-central1") == pytest.approx(17 / 730)
     assert book.disk_hourly_usd("pd-ssd", 100, "europe-west4") is None
     assert book.disk_hourly_usd("hyperdisk-throughput", 2048, "us-central1") is None
-    paid = book.disk_hourly_usd("hyperdisk-balanced", 100, "us-central1", iops=3600, mib_per_s=290)
+    paid = book.disk_hourly_usd("hyperdisk-balanced", 100, "us-central1", iops=3600, throughput=290)
     assert paid == pytest.approx((8 + 600 * 0.005 + 150 * 0.04) / 730)

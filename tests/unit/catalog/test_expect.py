@@ -195,7 +195,7 @@ loads = st.builds(
     max_per_s=st.none() | st.floats(1, 1e5),
 )
 sizes = st.integers(1, 20_000)
-machines = st.sampled_from([*SHIPPED.aws.instances, "unknown"])
+machines = st.sampled_from([*SHIPPED.of("aws").machines.types, "unknown"])
 
 
 def any_disk(kind: tuple[str, str], size: int) -> Disk:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from diskbench.catalog.gce_machines import machine_book, parse_machines, vcpus_of
 from diskbench.catalog.lookup import disk_types
+from diskbench.catalog.machines import machine_book, parse_machines
 from diskbench.errors import InvalidValue
 
-BOOK = machine_book()
+BOOK = machine_book("gcp")
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,8 @@ BOOK = machine_book()
     ],
 )
 def test_the_vcpus_of_a_type_are_in_its_name(name: str, vcpus: int | None) -> None:
-    assert vcpus_of(name) == vcpus
+    assert BOOK.vcpus_of(name) == vcpus
+    assert BOOK.series_of(name) is BOOK.series[name.partition("-")[0]]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_caps_grow_with_the_machine() -> None:
 def test_only_disks_of_the_catalogue_are_named_and_all_but_local_ones_have_a_taker() -> None:
     named = {disk for series in BOOK.series.values() for disk in series.disks}
     assert named == set(disk_types("gcp")) - {"local-ssd"}
-    assert all(name.partition("-")[0] in BOOK.series for name in BOOK.choices.types)
+    assert all(name.partition("-")[0] in BOOK.series for name in BOOK.tried)
 
 
 def test_a_figure_without_a_source_is_refused() -> None:

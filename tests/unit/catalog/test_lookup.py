@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diskbench.catalog.bucket import Allowance
-from diskbench.catalog.entry import CLOUDS, catalogue
+from diskbench.catalog.entry import catalogue, clouds
 from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.units import MIB
@@ -110,7 +110,7 @@ def test_a_limit_says_where_it_stands() -> None:
     assert any("general-purpose.md" in title for title in titles)
 
 
-@pytest.mark.parametrize("cloud", CLOUDS)
+@pytest.mark.parametrize("cloud", clouds())
 @settings(deadline=None)  # two cores that others use too
 @given(share=st.floats(0, 1))
 def test_every_size_that_is_sold_has_sane_limits(cloud: str, share: float) -> None:

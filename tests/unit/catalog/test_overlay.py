@@ -1,5 +1,6 @@
 """What was refreshed lies over the shipped files, under their rules."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,15 @@ from tests.books import SHIPPED
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.expect import machine_of
-from diskbench.catalog.overlay import Overlay
+from diskbench.catalog.overlay import PRICES, Overlay
+from diskbench.catalog.prices import machine_part
 from diskbench.errors import InvalidValue
 from diskbench.store.overlays import read_overlays, write_overlay
 
 SOURCE = {"title": "an API", "as_of": "2026-11-20"}
 FASTER = {
     "sources": {"refreshed": SOURCE},
-    "instances": {"c4.xlarge": {"baseline_iops": 7000, "source": "refreshed"}},
+    "types": {"c4.xlarge": {"iops": 7000, "source": "refreshed"}},
 }
 
 
@@ -25,7 +27,7 @@ def overlay(patch: dict[str, Any]) -> Overlay:
         cloud="aws",
         region="us-east-1",
         made_on="2026-11-20",
-        patches={"aws_instances.yaml": patch},
+        patches={"machines.yaml": patch},
     )
 
 
@@ -34,37 +36,38 @@ def test_the_shipped_catalogue_has_no_digest():
 
 
 def test_a_figure_that_was_refreshed_counts_and_the_others_stay():
-    before = SHIPPED.aws.instances["c4.xlarge"]
+    before = SHIPPED.of("aws").machines.types["c4.xlarge"]
     books = Books((overlay(FASTER),))
-    after = books.aws.instances["c4.xlarge"]
-    assert (after.baseline_iops, after.source) == (7000, "refreshed")
-    assert after.usd_per_hour == before.usd_per_hour
+    after = books.of("aws").machines.types["c4.xlarge"]
+    assert (after.iops, after.source) == (7000, "refreshed")
+    assert after.mb_per_s == before.mb_per_s
+    assert books.of("aws").prices == SHIPPED.of("aws").prices
     assert machine_of(books, "aws", "c4.xlarge", "gp2").gates[0].source == "an API (2026-11-20)"
-    assert books.aws.instances["m5.large"] is not None
+    assert "m5.large" in books.of("aws").machines.types
 
 
 def test_the_digest_says_what_lies_over_it():
     one = Books((overlay(FASTER),)).digest
-    slower = {**FASTER, "instances": {"c4.xlarge": {"baseline_iops": 1, "source": "refreshed"}}}
+    slower = {**FASTER, "types": {"c4.xlarge": {"iops": 1, "source": "refreshed"}}}
     assert one is not None
     assert Books((overlay(slower),)).digest not in (None, one)
     assert Books((overlay(FASTER),)).digest == one
 
 
 def test_one_session_s_overlay_is_not_another_session_s():
-    assert Books((overlay(FASTER),)).aws.instances["c4.xlarge"].baseline_iops == 7000
-    assert Books().aws.instances["c4.xlarge"].baseline_iops == 6000
+    assert Books((overlay(FASTER),)).of("aws").machines.types["c4.xlarge"].iops == 7000
+    assert Books().of("aws").machines.types["c4.xlarge"].iops == 6000
 
 
 def test_a_refreshed_figure_without_a_source_is_refused():
-    books = Books((overlay({"instances": {"c4.xlarge": {"source": "hearsay"}}}),))
+    books = Books((overlay({"types": {"c4.xlarge": {"source": "hearsay"}}}),))
     with pytest.raises(InvalidValue, match="hearsay"):
         books.check()
 
 
 def test_a_file_that_no_session_lays_anything_over_cannot_be_patched():
-    with pytest.raises(ValidationError, match=r"aws\.yaml cannot be refreshed"):
-        Overlay(cloud="aws", region="", made_on="", patches={"aws.yaml": {}})
+    with pytest.raises(ValidationError, match=r"limits\.yaml cannot be refreshed"):
+        Overlay(cloud="aws", region="", made_on="", patches={"limits.yaml": {}})
 
 
 def test_it_is_kept_a_file_a_cloud_and_read_again(tmp_path: Path):
@@ -78,6 +81,25 @@ def test_a_file_that_is_none_of_ours_is_named(tmp_path: Path):
     (tmp_path / "aws.json").write_text("{}")
     with pytest.raises(InvalidValue, match=r"aws\.json"):
         read_overlays(tmp_path)
+
+
+def test_an_overlay_of_an_earlier_format_is_left_out_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    earlier = {"format": 1, "cloud": "aws", "region": "us-east-1", "made_on": "2026-11-20",
+               "patches": {"aws_instances.yaml": {}}}  # fmt: skip
+    (tmp_path / "aws.json").write_text(json.dumps(earlier))
+    assert read_overlays(tmp_path) == ()
+    assert "diskbench catalog instances --refresh --cloud aws" in caplog.text
+
+
+def test_the_price_that_was_refreshed_goes_before_the_shipped_one():
+    patch = {"sources": {"refreshed": SOURCE}, "machines": {"refreshed": {"m5.large": 0.2}}}
+    prices = {"cloud": "aws", "region": "us-east-1", "made_on": "", "patches": {PRICES: patch}}
+    books = Books((Overlay.model_validate(prices),))
+    assert books.of("aws").prices.machine_price("m5.large") == (0.2, "refreshed")
+    assert machine_part(books, "aws", "m5.large", "us-east-1").source == "an API (2026-11-20)"
+    assert books.of("aws").prices.machine_price("c5.large") is not None
 
 
 def test_nothing_refreshed_is_nothing_laid(tmp_path: Path):

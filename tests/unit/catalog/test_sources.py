@@ -1,26 +1,25 @@
 """Every figure of every shipped file has a source, and every source a date."""
 
 from collections.abc import Iterator
-from importlib import resources
 from typing import Any
 
 import pytest
 import yaml
-from tests.books import SHIPPED
+from tests.books import SHIPPED, text_of
 
-from diskbench.catalog.entry import CLOUDS, Source, catalogue
+from diskbench.catalog.book import CHARGES, LIMITS, catalogues, shipped
+from diskbench.catalog.entry import Source, catalogue, clouds, parse_catalogue
 from diskbench.catalog.expect import machine_of
 from diskbench.catalog.lookup import disk_types
-from diskbench.catalog.vsphere import parse_vsphere, vsphere_book
+from diskbench.catalog.overlay import MACHINES, PRICES
 from diskbench.errors import InvalidValue
 
-DATA = resources.files("diskbench.catalog") / "data"
-FILES = sorted(
-    path.name
-    for path in DATA.iterdir()
-    if path.name.endswith(".yaml") and path.name != "published.yaml"
-)
-"""Published measurements have sources of another form (test_published.py)."""
+FILES = [
+    (cloud, name)
+    for cloud in catalogues()
+    for name in (LIMITS, MACHINES, PRICES, CHARGES)
+    if shipped(cloud, name) is not None
+]
 
 
 def unsourced(node: Any, path: str, *, covered: bool) -> Iterator[str]:
@@ -28,7 +27,9 @@ def unsourced(node: Any, path: str, *, covered: bool) -> Iterator[str]:
     if isinstance(node, dict):
         here = covered or "source" in node
         for key, value in node.items():
-            yield from unsourced(value, f"{path}/{key}", covered=here)
+            # Prices of machines stand below the key of their source.
+            by_key = path == "/machines"
+            yield from unsourced(value, f"{path}/{key}", covered=here or by_key)
     elif isinstance(node, list):
         for index, value in enumerate(node):
             yield from unsourced(value, f"{path}[{index}]", covered=covered)
@@ -36,16 +37,22 @@ def unsourced(node: Any, path: str, *, covered: bool) -> Iterator[str]:
         yield path
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_every_figure_has_a_source(name: str):
-    data = yaml.safe_load((DATA / name).read_text())
+def test_each_provider_has_the_files_that_it_can_have():
+    assert {cloud for cloud, _ in FILES} >= {"aws", "azure", "gcp", "vsphere"}
+    assert [name for cloud, name in FILES if cloud == "vsphere"] == [LIMITS]
+    assert len([name for cloud, name in FILES if cloud == "aws"]) == 4
+
+
+@pytest.mark.parametrize(("cloud", "name"), FILES)
+def test_every_figure_has_a_source(cloud: str, name: str):
+    data = yaml.safe_load(text_of(cloud, name))
     del data["format"]
     assert list(unsourced(data, "", covered=False)) == []
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_every_source_has_a_date_or_the_day_it_was_read_on(name: str):
-    for source in yaml.safe_load((DATA / name).read_text())["sources"].values():
+@pytest.mark.parametrize(("cloud", "name"), FILES)
+def test_every_source_has_a_date_or_the_day_it_was_read_on(cloud: str, name: str):
+    for source in yaml.safe_load(text_of(cloud, name))["sources"].values():
         assert "20" in Source.model_validate(source).words()
 
 
@@ -75,14 +82,14 @@ def test_every_disk_type_of_every_cloud_is_known():
         *("pd-standard", "pd-balanced", "pd-ssd", "pd-extreme", "local-ssd"),
         *("hyperdisk-balanced", "hyperdisk-extreme", "hyperdisk-throughput"),
     }
-    book = vsphere_book()
-    assert set(book.datastores) >= {"VMFS", "NFS", "vsan", "VVOL"}
-    assert set(book.provisioning) == {"thin", "lazy-zeroed", "eager-zeroed"}
-    assert set(book.controllers) >= {"pvscsi", "nvme"}
+    parts = catalogue("vsphere").parts
+    assert set(parts["datastore"]) >= {"VMFS", "NFS", "vsan", "VVOL"}
+    assert set(parts["provisioning"]) == {"thin", "lazy-zeroed", "eager-zeroed"}
+    assert set(parts["controller"]) >= {"pvscsi", "nvme"}
 
 
 def test_a_disk_without_figures_says_where_they_are():
-    for cloud in CLOUDS:
+    for cloud in clouds():
         for name, disk in catalogue(cloud).disks.items():
             assert disk.unknown or disk.iops or disk.tiers, name
 
@@ -94,7 +101,10 @@ def test_an_instance_store_has_the_figures_of_its_machine():
 
 
 def test_a_figure_of_vsphere_without_a_listed_source_is_refused():
-    data = yaml.safe_load((DATA / "vsphere.yaml").read_text())
-    data["controllers"]["pvscsi"]["queue"]["source"] = "hearsay"
+    data = yaml.safe_load(text_of("vsphere", LIMITS))
+    data["parts"]["controller"]["pvscsi"]["queue"]["source"] = "hearsay"
     with pytest.raises(InvalidValue, match="hearsay"):
-        parse_vsphere(yaml.safe_dump(data), where="mine.yaml")
+        parse_catalogue(yaml.safe_dump(data), where="mine.yaml")
+    del data["parts"]["controller"]["pvscsi"]["queue"]["source"]
+    with pytest.raises(InvalidValue, match="queue: a figure needs a source"):
+        parse_catalogue(yaml.safe_dump(data), where="mine.yaml")

@@ -5,8 +5,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from diskbench.cli import profiles
 from diskbench.cli.profiles import app
+from diskbench.engine import profile_jobs
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
 from diskbench.fio.jobfile import parse
 
@@ -15,9 +15,9 @@ PLAIN = "[a]\nrw=write\nsize=1m\n[b]\nstonewall\nrw=read\nsize=1m\n"
 
 @pytest.fixture(autouse=True)
 def _ask_fio_again():
-    profiles._fio.cache_clear()
+    profile_jobs._fio.cache_clear()
     yield
-    profiles._fio.cache_clear()
+    profile_jobs._fio.cache_clear()
 
 
 def run(*arguments):

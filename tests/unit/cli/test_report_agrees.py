@@ -6,8 +6,8 @@ import pytest
 from tests.books import SHIPPED
 from tests.rigs.replicates import measured
 
-from diskbench.cli.report_gather import Gathered
 from diskbench.engine.step_verdicts import step_verdicts
+from diskbench.report.assemble.stored_report import ReportReader
 from diskbench.report.result_rows import result_rows
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
@@ -30,8 +30,8 @@ def both(database, place: Path):
     url = (place / "evidence").as_uri()
     runs = find_runs(database)[::-1]
     [found] = step_verdicts(database, open_evidence(url), runs, books=SHIPPED)
-    groups = Gathered(database, url).groups(runs)
-    [row] = result_rows([trial for group in groups for trial in group.trials])
+    groups = ReportReader(database, open_evidence, url).read(runs).groups
+    [row] = result_rows([view.trial for group in groups for view in group.trials])
     return row, found
 
 

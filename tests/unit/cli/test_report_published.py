@@ -167,7 +167,7 @@ def test_a_disk_that_nobody_published_is_told_with_the_nearest(report, stores, t
 
 
 def test_options_of_published_charts_need_a_post(capsys):
-    assert main(["report", "--chart", "iops"]) == 2
+    assert main(["report", "--include-emulated"]) == 2
     assert "--published" in capsys.readouterr().err
 
 

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.contract.rented import Onlooker
 from tests.rigs.plans import make_plan, make_step
 
 from diskbench.engine import pick_up
@@ -26,6 +25,7 @@ from diskbench.store import cells
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import Lease, create_lease, load_lease
 from diskbench.store.rows import save_plan
+from diskbench.testing import Onlooker
 
 SCOPE = Scope(provider="fake", region="fake-1")
 RUN = "01jd3v9c7m8r2k5w6x4y1z0abc"

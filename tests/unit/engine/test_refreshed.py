@@ -21,7 +21,7 @@ from diskbench.store.overlays import overlay_directory, read_overlays
 
 GOOD = {
     "sources": {"refreshed": {"title": "an API", "as_of": "2026-11-20"}},
-    "instances": {"c4.xlarge": {"baseline_iops": 5000, "source": "refreshed"}},
+    "types": {"c4.xlarge": {"iops": 5000, "source": "refreshed"}},
 }
 
 
@@ -34,7 +34,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, patch: dict[str, object]) -> None:
     """AWS answers so; nobody is logged in to the others."""
     found = Overlay(
         cloud="aws", region="us-east-1", made_on="2026-11-20",
-        patches={"aws_instances.yaml": patch},
+        patches={"machines.yaml": patch},
     )  # fmt: skip
     monkeypatch.setattr(AWSProvider, "refreshed", lambda *_: found)
 
@@ -52,16 +52,16 @@ def test_an_answer_is_kept_and_counts_for_sessions_that_are_opened_then(
     before = refreshed.open_books()
     _, path = refreshed.refresh("aws")
     assert path == overlay_directory() / "aws.json"
-    assert refreshed.open_books().aws.instances["c4.xlarge"].baseline_iops == 5000
-    assert before.aws.instances["c4.xlarge"].baseline_iops == 6000
+    assert refreshed.open_books().of("aws").machines.types["c4.xlarge"].iops == 5000
+    assert before.of("aws").machines.types["c4.xlarge"].iops == 6000
 
 
 def test_an_answer_that_breaks_the_catalogue_is_not_kept(monkeypatch: pytest.MonkeyPatch):
-    answers(monkeypatch, {"instances": {"c4.xlarge": {"source": "nowhere"}}})
+    answers(monkeypatch, {"types": {"c4.xlarge": {"source": "nowhere"}}})
     with pytest.raises(InvalidValue, match="nowhere"):
         refreshed.refresh("aws")
     assert read_overlays() == ()
-    assert refreshed.open_books().aws.instances["c4.xlarge"].baseline_iops == 6000
+    assert refreshed.open_books().of("aws").machines.types["c4.xlarge"].iops == 6000
 
 
 def test_plans_made_on_it_carry_its_digest(monkeypatch: pytest.MonkeyPatch):

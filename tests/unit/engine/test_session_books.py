@@ -29,14 +29,14 @@ CELL = Cell(
 
 
 def overlay(baseline_iops: int) -> Overlay:
-    entry = {"baseline_iops": baseline_iops, "source": "refreshed"}
+    entry = {"iops": baseline_iops, "source": "refreshed"}
     patch = {
         "sources": {"refreshed": {"title": "an API", "as_of": "2026-11-20"}},
-        "instances": {"c4.xlarge": entry},
+        "types": {"c4.xlarge": entry},
     }
     return Overlay(
         cloud="aws", region="us-east-1", made_on="2026-11-20",
-        patches={"aws_instances.yaml": patch},
+        patches={"machines.yaml": patch},
     )  # fmt: skip
 
 

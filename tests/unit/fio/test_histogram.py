@@ -92,9 +92,13 @@ def test_quantiles_are_those_that_fio_prints(tmp_path):
     )
     (tmp_path / "job.fio").write_text(job)
     argv = ["fio", "--output-format=json+", "job.fio"]
-    alone = subprocess.run(argv, cwd=tmp_path, capture_output=True, check=True).stdout
+    alone = subprocess.run(
+        argv, cwd=tmp_path, start_new_session=True, capture_output=True, check=True
+    ).stdout
     (tmp_path / "job.fio").write_text(job.replace("[a]", "group_reporting\n[a]"))
-    group = subprocess.run(argv, cwd=tmp_path, capture_output=True, check=True).stdout
+    group = subprocess.run(
+        argv, cwd=tmp_path, start_new_session=True, capture_output=True, check=True
+    ).stdout
     for data in (alone, group):
         for job in parse_output(data, where="x").jobs:
             for direction in ("read", "write"):

@@ -120,7 +120,13 @@ def test_fio_forms_the_same_groups(tmp_path: Path):
     )
     (tmp_path / "job.fio").write_text(text)
     done = subprocess.run(
-        ["fio", "job.fio"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+        ["fio", "job.fio"],
+        cwd=tmp_path,
+        start_new_session=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     found = [line.split(":")[0] for line in done.stdout.splitlines() if "(groupid=" in line]
     ids = [line.split("groupid=")[1][0] for line in done.stdout.splitlines() if "(groupid" in line]

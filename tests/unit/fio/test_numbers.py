@@ -34,7 +34,14 @@ def fio(job: str, directory: Path) -> dict[str, int]:
         "[global]\nioengine=psync\nrw=write\nfallocate=truncate\ncreate_only=1\n"
         f"directory={directory}/w\nbs=1\n[x]\n{job}\n"
     )
-    subprocess.run(["fio", "job.fio"], cwd=directory, capture_output=True, check=False, timeout=60)
+    subprocess.run(
+        ["fio", "job.fio"],
+        cwd=directory,
+        start_new_session=True,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
     sizes = {p.name: p.stat().st_size for p in (directory / "w").iterdir()}
     for path in (directory / "w").iterdir():
         path.unlink()

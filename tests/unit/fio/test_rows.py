@@ -249,7 +249,7 @@ def timed_by_fio(job, tmp_path):
     (tmp_path / "job.fio").write_text(job)
     done = subprocess.run(
         ["fio", "--output-format=json+", "--lat_percentiles=1", "job.fio"],
-        cwd=tmp_path, capture_output=True, check=True,
+        cwd=tmp_path, start_new_session=True, capture_output=True, check=True,
     )  # fmt: skip
     output = parse_output(done.stdout, where="fio.json")
     return measurements(output, run_id="01run", step=step(job))

@@ -193,6 +193,7 @@ def test_it_really_runs(name, tmp_path: Path):
         done = subprocess.run(
             ["fio", "--output-format=json+", "--eta=never", "job.fio"],
             cwd=directory,
+            start_new_session=True,
             capture_output=True,
             text=True,
             timeout=60,

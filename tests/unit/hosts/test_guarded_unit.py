@@ -331,6 +331,16 @@ CAME = {
 }
 
 
+SWAP_HEADER_BYTES = 4096
+
+
+def written_by_us(image, what):
+    """What only diskbench could have changed: the kernel may use swap space while it is there, but
+    leaves its header alone."""
+    data = image.read_bytes()
+    return data[:SWAP_HEADER_BYTES] if what == "swap" else data
+
+
 @pytest.mark.parametrize("what", CAME)
 def test_what_came_to_the_disk_since_it_passed_keeps_fio_from_it(
     make_loop, raw_unit, tmp_path, what
@@ -339,10 +349,10 @@ def test_what_came_to_the_disk_since_it_passed_keeps_fio_from_it(
     device, image = make_loop(mib=72)
     unit = raw_unit(device, guard_of(device, image))
     with come(device, image, tmp_path):
-        before = image.read_bytes()
+        before = written_by_us(image, what)
         with pytest.raises(MeasurementFailed, match=words):
             watch(unit)
-        assert image.read_bytes() == before
+        assert written_by_us(image, what) == before
     assert not Path(unit.directory, "fio.json").exists()
 
 
@@ -351,10 +361,10 @@ def test_what_came_to_the_disk_since_it_passed_keeps_mkfs_from_it(fs_target, tmp
     come, words = CAME[what]
     target, image = fs_target("ext4", 72)
     with come(target.device, image, tmp_path):
-        before = image.read_bytes()
+        before = written_by_us(image, what)
         with pytest.raises(MeasurementFailed, match=words):
             make_workspace(HERE, target)
-        assert image.read_bytes() == before
+        assert written_by_us(image, what) == before
 
 
 @pytest.mark.parametrize("write", [signatures.write_mbr, signatures.write_gpt])

@@ -35,7 +35,7 @@ def run_fio(tmp_path_factory):
         (directory / "j.fio").write_text(head + "\n".join((*options, *jobs)) + "\n")
         done = subprocess.run(
             ["fio", "--output-format=json+", "--status-interval=1", "--eta=never", "j.fio"],
-            cwd=directory, capture_output=True, text=True, check=True,
+            cwd=directory, start_new_session=True, capture_output=True, text=True, check=True,
         )  # fmt: skip
         return done.stdout
 

@@ -8,10 +8,10 @@ import textwrap
 
 import pytest
 
-from diskbench.hosts import vouch
 from diskbench.hosts.vouch import vouched
 from diskbench.model.facts import CloudFacts
 from diskbench.ports import Completed
+from diskbench.providers.aws.identity import GUEST
 
 EC2 = CloudFacts(vendor="aws", product="c6in.large")
 METADATA_SERVICE = textwrap.dedent("""
@@ -101,7 +101,7 @@ def test_what_the_firmware_or_the_control_plane_denies_is_not_even_asked(
 def test_an_answer_that_is_no_identity_document_proves_nothing(answer):
     class Odd:
         def run(self, script, **_):
-            assert script == vouch._AWS
+            assert script == GUEST.proof
             return Completed(0, answer, b"")
 
     assert not vouched(Odd(), EC2, "aws", "i-0abc")

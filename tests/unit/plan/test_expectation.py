@@ -11,10 +11,13 @@ from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
 from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import Expectation, Level, Load, PlanExpectation
 from diskbench.model.promise import Promise
-from diskbench.model.rental import AzureSpec, LabSpec, Rental, RentSpec, Scope, VsphereSpec
+from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Cell, Plan, Step, TargetSpec
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.loads import asked_by
+from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.units import GIB, KIB, MIB
 
 
@@ -178,7 +181,7 @@ def test_a_machine_that_is_not_in_the_catalogue_is_told():
 
 
 def test_the_lab_s_machine_and_latency_are_those_that_were_told():
-    lab = LabSpec(vm_iops=500, latency_ms=20)
+    lab = EmulationOptions(vm_iops=500, latency_ms=20)
     found = expected(RANDOM, scope=Scope(provider="lab"), cloud="aws", spec=RentSpec(lab=lab))
     assert (first(found).begin.iops, first(found).begin.limited_by) == (500, "vm-iops")
     slow = job("rw=randread\nbs=4k\ndirect=1\niodepth=1\nioengine=libaio")
@@ -187,7 +190,7 @@ def test_the_lab_s_machine_and_latency_are_those_that_were_told():
 
 
 def test_a_scaled_lab_disk_is_empty_so_much_sooner():
-    scaled = RentSpec(lab=LabSpec(time_scale=60))
+    scaled = RentSpec(lab=EmulationOptions(time_scale=60))
     found = expected(RANDOM, scope=Scope(provider="lab"), cloud="aws", spec=scaled)
     assert found.gone_s == pytest.approx(1862.07 / 60, abs=0.01)
 
@@ -196,7 +199,7 @@ def test_a_host_cache_is_cold_at_first_and_warm_then():
     found = expected(
         RANDOM,
         scope=Scope(provider="azure", region="eastus"),
-        spec=RentSpec(azure=AzureSpec(cache="readonly")),
+        spec=RentSpec(azure=AzureOptions(cache="readonly")),
         disk=DiskSpec(type="Premium_LRS", size_gib=256),
         instance_type="Standard_D2s_v3",
     )
@@ -209,7 +212,7 @@ def test_a_host_cache_is_cold_at_first_and_warm_then():
 
 
 def test_bursting_on_demand_and_a_bought_tier_are_expected():
-    azure = AzureSpec(performance_tier="P50", bursting=True)
+    azure = AzureOptions(performance_tier="P50", bursting=True)
     found = expected(
         RANDOM,
         scope=Scope(provider="azure", region="eastus"),
@@ -220,7 +223,7 @@ def test_bursting_on_demand_and_a_bought_tier_are_expected():
 
 
 def test_a_vsphere_limit_and_its_owner_s_promise_are_expected():
-    limited = RentSpec(vsphere=VsphereSpec(iops_limit=400))
+    limited = RentSpec(vsphere=VsphereOptions(iops_limit=400))
     found = expected(RANDOM, scope=Scope(provider="vsphere"), spec=limited, disk=None)
     assert first(found).begin.iops == 400
     found = expected(RANDOM, scope=Scope(provider="vsphere"), disk=None, promise=Promise(iops=5000))
@@ -239,7 +242,7 @@ class TestIopsOfLargeBlocks:
     def test_esxi_counts_32_kib_against_its_limit(self):
         told = {
             "scope": Scope(provider="vsphere"),
-            "spec": RentSpec(vsphere=VsphereSpec(iops_limit=3000)),
+            "spec": RentSpec(vsphere=VsphereOptions(iops_limit=3000)),
         }
         large = self.level(LARGE, **told)
         assert large.bytes_per_s == pytest.approx(3000 * 32 * KIB)
@@ -252,7 +255,7 @@ class TestIopsOfLargeBlocks:
         several = expected(
             RANDOM,
             scope=Scope(provider="vsphere"),
-            spec=RentSpec(vsphere=VsphereSpec(iops_limit=500)),
+            spec=RentSpec(vsphere=VsphereOptions(iops_limit=500)),
             disk=DiskSpec(type="VMFS", size_gib=20, count=4),
         )
         assert first(several).begin.iops == 2000
@@ -260,7 +263,7 @@ class TestIopsOfLargeBlocks:
     def test_a_limit_and_a_promise_hold_together(self):
         told = {
             "scope": Scope(provider="vsphere"),
-            "spec": RentSpec(vsphere=VsphereSpec(iops_limit=3000)),
+            "spec": RentSpec(vsphere=VsphereOptions(iops_limit=3000)),
         }
         found = self.level(LARGE, promise=Promise(mb_per_s=50), **told)
         assert (found.bytes_per_s, found.limited_by) == (pytest.approx(50e6), "disk-throughput")
@@ -289,7 +292,7 @@ def test_a_fill_while_credit_is_held_spends_none_in_the_plan():
         "[a]\nstonewall\nrw=randread\nbs=4k\ndirect=1\ntime_based\nruntime=120\n"
     )
     told = {"scope": Scope(provider="lab"), "cloud": "aws"}
-    lab = RentSpec(lab=LabSpec(time_scale=30))
+    lab = RentSpec(lab=EmulationOptions(time_scale=30))
     held = expected(profile, **told, spec=lab, holds_credit=True)
     spent = expected(profile, **told, spec=lab)
     [credit], [less] = held.credits, spent.credits
@@ -307,7 +310,7 @@ def test_a_custom_disk_of_the_lab_gives_what_its_flags_say():
     told = {"scope": Scope(provider="lab"), "disk": disk}
 
     found = first(expected(RANDOM, **told)).begin
-    capped = first(expected(RANDOM, **told, spec=RentSpec(lab=LabSpec(vm_iops=600)))).begin
+    capped = first(expected(RANDOM, **told, spec=RentSpec(lab=EmulationOptions(vm_iops=600)))).begin
 
     assert (found.iops, found.limited_by) == (2000, "disk-iops")
     assert (capped.iops, capped.limited_by) == (600, "vm-iops")

@@ -2,9 +2,10 @@
 
 import pytest
 
-from diskbench.model.rental import AzureSpec, RentSpec
+from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, Step, TargetSpec
 from diskbench.plan.passes import cold_and_warm, has_host_cache
+from diskbench.providers.azure.options import AzureOptions
 
 FILL = Step(index=0, name="fill", role="fill", job="[fill]", expected_s=10)
 READ = Step(index=1, name="randread", job="[randread]\nrw=randread", expected_s=60)
@@ -12,7 +13,7 @@ HALF = Step(index=2, name="half", job="[half]\nrate_iops=50% of randread\n", exp
 
 
 def cell(cache: str | None) -> Cell:
-    rent = RentSpec(disk="Premium_LRS", size_gib=4, azure=AzureSpec(cache=cache))
+    rent = RentSpec(disk="Premium_LRS", size_gib=4, azure=AzureOptions(cache=cache))
     return Cell(
         provider="azure", target=TargetSpec(kind="device", path=""), rent=rent, profile="quick"
     )

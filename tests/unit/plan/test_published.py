@@ -7,9 +7,10 @@ from diskbench.catalog.published import load_published
 from diskbench.catalog.published_match import group, match
 from diskbench.engine.matrix_file import load_matrix
 from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import AzureSpec, Rental, RentSpec, Scope
+from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.plan.matrix import expand
 from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
+from diskbench.providers.azure.options import AzureOptions
 
 ROW = {
     "provider": "ssh",
@@ -30,7 +31,7 @@ def rented(provider, spec, *, cloud=None, disk=None):
         cloud=cloud,
         offer="",
         disk=disk
-        or DiskSpec(type=spec.disk or spec.vsphere.datastore, size_gib=spec.size_gib or 20),
+        or DiskSpec(type=spec.disk or spec.text("datastore"), size_gib=spec.size_gib or 20),
     )
     return make_plan(rental=rental)
 
@@ -83,7 +84,7 @@ def test_a_lab_disk_is_of_the_cloud_that_it_imitates():
     ],
 )
 def test_a_disk_of_azure_has_the_host_cache_that_was_typed_or_none(disk, typed, cache):
-    spec = RentSpec(disk=disk, size_gib=64, azure=AzureSpec(cache=typed))
+    spec = RentSpec(disk=disk, size_gib=64, azure=AzureOptions(cache=typed))
     assert asked_of(ROW, rented("azure", spec)).cache == cache
 
 
@@ -97,7 +98,7 @@ def matched(name):
         typed = spec.disk or ""
         size = spec.size_gib or 20
         disk = DiskSpec(
-            type=typed.removeprefix("root:") or spec.vsphere.datastore,
+            type=typed.removeprefix("root:") or spec.text("datastore"),
             size_gib=size,
             iops=spec.iops,
         )

@@ -1,13 +1,13 @@
 import shlex
 from functools import cache
 
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.cli.run import run
-from diskbench.model.rental import LabSpec, RentSpec
+from diskbench.cli.lazy import load
+from diskbench.model.rental import RentSpec
 from diskbench.plan.rent_flags import typed, words
+from diskbench.providers.emulation import EmulationOptions
 
 TEXT = st.text("abcdefgh-0123", min_size=1, max_size=8).filter(lambda t: not t.startswith("-"))
 SPECS = st.builds(
@@ -21,12 +21,16 @@ SPECS = st.builds(
     spot=st.booleans(),
     region=st.none() | TEXT,
     account=st.none() | TEXT,
-    lab=st.builds(LabSpec, time_scale=st.integers(1, 99).map(float), seed=st.integers(0, 9)),
+    lab=st.builds(
+        EmulationOptions, time_scale=st.integers(1, 99).map(float), seed=st.integers(0, 9)
+    ),
 )
 
 
 def test_the_words_of_a_spec_are_what_a_person_would_type():
-    spec = RentSpec(disk="gp2", size_gib=20, spot=True, account="work", lab=LabSpec(time_scale=60))
+    spec = RentSpec(
+        disk="gp2", size_gib=20, spot=True, account="work", lab=EmulationOptions(time_scale=60)
+    )
     assert shlex.join(words(spec, "aws")) == (
         "--profile-name work --disk gp2 --size 20 --spot --time-scale 60"
     )
@@ -41,12 +45,10 @@ def test_who_pays_goes_by_the_clouds_own_word():
 
 @given(SPECS, st.sampled_from(["aws", "azure", "gcp"]))
 def test_every_word_is_a_flag_that_run_knows(spec, provider):
-    known = _run_flags()
+    known = _run_flags(provider)
     assert {word for word in words(spec, provider) if word.startswith("--")} <= known
 
 
 @cache
-def _run_flags() -> set[str]:
-    app = typer.Typer()
-    app.command()(run)
-    return {name for one in typer.main.get_command(app).params for name in one.opts}
+def _run_flags(provider: str) -> set[str]:
+    return {name for one in load("run", ["--provider", provider]).params for name in one.opts}

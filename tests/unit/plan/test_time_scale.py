@@ -3,9 +3,10 @@ from tests.rigs.plans import make_plan
 
 from diskbench.errors import InvalidValue
 from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import LabSpec, Rental, RentSpec, Scope
+from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Loop
 from diskbench.plan.time_scale import time_scale_notes
+from diskbench.providers.emulation import EmulationOptions
 
 STEADY = Loop(first=0, tracked="write", direction="write")
 
@@ -13,7 +14,7 @@ STEADY = Loop(first=0, tracked="write", direction="write")
 def plan(scale, disk_type="gp2", *, loop=None):
     rental = Rental(
         scope=Scope(provider="lab"),
-        spec=RentSpec(lab=LabSpec(time_scale=scale)),
+        spec=RentSpec(lab=EmulationOptions(time_scale=scale)),
         cloud="aws",
         offer="a machine",
         disk=DiskSpec(type=disk_type, size_gib=500 if disk_type == "st1" else 20),

@@ -3,11 +3,13 @@
 import pytest
 
 from diskbench.errors import InvalidValue
-from diskbench.model.rental import AzureSpec, LabSpec, RentSpec, VsphereSpec
+from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.asked import check_count, check_lab, check_ssh, whole_throughput
 from diskbench.providers.caller import ssh_cidr
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.registry import provider
+from diskbench.providers.vsphere.options import VsphereOptions
 
 DISKS = {
     "aws": RentSpec(disk="gp2", size_gib=20),
@@ -15,11 +17,11 @@ DISKS = {
     "fake": RentSpec(disk="plain", size_gib=20),
     "gcp": RentSpec(disk="pd-ssd", size_gib=20),
     "lab": RentSpec(disk="gp2", size_gib=20),
-    "vsphere": RentSpec(size_gib=20, vsphere=VsphereSpec(datastore="nvme")),
+    "vsphere": RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="nvme")),
 }
 OWNED = {
-    "azure": {"azure": AzureSpec(cache="readonly")},
-    "vsphere": {"vsphere": VsphereSpec(iops_limit=500)},
+    "azure": {"azure": {"cache": "readonly"}},
+    "vsphere": {"vsphere": {"iops_limit": 500}},
 }
 
 
@@ -27,7 +29,7 @@ OWNED = {
     ("name", "owner"), [(name, owner) for name in DISKS for owner in OWNED if name != owner]
 )
 def test_what_another_cloud_alone_knows_is_refused_and_not_ignored(name: str, owner: str) -> None:
-    spec = DISKS[name].model_copy(update=OWNED[owner])
+    spec = DISKS[name].with_groups({**DISKS[name].groups(), **OWNED[owner]})
     cell = Cell(
         provider=name, target=TargetSpec(kind="device", path=""), rent=spec, profile="quick"
     )
@@ -67,7 +69,7 @@ def test_a_network_for_ssh_is_one_and_counts(spec: RentSpec, told: str) -> None:
 
 
 def test_the_labs_options_are_for_emulated_clouds() -> None:
-    spec = RentSpec(lab=LabSpec(noise=0.1))
+    spec = RentSpec(lab=EmulationOptions(noise=0.1))
     check_lab(spec, emulated=True, endpoint="http://127.0.0.1:PORT")
     with pytest.raises(InvalidValue, match="real machines") as refused:
         check_lab(spec, emulated=False, endpoint="http://127.0.0.1:PORT")

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.contract.rented import Onlooker
 
 from diskbench.errors import HostUnavailable, Interrupted, NoCapacity, Unanswered
 from diskbench.providers.patience import CloudTiming
 from diskbench.providers.unanswered import repeated, while_looking
+from diskbench.testing import Onlooker
 
 SHORT = CloudTiming(first_retry_s=0.001, max_retry_s=0.002, retry_s=30.0)
 

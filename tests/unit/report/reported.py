@@ -4,8 +4,10 @@ from tests.unit.report.made import plan, row
 
 from diskbench.model.expectation import DiskPrice
 from diskbench.model.verdict import Judged, Limiter, Promised, Reason, Verdict
+from diskbench.report.assemble.report_view import Report, group_view
+from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.subject import subject_of_plan
-from diskbench.report.trial_report import Group, Report, RunNote, TrialReport
+from diskbench.report.trial_report import RunNote, TrialFacts
 
 PRICE = DiskPrice(storage_usd=2.0, transactions_usd=None, total_usd=2.0)
 TOO_FEW = "no interval (n = 1)"
@@ -55,9 +57,19 @@ def trial(rows=None, *, count=1, trial_id="01trial", **more):
     )
     measured = [row(run_id=one) for one in made.run_ids] if rows is None else rows
     values = {"subject": subject_of_plan(made), "runs": notes, "measurements": tuple(measured)}
-    return TrialReport(trial_id=trial_id, **(values | more))
+    return TrialFacts(trial_id=trial_id, **(values | more))
 
 
 def report(*trials, words="aws gp2 20 GiB, quick", **more):
     """A report on the trials, which are replicates of one subject."""
-    return Report(asked="last", groups=(Group(words, tuple(trials or [trial()])),), **more)
+    return reported([group(words, *(trials or [trial()]))], **more)
+
+
+def group(words, *trials, short="", number=1):
+    """Trials of one subject."""
+    return group_view(words, [trial_view(one) for one in trials], short, number)
+
+
+def reported(groups, **more):
+    """A report on groups of trials."""
+    return Report(asked="last", groups=tuple(groups), **more)

@@ -14,11 +14,11 @@ from diskbench.model.expectation import (
     PlanExpectation,
     StepExpectation,
 )
+from diskbench.report.assemble.price_text import price_lines
 from diskbench.report.expectation_text import (
     credit_words,
     expected_lines,
     expected_pairs,
-    price_lines,
 )
 from diskbench.report.matrix_expected import expected_table, price_table
 

@@ -1,8 +1,9 @@
 from tests.rigs.plans import RUN_IDS
 
 from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import LabSpec, Rental, RentSpec, Scope
+from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.result import Measurement
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.report.headline import headline, promised
 
 
@@ -10,7 +11,7 @@ def told(disk_type="gp2", size_gib=20, *, cloud="aws", time_scale=1.0, **disk):
     return promised(
         Rental(
             scope=Scope(provider="lab"),
-            spec=RentSpec(lab=LabSpec(time_scale=time_scale)),
+            spec=RentSpec(lab=EmulationOptions(time_scale=time_scale)),
             cloud=cloud,
             offer="a machine",
             disk=DiskSpec(type=disk_type, size_gib=size_gib, **disk),

@@ -6,14 +6,24 @@ from html.parser import HTMLParser
 
 import pytest
 from tests.unit.report.made import plan, row
-from tests.unit.report.reported import DOUBT, PRICE, fallen, judged, report, trial, verdict
+from tests.unit.report.reported import (
+    DOUBT,
+    PRICE,
+    fallen,
+    group,
+    judged,
+    report,
+    reported,
+    trial,
+    verdict,
+)
 
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.report.charts import PAGE, iops_chart, latency_chart
 from diskbench.report.lines import lines
 from diskbench.report.page import page
 from diskbench.report.subject import subject_of_plan
-from diskbench.report.trial_report import Group, RunNote
+from diskbench.report.trial_report import RunNote
 
 pytestmark = pytest.mark.slow
 EVIL = "<script>alert('x')</script>&\"</style>"
@@ -178,13 +188,12 @@ def test_several_trials_are_folded_under_a_table_of_all():
 
 
 def test_many_subjects_stand_in_one_table_and_lead_to_what_each_tells():
-    def group(n):
-        one = trial(trial_id=f"01t{n}", verdicts=(verdict(judged(1000.0 + n, 3000.0)),))
-        return Group(f"aws gp2 {n} GiB, quick", (one,), f"gp2 {n} GiB")
+    def one(n):
+        told = trial(trial_id=f"01t{n}", verdicts=(verdict(judged(1000.0 + n, 3000.0)),))
+        return group(f"aws gp2 {n} GiB, quick", told, short=f"gp2 {n} GiB", number=n)
 
     def made(count):
-        whole = report(common="aws, quick")
-        return page(dataclasses.replace(whole, groups=tuple(map(group, range(count)))))
+        return page(reported(map(one, range(count)), common="aws, quick"))
 
     assert made(6).count('<table role="table" class="restack results">') == 12
     html = made(7)
@@ -199,7 +208,7 @@ def test_many_subjects_stand_in_one_table_and_lead_to_what_each_tells():
 
 
 def test_the_words_of_many_subjects_are_escaped():
-    groups = tuple(Group(f"{n}{EVIL}", (trial(trial_id=f"01t{n}"),)) for n in range(7))
-    html = page(dataclasses.replace(report(common=EVIL), groups=groups))
+    groups = (group(f"{n}{EVIL}", trial(trial_id=f"01t{n}"), number=n) for n in range(7))
+    html = page(reported(groups, common=EVIL))
     assert "<script>alert(" not in html
     assert html.count("alert(&#39;x&#39;)") >= 8

@@ -3,13 +3,12 @@
 from dataclasses import replace
 
 from tests.unit.report.made import plan
-from tests.unit.report.reported import DOUBT, fallen, judged, report, trial, verdict
+from tests.unit.report.reported import DOUBT, fallen, group, judged, reported, trial, verdict
 
 from diskbench.catalog.lookup import limits
 from diskbench.report.headline import Promised
 from diskbench.report.plain_many import many_sentences
 from diskbench.report.plain_words import believe_sentence, slowed, two_sentences
-from diskbench.report.result_rows import result_rows
 from diskbench.report.subject import subject_of_plan
 
 GP2 = Promised(
@@ -98,13 +97,9 @@ def test_doubts_are_named_once_with_their_reasons():
 
 
 def many(*groups):
-    made = report(*(one for group in groups for one in group))
-    apart = [
-        replace(made.groups[0], words=f"disk {n}", trials=tuple(group))
-        for n, group in enumerate(groups)
-    ]
-    whole = replace(made, groups=tuple(apart))
-    return many_sentences(whole, [result_rows(group.trials) for group in apart])
+    return many_sentences(
+        reported(group(f"disk {n}", *trials, number=n) for n, trials in enumerate(groups))
+    )
 
 
 def test_of_many_disks_the_fastest_is_told_beside_the_slowest():

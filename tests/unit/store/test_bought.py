@@ -15,8 +15,9 @@ import diskbench
 from diskbench.errors import UnknownName
 from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CloudFacts
-from diskbench.model.rental import AzureSpec, Rental, RentSpec, Scope
+from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.selection_keys import COLUMN_OF, KEYS
+from diskbench.providers.azure.options import AzureOptions
 from diskbench.store.bought import COLUMNS, bought, bought_by_others, region_of
 from diskbench.store.database import open_database
 from diskbench.store.document import results_document
@@ -33,7 +34,7 @@ from diskbench.store.run_row import run_row
 
 def rented(provider, disk, *, cloud=None, region="eu-central-1", cache=None, zone="eu-central-1a"):
     """A plan whose machine and disk were rented."""
-    spec = RentSpec(disk=disk.type, size_gib=disk.size_gib, azure=AzureSpec(cache=cache))
+    spec = RentSpec(disk=disk.type, size_gib=disk.size_gib, azure=AzureOptions(cache=cache))
     rental = Rental(
         scope=Scope(provider=provider, region=region), spec=spec, cloud=cloud, offer="x", disk=disk
     )

@@ -8,8 +8,9 @@ from tests.unit.report.test_headline import told
 
 from diskbench.analysis.synthetic import Noise, bucket, flat
 from diskbench.errors import UnknownName
-from diskbench.model.rental import LabSpec, Rental, RentSpec, Scope
+from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Step
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.report.headline import headline
 from diskbench.store.evidence import open_evidence
 from diskbench.store.import_sources import read_sources
@@ -116,7 +117,9 @@ def test_a_second_that_is_not_whole_is_left_out_between_rounds_only():
 def test_a_scaled_credit_has_scaled_phases_down_to_ten_seconds():
     def plan(scale):
         rental = Rental(
-            scope=Scope(provider="lab"), spec=RentSpec(lab=LabSpec(time_scale=scale)), offer="x"
+            scope=Scope(provider="lab"),
+            spec=RentSpec(lab=EmulationOptions(time_scale=scale)),
+            offer="x",
         )
         return make_plan().model_copy(update={"rental": rental})
 

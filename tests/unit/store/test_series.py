@@ -233,7 +233,9 @@ def real_run(tmp_path, extra=""):
     """What a real fio leaves: its logs, and its totals by direction."""
     (tmp_path / "job.fio").write_text(f"{REAL}{extra}[a]\n")
     argv = ["fio", "--output-format=json", "job.fio"]
-    out = subprocess.run(argv, cwd=tmp_path, capture_output=True, check=True).stdout
+    out = subprocess.run(
+        argv, cwd=tmp_path, start_new_session=True, capture_output=True, check=True
+    ).stdout
     jobs = json.loads(out)["jobs"]
     totals = {
         d: Total(

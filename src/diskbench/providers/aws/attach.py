@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
@@ -11,10 +10,14 @@ from diskbench.providers.aws.errors import error_code
 from diskbench.providers.aws.guest import Volume, find_stores, find_volume
 from diskbench.providers.aws.inventory import ENDING
 from diskbench.providers.aws.provision import describe_instance, describe_volume, ended
-from diskbench.providers.guest import ask_guest, await_prepared
-from diskbench.providers.guest import reach as reach_guest
-from diskbench.providers.guest_disks import disks, disks_before
-from diskbench.providers.waits import Still, until
+from diskbench.providers.guest_disks import disks
+from diskbench.providers.skeleton.handover import (
+    Machine,
+    await_first_boot,
+    disks_before_ours,
+    disks_now,
+)
+from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -27,10 +30,11 @@ if TYPE_CHECKING:
 def address_of(order: Order, made: Made) -> str:
     """The address to reach the machine at: its public one, else the one in its network."""
     instance_id = str(made.instance["InstanceId"])
-    return until(
+    return order.until(
         lambda: _address(order, instance_id, public=bool(made.place.public)),
-        f"address of {instance_id}", order.timing.instance_s, order.timing, order.watch,
-    )  # fmt: skip
+        f"address of {instance_id}",
+        order.timing.instance_s,
+    )
 
 
 def _address(order: Order, instance_id: str, *, public: bool) -> str | Still:
@@ -43,27 +47,24 @@ def _address(order: Order, instance_id: str, *, public: bool) -> str | Still:
     return str(found) if found else Still("none yet")
 
 
-def reach(order: Order, made: Made, guest: Guest) -> None:
-    """Wait until the machine shows its host key and lets us in. Raises RentalFailed."""
+def machine_of(order: Order, made: Made) -> Machine:
+    """The machine as it is reached."""
     instance_id = str(made.instance["InstanceId"])
+    address = address_of(order, made)
 
     def alive() -> Still | None:
         there = _alive(order, instance_id) is not None
         return None if there else Still("EC2 does not list its machine")
 
-    reach_guest(guest, alive, order.timing, order.watch)
-    order.watch.note(f"instance {instance_id} answers at {guest.address}")
+    access = order.access(address, order.details.image.user)
+    return Machine(f"instance {instance_id}", address, access, alive)
 
 
 def attach(order: Order, made: Made, guest: Guest) -> tuple[GuestDisk, ...]:
     """The volumes as they appear in the guest, in order. Raises RentalFailed."""
     instance_id = str(made.instance["InstanceId"])
     attached = any(_attachment(v, instance_id) for v in made.volumes)
-    before = ask_guest(
-        "its disks",
-        functools.partial(disks_before, guest.host, attached=attached),
-        order.timing, order.watch,
-    )  # fmt: skip
+    before = disks_before_ours(order, guest, attached=attached)
     names = [requests.attach_name(index) for index in range(len(made.volumes))]
     for item, name in zip(made.volumes, names, strict=True):
         _attach_one(order, str(item["VolumeId"]), instance_id, name)
@@ -79,7 +80,7 @@ def stores(order: Order, guest: Guest) -> tuple[GuestDisk, ...]:
     """The machine's own disks that were asked for."""
     local = order.details.machine.local
     assert local is not None, "resolve refuses a machine without disks of its own"
-    found = ask_guest("its disks", lambda: disks(guest.host), order.timing, order.watch)
+    found = disks_now(order, guest)
     return find_stores(found, order.details.wanted.count, local.size_gb)
 
 
@@ -87,11 +88,12 @@ def await_ready(order: Order, made: Made, guest: Guest) -> None:
     """Wait until the first boot's work is done in the guest and EC2's checks have passed, so that
     neither disturbs a measurement. Raises RentalFailed with what is said to be wrong."""
     instance_id = str(made.instance["InstanceId"])
-    await_prepared(guest, instance_id, order.timing, order.watch)
-    until(
+    await_first_boot(order, guest, instance_id)
+    order.until(
         lambda: _checked(order, instance_id),
-        f"status checks of {instance_id}", order.timing.checks_s, order.timing, order.watch,
-    )  # fmt: skip
+        f"status checks of {instance_id}",
+        order.timing.checks_s,
+    )
 
 
 def _checked(order: Order, instance_id: str) -> bool | Still:
@@ -130,7 +132,7 @@ def _attach_one(order: Order, volume_id: str, instance_id: str, name: str) -> No
         _alive(order, instance_id)
         return Still(str(held["State"]))
 
-    until(ask, f"volume {volume_id}", order.timing.attach_s, order.timing, order.watch)
+    order.until(ask, f"volume {volume_id}", order.timing.attach_s)
     order.watch.note(f"volume {volume_id} is attached as {name}")
 
 
@@ -167,4 +169,4 @@ def _appeared(
         found = find_volume(disks(guest.host), volume, before, nvme=nvme)
         return found or Still("not seen in the guest yet")
 
-    return ask_guest(f"volume {volume.id}", ask, order.timing, order.watch)
+    return order.ask_guest(f"volume {volume.id}", ask)

@@ -12,7 +12,8 @@ from diskbench.model.base import Frozen
 from diskbench.providers.needs import MIN_VCPUS, Needs
 
 if TYPE_CHECKING:
-    from diskbench.catalog.instances import InstanceCatalogue, InstanceEntry
+    from diskbench.catalog.books import ProviderBook
+    from diskbench.catalog.machines import MachineEntry
 
 
 class EbsFigures(Frozen):
@@ -26,7 +27,7 @@ class EbsFigures(Frozen):
 
 
 def candidates(
-    book: InstanceCatalogue,
+    book: ProviderBook,
     need: Needs,
     *,
     arch: str,
@@ -36,22 +37,23 @@ def candidates(
     """The types that are good enough, cheapest first: current, not burstable, two processors or
     more. With `local_disks` the machine has that many of its own on NVMe."""
     good = [
-        (entry.usd_per_hour, name)
-        for name, entry in book.instances.items()
-        if _is_fit(entry, arch, disks)
+        (usd, name)
+        for name, entry in book.machines.types.items()
+        if (usd := book.prices.machine_hourly_usd(name)) is not None
+        and _is_fit(entry, arch, disks)
         and (_sustains(figures(entry), need))
         and (not local_disks or _has_local(entry, local_disks))
     ]
     return tuple(name for _, name in sorted(good))
 
 
-def figures(entry: InstanceEntry) -> EbsFigures:
+def figures(entry: MachineEntry) -> EbsFigures:
     """The catalogue's figures of a type; where there is one figure it is both."""
     return EbsFigures(
-        baseline_iops=entry.baseline_iops,
-        baseline_mb_per_s=entry.baseline_mb_per_s,
-        max_iops=entry.max_iops or entry.baseline_iops,
-        max_mb_per_s=entry.max_mb_per_s or entry.baseline_mb_per_s,
+        baseline_iops=entry.iops,
+        baseline_mb_per_s=entry.mb_per_s,
+        max_iops=entry.burst_iops or entry.iops,
+        max_mb_per_s=entry.burst_mb_per_s or entry.mb_per_s,
     )
 
 
@@ -74,12 +76,12 @@ def too_small(name: str, found: EbsFigures, need: Needs, better: str | None) -> 
     )
 
 
-def _is_fit(entry: InstanceEntry, arch: str, disks: int) -> bool:
+def _is_fit(entry: MachineEntry, arch: str, disks: int) -> bool:
     return (
         entry.current
         and not entry.burstable
-        and entry.hypervisor == "nitro"
-        and entry.ebs_optimized == "default"
+        and entry.traits.get("hypervisor", "nitro") == "nitro"
+        and entry.traits.get("ebs_optimized", "default") == "default"
         and entry.vcpus >= MIN_VCPUS
         and entry.arch == arch
         and room_for_disks(entry.max_disks, apart=entry.disks_apart) >= disks
@@ -99,5 +101,5 @@ def _sustains(found: EbsFigures, need: Needs) -> bool:
     ) >= need.mb_per_s
 
 
-def _has_local(entry: InstanceEntry, count: int) -> bool:
+def _has_local(entry: MachineEntry, count: int) -> bool:
     return entry.local is not None and entry.local.nvme and entry.local.count >= count

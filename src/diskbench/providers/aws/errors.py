@@ -6,6 +6,7 @@ Codes: Amazon EC2 API Reference, "Error codes for the Amazon EC2 API" (as stored
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diskbench.errors import (
@@ -19,63 +20,147 @@ from diskbench.errors import (
     Throttled,
     UnknownName,
 )
+from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from botocore.exceptions import BotoCoreError, ClientError
 
-_CAPACITY = frozenset(
-    {
-        "InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientCapacity",
-        "InsufficientReservedInstanceCapacity", "InsufficientVolumeCapacity",
-        "InsufficientCapacityOnHost", "InsufficientFreeAddressesInSubnet", "SpotMaxPriceTooLow",
-    }
-)  # fmt: skip
-_NOT_IN_THAT_ZONE = ("Unsupported", "ec2:RunInstances")
-"""What EC2 answers where a zone does not have the machine type (EC2 API Reference, "Error codes").
-It answers so to some settings of a machine, too: the next zones then answer alike."""
-_THROTTLED = frozenset(
-    {
-        "RequestLimitExceeded", "Throttling", "ThrottlingException", "ThrottledException",
-        "RequestThrottled", "RequestThrottledException", "TooManyRequestsException",
-        "EC2ThrottledException", "BandwidthLimitExceeded", "SlowDown",
-    }
-)  # fmt: skip
-_OUTAGE = frozenset(
-    {"InternalError", "InternalFailure", "InternalServerError", "ServiceUnavailable", "Unavailable"}
+_NO_CAPACITY = "AWS has no capacity for it: {told}"
+_ELSEWHERE = "try another --zone, --region or --instance-type, or later"
+_QUOTA = "the account's quota {quota!r} is used up: {told}"
+_RAISE_QUOTA = (
+    "raise it in the AWS console of that region: Service Quotas > {service} > {quota}; or give "
+    "back what is not needed (diskbench gc)"
 )
-_LOGIN = frozenset(
-    {
-        "AuthFailure", "ExpiredToken", "ExpiredTokenException", "IncompleteSignature",
-        "InvalidAccessKeyId", "InvalidClientTokenId", "MissingAuthenticationToken",
-        "RequestExpired", "SignatureDoesNotMatch", "TokenRefreshRequired",
-        "UnrecognizedClientException",
-    }
+_QUOTAS = (
+    ("(Vcpu|Instance)LimitExceeded", "Amazon EC2",
+     "Running On-Demand instances (vCPUs) of that family"),
+    ("MaxSpotInstanceCountExceeded", "Amazon EC2", "Spot Instance Requests of that family"),
+    ("VolumeLimitExceeded", "Amazon EBS", "Storage for volumes of that type, in TiB"),
+    ("MaxIOPSLimitExceeded", "Amazon EBS", "IOPS for Provisioned IOPS SSD volumes"),
+    ("SecurityGroupLimitExceeded", "Amazon VPC", "VPC security groups per Region"),
+    ("RulesPerSecurityGroupLimitExceeded", "Amazon VPC",
+     "Inbound or outbound rules per security group"),
+    ("NetworkInterfaceLimitExceeded", "Amazon VPC", "Network interfaces per Region"),
+    ("SecurityGroupsPerInterfaceLimitExceeded", "Amazon VPC",
+     "Security groups per network interface"),
 )  # fmt: skip
-_DENIED = frozenset(
-    {
-        "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnauthorizedException",
-        "NotAuthorized", "Blocked", "OptInRequired", "PendingVerification",
-    }
+"""Code, and the service and name under which the quota stands in the console."""
+_NOT_ACCEPTED = "AWS does not accept the credentials: {said}"
+_LOG_IN = "log in: aws sso login{flag} (single sign-on) or aws configure{flag} (access keys)"
+_REFUSED = "AWS refuses {action}: {told}"
+_FAILED = ErrorRow(Throttled, "AWS failed at {action}: {told}", "look at health.aws.amazon.com")
+_CORRECT = "correct the value that it names"
+_THEIR_REASON = "the reason is AWS's own"
+
+TABLE: ErrorTable = (
+    ErrorRow(
+        NoCapacity, _NO_CAPACITY, _ELSEWHERE,
+        codes=(
+            "InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientCapacity",
+            "InsufficientReservedInstanceCapacity", "InsufficientVolumeCapacity",
+            "InsufficientCapacityOnHost", "InsufficientFreeAddressesInSubnet", "SpotMaxPriceTooLow",
+        ),
+    ),
+    # What EC2 answers where a zone does not have the machine type, and to some settings of a
+    # machine, too: the next zones then answer alike.
+    ErrorRow(
+        NoCapacity, _NO_CAPACITY, _ELSEWHERE, codes=("Unsupported",), action="ec2:RunInstances"
+    ),
+    ErrorRow(
+        Throttled, "AWS throttles this account's calls: {told} at {action}",
+        "run less at a time in this account and region",
+        codes=(
+            "RequestLimitExceeded", "Throttling", "ThrottlingException", "ThrottledException",
+            "RequestThrottled", "RequestThrottledException", "TooManyRequestsException",
+            "EC2ThrottledException", "BandwidthLimitExceeded", "SlowDown",
+        ),
+    ),
+    *(
+        ErrorRow(
+            QuotaExceeded, _QUOTA, _RAISE_QUOTA, codes=(code,),
+            otherwise={"service": service, "quota": quota},
+        )
+        for code, service, quota in _QUOTAS
+    ),
+    ErrorRow(
+        QuotaExceeded, _QUOTA, _RAISE_QUOTA, codes=("(?P<quota>.*)LimitExceeded",),
+        otherwise={"service": "Amazon EC2"},
+    ),
+    ErrorRow(
+        AccessDenied, "AWS does not accept the credentials: {told}", _LOG_IN,
+        codes=(
+            "AuthFailure", "ExpiredToken", "ExpiredTokenException", "IncompleteSignature",
+            "InvalidAccessKeyId", "InvalidClientTokenId", "MissingAuthenticationToken",
+            "RequestExpired", "SignatureDoesNotMatch", "TokenRefreshRequired",
+            "UnrecognizedClientException",
+        ),
+    ),
+    ErrorRow(
+        AccessDenied, "the AWS account may not do that: {told}", "settle it with AWS",
+        codes=("Blocked", "OptInRequired", "PendingVerification"),
+    ),
+    ErrorRow(
+        AccessDenied, "these AWS credentials may not do {named}: {told}",
+        "allow {named}; docs/aws.md has the whole policy",
+        codes=(
+            "AccessDenied", "AccessDeniedException", "UnauthorizedOperation",
+            "UnauthorizedException", "NotAuthorized",
+        ),
+        found=(r"not authorized to perform: (?P<named>[a-z0-9-]+:[A-Za-z]+)",),
+        otherwise={"named": "{action}"},
+    ),
+    replace(
+        _FAILED,
+        codes=(
+            "InternalError", "InternalFailure", "InternalServerError", "ServiceUnavailable",
+            "Unavailable",
+        ),
+    ),
+    ErrorRow(InvalidValue, _REFUSED, _CORRECT, codes=("Invalid.*",)),
+    ErrorRow(RentalFailed, _REFUSED, _THEIR_REASON, codes=("Insufficient.*",)),
+    replace(_FAILED, statuses=range(500, 600)),
+    ErrorRow(
+        InvalidValue, _REFUSED, _CORRECT,
+        codes=(
+            "(Malformed|Missing|Unknown|Unsupported).*",
+            ".*(NotFound|NotFoundException|ValidationError|ValidationException)",
+        ),
+    ),
+    ErrorRow(RentalFailed, _REFUSED, _THEIR_REASON),
 )  # fmt: skip
-_QUOTAS = {
-    "VcpuLimitExceeded": ("Amazon EC2", "Running On-Demand instances (vCPUs) of that family"),
-    "InstanceLimitExceeded": ("Amazon EC2", "Running On-Demand instances (vCPUs) of that family"),
-    "MaxSpotInstanceCountExceeded": ("Amazon EC2", "Spot Instance Requests of that family"),
-    "VolumeLimitExceeded": ("Amazon EBS", "Storage for volumes of that type, in TiB"),
-    "MaxIOPSLimitExceeded": ("Amazon EBS", "IOPS for Provisioned IOPS SSD volumes"),
-    "SecurityGroupLimitExceeded": ("Amazon VPC", "VPC security groups per Region"),
-    "RulesPerSecurityGroupLimitExceeded": (
-        "Amazon VPC", "Inbound or outbound rules per security group",
+"""By the code that a service answers."""
+
+SDK_TABLE: ErrorTable = (
+    ErrorRow(
+        AccessDenied, _NOT_ACCEPTED, "log in: aws sso login{flag}",
+        codes=(
+            "SSOError", "SSOTokenLoadError", "UnauthorizedSSOTokenError", "TokenRetrievalError",
+        ),
     ),
-    "NetworkInterfaceLimitExceeded": ("Amazon VPC", "Network interfaces per Region"),
-    "SecurityGroupsPerInterfaceLimitExceeded": (
-        "Amazon VPC", "Security groups per network interface",
+    ErrorRow(
+        AccessDenied, "AWS does not accept the credentials: there are none, or not all ({said})",
+        _LOG_IN, codes=("NoCredentialsError", "PartialCredentialsError"),
     ),
-}  # fmt: skip
-_ACTION = re.compile(r"not authorized to perform: ([a-z0-9-]+:[A-Za-z]+)")
-_ENCODED = re.compile(r"Encoded authorization failure message: (\S+)")
+    ErrorRow(
+        AccessDenied, _NOT_ACCEPTED, _LOG_IN,
+        codes=("CredentialRetrievalError", "RefreshWithMFAUnsupportedError"),
+    ),
+    ErrorRow(
+        Throttled, "no answer to {action}: {said}", "look at the network and --endpoint-url",
+        codes=("HTTPClientError", "ConnectionError", "ResponseParserError"),
+    ),
+    ErrorRow(
+        HostUnavailable, "the AWS configuration cannot be read: {said}", "correct it",
+        codes=("ConfigParseError", "ConfigNotFound"),
+    ),
+    ErrorRow(InvalidValue, "the AWS SDK refuses {action}: {said}", "correct what it names"),
+)  # fmt: skip
+"""By the class that botocore raises, or one that it derives from."""
+
+_ENCODED = re.compile(r"(?P<before>.*)Encoded authorization failure message: (?P<text>\S+)", re.S)
 _DECODED_ACTION = re.compile(r'"action"\s*:\s*"([a-z0-9-]+:[A-Za-z]+)"')
 
 
@@ -113,9 +198,7 @@ def translate(
 
     if isinstance(error, ClientError):
         return _of_service(error, action, profile, decode)
-    if isinstance(error, ResponseParserError):
-        return _no_answer(action, "it is no answer of AWS's")
-    if isinstance(error, BotoCoreError):
+    if isinstance(error, ResponseParserError | BotoCoreError):
         return _of_sdk(error, action, profile)
     raise error
 
@@ -143,95 +226,31 @@ def of_code(
     decode: Callable[[str], str | None] | None = None,
 ) -> DiskbenchError:
     """Our error for a code that AWS gave, in an answer or as the reason of a state."""
-    if code in _CAPACITY or (code, action) == _NOT_IN_THAT_ZONE:
-        return NoCapacity(
-            f"AWS has no capacity for it: {said} ({code})",
-            advice="try another --zone, --region or --instance-type, or later",
-        )
-    if code in _THROTTLED:
-        return Throttled(
-            f"AWS throttles this account's calls: {said} ({code}) at {action}",
-            look_at="run less at a time in this account and region",
-        )
-    if code in _QUOTAS or code.endswith("LimitExceeded"):
-        service, quota = _QUOTAS.get(code, ("Amazon EC2", code.removesuffix("LimitExceeded")))
-        return QuotaExceeded(
-            f"the account's quota {quota!r} is used up: {said} ({code})",
-            advice=f"raise it in the AWS console of that region: Service Quotas > {service} > "
-            f"{quota}; or give back what is not needed (diskbench gc)",
-        )
-    if code in _LOGIN:
-        return _not_logged_in(f"{said} ({code})", profile)
-    if code in _DENIED:
-        return _denied(code, said, action, decode)
-    if code in _OUTAGE or (status >= 500 and not code.startswith(("Invalid", "Insufficient"))):
-        return Throttled(
-            f"AWS failed at {action}: {said} ({code or status})",
-            look_at="look at health.aws.amazon.com",
-        )
-    if code.startswith(("Invalid", "Malformed", "Missing", "Unknown", "Unsupported")) or (
-        code.endswith(("NotFound", "NotFoundException", "ValidationError", "ValidationException"))
-    ):
-        return InvalidValue(
-            f"AWS refuses {action}: {said} ({code})",
-            advice="correct the value that it names",
-        )
-    return RentalFailed(f"AWS refuses {action}: {said} ({code})", advice="the reason is AWS's own")
-
-
-def _denied(
-    code: str, said: str, action: str, decode: Callable[[str], str | None] | None
-) -> AccessDenied:
-    told = said
-    encoded = _ENCODED.search(said)
-    missing = _ACTION.search(said)
-    named = missing.group(1) if missing else action
+    encoded = _ENCODED.match(said)
     if encoded is not None:
-        told = said.partition("Encoded authorization failure message")[0].strip()
-        opened = decode(encoded.group(1)) if decode else None
+        opened = decode(encoded["text"]) if decode else None
         found = _DECODED_ACTION.search(opened or "")
-        named = found.group(1) if found else named
-    if code in {"OptInRequired", "PendingVerification", "Blocked"}:
-        return AccessDenied(
-            f"the AWS account may not do that: {told} ({code})", advice="settle it with AWS"
-        )
-    return AccessDenied(
-        f"these AWS credentials may not do {named}: {told} ({code})",
-        advice=f"allow {named}; docs/aws.md has the whole policy",
-    )
+        said = encoded["before"].strip()
+        if found is not None:
+            said += f" (not authorized to perform: {found[1]})"
+    return error_of(TABLE, CloudError((code,), said, action, status, {"flag": _flag(profile)}))
 
 
-def _not_logged_in(why: str, profile: str | None, *, sso: bool = False) -> AccessDenied:
-    flag = f" --profile {profile}" if profile else ""
-    login, configure = f"aws sso login{flag}", f"aws configure{flag}"
-    how = login if sso else f"{login} (single sign-on) or {configure} (access keys)"
-    return AccessDenied(f"AWS does not accept the credentials: {why}", advice=f"log in: {how}")
-
-
-def _of_sdk(error: BotoCoreError, action: str, profile: str | None) -> DiskbenchError:
+def _of_sdk(error: BotoCoreError | Exception, action: str, profile: str | None) -> DiskbenchError:
     from botocore import exceptions as sdk
 
-    why = str(error)
     if isinstance(error, sdk.ProfileNotFound):
         # `profile` is None where AWS_PROFILE names it.
         return UnknownName("AWS profile", str(error.kwargs["profile"]), _profiles())
-    if isinstance(
-        error,
-        sdk.SSOError | sdk.SSOTokenLoadError | sdk.UnauthorizedSSOTokenError
-        | sdk.TokenRetrievalError,
-    ):  # fmt: skip
-        return _not_logged_in(why, profile, sso=True)
-    if isinstance(error, sdk.NoCredentialsError | sdk.PartialCredentialsError):
-        return _not_logged_in(f"there are none, or not all ({why})", profile)
-    if isinstance(error, sdk.CredentialRetrievalError | sdk.RefreshWithMFAUnsupportedError):
-        return _not_logged_in(why, profile)
     if isinstance(error, sdk.NoRegionError):
         return no_region()
-    if isinstance(error, sdk.HTTPClientError | sdk.ConnectionError):
-        return _no_answer(action, why)
-    if isinstance(error, sdk.ConfigParseError | sdk.ConfigNotFound):
-        return HostUnavailable(f"the AWS configuration cannot be read: {why}", advice="correct it")
-    return InvalidValue(f"the AWS SDK refuses {action}: {why}", advice="correct what it names")
+    classes = tuple(kind.__name__ for kind in type(error).__mro__)
+    return error_of(SDK_TABLE, CloudError(classes, str(error), action, 0, {"flag": _flag(profile)}))
+
+
+def _flag(profile: str | None) -> str:
+    """How the AWS command line is given the profile."""
+    return f" --profile {profile}" if profile else ""
 
 
 def no_region() -> InvalidValue:
@@ -240,13 +259,6 @@ def no_region() -> InvalidValue:
         "no AWS region: neither --region nor AWS_REGION nor the AWS configuration names one",
         advice="add --region, such as --region eu-central-1, or: aws configure set region REGION",
         field="region",
-    )
-
-
-def _no_answer(action: str, why: str) -> Throttled:
-    return Throttled(
-        f"no answer to {action}: {why}",
-        look_at="look at the network and --endpoint-url",
     )
 
 

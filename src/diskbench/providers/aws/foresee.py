@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.instances import InstanceEntry
+    from diskbench.catalog.machines import MachineEntry
     from diskbench.model.rental import PricePart, RentSpec
     from diskbench.providers.aws.wanted import Wanted
 
@@ -28,14 +28,14 @@ _ARCH = "x86_64"
 
 def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
     """The rental that is to be expected; a price or a machine that the catalogue lacks is None."""
-    book = books.aws
+    book = books.of("aws")
     size_gib = asked.size_gib or IMAGE_GIB
     limits = asked.limits(size_gib)
     need = needs(limits, asked.count)
     local = asked.count if asked.kind == "instance-store" else 0
     fit = candidates(book, need, arch=_ARCH, disks=asked.count, local_disks=local)
     machine = spec.instance_type or (fit[0] if fit else None)
-    entry = book.instances.get(machine or "")
+    entry = book.machines.types.get(machine or "")
     if asked.kind == "instance-store" and entry is not None and entry.local is not None:
         size_gib = int(entry.local.size_gb * 1e9 / GIB)
     region = spec.region or (spec.zone[:-1] if spec.zone else None)
@@ -47,7 +47,7 @@ def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
         scope=Scope(provider="aws", account=spec.account, region=region),
         spec=spec,
         offer=_words(asked, size_gib, machine),
-        promise=promise(limits, spec.lab.time_scale) if limits else "",
+        promise=promise(limits, spec.time_scale) if limits else "",
         zones=(spec.zone,) if spec.zone else (),
         instance_type=machine,
         disk=asked.spec(size_gib),
@@ -77,7 +77,7 @@ def _words(asked: Wanted, size_gib: int, machine: str | None) -> str:
     return f"{machine or 'a machine'} with {what}"
 
 
-def _retired(machine: str | None, entry: InstanceEntry | None) -> str | None:
+def _retired(machine: str | None, entry: MachineEntry | None) -> str | None:
     if entry is None or entry.current:
         return None
     return f"{machine} is of a previous generation: not every zone has it"

@@ -16,7 +16,7 @@ from diskbench.providers.needs import needs
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from diskbench.catalog.instances import InstanceCatalogue
+    from diskbench.catalog.books import ProviderBook
     from diskbench.model.rental import RentSpec
     from diskbench.providers.aws.edge import Aws, Edge
     from diskbench.providers.aws.resolved import Image, Machine
@@ -33,14 +33,14 @@ class Lookup:
     ssm: Edge
     spec: RentSpec
     wanted: Wanted
-    known: InstanceCatalogue
+    known: ProviderBook
 
 
 def look_up(
     aws: Aws,
     spec: RentSpec,
     wanted: Wanted,
-    known: InstanceCatalogue,
+    known: ProviderBook,
     timing: AwsTiming,
     ask_caller: Callable[[], str] = caller_cidr,
 ) -> Resolved:
@@ -77,7 +77,7 @@ def look_up(
 
 def _typed_machine(here: Lookup) -> Machine | None:
     name = here.spec.instance_type
-    return find_machine(here.ec2, name, tuple(here.known.instances)) if name else None
+    return find_machine(here.ec2, name, tuple(here.known.machines.types)) if name else None
 
 
 def _size_gib(wanted: Wanted, image: Image) -> int:

@@ -35,7 +35,7 @@ def rental(books: Books, spec: RentSpec, details: Resolved, endpoint: str | None
         ),
         spec=spec,
         offer=_words(spec, details),
-        promise=promise(limits, spec.lab.time_scale) if limits else "",
+        promise=promise(limits, spec.time_scale) if limits else "",
         zones=tuple(place.zone for place in details.places),
         instance_type=machine.type,
         image=details.image.id,
@@ -83,7 +83,7 @@ def _prices(books: Books, details: Resolved) -> Iterator[PricePart]:
 
 
 def _warnings(books: Books, spec: RentSpec, details: Resolved) -> Iterator[str]:
-    book, machine, wanted = books.aws, details.machine, details.wanted
+    book, machine, wanted = books.of("aws"), details.machine, details.wanted
     need = needs(wanted.limits(details.size_gib), wanted.count)
     better = candidates(book, need, arch=machine.arch, disks=wanted.count)
     small = too_small(machine.type, machine.ebs, need, better[0] if better else None)
@@ -91,9 +91,9 @@ def _warnings(books: Books, spec: RentSpec, details: Resolved) -> Iterator[str]:
         yield small
     if machine.burstable:
         yield f"{machine.type} earns CPU credits: fio may run out of them before the disk does"
-    known = book.instances.get(machine.type)
+    known = book.machines.types.get(machine.type)
     if known is not None and machine.ebs.baseline_iops is not None:
-        ours = (known.baseline_iops, known.baseline_mb_per_s)
+        ours = (known.iops, known.mb_per_s)
         theirs = (machine.ebs.baseline_iops, machine.ebs.baseline_mb_per_s)
         if ours != theirs:
             yield (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, InvalidValue
@@ -17,8 +16,7 @@ from diskbench.providers.aws.resolved import Resolved
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.aws.wanted import wanted
 from diskbench.providers.caller import caller_cidr
-from diskbench.providers.keys import lease_keys, write_access
-from diskbench.providers.places import lease_directory
+from diskbench.providers.keys import lease_keys
 from diskbench.providers.unanswered import while_looking
 
 if TYPE_CHECKING:
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.catalog.overlay import Overlay
-    from diskbench.model.disk import Acquired, SshAccess
+    from diskbench.model.disk import Acquired
     from diskbench.model.finding import Finding, Quota
     from diskbench.model.rental import Claim, Found, LeaseEnd, Rental, Scope
     from diskbench.model.spec import Cell
@@ -62,7 +60,9 @@ class AWSProvider:
         assert spec is not None, "wanted() refuses a cell that rents nothing"
         aws = open_aws(spec.account, _region(spec.region, spec.zone), spec.endpoint_url)
         with while_looking():
-            details = look_up(aws, spec, asked, books.aws, self.timing.looking(), self.ask_caller)
+            details = look_up(
+                aws, spec, asked, books.of("aws"), self.timing.looking(), self.ask_caller
+            )
         return rental(books, spec, details, aws.emulated_endpoint())
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
@@ -78,15 +78,16 @@ class AWSProvider:
         from diskbench.providers.aws.refresh import refreshed
         from diskbench.providers.today import today
 
-        aws = open_aws(None, books.aws.region, None)
-        return refreshed(aws, self.timing, books.aws, today())
+        known = books.of("aws")
+        aws = open_aws(None, known.prices.region, None)
+        return refreshed(aws, self.timing, known, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
         from diskbench.providers.aws.handover import hand_over
 
         order = self._order(claim, rental, watch)
-        return hand_over(order, provision(order), functools.partial(_access, order))
+        return hand_over(order, provision(order))
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
@@ -108,8 +109,7 @@ class AWSProvider:
         from diskbench.providers.aws.swap import swapped
 
         order = self._order(claim, rental, watch)
-        access_at = functools.partial(_access, order)
-        return hand_over(order, swapped(order, access_at), access_at)
+        return hand_over(order, swapped(order))
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> Order:
         aws = open_scope(rental.scope, self.timing)
@@ -206,13 +206,6 @@ class AWSProvider:
                 return f"EC2 lists no instance of lease {lease_id}"
             return f"{last['InstanceId']} is {last['State']['Name']}: {why_ended(last)}"
         return None
-
-
-def _access(order: Order, address: str) -> SshAccess:
-    """How the machine is reached at its address, written down where the lease's things are."""
-    lease_id, user = order.claim.lease_id, order.details.image.user
-    directory = lease_directory(lease_id)
-    return write_access(lease_id, order.keys, directory, address=address, user=user)
 
 
 def _region(region: str | None, zone: str | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
@@ -12,38 +13,32 @@ from diskbench.model.ours import Which
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.errors import error_code, is_missing, of_code
 from diskbench.providers.aws.inventory import ENDING, inventory, tag, why_ended
+from diskbench.providers.aws.resolved import Place, Resolved
+from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.aws.wanted import ROOT_TYPE
-from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
-from diskbench.providers.waits import Still, until
+from diskbench.providers.cloud_init import user_data
+from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.skeleton import order as skeleton
+from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
+from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from diskbench.model.rental import Claim, RentSpec
-    from diskbench.ports import RentWatch
     from diskbench.providers.aws.edge import Edge
     from diskbench.providers.aws.inventory import Inventory, Item
-    from diskbench.providers.aws.resolved import Place, Resolved
-    from diskbench.providers.aws.timing import AwsTiming
-    from diskbench.providers.keys import LeaseKeys
 
 
-@dataclass(frozen=True)
-class Order:
-    """What is to be made, by whom, and who looks on."""
+@dataclass(frozen=True, kw_only=True)
+class Order(skeleton.Order[Resolved, AwsTiming]):
+    """What is to be made on AWS; `ec2` is its API in one region."""
 
     ec2: Edge
-    claim: Claim
-    spec: RentSpec
-    details: Resolved
-    keys: LeaseKeys
-    watch: RentWatch
-    timing: AwsTiming
 
     @property
     def lab(self) -> str:
         """How an emulated cloud is to behave; nothing for the real one."""
-        return requests.lab_tag(self.spec.lab) if self.details.emulated else ""
+        return requests.lab_tag(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
     @property
     def volume(self) -> DiskSpec | None:
@@ -70,24 +65,22 @@ class Made:
 
 
 def provision(order: Order) -> Made:
-    """The machine and volumes of the lease, made or found; zones are tried in order.
+    """The machine and volumes of the lease, made or found; zones are tried in turn.
 
     Raises NoCapacity when no zone has any, RentalFailed with EC2's reason for a machine that ended.
     """
-    there = inventory(order.ec2, Which(order.claim.lease_id))
+    there = inventory(order.ec2, Which(order.lease))
     _key_pair(order, there)
     group = order.spec.security_group or _security_group(order, there)
-    refused: list[str] = []
-    for place in _zones_from(order, there):
-        try:
-            return _in_zone(order, group, place)
-        except NoCapacity as error:
-            refused.append(f"{place.zone}: {error.message}")
-            order.watch.note(f"no capacity in {place.zone}")
-            _undo(order)
-    raise NoCapacity(
-        f"no zone of {order.details.region} has capacity: {'; '.join(refused)}",
-        advice="try another --region or --instance-type, or later",
+    held = there.live[0]["Placement"]["AvailabilityZone"] if there.live else None
+    places = order.details.places
+    return in_first_with_capacity(
+        zones_from(places, next((place for place in places if place.zone == held), None)),
+        lambda place: _in_zone(order, group, place),
+        lambda: _undo(order),
+        order.watch,
+        region=order.details.region,
+        name=lambda place: place.zone,
     )
 
 
@@ -105,12 +98,13 @@ def _security_group(order: Order, there: Inventory) -> str:
     cidr = order.details.ssh_cidr
     assert cidr is not None, "resolve refuses a rental without a group and without a network"
     with _made_before("InvalidPermission.Duplicate"):
-        until(
+        order.until(
             lambda: _when_listed(
                 order, "authorize_security_group_ingress", requests.allow_ssh(group, cidr)
             ),
-            f"security-group {group}", order.timing.volume_s, order.timing, order.watch,
-        )  # fmt: skip
+            f"security-group {group}",
+            order.timing.volume_s,
+        )
     return group
 
 
@@ -131,7 +125,7 @@ def _new_group(order: Order) -> str:
         return str(found[0]["GroupId"]) if found else Still("not listed yet")
 
     what = f"security-group {request['GroupName']}"
-    return until(ask, what, order.timing.volume_s, order.timing, order.watch)
+    return order.until(ask, what, order.timing.volume_s)
 
 
 def _when_listed(order: Order, operation: str, request: requests.Request) -> bool | Still:
@@ -155,19 +149,9 @@ def _made_before(code: str) -> Iterator[None]:
             raise
 
 
-def _zones_from(order: Order, there: Inventory) -> tuple[Place, ...]:
-    """The zones to try: from the one on where the lease has a machine already."""
-    places = order.details.places
-    if not there.live:
-        return places
-    zone = there.live[0]["Placement"]["AvailabilityZone"]
-    at = next((n for n, place in enumerate(places) if place.zone == zone), 0)
-    return places[at:]
-
-
 def _in_zone(order: Order, group: str, place: Place) -> Made:
     """Machine and volumes in one zone, running and available. Raises NoCapacity."""
-    there = inventory(order.ec2, Which(order.claim.lease_id))
+    there = inventory(order.ec2, Which(order.lease))
     live = [i for i in there.live if i["Placement"]["AvailabilityZone"] == place.zone]
     instance = live[0] if live else _launch(order, group, place, len(there.ended))
     instance_id = str(instance["InstanceId"])
@@ -176,10 +160,11 @@ def _in_zone(order: Order, group: str, place: Place) -> Made:
         for disk in ([order.volume] if order.volume else [])
         for index in range(disk.count)
     ]
-    running = until(
+    running = order.until(
         lambda: _running(order.ec2, instance_id),
-        f"instance {instance_id}", order.timing.instance_s, order.timing, order.watch,
-    )  # fmt: skip
+        f"instance {instance_id}",
+        order.timing.instance_s,
+    )
     return Made(running, _when_available(order, ids), place)
 
 
@@ -194,26 +179,16 @@ def next_volumes(order: Order, there: Inventory, place: Place) -> tuple[Item, ..
 
 def _when_available(order: Order, ids: Sequence[str]) -> tuple[Item, ...]:
     return tuple(
-        until(
-            lambda volume_id=volume_id: _available(order.ec2, volume_id),  # type: ignore[misc]
-            f"volume {volume_id}", order.timing.volume_s, order.timing, order.watch,
+        order.until(
+            partial(_available, order.ec2, volume_id), f"volume {volume_id}", order.timing.volume_s
         )
         for volume_id in ids
-    )  # fmt: skip
+    )
 
 
 def _launch(order: Order, group: str, place: Place, generation: int) -> Item:
-    details, spec, keys = order.details, order.spec, order.keys
-    guest = GuestSpec(
-        hostname=f"diskbench-{order.claim.lease_id}",
-        user=details.image.user,
-        host_key_private=keys.host_private,
-        host_key_public=keys.host_public,
-        authorized_key=keys.user_public,
-        expires_at=order.claim.expires_at,
-        uptime_limit_s=uptime_limit_s(order.claim.lease_id, order.claim.expires_at),
-        packages=("fio", "mdadm") if order.spec.stripe else ("fio",),
-    )
+    details, spec = order.details, order.spec
+    guest = order.guest(details.image.user, packages=("fio", "mdadm") if spec.stripe else ("fio",))
     launch = requests.Launch(
         image=details.image.id,
         instance_type=details.machine.type,
@@ -251,7 +226,7 @@ def _volume(order: Order, there: Inventory, disk: DiskSpec, place: Place, index:
 
 def disk_name(order: Order, index: int) -> str:
     """What the disk number `index` of this turn is called."""
-    return requests.name_of(order.claim.lease_id, requests.disk_kind(index, order.claim.turn))
+    return requests.name_of(order.lease, requests.disk_kind(index, order.claim.turn))
 
 
 def _running(ec2: Edge, instance_id: str) -> Item | Still:
@@ -321,7 +296,7 @@ def _available(ec2: Edge, volume_id: str) -> Item | Still:
 
 def _undo(order: Order) -> None:
     """Take back what a zone without capacity had given so far; what resists is released later."""
-    there = inventory(order.ec2, Which(order.claim.lease_id))
+    there = inventory(order.ec2, Which(order.lease))
     for instance in there.live:
         with contextlib.suppress(DiskbenchError):
             order.ec2.call("terminate_instances", {"InstanceIds": [instance["InstanceId"]]})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.catalog.entry import catalogue
-from diskbench.errors import RentalFailed
+from diskbench.providers.skeleton.readback import differs, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,15 +27,13 @@ def check(
 
     What AWS does not report is no difference.
     """
-    found = [
-        *_of_instance(details, place, instance, machine),
-        *(text for volume in volumes for text in _of_volume(details, volume)),
-    ]
-    if found:
-        raise RentalFailed(
-            f"AWS gave something else than asked for: {'; '.join(found)}",
-            advice="nothing was measured; report it when it comes back",
-        )
+    refuse(
+        "AWS",
+        (
+            *_of_instance(details, place, instance, machine),
+            *(text for volume in volumes for text in _of_volume(details, volume)),
+        ),
+    )
 
 
 def _of_instance(
@@ -43,28 +41,28 @@ def _of_instance(
 ) -> Iterator[str]:
     what = f"instance {instance['InstanceId']}"
     metadata = instance.get("MetadataOptions", {})
-    yield from _differs(what, "type", details.machine.type, instance.get("InstanceType"))
-    yield from _differs(what, "image", details.image.id, instance.get("ImageId"))
-    yield from _differs(
+    yield from differs(what, "type", details.machine.type, instance.get("InstanceType"))
+    yield from differs(what, "image", details.image.id, instance.get("ImageId"))
+    yield from differs(
         what, "zone", place.zone, instance.get("Placement", {}).get("AvailabilityZone")
     )
-    yield from _differs(what, "IMDS tokens", "required", metadata.get("HttpTokens"))
+    yield from differs(what, "IMDS tokens", "required", metadata.get("HttpTokens"))
     if details.machine.ebs_optimized == "supported":
-        yield from _differs(what, "EBS optimisation", "on", _on(instance.get("EbsOptimized")))
+        yield from differs(what, "EBS optimisation", "on", _on(instance.get("EbsOptimized")))
     for name, asked in details.machine.ebs:
-        yield from _differs(machine.type, name, asked, getattr(machine.ebs, name))
-    yield from _differs(machine.type, "hypervisor", details.machine.hypervisor, machine.hypervisor)
+        yield from differs(machine.type, name, asked, getattr(machine.ebs, name))
+    yield from differs(machine.type, "hypervisor", details.machine.hypervisor, machine.hypervisor)
 
 
 def _of_volume(details: Resolved, volume: Item) -> Iterator[str]:
     disk = details.wanted.spec(details.size_gib)
     what = f"volume {volume['VolumeId']}"
     iops, throughput = provisioned(disk)
-    yield from _differs(what, "type", disk.type, volume.get("VolumeType"))
-    yield from _differs(what, "size in GiB", disk.size_gib, volume.get("Size"))
-    yield from _differs(what, "IOPS", iops, volume.get("Iops"))
-    yield from _differs(what, "throughput in MiB/s", throughput, volume.get("Throughput"))
-    yield from _differs(what, "multi-attach", "off", _on(volume.get("MultiAttachEnabled")))
+    yield from differs(what, "type", disk.type, volume.get("VolumeType"))
+    yield from differs(what, "size in GiB", disk.size_gib, volume.get("Size"))
+    yield from differs(what, "IOPS", iops, volume.get("Iops"))
+    yield from differs(what, "throughput in MiB/s", throughput, volume.get("Throughput"))
+    yield from differs(what, "multi-attach", "off", _on(volume.get("MultiAttachEnabled")))
 
 
 def provisioned(disk: DiskSpec) -> tuple[float | None, float | None]:
@@ -84,11 +82,6 @@ def provisioned(disk: DiskSpec) -> tuple[float | None, float | None]:
 
 def _on(flag: bool | None) -> str | None:
     return None if flag is None else "on" if flag else "off"
-
-
-def _differs(what: str, name: str, asked: object, found: object) -> Iterator[str]:
-    if asked is not None and found is not None and asked != found:
-        yield f"{name} of {what} is {found}, asked for was {asked}"
 
 
 def facts(

@@ -1,4 +1,4 @@
-"""Limits and prices as EC2 and AWS's Price List tell them, in the form of the catalogue's file.
+"""Limits and prices as EC2 and AWS's Price List tell them, in the form of the catalogue's files.
 
 Limits: EC2 DescribeInstanceTypes. Prices: Price List Query API, GetProducts of AmazonEC2: on
 demand, Linux, shared tenancy, without software; volumes by `volumeApiName`, storage in GB-Mo, IOPS
@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.overlay import AWS_INSTANCES, Overlay
+from diskbench.catalog.overlay import MACHINES, PRICES, Overlay
 from diskbench.providers.aws.machine_type import machine
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from diskbench.catalog.instances import InstanceCatalogue
+    from diskbench.catalog.books import ProviderBook
+    from diskbench.catalog.price_book import PriceBook
     from diskbench.providers.aws.edge import Aws
     from diskbench.providers.aws.timing import AwsTiming
 
@@ -28,7 +29,7 @@ _IO2_TIERS = (("", 32_000), (".tier2", 64_000), (".tier3", None))
 Item = dict[str, Any]
 
 
-def refreshed(aws: Aws, timing: AwsTiming, known: InstanceCatalogue, today: str) -> Overlay:
+def refreshed(aws: Aws, timing: AwsTiming, known: ProviderBook, today: str) -> Overlay:
     """What EC2 and its price list say today of the region of `known`, which `aws` must be of."""
     types = aws.edge("ec2", timing).listed("describe_instance_types", "InstanceTypes", {})
     pricing = aws.edge("pricing", timing)
@@ -53,7 +54,7 @@ _MACHINES = {
 
 
 def overlay(
-    known: InstanceCatalogue,
+    known: ProviderBook,
     types: Iterable[Item],
     machines: Iterable[Item],
     storage: Iterable[Item],
@@ -61,7 +62,7 @@ def overlay(
 ) -> Overlay:
     """The overlay that answers make; types without a price are left out that
     `known` does not have."""
-    region = known.region
+    region = known.prices.region
     prices = {
         str(one["product"]["attributes"]["instanceType"]): usd
         for one in machines
@@ -70,23 +71,28 @@ def overlay(
     entries = {}
     for told in types:
         name = str(told["InstanceType"])
-        kept = known.instances.get(name)
+        kept = known.machines.types.get(name)
         if name in prices or kept is not None:
-            entries[name] = _entry(told, prices.get(name), kept is None)
-    sources = {
-        _TYPES: _source(f"EC2 DescribeInstanceTypes, {region}", today),
-        _PRICES: _source(f"AWS Price List API, AmazonEC2, {region}", today),
-    }
-    volumes = _volumes(storage, known)
+            entries[name] = _entry(told, kept is None)
+    types_source = {_TYPES: _source(f"EC2 DescribeInstanceTypes, {region}", today)}
+    prices_source = {_PRICES: _source(f"AWS Price List API, AmazonEC2, {region}", today)}
+    listed = {name: usd for name, usd in prices.items() if name in entries}
     return Overlay(
         cloud="aws",
         region=region,
         made_on=today,
-        patches={AWS_INSTANCES: {"sources": sources, "instances": entries, "volumes": volumes}},
+        patches={
+            MACHINES: {"sources": types_source, "types": entries},
+            PRICES: {
+                "sources": prices_source,
+                "machines": {_PRICES: listed},
+                "disks": _volumes(storage, known.prices),
+            },
+        },
     )
 
 
-def _entry(told: Item, usd: float | None, is_new: bool) -> Item:
+def _entry(told: Item, is_new: bool) -> Item:
     found = machine(told)
     entry: Item = {
         "vcpus": found.vcpus,
@@ -94,12 +100,14 @@ def _entry(told: Item, usd: float | None, is_new: bool) -> Item:
         "arch": found.arch,
         "current": bool(told.get("CurrentGeneration", True)),
         "burstable": found.burstable,
-        "hypervisor": "xen" if found.hypervisor == "xen" else "nitro",
-        "ebs_optimized": found.ebs_optimized,
-        "baseline_iops": found.ebs.baseline_iops,
-        "baseline_mb_per_s": found.ebs.baseline_mb_per_s,
-        "max_iops": _above(found.ebs.max_iops, found.ebs.baseline_iops),
-        "max_mb_per_s": _above(found.ebs.max_mb_per_s, found.ebs.baseline_mb_per_s),
+        "traits": {
+            "hypervisor": "xen" if found.hypervisor == "xen" else "nitro",
+            "ebs_optimized": found.ebs_optimized,
+        },
+        "iops": found.ebs.baseline_iops,
+        "mb_per_s": found.ebs.baseline_mb_per_s,
+        "burst_iops": _above(found.ebs.max_iops, found.ebs.baseline_iops),
+        "burst_mb_per_s": _above(found.ebs.max_mb_per_s, found.ebs.baseline_mb_per_s),
         "disks_apart": found.disks_apart,
         "source": _TYPES,
     }
@@ -111,19 +119,17 @@ def _entry(told: Item, usd: float | None, is_new: bool) -> Item:
             "size_gb": found.local.size_gb,
             "nvme": found.local.nvme,
         }
-    if usd is not None:
-        entry |= {"usd_per_hour": usd, "price_source": _PRICES}
     return entry
 
 
-def _volumes(storage: Iterable[Item], known: InstanceCatalogue) -> dict[str, Item]:
+def _volumes(storage: Iterable[Item], known: PriceBook) -> dict[str, Item]:
     """Prices of volumes by their type. A part that is not told stays what it was."""
     found: dict[str, Item] = {}
     tiers: dict[str, float] = {}
     for one in storage:
         told = one["product"]["attributes"]
         name, usage = str(told.get("volumeApiName", "")), str(told.get("usagetype", ""))
-        if name not in known.volumes:
+        if name not in known.disks:
             continue
         volume = found.setdefault(name, {"source": _PRICES})
         if (usd := _usd(one, "GB-Mo")) is not None:

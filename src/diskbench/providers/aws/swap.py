@@ -21,40 +21,32 @@ from diskbench.providers.aws.provision import (
     ended,
     next_volumes,
 )
-from diskbench.providers.guest import Guest, ask_guest
 from diskbench.providers.guest_disks import disks
-from diskbench.providers.waits import Still, until
+from diskbench.providers.skeleton.handover import reached
+from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from diskbench.model.disk import SshAccess
     from diskbench.providers.aws.inventory import Inventory, Item
     from diskbench.providers.aws.provision import Order
     from diskbench.providers.aws.resolved import Place
+    from diskbench.providers.guest import Guest
 
 _GOING = frozenset({"VolumeInUse", "IncorrectState"})
 """What EC2 says of a volume that has not left its machine yet, or has left it just now."""
 
 
-def swapped(order: Order, access_at: Callable[[str], SshAccess]) -> Made:
+def swapped(order: Order) -> Made:
     """The lease's machine and the volumes of this turn; twice is as once. Raises RentalFailed."""
-    there = inventory(order.ec2, Which(order.claim.lease_id))
+    there = inventory(order.ec2, Which(order.lease))
     machine, place = _machine(order, there)
     made = Made(machine, (), place)
     earlier = _earlier(order, there)
     if earlier:
-        address = attach.address_of(order, made)
-        host = order.watch.host(access_at(address), address)
-        try:
-            guest = Guest(host, address)
-            attach.reach(order, made, guest)
+        with reached(order, attach.machine_of(order, made)) as guest:
             for volume in earlier:
                 _take_away(order, volume, str(machine["InstanceId"]))
             _await_gone(order, guest, earlier)
-        finally:
-            host.close()
     return Made(machine, next_volumes(order, there, place), place)
 
 
@@ -63,7 +55,7 @@ def _machine(order: Order, there: Inventory) -> tuple[Item, Place]:
         if there.ended:
             raise ended(there.ended[-1])
         raise RentalFailed(
-            f"EC2 lists no instance of lease {order.claim.lease_id}",
+            f"EC2 lists no instance of lease {order.lease}",
             advice="start a new run",
         )
     machine = there.live[0]
@@ -81,7 +73,7 @@ def _earlier(order: Order, there: Inventory) -> list[Item]:
     """The measured volumes of other turns; a machine's root is none."""
     disk = order.volume
     mine = {disk_name(order, index) for index in range(disk.count if disk else 0)}
-    measured = requests.name_of(order.claim.lease_id, "disk-")
+    measured = requests.name_of(order.lease, "disk-")
     return [
         one
         for one in there.volumes
@@ -107,8 +99,8 @@ def _take_away(order: Order, volume: Item, instance_id: str) -> None:
         return True if gone else Still("still in use")
 
     what = f"volume {volume_id}"
-    until(detached, what, order.timing.attach_s, order.timing, order.watch)
-    until(deleted, what, order.timing.delete_s, order.timing, order.watch)
+    order.until(detached, what, order.timing.attach_s)
+    order.until(deleted, what, order.timing.delete_s)
     order.watch.note(f"volume {volume_id} is deleted")
 
 
@@ -138,4 +130,4 @@ def _await_gone(order: Order, guest: Guest, earlier: list[Item]) -> None:
         left = [one.id for one in attached if any(is_volume(d, one, nvme=nvme) for d in shown)]
         return Still(f"{', '.join(left)} is still seen in the guest") if left else True
 
-    ask_guest("the volumes before", ask, order.timing, order.watch)
+    order.ask_guest("the volumes before", ask)

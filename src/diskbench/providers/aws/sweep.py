@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, InvalidValue, ReleaseFailed
+from diskbench.errors import InvalidValue, ReleaseFailed
 from diskbench.providers.aws.edge import open_scope
 from diskbench.providers.aws.inventory import (
     called,
@@ -17,6 +17,7 @@ from diskbench.providers.aws.inventory import (
 )
 from diskbench.providers.aws.teardown import release
 from diskbench.providers.listed import Tagged, by_lease
+from diskbench.providers.skeleton.release import giving_back
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,20 +41,13 @@ def found(scope: Scope, timing: AwsTiming) -> Sequence[Found]:
 
 def release_everywhere(which: Which, scope: Scope, timing: AwsTiming) -> None:
     """Give back a lease in its region, or in all when it names none. Raises ReleaseFailed once."""
-    lease_id = which.lease_id
     failures: list[ReleaseFailed] = []
-    try:
+    with giving_back(which.lease_id):
         for region in regions_of(scope, timing):
-            aws = open_scope(scope, timing, region)
             try:
-                release(aws.edge("ec2", timing), which, timing)
+                release(open_scope(scope, timing, region).edge("ec2", timing), which, timing)
             except ReleaseFailed as error:
                 failures.append(error)
-    except DiskbenchError as error:
-        raise ReleaseFailed(
-            f"{lease_id} was not given back: {error.message}",
-            advice=f"{error.advice}; then: diskbench gc {lease_id}",
-        ) from error
     if failures:
         raise ReleaseFailed(
             "; ".join(error.message for error in failures), advice=failures[0].advice

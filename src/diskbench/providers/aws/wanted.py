@@ -14,11 +14,12 @@ from diskbench.plan.rent_flags import field_of
 from diskbench.providers.asked import (
     check_count,
     check_lab,
-    check_others,
+    check_own,
     check_ssh,
     whole_throughput,
 )
 from diskbench.providers.aws.edge import is_amazon
+from diskbench.providers.aws.plugin import PLUGIN
 from diskbench.providers.networks import is_loopback
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
             advice="add --disk TYPE --size GIB, as: --disk gp3 --size 100",
             field="provider",
         )
-    check_others(spec, "aws")
+    check_own(spec, PLUGIN)
     _check_form(spec)
     check_count(spec, MAX_COUNT)
     if spec.disk == INSTANCE_STORE:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import Busy, RentalFailed
@@ -11,10 +10,9 @@ from diskbench.providers.azure import requests
 from diskbench.providers.azure.inventory import MACHINES, read, state_of
 from diskbench.providers.azure.provision import alive
 from diskbench.providers.azure.requests import name_of
-from diskbench.providers.guest import ask_guest
-from diskbench.providers.guest import reach as reach_guest
-from diskbench.providers.guest_disks import disks, disks_before
-from diskbench.providers.waits import Still, until
+from diskbench.providers.guest_disks import disks
+from diskbench.providers.skeleton.handover import Machine, disks_before_ours
+from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ def address_of(order: Order) -> str:
         return found or Still("none yet")
 
     what = f"address of {name_of(order.lease, 'machine')}"
-    return until(ask, what, order.timing.network_s, order.timing, order.watch)
+    return order.until(ask, what, order.timing.network_s)
 
 
 def _public(order: Order) -> str | None:
@@ -55,25 +53,22 @@ def _private(order: Order) -> str | None:
     return (configured[0].get("properties") or {}).get("privateIPAddress")
 
 
-def reach(order: Order, guest: Guest) -> None:
-    """Wait until the machine shows its host key and lets us in. Raises RentalFailed."""
+def machine_of(order: Order) -> Machine:
+    """The machine as it is reached."""
+    address = address_of(order)
 
     def there() -> Still | None:
         return None if alive(order) is not None else Still("Azure does not list its machine")
 
-    reach_guest(guest, there, order.timing, order.watch)
-    order.watch.note(f"machine {name_of(order.lease, 'machine')} answers at {guest.address}")
+    access = order.access(address, requests.USER)
+    return Machine(f"machine {name_of(order.lease, 'machine')}", address, access, there)
 
 
 def attach(order: Order, made: Made, guest: Guest) -> tuple[tuple[GuestDisk, ...], list[str]]:
     """The disks as they appear in the guest, in order of LUN; and what was changed on the way to
     the wanted host cache. Raises RentalFailed."""
     already = bool(data_disks(made.machine))
-    before = ask_guest(
-        "its disks",
-        functools.partial(disks_before, guest.host, attached=already),
-        order.timing, order.watch,
-    )  # fmt: skip
+    before = disks_before_ours(order, guest, attached=already)
     changes = [
         change for lun, disk in enumerate(made.disks) for change in _attach_one(order, disk, lun)
     ]
@@ -105,7 +100,7 @@ def _attach_one(order: Order, disk: Item, lun: int) -> list[str]:
         changes[f"{name}: host cache {was} to {caching}, detached and attached for it"] = None
         return change(order, others, "detaching")
 
-    found = until(ask, f"disk {name}", order.timing.attach_s, order.timing, order.watch)
+    found = order.until(ask, f"disk {name}", order.timing.attach_s)
     order.watch.note(f"disk {name} is attached as LUN {lun}, host cache {caching}")
     return found
 
@@ -154,4 +149,4 @@ def _appeared(
         found = azure_guest.find_lun(disks(guest.host), lun, size, before)
         return found or Still("not seen in the guest yet")
 
-    return ask_guest(f"disk {disk['name']}", ask, order.timing, order.watch)
+    return order.ask_guest(f"disk {disk['name']}", ask)

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING
 from diskbench.providers.needs import MIN_VCPUS, Needs
 
 if TYPE_CHECKING:
-    from diskbench.catalog.azure_sizes import SizeCatalogue, SizeEntry
+    from diskbench.catalog.books import ProviderBook
+    from diskbench.catalog.machines import MachineEntry
     from diskbench.providers.azure.resolved import DiskPath, Machine
     from diskbench.providers.azure.wanted import Wanted
 
 
-def candidates(book: SizeCatalogue, need: Needs, wanted: Wanted) -> tuple[str, ...]:
+def candidates(book: ProviderBook, need: Needs, wanted: Wanted) -> tuple[str, ...]:
     """The sizes that are good enough, cheapest first: current ones before those that are going."""
     good = [
-        (not entry.current, entry.usd_per_hour or 0.0, name)
-        for name, entry in book.sizes.items()
-        if _is_fit(entry, wanted) and _sustains(entry, need)
+        (not entry.current, usd, name)
+        for name, entry in book.machines.types.items()
+        if (usd := book.prices.machine_hourly_usd(name)) is not None
+        and _is_fit(entry, wanted)
+        and _sustains(entry, need)
     ]
     return tuple(name for _, _, name in sorted(good))
 
@@ -52,21 +55,24 @@ def _words(size: str, name: str, path: DiskPath, need: Needs) -> str:
     )
 
 
-def _is_fit(entry: SizeEntry, wanted: Wanted) -> bool:
+def _is_fit(entry: MachineEntry, wanted: Wanted) -> bool:
     return (
         not entry.burstable
-        and entry.usd_per_hour is not None
         and entry.vcpus >= MIN_VCPUS
         and entry.max_disks >= wanted.count
-        and (entry.premium or not wanted.type.startswith(("Premium", "Ultra")))
-        and (wanted.kind != "local" or entry.temp_gib > 0)
+        and (
+            bool(entry.traits.get("premium", True))
+            or not wanted.type.startswith(("Premium", "Ultra"))
+        )
+        and (wanted.kind != "local" or bool(entry.traits.get("temp_gib")))
         and (wanted.caching in {None, "None"} or _has_cache(entry))
     )
 
 
-def _has_cache(entry: SizeEntry) -> bool:
-    return entry.cacheable and entry.interface == "scsi"
+def _has_cache(entry: MachineEntry) -> bool:
+    is_scsi = entry.traits.get("interface", "scsi") == "scsi"
+    return bool(entry.traits.get("cacheable", True)) and is_scsi
 
 
-def _sustains(entry: SizeEntry, need: Needs) -> bool:
-    return entry.iops >= need.iops and entry.mb_per_s >= need.mb_per_s
+def _sustains(entry: MachineEntry, need: Needs) -> bool:
+    return (entry.iops or 0) >= need.iops and (entry.mb_per_s or 0) >= need.mb_per_s

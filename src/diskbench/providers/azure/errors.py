@@ -6,7 +6,6 @@ Machines documentation, and the exchanges recorded in azure-mgmt-compute's own t
 
 from __future__ import annotations
 
-import re
 import ssl
 from typing import TYPE_CHECKING
 
@@ -22,53 +21,109 @@ from diskbench.errors import (
     Throttled,
 )
 from diskbench.providers.azure.login import why_no_login
+from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
 
 if TYPE_CHECKING:
     from azure.core.exceptions import AzureError, HttpResponseError
 
-_CAPACITY = frozenset(
-    {
-        "AllocationFailed", "ZonalAllocationFailed", "OverconstrainedAllocationRequest",
-        "OverconstrainedZonalAllocationRequest", "SkuNotAvailable", "NotAvailableForSubscription",
-        "LocationNotAvailableForResourceType", "InsufficientCapacity",
-    }
-)  # fmt: skip
-_THROTTLED = frozenset(
-    {
-        "TooManyRequests", "SubscriptionRequestsThrottled", "ResourceRequestsThrottled",
-        "ResourceCollectionRequestsThrottled", "OperationNotAllowedOnVMImageAsVMsBeingProvisioned",
-    }
-)  # fmt: skip
-_BUSY = frozenset(
-    {
-        "AnotherOperationInProgress", "AttachDiskWhileBeingDetached", "Conflict",
-        "ConflictingUserInput", "NicInUse", "OperationPreempted", "PreemptedByAnotherOperation",
-        "ReferencedResourceNotProvisioned", "RetryableError",
-    }
-)  # fmt: skip
-_QUOTA_ENDS = ("QuotaExceeded", "LimitReached", "LimitExceeded")
-_NO_CORES = ("OperationNotAllowed", "Microsoft.Compute/virtualMachines/write")
-"""What Azure answers to a new machine for which a quota has no cores left (Azure Resource Manager,
-"Resolve errors for resource quotas"); the same code at other things means something else."""
-_LOGIN = frozenset(
-    {
-        "AuthenticationFailed", "InvalidAuthenticationToken", "ExpiredAuthenticationToken",
-        "InvalidAuthenticationTokenTenant", "AuthenticationFailedInvalidHeader",
-    }
-)  # fmt: skip
-_DENIED = frozenset(
-    {
-        "AuthorizationFailed", "LinkedAuthorizationFailed", "RequestDisallowedByPolicy",
-        "ReadOnlyDisabledSubscription", "DisallowedOperation", "ScopeLocked", "Forbidden",
-    }
-)  # fmt: skip
-_UNREGISTERED = frozenset({"MissingSubscriptionRegistration", "SubscriptionNotRegistered"})
-_MISSING = frozenset(
-    {"ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound"}
+_NO_CAPACITY = "Azure has no capacity for it: {told}"
+_ELSEWHERE = "try another --zone, --region or --instance-type, or later"
+_QUOTA = "the subscription's quota {quota!r} is used up: {told}"
+_RAISE_QUOTA = (
+    "raise it in the Azure portal: Subscriptions > Usage + quotas, in that region; or give back "
+    "what is not needed (diskbench gc)"
 )
-_ACTION = re.compile(r"perform action '(?P<action>Microsoft\.[A-Za-z./]+)'")
-_FAMILY = re.compile(r"approved (?P<quota>[\w .-]*?[Cc]ores?) quota|'(?P<named>[\w.-]+)'")
-_NAMESPACE = re.compile(r"namespace '?(?P<name>Microsoft\.[A-Za-z]+)'?")
+_QUOTA_NAME = (r"approved (?P<quota>[\w .-]*?[Cc]ores?) quota", r"'(?P<quota>[\w.-]+)'")
+_LOG_IN = "log in: az login; or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
+_MISSING = ("ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound")
+
+TABLE: ErrorTable = (
+    ErrorRow(
+        NoCapacity, _NO_CAPACITY, _ELSEWHERE,
+        codes=(
+            "AllocationFailed", "ZonalAllocationFailed", "OverconstrainedAllocationRequest",
+            "OverconstrainedZonalAllocationRequest", "SkuNotAvailable",
+            "NotAvailableForSubscription", "LocationNotAvailableForResourceType",
+            "InsufficientCapacity",
+        ),
+    ),
+    ErrorRow(
+        QuotaExceeded, _QUOTA, _RAISE_QUOTA,
+        codes=(".*(QuotaExceeded|LimitReached|LimitExceeded)",),
+        found=_QUOTA_NAME, otherwise={"quota": "of that kind"},
+    ),
+    # What Azure answers to a new machine for which a quota has no cores left (Azure Resource
+    # Manager, "Resolve errors for resource quotas"); elsewhere the code means something else.
+    ErrorRow(
+        QuotaExceeded, _QUOTA, _RAISE_QUOTA,
+        codes=("OperationNotAllowed",), action="Microsoft.Compute/virtualMachines/write",
+        found=_QUOTA_NAME, otherwise={"quota": "of that kind"},
+    ),
+    # Before throttling: Azure says that a thing is being changed with HTTP 429, too.
+    ErrorRow(
+        Busy, "Azure is busy at {action}: {told}",
+        codes=(
+            "AnotherOperationInProgress", "AttachDiskWhileBeingDetached", "Conflict",
+            "ConflictingUserInput", "NicInUse", "OperationPreempted",
+            "PreemptedByAnotherOperation", "ReferencedResourceNotProvisioned", "RetryableError",
+        ),
+    ),
+    ErrorRow(
+        Throttled, "Azure throttles this subscription's calls: {told} at {action}",
+        "run less at a time in this subscription and region",
+        codes=(
+            "TooManyRequests", "SubscriptionRequestsThrottled", "ResourceRequestsThrottled",
+            "ResourceCollectionRequestsThrottled",
+            "OperationNotAllowedOnVMImageAsVMsBeingProvisioned",
+        ),
+        statuses=(429,),
+    ),
+    ErrorRow(
+        AccessDenied, "Azure does not accept the credentials: {told}", _LOG_IN,
+        codes=(
+            "AuthenticationFailed", "InvalidAuthenticationToken", "ExpiredAuthenticationToken",
+            "InvalidAuthenticationTokenTenant", "AuthenticationFailedInvalidHeader",
+        ),
+        statuses=(401,),
+    ),
+    ErrorRow(
+        AccessDenied, "the subscription does not use {name} yet: {told}",
+        "az provider register --namespace {name} --wait",
+        codes=("MissingSubscriptionRegistration", "SubscriptionNotRegistered"),
+        found=(r"namespace '?(?P<name>Microsoft\.[A-Za-z]+)'?",),
+        otherwise={"name": "{namespace}"},
+    ),
+    ErrorRow(
+        AccessDenied, "a policy of the subscription forbids it: {told}",
+        "ask whoever set the policy",
+        codes=("RequestDisallowedByPolicy",),
+    ),
+    ErrorRow(
+        AccessDenied, "a lock forbids it: {told}", "az lock list, az lock delete",
+        codes=("ScopeLocked",),
+    ),
+    ErrorRow(
+        AccessDenied, "these Azure credentials may not do {named}: {told}",
+        "allow {named}; docs/azure.md has the whole role",
+        codes=(
+            "AuthorizationFailed", "LinkedAuthorizationFailed", "ReadOnlyDisabledSubscription",
+            "DisallowedOperation", "Forbidden",
+        ),
+        statuses=(403,),
+        found=(r"perform action '(?P<named>Microsoft\.[A-Za-z./]+)'",),
+        otherwise={"named": "{action}"},
+    ),
+    ErrorRow(
+        Throttled, "Azure failed at {action}: {told}", "look at azure.status.microsoft",
+        statuses=range(500, 600),
+    ),
+    ErrorRow(
+        InvalidValue, "Azure refuses {action}: {told}", "correct the value that it names",
+        codes=(*_MISSING, "Invalid.*"), statuses=(400, 404),
+    ),
+    ErrorRow(RentalFailed, "Azure refuses {action}: {told}", "the reason is Azure's own"),
+)  # fmt: skip
+"""By the code that a service answers."""
 
 
 def error_code(error: BaseException | None) -> str:
@@ -94,7 +149,7 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
     if isinstance(error, sdk.ClientAuthenticationError):
         code = error_code(error)
         why = why_no_login(error.message or type(error).__name__)
-        return _not_logged_in(f"{why} ({code})" if code else why)
+        return AccessDenied(f"{why} ({code})" if code else why, advice=_LOG_IN)
     if isinstance(error, sdk.HttpResponseError):
         return of_code(error_code(error), _said(error), action, status=error.status_code or 0)
     if isinstance(error, sdk.ServiceRequestError) and _is_untrusted(error):
@@ -110,43 +165,8 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
 
 def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchError:
     """Our error for a code that Azure gave, in an answer or as the end of an operation."""
-    told = f"{said} ({code or status})"
-    if code in _CAPACITY:
-        return NoCapacity(
-            f"Azure has no capacity for it: {told}",
-            advice="try another --zone, --region or --instance-type, or later",
-        )
-    if _is_quota(code, action):
-        return _quota(told, said)
-    # Before throttling: Azure says that a thing is being changed with HTTP 429, too.
-    if code in _BUSY:
-        return Busy(f"Azure is busy at {action}: {told}")
-    if code in _THROTTLED or status == 429:
-        return Throttled(
-            f"Azure throttles this subscription's calls: {told} at {action}",
-            look_at="run less at a time in this subscription and region",
-        )
-    if code in _LOGIN or status == 401:
-        return _not_logged_in(f"Azure does not accept the credentials: {told}")
-    if code in _UNREGISTERED:
-        found = _NAMESPACE.search(said)
-        name = found["name"] if found else action.partition("/")[0]
-        return AccessDenied(
-            f"the subscription does not use {name} yet: {told}",
-            advice=f"az provider register --namespace {name} --wait",
-        )
-    if code in _DENIED or status == 403:
-        return _denied(code, said, told, action)
-    if status >= 500:
-        return Throttled(
-            f"Azure failed at {action}: {told}",
-            look_at="look at azure.status.microsoft",
-        )
-    if code in _MISSING or status in {400, 404} or code.startswith("Invalid"):
-        return InvalidValue(
-            f"Azure refuses {action}: {told}", advice="correct the value that it names"
-        )
-    return RentalFailed(f"Azure refuses {action}: {told}", advice="the reason is Azure's own")
+    more = {"namespace": action.partition("/")[0]}
+    return error_of(TABLE, CloudError((code,), said, action, status, more))
 
 
 def no_subscription() -> InvalidValue:
@@ -175,10 +195,6 @@ def _said(error: AzureError | HttpResponseError) -> str:
     return " ".join(str(text).split())
 
 
-def _is_quota(code: str, action: str) -> bool:
-    return code.endswith(_QUOTA_ENDS) or (code, action) == _NO_CORES
-
-
 def _is_untrusted(error: BaseException) -> bool:
     """Whether the certificate of an endpoint is why the SDK did not get through to it: what the SDK
     and the libraries below it raised says so by its class."""
@@ -193,35 +209,3 @@ def _is_untrusted(error: BaseException) -> bool:
             inner = [getattr(one, name, None) for name in ("inner_exception", "reason")]
             below += [*one.args, one.__cause__, one.__context__, *inner]
     return False
-
-
-def _quota(told: str, said: str) -> QuotaExceeded:
-    found = _FAMILY.search(said)
-    named = (found["quota"] or found["named"]) if found else "of that kind"
-    return QuotaExceeded(
-        f"the subscription's quota {named!r} is used up: {told}",
-        advice="raise it in the Azure portal: Subscriptions > Usage + quotas, in that region; "
-        "or give back what is not needed (diskbench gc)",
-    )
-
-
-def _denied(code: str, said: str, told: str, action: str) -> AccessDenied:
-    if code == "RequestDisallowedByPolicy":
-        return AccessDenied(
-            f"a policy of the subscription forbids it: {told}", advice="ask whoever set the policy"
-        )
-    if code == "ScopeLocked":
-        return AccessDenied(f"a lock forbids it: {told}", advice="az lock list, az lock delete")
-    found = _ACTION.search(said)
-    named = found["action"] if found else action
-    return AccessDenied(
-        f"these Azure credentials may not do {named}: {told}",
-        advice=f"allow {named}; docs/azure.md has the whole role",
-    )
-
-
-def _not_logged_in(why: str) -> AccessDenied:
-    return AccessDenied(
-        why,
-        advice="log in: az login; or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET",
-    )

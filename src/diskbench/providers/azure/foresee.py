@@ -16,22 +16,22 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from diskbench.catalog.azure_sizes import SizeEntry
     from diskbench.catalog.books import Books
+    from diskbench.catalog.machines import MachineEntry
     from diskbench.model.rental import RentSpec
     from diskbench.providers.azure.wanted import Wanted
 
 
 def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
     """The rental that is to be expected; a price or a machine that the catalogue lacks is None."""
-    book = books.azure
+    book = books.of("azure")
     size_gib = asked.size_gib or DEFAULT_OS_GIB
     limits = asked.limits(size_gib)
     fit = candidates(book, needs(limits, asked.count), asked)
     size = spec.instance_type or (fit[0] if fit else None)
-    entry = book.sizes.get(size or "")
+    entry = book.machines.types.get(size or "")
     if asked.kind == "local" and entry is not None:
-        size_gib = max(1, entry.temp_gib)
+        size_gib = max(1, int(entry.traits.get("temp_gib", 0)))
     prices = tuple(_prices(books, asked, size_gib, size or "", spec.region or "", entry))
     cached = f", host cache {asked.caching}" if asked.caching else ""
     what = "its own disk" if asked.kind == "local" else f"{asked.type} of {size_gib:,} GiB{cached}"
@@ -40,7 +40,7 @@ def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
         spec=spec,
         cloud="azure",
         offer=f"{size or 'a machine'} with {what}",
-        promise=promise(limits, spec.lab.time_scale) if limits else "",
+        promise=promise(limits, spec.time_scale) if limits else "",
         zones=(spec.zone,) if spec.zone else (),
         instance_type=size,
         disk=asked.spec(size_gib),
@@ -53,11 +53,11 @@ def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
 
 
 def _prices(
-    books: Books, asked: Wanted, size_gib: int, size: str, region: str, entry: SizeEntry | None
+    books: Books, asked: Wanted, size_gib: int, size: str, region: str, entry: MachineEntry | None
 ) -> Iterator[PricePart]:
     yield machine_part(books, "azure", size, region)
     if asked.kind != "root":
-        os_type = "Premium_LRS" if entry is None or entry.premium else "StandardSSD_LRS"
+        os_type = "Premium_LRS" if entry is None or _is_premium(entry) else "StandardSSD_LRS"
         os_disk = DiskSpec(type=os_type, size_gib=DEFAULT_OS_GIB)
         yield disk_part(books, "azure", os_disk, region, what="OS disk")
     if asked.kind != "local":
@@ -68,10 +68,14 @@ def _prices(
     yield address_part("azure", region)
 
 
-def _warnings(size: str | None, entry: SizeEntry | None, asked: Wanted) -> Iterator[str]:
+def _warnings(size: str | None, entry: MachineEntry | None, asked: Wanted) -> Iterator[str]:
     if entry is None:
         return
-    if not entry.premium and asked.type.startswith(("Premium", "Ultra")):
+    if not _is_premium(entry) and asked.type.startswith(("Premium", "Ultra")):
         yield f"{size} takes no {asked.type}: choose one whose name has an s, as Standard_D2s_v3"
     if not entry.current:
         yield f"{size} is of a previous generation: not every region has it"
+
+
+def _is_premium(entry: MachineEntry) -> bool:
+    return bool(entry.traits.get("premium", True))

@@ -54,11 +54,6 @@ def tagged_groups(edge: Edge, lease_id: str | None = None) -> list[Item]:
     return [one for one in found if lease_of(one) and lease_id in {None, lease_of(one)}]
 
 
-def resources(edge: Edge, group: Item) -> list[str]:
-    """What is in a group, as `kind name`, and the group itself."""
-    return [told_group(group), *(told(one) for one in inside(edge, group))]
-
-
 def inside(edge: Edge, group: Item) -> list[Item]:
     """What is in a group; nothing in one that is gone. Raises our errors."""
     try:

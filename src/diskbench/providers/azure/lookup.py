@@ -18,7 +18,7 @@ from diskbench.providers.needs import needs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.catalog.azure_sizes import SizeCatalogue
+    from diskbench.catalog.books import ProviderBook
     from diskbench.model.rental import RentSpec
     from diskbench.providers.azure.edge import Azure, Edge
     from diskbench.providers.azure.resolved import Image, Machine
@@ -39,7 +39,7 @@ class Lookup:
     edge: Edge
     spec: RentSpec
     wanted: Wanted
-    known: SizeCatalogue
+    known: ProviderBook
     region: str
 
 
@@ -47,7 +47,7 @@ def look_up(
     azure: Azure,
     spec: RentSpec,
     wanted: Wanted,
-    known: SizeCatalogue,
+    known: ProviderBook,
     timing: AzureTiming,
     ask_caller: Callable[[], str] = caller_cidr,
 ) -> Resolved:

@@ -36,7 +36,7 @@ def rental(books: Books, spec: RentSpec, details: Resolved, azure: Azure) -> Ren
         spec=spec,
         cloud="azure",
         offer=_words(spec, details),
-        promise=promise(found, spec.lab.time_scale) if found else "",
+        promise=promise(found, spec.time_scale) if found else "",
         zones=details.zones,
         instance_type=machine.size,
         image=details.image.name,
@@ -98,7 +98,7 @@ def _prices(books: Books, details: Resolved) -> Iterator[PricePart]:
 def _warnings(books: Books, spec: RentSpec, details: Resolved) -> Iterator[str]:
     machine, wanted = details.machine, details.wanted
     need = needs(wanted.limits(details.size_gib), wanted.count)
-    better = candidates(books.azure, need, wanted)
+    better = candidates(books.of("azure"), need, wanted)
     small = too_small(machine, need, wanted, better[0] if better else None)
     if small:
         yield small

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, ReleaseFailed
+from diskbench.errors import DiskbenchError
 from diskbench.model.ours import Which
 from diskbench.providers.asked import provisioned_types
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.azure.wanted import CACHES, wanted
 from diskbench.providers.caller import caller_cidr
-from diskbench.providers.keys import lease_keys, write_access
-from diskbench.providers.places import lease_directory
+from diskbench.providers.keys import lease_keys
+from diskbench.providers.skeleton.release import giving_back
 from diskbench.providers.unanswered import while_looking
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.catalog.overlay import Overlay
-    from diskbench.model.disk import Acquired, SshAccess
+    from diskbench.model.disk import Acquired
     from diskbench.model.finding import Finding, Quota
     from diskbench.model.rental import Claim, Found, LeaseEnd, Rental, Scope
     from diskbench.model.spec import Cell
@@ -61,7 +60,7 @@ class AzureProvider:
         azure = open_azure(spec.account, spec.endpoint_url)
         with while_looking():
             details = look_up(
-                azure, spec, asked, books.azure, self.timing.looking(), self.ask_caller
+                azure, spec, asked, books.of("azure"), self.timing.looking(), self.ask_caller
             )
         return rental(books, spec, details, azure)
 
@@ -80,7 +79,7 @@ class AzureProvider:
         from diskbench.providers.today import today
 
         edge = open_azure(None, None).edge(self.timing)
-        return refreshed(edge, books.azure, today())
+        return refreshed(edge, books.of("azure"), today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
@@ -88,7 +87,7 @@ class AzureProvider:
         from diskbench.providers.azure.provision import provision
 
         order = self._order(claim, rental, watch)
-        return hand_over(order, provision(order), functools.partial(_access, order))
+        return hand_over(order, provision(order))
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
@@ -105,8 +104,7 @@ class AzureProvider:
         from diskbench.providers.azure.swap import swapped
 
         order = self._order(claim, rental, watch)
-        access_at = functools.partial(_access, order)
-        return hand_over(order, swapped(order, access_at), access_at)
+        return hand_over(order, swapped(order))
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> Order:
         from diskbench.providers.azure.edge import open_scope
@@ -135,14 +133,8 @@ class AzureProvider:
         from diskbench.providers.azure.edge import open_scope
         from diskbench.providers.azure.teardown import release
 
-        try:
-            edge = open_scope(scope).edge(self.timing)
-        except DiskbenchError as error:
-            raise ReleaseFailed(
-                f"{lease_id} was not given back: {error.message}",
-                advice=f"{error.advice}; then: diskbench gc {lease_id}",
-            ) from error
-        release(edge, Which(lease_id, made, copied))
+        with giving_back(lease_id):
+            release(open_scope(scope).edge(self.timing), Which(lease_id, made, copied))
 
     def extend(
         self,
@@ -227,11 +219,3 @@ class AzureProvider:
             if (power := power_of(machine)) in STOPPED:
                 return f"{machine['name']} is {power}: {why(machine)}"
         return None
-
-
-def _access(order: Order, address: str) -> SshAccess:
-    """How the machine is reached at its address, written down where the lease's things are."""
-    from diskbench.providers.azure.requests import USER
-
-    directory = lease_directory(order.lease)
-    return write_access(order.lease, order.keys, directory, address=address, user=USER)

@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
+from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.inventory import (
     DISKS,
@@ -19,36 +19,25 @@ from diskbench.providers.azure.inventory import (
     state_of,
     why,
 )
-from diskbench.providers.azure.put import Thing, put
+from diskbench.providers.azure.put import Thing, delete, put
 from diskbench.providers.azure.requests import Launch, NewDisk, disk_kind, group_name, name_of
-from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
-from diskbench.providers.waits import Still, until
+from diskbench.providers.azure.resolved import Resolved
+from diskbench.providers.azure.timing import AzureTiming
+from diskbench.providers.cloud_init import user_data
+from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.skeleton import order as skeleton
+from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
+from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
-    from diskbench.model.rental import Claim, RentSpec
-    from diskbench.ports import RentWatch
     from diskbench.providers.azure.edge import Edge, Item
-    from diskbench.providers.azure.resolved import Resolved
-    from diskbench.providers.azure.timing import AzureTiming
-    from diskbench.providers.keys import LeaseKeys
 
 
-@dataclass(frozen=True)
-class Order:
-    """What is to be made, by whom, and who looks on."""
+@dataclass(frozen=True, kw_only=True)
+class Order(skeleton.Order[Resolved, AzureTiming]):
+    """What is to be made on Azure; `edge` is its services in one subscription."""
 
     edge: Edge
-    claim: Claim
-    spec: RentSpec
-    details: Resolved
-    keys: LeaseKeys
-    watch: RentWatch
-    timing: AzureTiming
-
-    @property
-    def lease(self) -> str:
-        """The lease's id."""
-        return self.claim.lease_id
 
     @property
     def group(self) -> str:
@@ -62,7 +51,7 @@ class Order:
     @property
     def lab(self) -> str:
         """How an emulated cloud is to behave; nothing for the real one."""
-        return requests.lab_tag(self.spec.lab) if self.details.emulated else ""
+        return requests.lab_tag(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
 
 @dataclass(frozen=True)
@@ -80,18 +69,16 @@ def provision(order: Order) -> Made:
     Raises NoCapacity when no zone has any, RentalFailed with Azure's reason for what failed.
     """
     _group(order)
-    refused: list[str] = []
-    for zone in _zones_from(order):
-        where = f"zone {zone}" if zone else order.details.region
-        try:
-            return _in_zone(order, zone)
-        except NoCapacity as error:
-            refused.append(f"{where}: {error.message}")
-            order.watch.note(f"no capacity in {where}")
-            _undo(order)
-    raise NoCapacity(
-        f"{order.details.region} has no capacity: {'; '.join(refused)}",
-        advice="try another --region or --instance-type, or later",
+    zones: tuple[str | None, ...] = order.details.zones or (None,)
+    held = next(iter((read_machine(order.edge, order.lease) or {}).get("zones") or []), None)
+    region = order.details.region
+    return in_first_with_capacity(
+        zones_from(zones, held),
+        lambda zone: _in_zone(order, zone),
+        lambda: _undo(order),
+        order.watch,
+        region=region,
+        name=lambda zone: f"zone {zone}" if zone else region,
     )
 
 
@@ -147,14 +134,6 @@ def _of_network(order: Order, methods: str, kind: str, role: str) -> Thing:
     return Thing(role, f"Microsoft.Network/{kind}", "network", methods, order.group, name)
 
 
-def _zones_from(order: Order) -> tuple[str | None, ...]:
-    """The zones to try: from the one on where the lease has a machine already."""
-    zones: tuple[str | None, ...] = order.details.zones or (None,)
-    there = read_machine(order.edge, order.lease)
-    held = next(iter((there or {}).get("zones") or []), None)
-    return zones[zones.index(held) :] if held in zones else zones
-
-
 def _in_zone(order: Order, zone: str | None) -> Made:
     """Machine and disks in one zone. Raises NoCapacity."""
     wanted = order.details.wanted
@@ -183,16 +162,8 @@ def _machine(order: Order, interface: str, zone: str | None) -> None:
 
 
 def _launch(order: Order, interface: str, zone: str | None) -> Launch:
-    details, spec, keys, wanted = order.details, order.spec, order.keys, order.details.wanted
-    guest = GuestSpec(
-        hostname=f"diskbench-{order.lease}"[:63].rstrip("-"),
-        user=requests.USER,
-        host_key_private=keys.host_private,
-        host_key_public=keys.host_public,
-        authorized_key=keys.user_public,
-        expires_at=order.claim.expires_at,
-        uptime_limit_s=uptime_limit_s(order.claim.lease_id, order.claim.expires_at),
-    )
+    details, spec, wanted = order.details, order.spec, order.details.wanted
+    guest = order.guest(requests.USER)
     root = wanted.kind == "root"
     return Launch(
         region=details.region,
@@ -200,7 +171,7 @@ def _launch(order: Order, interface: str, zone: str | None) -> Launch:
         zone=zone,
         image=details.image.reference,
         interface=interface,
-        public_key=keys.user_public,
+        public_key=order.keys.user_public,
         user_data=user_data(guest),
         os_disk=wanted.spec(details.size_gib) if root else None,
         os_type=details.os_type,
@@ -247,7 +218,7 @@ def running(order: Order) -> Item:
         power = power_of(found)
         return Still(f"{power}") if power in {"starting", "unknown"} else found
 
-    return until(ask, f"machine {name}", order.timing.machine_s, order.timing, order.watch)
+    return order.until(ask, f"machine {name}", order.timing.machine_s)
 
 
 def alive(order: Order) -> Item | None:
@@ -271,21 +242,14 @@ def ended(machine: Item) -> RentalFailed:
 
 def _undo(order: Order) -> None:
     """Take back what a zone without capacity had given so far; what resists is released later."""
-    name = name_of(order.lease, "machine")
+    machine = name_of(order.lease, "machine")
     with contextlib.suppress(DiskbenchError):
-        order.edge.finished(
-            f"machine {name}", order.timing.machine_s, f"{MACHINES}/delete",
-            "compute", "virtual_machines.begin_delete", order.group, name,
-        )  # fmt: skip
-    leftovers = ["os", *(disk_kind(n) for n in range(order.details.wanted.count))]
-    for role in leftovers:
+        delete(order.edge, MACHINES, order.group, machine)
+    for role in ("os", *(disk_kind(n) for n in range(order.details.wanted.count))):
         disk = name_of(order.lease, role)
         with contextlib.suppress(DiskbenchError):
             if read_disk(order.edge, order.lease, disk) is not None:
-                order.edge.finished(
-                    f"disk {disk}", order.timing.disk_s, f"{DISKS}/delete",
-                    "compute", "disks.begin_delete", order.group, disk,
-                )  # fmt: skip
+                delete(order.edge, DISKS, order.group, disk)
 
 
 def _in(zone: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Making one thing by its name: found, waited for while it is under way, else made."""
+"""One thing by its name: found, waited for while it is under way, else made; and deleted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import Busy
-from diskbench.providers.azure.inventory import read, state_of
+from diskbench.providers.azure.inventory import DISKS, MACHINES, read, state_of
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
@@ -57,3 +57,15 @@ def put(edge: Edge, thing: Thing, request: Callable[[], Request], limit_s: float
             return Still("under way already")
 
     return until(ask, f"{thing.role} {thing.name}", limit_s, edge.timing, edge.watch)
+
+
+def delete(edge: Edge, kind: str, group: str, name: str, **more: bool) -> None:
+    """Delete a machine or a disk (`kind` is MACHINES or DISKS). Raises our errors."""
+    role, methods, limit_s = {
+        MACHINES: ("machine", "virtual_machines", edge.timing.machine_s),
+        DISKS: ("disk", "disks", edge.timing.disk_s),
+    }[kind]
+    edge.finished(
+        f"{role} {name}", limit_s, f"{kind}/delete",
+        "compute", f"{methods}.begin_delete", group, name, **more,
+    )  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.catalog.entry import catalogue
-from diskbench.errors import RentalFailed
 from diskbench.providers.azure.inventory import power_of
 from diskbench.providers.azure.requests import name_of
+from diskbench.providers.skeleton.readback import differs, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,16 +24,14 @@ def check(details: Resolved, zone: str | None, machine: Item, disks: Sequence[It
     `disks` are those that are measured: in order of LUN, or the OS disk. What Azure does not report
     is no difference.
     """
-    found = [
-        *_of_machine(details, zone, machine),
-        *(text for disk in disks for text in _of_disk(details, zone, disk)),
-        *_attached(details, machine, disks),
-    ]
-    if found:
-        raise RentalFailed(
-            f"Azure gave something else than asked for: {'; '.join(found)}",
-            advice="nothing was measured; report it when it comes back",
-        )
+    refuse(
+        "Azure",
+        (
+            *_of_machine(details, zone, machine),
+            *(text for disk in disks for text in _of_disk(details, zone, disk)),
+            *_attached(details, machine, disks),
+        ),
+    )
 
 
 def _of_machine(details: Resolved, zone: str | None, machine: Item) -> Iterator[str]:
@@ -42,27 +40,27 @@ def _of_machine(details: Resolved, zone: str | None, machine: Item) -> Iterator[
     profile = properties.get("storageProfile") or {}
     size = (properties.get("hardwareProfile") or {}).get("vmSize")
     image = profile.get("imageReference") or {}
-    yield from _differs(what, "size", details.machine.size, size)
-    yield from _differs(what, "zone", zone, _zone(machine))
-    yield from _differs(what, "region", details.region, _region(machine))
+    yield from differs(what, "size", details.machine.size, size)
+    yield from differs(what, "zone", zone, _zone(machine))
+    yield from differs(what, "region", details.region, _region(machine))
     version = image.get("exactVersion") or image.get("version")
-    yield from _differs(what, "image version", details.image.reference.get("version"), version)
+    yield from differs(what, "image version", details.image.reference.get("version"), version)
 
 
 def _of_disk(details: Resolved, zone: str | None, disk: Item) -> Iterator[str]:
     wanted = details.wanted
     what, properties = f"disk {disk['name']}", disk.get("properties") or {}
     iops, mb_per_s = provisioned(details)
-    yield from _differs(what, "type", wanted.type, (disk.get("sku") or {}).get("name"))
-    yield from _differs(what, "size in GiB", details.size_gib, properties.get("diskSizeGB"))
-    yield from _differs(what, "IOPS", iops, properties.get("diskIOPSReadWrite"))
-    yield from _differs(what, "throughput in MB/s", mb_per_s, properties.get("diskMBpsReadWrite"))
+    yield from differs(what, "type", wanted.type, (disk.get("sku") or {}).get("name"))
+    yield from differs(what, "size in GiB", details.size_gib, properties.get("diskSizeGB"))
+    yield from differs(what, "IOPS", iops, properties.get("diskIOPSReadWrite"))
+    yield from differs(what, "throughput in MB/s", mb_per_s, properties.get("diskMBpsReadWrite"))
     if wanted.kind == "disk":
-        yield from _differs(what, "zone", zone, _zone(disk))
+        yield from differs(what, "zone", zone, _zone(disk))
     if wanted.tier is not None:
-        yield from _differs(what, "performance tier", wanted.tier, properties.get("tier"))
+        yield from differs(what, "performance tier", wanted.tier, properties.get("tier"))
     burst = properties.get("burstingEnabled")
-    yield from _differs(what, "bursting on demand", wanted.bursting, burst)
+    yield from differs(what, "bursting on demand", wanted.bursting, burst)
 
 
 def _attached(details: Resolved, machine: Item, disks: Sequence[Item]) -> Iterator[str]:
@@ -71,9 +69,9 @@ def _attached(details: Resolved, machine: Item, disks: Sequence[Item]) -> Iterat
     for lun, disk in enumerate(disks):
         what, held = f"disk {disk['name']}", _held(machine, disk)
         if wanted.kind == "disk":
-            yield from _differs(what, "LUN", lun, held.get("lun", "none at all"))
+            yield from differs(what, "LUN", lun, held.get("lun", "none at all"))
         # Azure may leave out a cache that is none.
-        yield from _differs(what, "host cache", wanted.caching, held.get("caching") or "None")
+        yield from differs(what, "host cache", wanted.caching, held.get("caching") or "None")
 
 
 def provisioned(details: Resolved) -> tuple[float | None, float | None]:
@@ -173,8 +171,3 @@ def _region(item: Item) -> str | None:
     """A region's name as it is typed: Azure also says `West Europe`."""
     found = item.get("location")
     return str(found).lower().replace(" ", "") if found else None
-
-
-def _differs(what: str, name: str, asked: object, found: object) -> Iterator[str]:
-    if asked is not None and found is not None and asked != found:
-        yield f"{name} of {what} is {found}, asked for was {asked}"

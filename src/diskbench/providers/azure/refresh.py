@@ -1,5 +1,5 @@
 """Limits and prices as Azure's Resource SKUs and Retail Prices tell them, in the form of the
-catalogue's file.
+catalogue's files.
 
 Limits: Resource SKUs, "List": what lasts of the uncached and cached path; bursts are told nowhere
 and stay. Prices: https://prices.azure.com/api/retail/prices, Consumption, needs no login; a machine
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.overlay import AZURE_SIZES, Overlay
+from diskbench.catalog.overlay import MACHINES, PRICES, Overlay
 from diskbench.errors import HostUnavailable
 from diskbench.providers.azure.sizes import machine
 from diskbench.units import GIB
@@ -19,7 +19,8 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from diskbench.catalog.azure_sizes import SizeCatalogue
+    from diskbench.catalog.books import ProviderBook
+    from diskbench.catalog.price_book import PriceBook
     from diskbench.providers.azure.edge import Edge
 
 URL = "https://prices.azure.com/api/retail/prices"
@@ -36,9 +37,9 @@ _PRODUCTS = {
 Item = dict[str, Any]
 
 
-def refreshed(edge: Edge, known: SizeCatalogue, today: str, *, url: str = URL) -> Overlay:
+def refreshed(edge: Edge, known: ProviderBook, today: str, *, url: str = URL) -> Overlay:
     """What Azure says today of the region of `known`."""
-    region = known.region
+    region = known.prices.region
     skus = edge.listed(_ACTION, "compute", "resource_skus.list", filter=f"location eq '{region}'")
     machines = retail_prices(url, "Virtual Machines", region)
     disks = retail_prices(url, "Storage", region)
@@ -73,14 +74,14 @@ def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
 
 
 def overlay(
-    known: SizeCatalogue,
+    known: ProviderBook,
     skus: Iterable[Item],
     machines: Iterable[Item],
     disks: Iterable[Item],
     today: str,
 ) -> Overlay:
     """The overlay that answers make; sizes without figures of their disks are left out."""
-    region = known.region
+    region = known.prices.region
     prices = {str(one["armSkuName"]): usd for one in machines if (usd := _on_demand(one))}
     sizes = {}
     for sku in skus:
@@ -89,36 +90,42 @@ def overlay(
             and (entry := _entry(sku, known)) is not None
         ):
             name = str(sku["name"])
-            if name in prices:
-                entry |= {"usd_per_hour": prices[name], "price_source": _PRICES}
             sizes[name] = entry
-    sources = {
-        _SKUS: {"title": f"Azure Resource SKUs, {region}", "as_of": today},
-        _PRICES: {"title": f"Azure Retail Prices, {region}", "as_of": today},
-    }
+    skus_source = {_SKUS: {"title": f"Azure Resource SKUs, {region}", "as_of": today}}
+    prices_source = {_PRICES: {"title": f"Azure Retail Prices, {region}", "as_of": today}}
+    listed = {name: usd for name, usd in prices.items() if name in sizes}
     return Overlay(
         cloud="azure",
         region=region,
         made_on=today,
-        patches={AZURE_SIZES: {"sources": sources, "sizes": sizes, "disks": _disks(disks, known)}},
+        patches={
+            MACHINES: {"sources": skus_source, "types": sizes},
+            PRICES: {
+                "sources": prices_source,
+                "machines": {_PRICES: listed},
+                "disks": _disks(disks, known.prices),
+            },
+        },
     )
 
 
-def _entry(sku: Item, known: SizeCatalogue) -> Item | None:
+def _entry(sku: Item, known: ProviderBook) -> Item | None:
     found = machine(sku, known)
     if found.uncached.iops is None or found.uncached.mb_per_s is None:
         return None
     entry: Item = {
         "vcpus": found.vcpus,
         "memory_gib": found.memory_bytes / GIB,
-        "premium": found.premium,
-        "cacheable": found.cacheable,
-        "interface": found.interface,
         "burstable": found.burstable,
         "iops": found.uncached.iops,
         "mb_per_s": found.uncached.mb_per_s,
         "max_disks": found.max_disks,
-        "temp_gib": int(found.local_gib),
+        "traits": {
+            "premium": found.premium,
+            "cacheable": found.cacheable,
+            "interface": found.interface,
+            "temp_gib": int(found.local_gib),
+        },
         "source": _SKUS,
     }
     if found.cacheable and found.cached.iops is not None:
@@ -134,7 +141,7 @@ def _on_demand(told: Item) -> float | None:
     return float(told["retailPrice"]) or None
 
 
-def _disks(told: Iterable[Item], known: SizeCatalogue) -> dict[str, Item]:
+def _disks(told: Iterable[Item], known: PriceBook) -> dict[str, Item]:
     """Prices of tiers by disk type, of those that the catalogue knows."""
     found: dict[str, Item] = {}
     for one in told:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.model.disk import DiskSpec
-    from diskbench.model.rental import Claim, LabSpec
+    from diskbench.model.rental import Claim
+    from diskbench.providers.emulation import EmulationOptions
 
 Request = dict[str, Any]
 
@@ -62,7 +63,7 @@ def tags(claim: Claim, lab: str = "") -> dict[str, str]:
     }
 
 
-def lab_tag(lab: LabSpec) -> str:
+def lab_tag(lab: EmulationOptions) -> str:
     """How an emulated cloud is to behave, of what differs from the default: `time_scale=60.0`."""
     told = lab.model_dump(exclude_defaults=True)
     return " ".join(f"{key}={value}" for key, value in sorted(told.items()))

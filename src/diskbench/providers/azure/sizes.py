@@ -16,7 +16,7 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from diskbench.catalog.azure_sizes import SizeCatalogue
+    from diskbench.catalog.books import ProviderBook
     from diskbench.providers.azure.wanted import Wanted
 
 Sku = dict[str, Any]
@@ -33,7 +33,7 @@ class Offer:
     disks: dict[str, Sku]
     restricted: dict[str, str]
 
-    def machine(self, name: str, book: SizeCatalogue) -> Machine:
+    def machine(self, name: str, book: ProviderBook) -> Machine:
         """A size by its name. Raises UnknownName, or InvalidValue for one that is restricted."""
         if name in self.restricted:
             raise InvalidValue(
@@ -77,7 +77,7 @@ def offer(region: str, skus: Iterable[Sku]) -> Offer:
     return Offer(region, kinds[_MACHINES], kinds[_DISKS], restricted)
 
 
-def machine(sku: Sku, book: SizeCatalogue) -> Machine:
+def machine(sku: Sku, book: ProviderBook) -> Machine:
     """One machine size; what it does not say of its cache is in `book`."""
     told = {str(one["name"]): str(one["value"]) for one in sku.get("capabilities", [])}
     name = str(sku["name"])
@@ -86,7 +86,7 @@ def machine(sku: Sku, book: SizeCatalogue) -> Machine:
         iops=_number(told, "CombinedTempDiskAndCachedIOPS"),
         mb_per_s=_mega(told, "CombinedTempDiskAndCachedReadBytesPerSecond"),
     )
-    known = book.sizes.get(name)
+    known = book.machines.types.get(name)
     local_nvme_mib = _number(told, "NvmeDiskSizeInMiB") or 0
     return Machine(
         size=name,
@@ -102,7 +102,8 @@ def machine(sku: Sku, book: SizeCatalogue) -> Machine:
         cached=cached,
         # Sizes with NVMe only report figures of a cache that they do not have; some that have one
         # report none.
-        cacheable=not nvme and (known.cacheable if known else cached.iops is not None),
+        cacheable=not nvme
+        and bool(known.traits.get("cacheable", True) if known else cached.iops is not None),
         max_disks=int(_number(told, "MaxDataDiskCount") or 0),
         local_gib=(local_nvme_mib or _number(told, "MaxResourceVolumeMB") or 0) / 1024,
         local_nvme=bool(local_nvme_mib),

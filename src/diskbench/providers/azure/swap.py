@@ -14,32 +14,25 @@ from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.guest import is_at_lun
 from diskbench.providers.azure.inventory import DISKS, GROUPS, state_of
 from diskbench.providers.azure.provision import Made, alive, disks_of_turn, running
+from diskbench.providers.azure.put import delete
 from diskbench.providers.azure.requests import name_of
-from diskbench.providers.guest import Guest, ask_guest
 from diskbench.providers.guest_disks import disks
-from diskbench.providers.waits import Still, until
+from diskbench.providers.skeleton.handover import reached
+from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from diskbench.model.disk import SshAccess
     from diskbench.providers.azure.edge import Item
     from diskbench.providers.azure.provision import Order
+    from diskbench.providers.guest import Guest
 
 
-def swapped(order: Order, access_at: Callable[[str], SshAccess]) -> Made:
+def swapped(order: Order) -> Made:
     """The lease's machine and the disks of this turn; twice is as once. Raises RentalFailed."""
     zone = _zone(order, _machine(order))
     earlier = _detached(order)
     if earlier:
-        address = attach.address_of(order)
-        host = order.watch.host(access_at(address), address)
-        try:
-            guest = Guest(host, address)
-            attach.reach(order, guest)
+        with reached(order, attach.machine_of(order)) as guest:
             _await_gone(order, guest, earlier)
-        finally:
-            host.close()
     for name in _earlier_disks(order):
         _delete(order, name)
     made = disks_of_turn(order, zone)
@@ -89,7 +82,7 @@ def _detached(order: Order) -> list[int]:
         return attach.change(order, [one for one in held if one not in going], "detaching")
 
     what = f"the disks of {name_of(order.lease, 'machine')}"
-    until(ask, what, order.timing.attach_s, order.timing, order.watch)
+    order.until(ask, what, order.timing.attach_s)
     return list(luns)
 
 
@@ -105,7 +98,7 @@ def _await_gone(order: Order, guest: Guest, luns: list[int]) -> None:
         left = [str(lun) for lun in luns if any(is_at_lun(disk, lun) for disk in shown)]
         return Still(f"LUN {', '.join(left)} is still seen in the guest") if left else True
 
-    ask_guest("the disks before", ask, order.timing, order.watch)
+    order.ask_guest("the disks before", ask)
 
 
 def _earlier_disks(order: Order) -> list[str]:
@@ -118,10 +111,7 @@ def _earlier_disks(order: Order) -> list[str]:
 
 def _delete(order: Order, name: str) -> None:
     try:
-        order.edge.finished(
-            f"disk {name}", order.timing.disk_s, f"{DISKS}/delete",
-            "compute", "disks.begin_delete", order.group, name,
-        )  # fmt: skip
+        delete(order.edge, DISKS, order.group, name)
     except DiskbenchError as error:
         if not is_missing(error):
             raise

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.catalog.azure_tiers import bursting_limits, check_bursting, tier_limits
 from diskbench.catalog.lookup import disk_types, limits
+from diskbench.catalog.terms import bursting_limits, check_bursting, tier_limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
 from diskbench.plan.rent_flags import field_of
-from diskbench.providers.asked import check_count, check_others, whole_throughput
+from diskbench.providers.asked import check_count, check_own, whole_throughput
 from diskbench.providers.azure.form import check_form
+from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.azure.plugin import PLUGIN
 
 if TYPE_CHECKING:
     from diskbench.catalog.lookup import DiskLimits
@@ -57,10 +59,10 @@ class Wanted(Frozen):
         if self.kind == "local":
             return None
         if self.tier is not None:
-            found = tier_limits(self.type, self.tier, size_gib)
+            found = tier_limits("azure", self.type, self.tier, size_gib)
         else:
             found = limits("azure", self.type, size_gib, self.iops, self.mb_per_s)
-        return bursting_limits(found) if self.bursting else found
+        return bursting_limits("azure", found) if self.bursting else found
 
     def spec(self, size_gib: int) -> DiskSpec:
         """The disk at a size, as the plan has it; its throughput is in the cloud's own MB/s."""
@@ -81,7 +83,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
             advice="add --disk TYPE --size GIB, as: --disk Premium_LRS --size 256",
             field="provider",
         )
-    check_others(spec, "azure")
+    check_own(spec, PLUGIN)
     check_form(spec)
     check_count(spec, MAX_COUNT)
     if spec.disk in {TEMPORARY, LOCAL}:
@@ -136,7 +138,8 @@ def check_cache(asked: Wanted, size_gib: int) -> None:
 def _checked(asked: Wanted, size_gib: int) -> Wanted:
     asked.limits(size_gib)
     check_cache(asked, size_gib)
-    check_bursting(asked.type, size_gib, on=asked.bursting)
+    if asked.bursting:
+        check_bursting("azure", asked.type, size_gib)
     return asked
 
 
@@ -161,7 +164,7 @@ def _root(spec: RentSpec, named: str) -> Wanted:
 
 
 def _local(spec: RentSpec) -> Wanted:
-    azure = spec.azure
+    azure = AzureOptions.of(spec)
     for flag, value in (
         ("--size", spec.size_gib),
         ("--iops", spec.iops),
@@ -180,7 +183,7 @@ def _local(spec: RentSpec) -> Wanted:
 
 
 def _of(spec: RentSpec, kind: Kind, disk_type: str) -> Wanted:
-    azure = spec.azure
+    azure = AzureOptions.of(spec)
     if azure.cache is not None and azure.cache.lower() not in CACHES:
         raise UnknownName("host cache", azure.cache, CACHES, field="cache")
     tier = azure.performance_tier

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
@@ -13,10 +12,9 @@ from diskbench.providers.gcp.guest import find_disk, find_local, told_apart
 from diskbench.providers.gcp.inventory import LIVE, place
 from diskbench.providers.gcp.operations import change, last
 from diskbench.providers.gcp.provision import ended
-from diskbench.providers.guest import ask_guest
-from diskbench.providers.guest import reach as reach_guest
-from diskbench.providers.guest_disks import disks, disks_before
-from diskbench.providers.waits import Still, until
+from diskbench.providers.guest_disks import disks
+from diskbench.providers.skeleton.handover import Machine, disks_before_ours, disks_now
+from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -39,7 +37,7 @@ def address_of(order: Order, made: Made) -> str:
         return Still("none yet") if waits else str(nic["networkIP"])
 
     what = f"address of {order.machine_name}"
-    return until(ask, what, order.timing.instance_s, order.timing, order.watch)
+    return order.until(ask, what, order.timing.instance_s)
 
 
 def alive(order: Order, made: Made) -> Item:
@@ -55,25 +53,22 @@ def alive(order: Order, made: Made) -> Item:
     return instance
 
 
-def reach(order: Order, made: Made, guest: Guest) -> None:
-    """Wait until the machine shows its host key and lets us in. Raises RentalFailed."""
+def machine_of(order: Order, made: Made) -> Machine:
+    """The machine as it is reached."""
+    address = address_of(order, made)
 
     def going() -> None:
         alive(order, made)
 
-    reach_guest(guest, going, order.timing, order.watch)
-    order.watch.note(f"{order.machine_name} answers at {guest.address}")
+    access = order.access(address, order.details.image.user)
+    return Machine(order.machine_name, address, access, going)
 
 
 def attach(order: Order, made: Made, guest: Guest) -> tuple[GuestDisk, ...]:
     """The disks as they appear in the guest, in order. Raises RentalFailed."""
     names = [order.device_name(index) for index in range(len(made.disks))]
     held = {str(one.get("deviceName")) for one in alive(order, made).get("disks", [])}
-    before = ask_guest(
-        "its disks",
-        functools.partial(disks_before, guest.host, attached=bool(held.intersection(names))),
-        order.timing, order.watch,
-    )  # fmt: skip
+    before = disks_before_ours(order, guest, attached=bool(held.intersection(names)))
     for index in range(len(made.disks)):
         _attach_one(order, made, index)
     return tuple(
@@ -85,7 +80,7 @@ def attach(order: Order, made: Made, guest: Guest) -> tuple[GuestDisk, ...]:
 def local_ssds(order: Order, guest: Guest) -> tuple[GuestDisk, ...]:
     """The machine's own disks that were asked for."""
     wanted = order.details.wanted
-    found = ask_guest("its disks", lambda: disks(guest.host), order.timing, order.watch)
+    found = disks_now(order, guest)
     return find_local(found, wanted.count, wanted.interface or "nvme")
 
 
@@ -101,7 +96,7 @@ def _attach_one(order: Order, made: Made, index: int) -> None:
                 _goes_with_machine(order, made, index)
             return True
         request = requests.attach_disk(
-            order.claim.lease_id,
+            order.lease,
             order.details.project,
             made.zone,
             index,
@@ -123,7 +118,7 @@ def _attach_one(order: Order, made: Made, index: int) -> None:
         return Still("attaching")
 
     what = f"disk {disk['name']}"
-    until(ask, what, order.timing.attach_s, order.timing, order.watch)
+    order.until(ask, what, order.timing.attach_s)
     order.watch.note(f"{what} is attached as {name}")
 
 
@@ -168,4 +163,4 @@ def _appeared(
         found = find_disk(disks(guest.host), name, size_gib * GIB, known)
         return found or Still(f"/dev/disk/by-id/google-{name} is not seen in the guest yet")
 
-    return ask_guest(f"disk {name}", ask, order.timing, order.watch)
+    return order.ask_guest(f"disk {name}", ask)

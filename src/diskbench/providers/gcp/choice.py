@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.gce_machines import machine_book, vcpus_of
+from diskbench.catalog.machines import machine_book
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
-    from diskbench.catalog.gce_machines import Cap, Fit
+    from diskbench.catalog.machines import Cap, Fit
     from diskbench.providers.gcp.wanted import Wanted
 
 MARGIN = 1.05
@@ -80,8 +80,8 @@ def candidates(wanted: Wanted, size_gib: int) -> tuple[str, ...]:
     good: list[str] = []
     just: list[str] = []
     unknown: list[str] = []
-    for name in machine_book().choices.types:
-        vcpus = vcpus_of(name) or 0
+    for name in machine_book("gcp").tried:
+        vcpus = machine_book("gcp").vcpus_of(name) or 0
         if vcpus < MIN_VCPUS or not _takes(name, vcpus, wanted):
             continue
         cap = cap_of(name, vcpus, wanted)
@@ -106,7 +106,7 @@ def boot_type(machine_type: str, wanted: Wanted, offered: tuple[str, ...]) -> st
     Not what is measured, if there is a choice: persistent disks of one type share their limit, and
     the root disk's size would add to it.
     """
-    series = machine_book().series_of(machine_type)
+    series = machine_book("gcp").series_of(machine_type)
     if series is None:
         return ""
     fits = [name for name in offered if name in series.disks]
@@ -137,7 +137,7 @@ def too_small(machine_type: str, vcpus: int, wanted: Wanted, size_gib: int) -> s
 
 
 def _takes(machine_type: str, vcpus: int, wanted: Wanted) -> bool:
-    series = machine_book().series_of(machine_type)
+    series = machine_book("gcp").series_of(machine_type)
     if series is None:
         return False
     if wanted.kind == "local-ssd":
@@ -149,7 +149,7 @@ def _takes(machine_type: str, vcpus: int, wanted: Wanted) -> bool:
 
 
 def _fit(machine_type: str, wanted: Wanted) -> Fit | None:
-    series = machine_book().series_of(machine_type)
+    series = machine_book("gcp").series_of(machine_type)
     return series.disks.get(wanted.type) if series else None
 
 

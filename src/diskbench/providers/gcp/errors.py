@@ -8,7 +8,6 @@ kubernetes/cloud-provider-gcp and terraform-provider-google, as stored 2026.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from diskbench.errors import (
@@ -20,34 +19,80 @@ from diskbench.errors import (
     RentalFailed,
     Throttled,
 )
+from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
 
-_CAPACITY = re.compile(
-    r"(ZONE_|REGION_)?RESOURCE_POOL_EXHAUSTED(_WITH_DETAILS)?|STOCKOUT|"
-    r"(VM|DISK|RESOURCE)_MIN_COUNT_NOT_REACHED|resourcePoolExhausted"
-)
-_QUOTA = re.compile(r"quotaExceeded|QUOTA_EXCEEDED|limitExceeded|LIMIT_EXCEEDED|QUOTA_LIMIT")
-_THROTTLED = frozenset(
-    {
-        "rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED", "servingLimitExceeded",
-        "concurrentLimitExceeded", "CONCURRENT_OPERATIONS_QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED",
-        "operationInProgress", "RESOURCE_OPERATION_RATE_EXCEEDED",
-    }
+_LOG_IN = "log in: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"
+_NOT_ACCEPTED = "Google does not accept the credentials: {told}"
+_REFUSED = "Google refuses {action}: {told}"
+_BUSY = (
+    "resourceInUseByAnotherResource", "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE", "resourceNotReady",
+    "RESOURCE_NOT_READY",
 )  # fmt: skip
-_OUTAGE = frozenset(
-    {
-        "backendError", "internalError", "INTERNAL_ERROR", "INTERNAL", "UNAVAILABLE",
-        "serviceUnavailable", "SERVICE_UNAVAILABLE", "DEADLINE_EXCEEDED",
-    }
+
+TABLE: ErrorTable = (
+    ErrorRow(
+        NoCapacity, "Google Cloud has no capacity for it: {told}",
+        "try another --zone, --region or --instance-type, or later",
+        codes=(
+            "(ZONE_|REGION_)?RESOURCE_POOL_EXHAUSTED(_WITH_DETAILS)?", "STOCKOUT",
+            "(VM|DISK|RESOURCE)_MIN_COUNT_NOT_REACHED", "resourcePoolExhausted",
+        ),
+    ),
+    ErrorRow(
+        Throttled, "Google throttles this project's calls: {told} at {action}",
+        "run less at a time in this project",
+        codes=(
+            "rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED",
+            "servingLimitExceeded", "concurrentLimitExceeded",
+            "CONCURRENT_OPERATIONS_QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED", "operationInProgress",
+            "RESOURCE_OPERATION_RATE_EXCEEDED",
+        ),
+        statuses=(429,),
+    ),
+    ErrorRow(
+        QuotaExceeded, "the project's quota{quota} is used up: {told}",
+        "raise it in the console: IAM & Admin > Quotas; or give back what is not needed "
+        "(diskbench gc)",
+        codes=(
+            ".*(quotaExceeded|QUOTA_EXCEEDED|limitExceeded|LIMIT_EXCEEDED|QUOTA_LIMIT).*",
+        ),
+        found=(r"[Qq]uota(?P<quota> '[A-Z0-9_a-z-]+') exceeded",), otherwise={"quota": ""},
+    ),
+    ErrorRow(
+        AccessDenied, "the project does not use the Compute Engine API: {told}",
+        "gcloud services enable compute.googleapis.com",
+        codes=("accessNotConfigured", "SERVICE_DISABLED"),
+    ),
+    ErrorRow(
+        AccessDenied, _NOT_ACCEPTED, _LOG_IN,
+        codes=("authError", "required", "UNAUTHENTICATED"), statuses=(401,),
+    ),
+    ErrorRow(
+        AccessDenied, "these Google credentials may not do {named}: {told}",
+        "grant {named}; docs/gcp.md has all that is needed",
+        codes=("forbidden", "PERMISSION_DENIED", "PERMISSIONS_ERROR"), statuses=(403,),
+        found=(
+            r"'(?P<named>[a-z]+\.[A-Za-z]+\.[A-Za-z]+)'",
+            r"Required '(?P<named>[a-z.A-Za-z]+)' permission",
+        ),
+        otherwise={"named": "{action}"},
+    ),
+    ErrorRow(
+        Throttled, "Google failed at {action}: {told}", "look at status.cloud.google.com",
+        codes=(
+            "backendError", "internalError", "INTERNAL_ERROR", "INTERNAL", "UNAVAILABLE",
+            "serviceUnavailable", "SERVICE_UNAVAILABLE", "DEADLINE_EXCEEDED",
+        ),
+        statuses=(500, *range(502, 600)),
+    ),
+    ErrorRow(RentalFailed, _REFUSED, "try again later", codes=_BUSY),
+    ErrorRow(
+        InvalidValue, _REFUSED, "correct the value that it names",
+        codes=("invalid", "badRequest", "notFound"), statuses=(400, 404, 412),
+    ),
+    ErrorRow(RentalFailed, _REFUSED, "the reason is Google's own"),
 )  # fmt: skip
-_BUSY = frozenset(
-    {
-        "resourceInUseByAnotherResource", "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE", "resourceNotReady",
-        "RESOURCE_NOT_READY",
-    }
-)  # fmt: skip
-_PERMISSION = re.compile(r"'([a-z]+\.[A-Za-z]+\.[A-Za-z]+)'|Required '([a-z.A-Za-z]+)' permission")
-_QUOTA_NAME = re.compile(r"[Qq]uota '([A-Z0-9_a-z-]+)' exceeded")
-_LOGIN = "log in: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"
+"""By the reason of an answer, or the code of an operation."""
 
 
 class Refusal(Exception):  # noqa: N818 - it is never raised
@@ -123,61 +168,10 @@ def of_operation(operation: dict[str, Any], action: str) -> DiskbenchError | Non
 def of_reason(reason: str, said: str, action: str, *, status: int = 0) -> DiskbenchError:
     """Our error for a reason that Google gave, in an answer or in an operation; what Google said
     is its cause (`reason_of`)."""
-    error = _of_reason(reason, said, action, status)
+    told = f"{said} ({reason})" if reason and reason not in said else said
+    error = error_of(TABLE, CloudError((reason,), said, action, status, {"told": told}))
     error.__cause__ = Refusal(reason or ("notFound" if status == 404 else ""), said)
     return error
-
-
-def _of_reason(reason: str, said: str, action: str, status: int) -> DiskbenchError:
-    told = f"{said} ({reason})" if reason and reason not in said else said
-    if _CAPACITY.fullmatch(reason):
-        return NoCapacity(
-            f"Google Cloud has no capacity for it: {told}",
-            advice="try another --zone, --region or --instance-type, or later",
-        )
-    if reason in _THROTTLED or status == 429:
-        return Throttled(
-            f"Google throttles this project's calls: {told} at {action}",
-            look_at="run less at a time in this project",
-        )
-    if _QUOTA.search(reason):
-        named = _QUOTA_NAME.search(said)
-        quota = f" {named[1]!r}" if named else ""
-        return QuotaExceeded(
-            f"the project's quota{quota} is used up: {told}",
-            advice="raise it in the console: IAM & Admin > Quotas; or give back what is not "
-            "needed (diskbench gc)",
-        )
-    if reason in {"accessNotConfigured", "SERVICE_DISABLED"}:
-        return AccessDenied(
-            f"the project does not use the Compute Engine API: {told}",
-            advice="gcloud services enable compute.googleapis.com",
-        )
-    if status == 401 or reason in {"authError", "required", "UNAUTHENTICATED"}:
-        return AccessDenied(f"Google does not accept the credentials: {told}", advice=_LOGIN)
-    if status == 403 or reason in {"forbidden", "PERMISSION_DENIED", "PERMISSIONS_ERROR"}:
-        return _denied(told, action)
-    if reason in _OUTAGE or (status >= 500 and status != 501):
-        return Throttled(
-            f"Google failed at {action}: {told}",
-            look_at="look at status.cloud.google.com",
-        )
-    if reason in _BUSY:
-        return RentalFailed(f"Google refuses {action}: {told}", advice="try again later")
-    if status in {400, 404, 412} or reason in {"invalid", "badRequest", "notFound"}:
-        return InvalidValue(
-            f"Google refuses {action}: {told}", advice="correct the value that it names"
-        )
-    return RentalFailed(f"Google refuses {action}: {told}", advice="the reason is Google's own")
-
-
-def _denied(told: str, action: str) -> AccessDenied:
-    found = _PERMISSION.search(told)
-    named = (found[1] or found[2]) if found else action
-    return AccessDenied(
-        f"these Google credentials may not do {named}: {told}",
-        advice=f"grant {named}; docs/gcp.md has all that is needed",
-    )
 
 
 def _of_login(error: Exception) -> DiskbenchError:
@@ -185,7 +179,7 @@ def _of_login(error: Exception) -> DiskbenchError:
 
     if isinstance(error, TransportError):
         return _no_answer("the login", str(error))
-    return AccessDenied(f"Google does not accept the credentials: {error}", advice=_LOGIN)
+    return AccessDenied(f"Google does not accept the credentials: {error}", advice=_LOG_IN)
 
 
 def _no_answer(action: str, why: str) -> Throttled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.gce_machines import vcpus_of
+from diskbench.catalog.machines import machine_book
 from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_usd
 from diskbench.catalog.promise import promise
 from diskbench.model.disk import DiskSpec
@@ -35,7 +35,7 @@ def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
     limits = asked.limits(size_gib) if asked.type else None
     fit = candidates(asked, size_gib)
     machine = spec.instance_type or (fit[0] if fit else None)
-    vcpus = vcpus_of(machine) if machine else None
+    vcpus = machine_book("gcp").vcpus_of(machine) if machine else None
     region = spec.region or (spec.zone.rpartition("-")[0] if spec.zone else None)
     prices = tuple(_prices(books, asked, size_gib, machine or "", region or ""))
     small = too_small(machine, vcpus, asked, size_gib) if machine and vcpus else None
@@ -43,7 +43,7 @@ def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
         scope=Scope(provider="gcp", account=spec.account, region=region),
         spec=spec,
         offer=f"{machine or 'a machine'} with {asked.type} of {size_gib:,} GiB",
-        promise=promise(limits, spec.lab.time_scale) if limits else "",
+        promise=promise(limits, spec.time_scale) if limits else "",
         zones=(spec.zone,) if spec.zone else (),
         instance_type=machine,
         disk=asked.spec(size_gib),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.gce_machines import machine_book
+from diskbench.catalog.machines import machine_book
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.gcp.images import arch_of
 from diskbench.providers.gcp.operations import last
@@ -43,7 +43,7 @@ def typed_machine(
     if here:
         return machine(everywhere[here[0]]), here
     if not everywhere:
-        known = machine_book().choices.types
+        known = machine_book("gcp").tried
         near = difflib.get_close_matches(name, known, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise UnknownName(

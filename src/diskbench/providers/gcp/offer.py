@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.gce_machines import machine_book
+from diskbench.catalog.machines import machine_book
 from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_usd
 from diskbench.catalog.promise import promise
 from diskbench.model.disk import DiskSpec
@@ -28,7 +28,7 @@ def rental(books: Books, spec: RentSpec, details: Resolved, endpoint: str | None
         scope=Scope(provider="gcp", account=details.project, endpoint=endpoint),
         spec=spec,
         offer=_words(spec, details),
-        promise=promise(limits, spec.lab.time_scale) if limits else "",
+        promise=promise(limits, spec.time_scale) if limits else "",
         zones=details.zones,
         instance_type=machine.type,
         image=details.image.link,
@@ -83,7 +83,7 @@ def _warnings(spec: RentSpec, details: Resolved) -> Iterator[str]:
     small = too_small(machine.type, machine.vcpus, wanted, details.size_gib)
     if small:
         yield small
-    series = machine_book().series_of(machine.type)
+    series = machine_book("gcp").series_of(machine.type)
     if series is None:
         yield f"which disks {machine.type} takes is not in the catalogue: Google may refuse it"
     elif wanted.kind == "disk" and wanted.type in series.open:

@@ -10,13 +10,13 @@ from diskbench.model.ours import Which
 from diskbench.providers.asked import check_machine_is_named, provisioned_types
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.gcp.edge import open_compute, open_scope
+from diskbench.providers.gcp.handover import hand_over
 from diskbench.providers.gcp.offer import rental
-from diskbench.providers.gcp.provision import Made, Order, provision
+from diskbench.providers.gcp.provision import Order, provision
 from diskbench.providers.gcp.resolved import Resolved
 from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.gcp.wanted import wanted
-from diskbench.providers.keys import lease_keys, write_access
-from diskbench.providers.places import lease_directory
+from diskbench.providers.keys import lease_keys
 from diskbench.providers.unanswered import while_looking
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ class GCPProvider:
         from diskbench.providers.today import today
 
         compute = open_compute(None, None, self.timing)
-        return refreshed(compute, books.gcp, today())
+        return refreshed(compute, books.of("gcp").prices, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
         order = self._order(claim, rental, watch)
-        return _handed_over(order, provision(order))
+        return hand_over(order, provision(order))
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
@@ -101,7 +101,7 @@ class GCPProvider:
         from diskbench.providers.gcp.swap import swapped
 
         order = self._order(claim, rental, watch)
-        return _handed_over(order, swapped(order))
+        return hand_over(order, swapped(order))
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> Order:
         return Order(
@@ -175,15 +175,3 @@ class GCPProvider:
         with contextlib.suppress(DiskbenchError):
             return why_gone(lease_id, open_scope(scope, self.timing.looking()))
         return None
-
-
-def _handed_over(order: Order, made: Made) -> Acquired:
-    from diskbench.providers.gcp.handover import hand_over
-
-    lease_id, user = order.claim.lease_id, order.details.image.user
-    directory = lease_directory(lease_id)
-    return hand_over(
-        order,
-        made,
-        lambda address: write_access(lease_id, order.keys, directory, address=address, user=user),
-    )

@@ -5,29 +5,31 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
+from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.disk import DiskSpec
 from diskbench.model.ours import Which
-from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
+from diskbench.providers.cloud_init import user_data
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import exists_already
 from diskbench.providers.gcp.inventory import STARTING, inventory, place, zone_of
 from diskbench.providers.gcp.operations import change, finish
+from diskbench.providers.gcp.resolved import Resolved
 from diskbench.providers.gcp.teardown import give_back
+from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.scripts import script
-from diskbench.providers.waits import Still, until
+from diskbench.providers.skeleton import order as skeleton
+from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
+from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
-    from diskbench.model.rental import Claim, RentSpec
-    from diskbench.ports import RentWatch
+    from diskbench.model.rental import Claim
     from diskbench.providers.gcp.edge import Compute, Item
     from diskbench.providers.gcp.inventory import Inventory
-    from diskbench.providers.gcp.resolved import Resolved
-    from diskbench.providers.gcp.timing import GceTiming
-    from diskbench.providers.keys import LeaseKeys
 
 GUEST_GRACE_S = 900.0
 """How much later than Google the guest ends itself: a machine that is only switched off is not
@@ -37,22 +39,16 @@ RUN_STEP_S = 300.0
 is the same request. Our choice."""
 
 
-@dataclass(frozen=True)
-class Order:
-    """What is to be made, by whom, and who looks on."""
+@dataclass(frozen=True, kw_only=True)
+class Order(skeleton.Order[Resolved, GceTiming]):
+    """What is to be made on Compute Engine; `compute` is its API in one project."""
 
     compute: Compute
-    claim: Claim
-    spec: RentSpec
-    details: Resolved
-    keys: LeaseKeys
-    watch: RentWatch
-    timing: GceTiming
 
     @property
     def lab(self) -> str:
         """How an emulated cloud is to behave; nothing for the real one."""
-        return requests.lab_text(self.spec.lab) if self.details.emulated else ""
+        return requests.lab_text(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
     @property
     def disk(self) -> DiskSpec | None:
@@ -71,7 +67,7 @@ class Order:
     def disk_name(self, index: int) -> str:
         """The name of the disk number `index` of this turn."""
         kind = requests.disk_kind(index, self.claim.turn)
-        return requests.name_of(self.claim.lease_id, kind)
+        return requests.name_of(self.lease, kind)
 
     def device_name(self, index: int) -> str:
         """What it is attached as."""
@@ -80,7 +76,7 @@ class Order:
     @property
     def machine_name(self) -> str:
         """The name of the lease's machine."""
-        return requests.name_of(self.claim.lease_id, "machine")
+        return requests.name_of(self.lease, "machine")
 
 
 @dataclass(frozen=True)
@@ -98,19 +94,14 @@ def provision(order: Order) -> Made:
     Raises NoCapacity when no zone has any, RentalFailed with Google's reason for a machine that
     ended.
     """
-    there = inventory(order.compute, Which(order.claim.lease_id))
+    there = inventory(order.compute, Which(order.lease))
     _firewall(order, there)
-    refused: list[str] = []
-    for zone in _zones_from(order, there):
-        try:
-            return in_zone(order, zone)
-        except NoCapacity as error:
-            refused.append(f"{zone}: {error.message}")
-            order.watch.note(f"no capacity in {zone}")
-            _undo(order)
-    raise NoCapacity(
-        f"no zone of {order.details.region} has capacity: {'; '.join(refused)}",
-        advice="try another --region or --instance-type, or later",
+    return in_first_with_capacity(
+        zones_from(order.details.zones, zone_of(there.live[0]) if there.live else None),
+        lambda zone: in_zone(order, zone),
+        lambda: _undo(order),
+        order.watch,
+        region=order.details.region,
     )
 
 
@@ -131,17 +122,9 @@ def _firewall(order: Order, there: Inventory) -> None:
             raise
 
 
-def _zones_from(order: Order, there: Inventory) -> tuple[str, ...]:
-    """The zones to try: from the one on where the lease has a machine already."""
-    zones = order.details.zones
-    if not there.live or zone_of(there.live[0]) not in zones:
-        return zones
-    return zones[zones.index(zone_of(there.live[0])) :]
-
-
 def in_zone(order: Order, zone: str) -> Made:
     """Machine and disks of this turn in one zone, running and ready. Raises NoCapacity."""
-    there = inventory(order.compute, Which(order.claim.lease_id))
+    there = inventory(order.compute, Which(order.lease))
     _refuse_dead(there, zone)
     under_way = []
     if not any(zone_of(one) == zone for one in there.live):
@@ -157,18 +140,13 @@ def in_zone(order: Order, zone: str) -> Made:
             operation, what, limit_s = started
             kind = what.partition(" ")[0]
             finish(order.compute, operation, f"compute.{kind}s.insert", what, limit_s)
-    timing = order.timing
-    running = until(
-        lambda: _running(order, zone),
-        f"instance {order.machine_name}", timing.instance_s, timing, order.watch,
-    )  # fmt: skip
+    running = order.until(
+        lambda: _running(order, zone), f"instance {order.machine_name}", order.timing.instance_s
+    )
     disks = tuple(
-        until(
-            lambda name=name: _ready(order, zone, name),  # type: ignore[misc]
-            f"disk {name}", timing.disk_s, timing, order.watch,
-        )
+        order.until(partial(_ready, order, zone, name), f"disk {name}", order.timing.disk_s)
         for name in names
-    )  # fmt: skip
+    )
     return Made(running, disks, zone)
 
 
@@ -184,17 +162,11 @@ _Started = tuple["Item", str, float]
 
 def _launch(order: Order, zone: str) -> _Started | None:
     """The operation that makes the machine; None when it is there already."""
-    details, spec, keys = order.details, order.spec, order.keys
-    guest_ends_at = order.claim.expires_at + GUEST_GRACE_S
-    guest = GuestSpec(
-        hostname=f"diskbench-{order.claim.lease_id}",
-        user=details.image.user,
-        host_key_private=keys.host_private,
-        host_key_public=keys.host_public,
-        authorized_key=keys.user_public,
-        expires_at=guest_ends_at,
+    details, spec = order.details, order.spec
+    guest = order.guest(
+        details.image.user,
+        ends_at=order.claim.expires_at + GUEST_GRACE_S,
         packages=("fio", "mdadm") if spec.stripe else ("fio",),
-        uptime_limit_s=uptime_limit_s(order.claim.lease_id, guest_ends_at),
         first=script("gce_host_key.sh"),
     )
     wanted = details.wanted
@@ -206,10 +178,10 @@ def _launch(order: Order, zone: str) -> _Started | None:
         image=details.image.link,
         boot=requests.boot_disk(details.boot_type, zone, order.root),
         network=_interface(order),
-        tag=details.tag or requests.name_of(order.claim.lease_id, "ssh"),
+        tag=details.tag or requests.name_of(order.lease, "ssh"),
         run_s=run_s(order.claim, time.time()),
         user=details.image.user,
-        user_key=keys.user_public,
+        user_key=order.keys.user_public,
         user_data=user_data(guest),
         local_ssds=wanted.count if chosen else 0,
         local_interface=wanted.interface or "nvme",
@@ -295,7 +267,7 @@ def ended(instance: Item) -> DiskbenchError:
 
 def _undo(order: Order) -> None:
     """Take back what a zone without capacity had given so far; what resists is released later."""
-    compute, lease_id = order.compute, order.claim.lease_id
+    compute, lease_id = order.compute, order.lease
     there = inventory(compute, Which(lease_id))
     failures: dict[str, str] = {}
     give_back(compute, lease_id, "instances", there.instances, failures)

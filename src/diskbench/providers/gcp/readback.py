@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import RentalFailed
 from diskbench.providers.gcp.inventory import place, zone_of
 from diskbench.providers.gcp.operations import last
+from diskbench.providers.skeleton.readback import differs, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,40 +21,38 @@ def check(details: Resolved, zone: str, instance: Item, disks: Sequence[Item]) -
 
     What Google does not report is no difference.
     """
-    found = [
-        *_of_instance(details, zone, instance),
-        *(text for disk in disks for text in _of_disk(details, zone, disk)),
-    ]
-    if found:
-        raise RentalFailed(
-            f"Google gave something else than asked for: {'; '.join(found)}",
-            advice="nothing was measured; report it when it comes back",
-        )
+    refuse(
+        "Google",
+        (
+            *_of_instance(details, zone, instance),
+            *(text for disk in disks for text in _of_disk(details, zone, disk)),
+        ),
+    )
 
 
 def _of_instance(details: Resolved, zone: str, instance: Item) -> Iterator[str]:
     what = f"instance {place(instance)}"
     scheduling = instance.get("scheduling", {})
     metadata = _metadata(instance)
-    yield from _differs(what, "machine type", details.machine.type, _name(instance, "machineType"))
-    yield from _differs(what, "zone", zone, zone_of(instance))
-    yield from _differs(
+    yield from differs(what, "machine type", details.machine.type, _name(instance, "machineType"))
+    yield from differs(what, "zone", zone, zone_of(instance))
+    yield from differs(
         what, "what ends it", "DELETE", scheduling.get("instanceTerminationAction") or "nothing"
     )
     if "maxRunDuration" not in scheduling and "terminationTime" not in scheduling:
         yield f"{what} has no end"
     if metadata:
-        yield from _differs(what, "OS Login", "FALSE", metadata.get("enable-oslogin") or "not set")
+        yield from differs(what, "OS Login", "FALSE", metadata.get("enable-oslogin") or "not set")
     for held in instance.get("disks", []):
         name = held.get("deviceName")
-        yield from _differs(
+        yield from differs(
             what, f"deletion of {name} with it", "on", "on" if held.get("autoDelete") else "off"
         )
     if details.wanted.kind == "local-ssd":
         local = [d for d in instance.get("disks", []) if d.get("type") == "SCRATCH"]
         asked = (details.wanted.interface or "nvme").upper()
         for held in local:
-            yield from _differs(what, "interface of local SSD", asked, held.get("interface"))
+            yield from differs(what, "interface of local SSD", asked, held.get("interface"))
         if len(local) < details.wanted.count:
             yield f"{what} has {len(local)} local SSDs, asked for was {details.wanted.count}"
 
@@ -62,21 +60,14 @@ def _of_instance(details: Resolved, zone: str, instance: Item) -> Iterator[str]:
 def _of_disk(details: Resolved, zone: str, disk: Item) -> Iterator[str]:
     asked = details.wanted.spec(details.size_gib)
     what = f"disk {place(disk)}"
-    yield from _differs(what, "type", asked.type, _name(disk, "type"))
-    yield from _differs(what, "size in GiB", asked.size_gib, _int(disk, "sizeGb"))
-    yield from _differs(what, "zone", zone, zone_of(disk))
-    yield from _differs(what, "IOPS", asked.iops, _int(disk, "provisionedIops"))
+    yield from differs(what, "type", asked.type, _name(disk, "type"))
+    yield from differs(what, "size in GiB", asked.size_gib, _int(disk, "sizeGb"))
+    yield from differs(what, "zone", zone, zone_of(disk))
+    yield from differs(what, "IOPS", asked.iops, _int(disk, "provisionedIops"))
     throughput = asked.throughput_mib_per_s
-    yield from _differs(
-        what, "throughput in MiB/s", throughput, _int(disk, "provisionedThroughput")
-    )
+    yield from differs(what, "throughput in MiB/s", throughput, _int(disk, "provisionedThroughput"))
     if details.wanted.kind == "disk" and disk.get("sourceImage"):
         yield f"{what} is made from {last(str(disk['sourceImage']))}, asked for was an empty one"
-
-
-def _differs(what: str, name: str, asked: object, found: object) -> Iterator[str]:
-    if asked is not None and found is not None and asked != found:
-        yield f"{name} of {what} is {found}, asked for was {asked}"
 
 
 def _name(item: Item, key: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Prices as Google's Cloud Billing Catalog tells them, in the form of the catalogue's file.
+"""Prices as Google's Cloud Billing Catalog tells them, in the form of the catalogue's files.
 
 Compute Engine tells vCPUs and memory of its machine types (machineTypes.list); what their disks may
 do stands in documents only, so those limits stay. Prices: Cloud Billing API v1, services.skus.list
@@ -14,13 +14,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.overlay import GCP_PRICES, Overlay
+from diskbench.catalog.overlay import PRICES, Overlay
 from diskbench.errors import HostUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from diskbench.catalog.gce_prices import PriceBook
+    from diskbench.catalog.price_book import PriceBook
     from diskbench.providers.gcp.edge import Compute
 
 URL = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
@@ -119,9 +119,9 @@ def overlay(
             _PRICES: {"title": f"Cloud Billing Catalog, Compute Engine, {region}", "as_of": today}
         },
         "disks": {name: one for name, one in disks.items() if _is_whole(known, name, one)},
-        "refreshed": {"source": _PRICES, "usd_per_hour": machines},
+        "machines": {_PRICES: machines},
     }
-    return Overlay(cloud="gcp", region=region, made_on=today, patches={GCP_PRICES: patch})
+    return Overlay(cloud="gcp", region=region, made_on=today, patches={PRICES: patch})
 
 
 def _is_whole(book: PriceBook, name: str, one: Item) -> bool:

@@ -17,7 +17,7 @@ from diskbench.providers.gcp.inventory import inventory, zone_of
 from diskbench.providers.gcp.operations import change, last
 from diskbench.providers.gcp.provision import Made, ended, in_zone
 from diskbench.providers.gcp.teardown import give_back
-from diskbench.providers.waits import Still, until
+from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
     from diskbench.providers.gcp.edge import Item
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 def swapped(order: Order) -> Made:
     """The lease's machine and the disks of this turn; twice is as once. Raises RentalFailed."""
-    there = inventory(order.compute, Which(order.claim.lease_id))
+    there = inventory(order.compute, Which(order.lease))
     zone = _zone(order, there)
     earlier = tuple(one for one in there.disks if _is_earlier(order, str(one["name"])))
     for disk in earlier:
         _detach(order, zone, str(disk["name"]))
     failures: dict[str, str] = {}
-    give_back(order.compute, order.claim.lease_id, "disks", earlier, failures)
+    give_back(order.compute, order.lease, "disks", earlier, failures)
     if failures:
         told = "; ".join(f"{what}: {why}" for what, why in failures.items())
         raise RentalFailed(f"not deleted: {told}", advice="it goes with its machine")
@@ -63,7 +63,7 @@ def _is_earlier(order: Order, name: str) -> bool:
     """Whether a disk is one that was measured in another turn; a machine's root is none."""
     count = order.disk.count if order.disk else 0
     mine = {order.disk_name(index) for index in range(count)}
-    return name.startswith(requests.name_of(order.claim.lease_id, "disk-")) and name not in mine
+    return name.startswith(requests.name_of(order.lease, "disk-")) and name not in mine
 
 
 def _detach(order: Order, zone: str, name: str) -> None:
@@ -75,7 +75,7 @@ def _detach(order: Order, zone: str, name: str) -> None:
         device = _device(instance, name)
         if device is None:
             return True
-        lease_id, attempt = order.claim.lease_id, uuid.uuid4().hex
+        lease_id, attempt = order.lease, uuid.uuid4().hex
         request = requests.detach_disk(lease_id, zone, device, attempt)
         try:
             change(order.compute, "instances", "detachDisk", request, what, order.timing.attach_s)
@@ -85,7 +85,7 @@ def _detach(order: Order, zone: str, name: str) -> None:
             return Still(error.message)
         return Still("detaching")
 
-    until(ask, what, order.timing.attach_s, order.timing, order.watch)
+    order.until(ask, what, order.timing.attach_s)
     order.watch.note(f"{what} is detached")
 
 

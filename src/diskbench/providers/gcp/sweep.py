@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, ReleaseFailed
+from diskbench.errors import DiskbenchError
 from diskbench.model.ours import Which
 from diskbench.providers.gcp.edge import open_scope
 from diskbench.providers.gcp.inventory import (
@@ -20,6 +20,7 @@ from diskbench.providers.gcp.inventory import (
 from diskbench.providers.gcp.requests import name_of
 from diskbench.providers.gcp.teardown import release
 from diskbench.providers.listed import Tagged, by_lease
+from diskbench.providers.skeleton.release import giving_back
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,16 +52,8 @@ def _is_in(region: str | None, items: Sequence[Item]) -> bool:
 
 def release_lease(which: Which, scope: Scope, timing: GceTiming) -> None:
     """Give back a lease wherever in its project it is. Raises ReleaseFailed once."""
-    lease_id = which.lease_id
-    try:
+    with giving_back(which.lease_id):
         release(open_scope(scope, timing), which)
-    except ReleaseFailed:
-        raise
-    except DiskbenchError as error:
-        raise ReleaseFailed(
-            f"{lease_id} was not given back: {error.message}",
-            advice=f"{error.advice}; then: diskbench gc {lease_id}",
-        ) from error
 
 
 def why_gone(lease_id: str, compute: Compute) -> str | None:

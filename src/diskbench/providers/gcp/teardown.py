@@ -2,77 +2,38 @@
 
 from __future__ import annotations
 
-import shutil
 import uuid
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, ReleaseFailed
+from diskbench.errors import DiskbenchError
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import is_busy, is_missing
 from diskbench.providers.gcp.inventory import inventory, place, zone_of
 from diskbench.providers.gcp.operations import finish, last
-from diskbench.providers.places import lease_directory
+from diskbench.providers.skeleton import release as skeleton
+from diskbench.providers.skeleton.release import noting
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
     from diskbench.model.ours import Which
     from diskbench.providers.gcp.edge import Compute, Item
     from diskbench.providers.gcp.inventory import Inventory
+    from diskbench.providers.skeleton.release import Failures
 
-_ROUNDS = 3
-"""How often the listing is worked off: an `acquire` under way may add to it meanwhile."""
-
-Failures = dict[str, str]
-"""What could not be given back, and why."""
+_ORDER = (("instances", "instances"), ("disks", "disks"), ("firewalls", "rules"))
+"""Collections in the order of dependence, and the field of Inventory that each stands in."""
 
 
 def release(compute: Compute, which: Which) -> None:
-    """Give back all that is meant of a lease in the project; nothing there is as well.
+    """Give back all that is meant of a lease in the project; see skeleton.release."""
 
-    Everything is tried; raises ReleaseFailed once, naming what the last listing still shows.
-    """
-    lease_id = which.lease_id
-    directory = lease_directory(lease_id)
-    failures: Failures = {}
-    for _ in range(_ROUNDS):
-        found = _listed(compute, which)
-        if not found.names():
-            break
-        for collection, items in (
-            ("instances", found.instances), ("disks", found.disks), ("firewalls", found.rules),
-        ):  # fmt: skip
-            give_back(compute, lease_id, collection, items, failures)
-        if failures:
-            break
-    which.warn(found.others)
-    left = () if not found.names() else _listed(compute, which).names()
-    if left:
-        told = "; ".join(f"{what} ({failures.get(what, 'still listed')})" for what in left)
-        raise _failed(lease_id, compute, told)
-    if not which.copied:
-        shutil.rmtree(directory, ignore_errors=True)
+    def work_off(found: Inventory, failures: Failures) -> None:
+        for collection, field in _ORDER:
+            give_back(compute, which.lease_id, collection, getattr(found, field), failures)
 
-
-def _listed(compute: Compute, which: Which) -> Inventory:
-    """What there is of the lease. Raises ReleaseFailed."""
-    try:
-        return inventory(compute, which)
-    except DiskbenchError as error:
-        raise _failed(
-            which.lease_id, compute, "what is there could not be listed", error
-        ) from error
-
-
-def _failed(
-    lease_id: str, compute: Compute, told: str, error: DiskbenchError | None = None
-) -> ReleaseFailed:
-    why = f": {error.message}" if error else ""
-    first = f"{error.advice}; then: " if error and error.advice else ""
-    return ReleaseFailed(
-        f"not given back in project {compute.project}: {told}{why}",
-        advice=f"{first}diskbench gc {lease_id}; they cost money until then",
-    )
+    where = f"project {compute.project}"
+    skeleton.release(which, where, lambda: inventory(compute, which), work_off)
 
 
 def give_back(
@@ -95,10 +56,8 @@ def give_back(
             elif not is_missing(error):
                 failures[what] = error.message
     for what, item, operation in started:
-        try:
+        with noting(failures, what, is_missing):
             _end(compute, lease_id, collection, item, what, operation)
-        except DiskbenchError as error:
-            failures[what] = error.message
 
 
 def _start(compute: Compute, lease_id: str, collection: str, item: Item) -> Item:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from diskbench.catalog.entry import catalogue
-from diskbench.catalog.gce_machines import machine_book, vcpus_of
 from diskbench.catalog.lookup import disk_types, limits
+from diskbench.catalog.machines import machine_book
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
 from diskbench.plan.rent_flags import field_of
-from diskbench.providers.asked import check_count, check_others, whole_throughput
+from diskbench.providers.asked import check_count, check_own, whole_throughput
+from diskbench.providers.gcp.plugin import PLUGIN
 from diskbench.providers.gcp.typed import check_form
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
             advice="add --disk TYPE --size GIB, as: --disk pd-ssd --size 100",
             field="provider",
         )
-    check_others(spec, "gcp")
+    check_own(spec, PLUGIN)
     check_form(spec)
     check_count(spec, MAX_COUNT)
     name, _, named = spec.disk.partition(":")
@@ -187,13 +188,13 @@ def _local_ssd(spec: RentSpec, named: str) -> Wanted:
 def _check_machine(spec: RentSpec, asked: Wanted) -> None:
     """Refuse a machine type that refuses the disk, as far as its name tells."""
     if spec.instance_type is not None:
-        check_series(spec.instance_type, vcpus_of(spec.instance_type), asked)
+        check_series(spec.instance_type, machine_book("gcp").vcpus_of(spec.instance_type), asked)
 
 
 def check_series(machine_type: str, vcpus: int | None, asked: Wanted) -> None:
     """Raise InvalidValue when the series of a machine type does not take the disk; `vcpus` is None
     while they are not known. A series that the catalogue does not have is left to Google."""
-    book = machine_book()
+    book = machine_book("gcp")
     series = book.series_of(machine_type)
     if series is None or (asked.kind == "root" and not asked.type):
         return
@@ -220,7 +221,9 @@ def check_series(machine_type: str, vcpus: int | None, asked: Wanted) -> None:
 
 
 def _check_local(machine_type: str, name: str, offered: str, asked: Wanted) -> None:
-    with_disks = [n.upper() for n, s in machine_book().series.items() if s.local_ssd == "optional"]
+    with_disks = [
+        n.upper() for n, s in machine_book("gcp").series.items() if s.local_ssd == "optional"
+    ]
     if offered == "none":
         raise InvalidValue(
             f"{machine_type} has no local SSD: no {name} has",

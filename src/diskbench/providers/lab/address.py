@@ -39,13 +39,9 @@ def claim(place: Place) -> tuple[str, int]:
 
     Twice is as once. Raises HostUnavailable when none of many is free.
     """
-    directory = place.path.parent / ADDRESSES
-    directory.mkdir(mode=0o700, exist_ok=True)
     for address in itertools.islice(candidates(place), _TRIES):
-        link = directory / address
-        with contextlib.suppress(FileExistsError):
-            link.symlink_to(place.lease_id)
-        if str(link.readlink()) != place.lease_id:
+        link = place.path.parent / ADDRESSES / address
+        if not _mark(link, place.lease_id):
             continue
         port = next((port for port in PORTS if _free(address, port)), None)
         if port is not None:
@@ -59,11 +55,32 @@ def claim(place: Place) -> tuple[str, int]:
 
 def give_up(place: Place) -> None:
     """Remove the lease's mark, wherever it is."""
-    directory = place.path.parent / ADDRESSES
+    try:
+        links = list((place.path.parent / ADDRESSES).iterdir())
+    except FileNotFoundError:
+        return
+    for link in links:
+        if link.is_symlink() and _holder(link) == place.lease_id:
+            link.unlink(missing_ok=True)
+
+
+def _mark(link: Path, lease_id: str) -> bool:
+    """Whether the address is the lease's now. A release of another lease at the same moment may
+    remove the link, or the directory when that was its last one: then this is tried again."""
+    while True:
+        link.parent.mkdir(mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError, FileNotFoundError):
+            link.symlink_to(lease_id)
+        holder = _holder(link)
+        if holder is not None:
+            return holder == lease_id
+
+
+def _holder(link: Path) -> str | None:
+    """The lease that a mark names; None when it is gone."""
     with contextlib.suppress(FileNotFoundError):
-        for link in directory.iterdir():
-            if link.is_symlink() and str(link.readlink()) == place.lease_id:
-                link.unlink()
+        return str(link.readlink())
+    return None
 
 
 def listens(pid: int, address: str, port: int) -> bool:

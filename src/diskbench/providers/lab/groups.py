@@ -81,12 +81,15 @@ def make_group(groups: Groups, lease_id: str) -> Path:
 
 
 def members(group: Path) -> tuple[int, ...]:
-    """The processes in a group and the groups below it; none when it is gone."""
+    """The processes in a group and the groups below it; none when it is gone.
+
+    One outside our PID namespace reads as 0: to a signal that is our own process group. It is left
+    out."""
     found: list[int] = []
     for file in (group / "cgroup.procs", *group.glob("**/cgroup.procs")):
         with contextlib.suppress(OSError):
             found += map(int, file.read_text("ascii").split())
-    return tuple(sorted(set(found)))
+    return tuple(sorted(set(found) - {0}))
 
 
 def init_of(group: Path) -> int | None:

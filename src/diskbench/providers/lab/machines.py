@@ -96,6 +96,7 @@ def acquire(
             with contextlib.suppress(DiskbenchError):
                 demolish(here, groups)
                 remove(here)
+                remove_base()
             raise
 
 
@@ -108,6 +109,7 @@ def release(lease_id: str) -> None:
     check_lease_id(lease_id)
     groups = find_groups()
     if lease_id not in _known(groups):
+        remove_base()  # whoever removed the last host may have been killed before this
         return
     with locked(lease_id) as here:
         try:
@@ -190,6 +192,7 @@ def set_credit(lease_id: str, *, on: bool) -> None:
     with locked(lease_id) as here:
         if not here.orders.exists():
             remove(here)
+            remove_base()
             raise HostUnavailable(
                 f"there is no lab host {lease_id}", advice="look with: diskbench gc --dry-run"
             )

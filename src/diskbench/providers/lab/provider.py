@@ -18,11 +18,12 @@ from diskbench.errors import (
 from diskbench.model.disk import CUSTOM, DiskSpec
 from diskbench.model.finding import Finding, refusal
 from diskbench.model.rental import Found, Rental, Scope
-from diskbench.plan.rent_flags import field_of
-from diskbench.providers.asked import check_others
+from diskbench.providers.asked import check_own
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab import hotplug, machines
 from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.names import Style
+from diskbench.providers.lab.plugin import PLUGIN
 from diskbench.providers.lab.request import (
     LabRequest,
     cloud_of,
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
 
 STYLES: tuple[Style, ...] = get_args(Style)
 _STYLE_OF_CLOUD: dict[str, Style] = {"aws": "aws-nvme", "azure": "azure", "gcp": "google"}
-_NOT_HERE = (
-    "region", "zone", "instance_type", "image", "subnet", "security_group", "placement",
-    "ssh_cidr", "account", "endpoint_url",
-)  # fmt: skip
 _SCOPE = Scope(provider="lab")
 _COPY = "directory "
 """Before the name of one that holds the record of another lease."""
@@ -181,19 +178,7 @@ def _spec(cell: Cell) -> RentSpec:
             advice="add --disk TYPE --size GIB, as: --disk gp2 --size 20",
             field="provider",
         )
-    check_others(spec, "lab")
-    for name in _NOT_HERE:
-        if (value := getattr(spec, name)) is not None:
-            flag = f"--{name.replace('_', '-')}"
-            raise InvalidValue(
-                f"{flag} {value} does not go with --provider lab",
-                advice="leave it out",
-                field=field_of(flag),
-            )
-    if spec.spot:
-        raise InvalidValue(
-            "--spot does not go with --provider lab", advice="leave it out", field="spot"
-        )
+    check_own(spec, PLUGIN)
     if spec.count > 1 or spec.stripe:
         raise InvalidValue(
             f"--count {spec.count}: a lab host has no RAID to stripe disks with",
@@ -209,7 +194,7 @@ def _request(spec: RentSpec) -> LabRequest:
         raise InvalidValue(
             f"--disk {spec.disk} needs a size", advice="add --size GIB", field="disk"
         )
-    lab = spec.lab
+    lab = EmulationOptions.of(spec)
     return LabRequest(
         style=_style(lab.style, spec.disk),
         disk=DiskSpec(

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import ipaddress
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError, RentalFailed
-from diskbench.providers.guest import ask_guest
-from diskbench.providers.guest_disks import disks, disks_before
+from diskbench.providers.guest_disks import disks
+from diskbench.providers.skeleton.handover import Machine, disks_before_ours
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.edge import moid, reference
 from diskbench.providers.vsphere.guest import VirtualDisk, find_disks
-from diskbench.providers.vsphere.provision import alive, device_list
+from diskbench.providers.vsphere.provision import GUEST_USER, alive, device_list
 from diskbench.providers.vsphere.sdk import sdk
-from diskbench.providers.waits import Still, until
+from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +26,16 @@ if TYPE_CHECKING:
 
 def address_of(order: Order, vm: Ref) -> str:
     """The address to reach the machine at, as VMware Tools in it tell. Raises RentalFailed."""
-    return until(
-        lambda: _address(order, vm),
-        f"address of {moid(vm)}", order.timing.address_s, order.timing, order.watch,
-    )  # fmt: skip
+    return order.until(
+        lambda: _address(order, vm), f"address of {moid(vm)}", order.timing.address_s
+    )
+
+
+def machine_of(order: Order, vm: Ref) -> Machine:
+    """The machine as it is reached."""
+    address = address_of(order, vm)
+    access = order.access(address, GUEST_USER)
+    return Machine(f"machine {moid(vm)}", address, access, lambda: alive(order, vm))
 
 
 def _address(order: Order, vm: Ref) -> str | Still:
@@ -68,12 +73,7 @@ def attach(
 ) -> tuple[tuple[VirtualDisk, ...], tuple[GuestDisk, ...]]:
     """The disks in order, as vSphere has them and as the guest sees them. Raises RentalFailed."""
     ours = virtual_disks(order, vm)
-    before = ask_guest(
-        "its disks",
-        functools.partial(disks_before, guest.host, attached=bool(ours)),
-        order.timing,
-        order.watch,
-    )
+    before = disks_before_ours(order, guest, attached=bool(ours))
     if not ours:
         _add(order, vm)
         ours = virtual_disks(order, vm)
@@ -88,7 +88,7 @@ def attach(
         found = find_disks(disks(guest.host), ours, before, controller)
         return found or Still("not seen in the guest yet")
 
-    return ours, ask_guest("the disk", ask, order.timing, order.watch)
+    return ours, order.ask_guest("the disk", ask)
 
 
 def virtual_disks(order: Order, vm: Ref) -> tuple[VirtualDisk, ...]:

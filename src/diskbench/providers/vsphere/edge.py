@@ -26,6 +26,7 @@ from diskbench.providers.vsphere.errors import (
     of_fault,
     translate,
 )
+from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.sdk import sdk
 from diskbench.providers.vsphere.wanted import server_url
 from diskbench.providers.waits import Still, until
@@ -243,11 +244,11 @@ def server_of(spec: RentSpec) -> Server:
             advice="add --endpoint-url https://vcenter.example",
             field="endpoint_url",
         )
-    ca_file = spec.vsphere.ca_file
+    typed = VsphereOptions.of(spec)
     return Server(
         server_url(named),
-        str(Path(ca_file).expanduser().absolute()) if ca_file else None,
-        spec.vsphere.insecure,
+        str(Path(typed.ca_file).expanduser().absolute()) if typed.ca_file else None,
+        typed.insecure,
     )
 
 

@@ -23,34 +23,70 @@ from diskbench.errors import (
     RentalFailed,
     Unanswered,
 )
+from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
 from diskbench.providers.vsphere.sdk import sdk
 
-_SPACE = frozenset({"NoDiskSpace", "InsufficientStorageSpace", "DatastoreNotWritableOnHost"})
-_CAPACITY = frozenset(
-    {
-        "InsufficientResourcesFault", "InsufficientMemoryResourcesFault",
-        "InsufficientCpuResourcesFault", "InsufficientFailoverResourcesFault",
-        "NoCompatibleHost", "NoCompatibleHostWithAccessToDevice", "HostNotConnected",
-        "HostNotReachable", "HostInMaintenanceMode", "InsufficientHostCapacityFault",
-        "InsufficientHostCpuCapacityFault", "InsufficientHostMemoryCapacityFault",
-        "NumVirtualCpusExceedsLimit", "InsufficientAgentVmsDeployed", "NotEnoughLicenses",
-    }
+TABLE: ErrorTable = (
+    ErrorRow(
+        AccessDenied, "this vSphere user may not do {privilege}: {told}",
+        "give its role {privilege}; docs/vsphere.md has the whole list", codes=("NoPermission",),
+    ),
+    ErrorRow(
+        LoggedOut, "vSphere does not know the session any more: {told}", "try again",
+        codes=("NotAuthenticated",),
+    ),
+    ErrorRow(
+        AccessDenied, "vSphere does not accept the credentials: {told}",
+        "set VSPHERE_USER (as user@domain) and VSPHERE_PASSWORD",
+        codes=("InvalidLogin", "NoSubjectName", "PasswordExpired", "InvalidLocale"),
+    ),
+    ErrorRow(
+        RentalFailed, "the datastore {datastore} has no room at {action}: {told}",
+        "give a smaller --size, another --datastore, or --provisioning thin",
+        codes=("NoDiskSpace", "InsufficientStorageSpace", "DatastoreNotWritableOnHost"),
+    ),
+    ErrorRow(
+        NoCapacity, "vSphere has no room for the machine at {action}: {told}",
+        "give fewer --vcpus or less --memory, another --cluster or --host, or wait",
+        codes=(
+            "InsufficientResourcesFault", "InsufficientMemoryResourcesFault",
+            "InsufficientCpuResourcesFault", "InsufficientFailoverResourcesFault",
+            "NoCompatibleHost", "NoCompatibleHostWithAccessToDevice", "HostNotConnected",
+            "HostNotReachable", "HostInMaintenanceMode", "InsufficientHostCapacityFault",
+            "InsufficientHostCpuCapacityFault", "InsufficientHostMemoryCapacityFault",
+            "NumVirtualCpusExceedsLimit", "InsufficientAgentVmsDeployed", "NotEnoughLicenses",
+        ),
+    ),
+    ErrorRow(
+        QuotaExceeded, "the vSphere licence does not allow it: {told}",
+        "look at Administration > Licenses in the vSphere Client",
+        codes=("VmLimitLicense", "LicenseExpired", "InsufficientPerCpuCapacity"),
+    ),
+    # pyVim's word for whatever went wrong with a connection.
+    ErrorRow(
+        Unanswered, "no answer to {action}: {told}", "look at the network and --endpoint-url",
+        codes=("HostConnectFault",),
+    ),
+    ErrorRow(
+        Busy, "vSphere is busy at {action}: {told}",
+        codes=("TaskInProgress", "HostCommunication", "Timedout", "ResourceInUse"),
+    ),
+    ErrorRow(
+        InvalidValue, "vSphere refuses {action}: {told}", "correct the value that it names",
+        codes=(
+            "InvalidArgument", "InvalidDeviceSpec", "InvalidDatastore", "InvalidDatastorePath",
+            "InvalidFolder", "InvalidName", "InvalidRequest", "NotSupported", "InvalidType",
+            "CannotCreateFile", "FileTooLarge", "InvalidController", "InvalidDeviceBacking",
+            "DeviceControllerNotSupported", "DeviceNotSupported", "DeviceHotPlugNotSupported",
+            "DatacenterMismatch", "NetworkNotAccessible", "CannotAccessNetwork", "CannotAccessFile",
+            "CannotAccessVmDisk", "VirtualHardwareVersionNotSupported", "UnsupportedGuest",
+        ),
+    ),
+    ErrorRow(
+        RentalFailed, "vSphere refuses {action}: {told}", "vCenter's task list says more of it"
+    ),
 )  # fmt: skip
-_QUOTAS = frozenset({"VmLimitLicense", "LicenseExpired", "InsufficientPerCpuCapacity"})
-_LOGIN = frozenset(
-    {"InvalidLogin", "NotAuthenticated", "NoSubjectName", "PasswordExpired", "InvalidLocale"}
-)
-_BUSY = frozenset({"TaskInProgress", "HostCommunication", "Timedout", "ResourceInUse"})
-_VALUE = frozenset(
-    {
-        "InvalidArgument", "InvalidDeviceSpec", "InvalidDatastore", "InvalidDatastorePath",
-        "InvalidFolder", "InvalidName", "InvalidRequest", "NotSupported", "InvalidType",
-        "CannotCreateFile", "FileTooLarge", "InvalidController", "InvalidDeviceBacking",
-        "DeviceControllerNotSupported", "DeviceNotSupported", "DeviceHotPlugNotSupported",
-        "DatacenterMismatch", "NetworkNotAccessible", "CannotAccessNetwork", "CannotAccessFile",
-        "CannotAccessVmDisk", "VirtualHardwareVersionNotSupported", "UnsupportedGuest",
-    }
-)  # fmt: skip
+"""By the name of a fault's type in VMware's API."""
 
 NO_ANSWER = (OSError, http.client.HTTPException, ExpatError)
 """What is raised where nothing came back, or something that is not vSphere's: the page of a proxy
@@ -103,49 +139,12 @@ def translate(error: Exception, action: str) -> DiskbenchError:
 
 def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmomi's types are made at run time
     """Our error for a fault, of a call or of a task."""
-    name, said = fault_name(fault), _said(fault)
-    told = f"{said} ({name})"
-    if name == "NoPermission":
-        privilege = str(getattr(fault, "privilegeId", None) or action)
-        return AccessDenied(
-            f"this vSphere user may not do {privilege}: {told}",
-            advice=f"give its role {privilege}; docs/vsphere.md has the whole list",
-        )
-    if name == "NotAuthenticated":
-        return LoggedOut(f"vSphere does not know the session any more: {told}", advice="try again")
-    if name in _LOGIN:
-        return AccessDenied(
-            f"vSphere does not accept the credentials: {told}",
-            advice="set VSPHERE_USER (as user@domain) and VSPHERE_PASSWORD",
-        )
-    if name in _SPACE:
-        return RentalFailed(
-            f"the datastore {getattr(fault, 'datastore', None) or ''} has no room at {action}: "
-            f"{told}",
-            advice="give a smaller --size, another --datastore, or --provisioning thin",
-        )
-    if name in _CAPACITY:
-        return NoCapacity(
-            f"vSphere has no room for the machine at {action}: {told}",
-            advice="give fewer --vcpus or less --memory, another --cluster or --host, or wait",
-        )
-    if name in _QUOTAS:
-        return QuotaExceeded(f"the vSphere licence does not allow it: {told}", advice="look at it")
-    if name == "HostConnectFault":  # pyVim's word for whatever went wrong with a connection
-        return Unanswered(
-            f"no answer to {action}: {told}",
-            look_at="look at the network and --endpoint-url",
-        )
-    if name in _BUSY:
-        return Busy(f"vSphere is busy at {action}: {told}")
-    if name in _VALUE:
-        return InvalidValue(
-            f"vSphere refuses {action}: {told}", advice="correct the value that it names"
-        )
-    return RentalFailed(
-        f"vSphere refuses {action}: {told}",
-        advice="vCenter's task list says more of it",
-    )
+    more = {
+        "privilege": str(getattr(fault, "privilegeId", None) or action),
+        "datastore": str(getattr(fault, "datastore", None) or ""),
+    }
+    answered = CloudError((fault_name(fault),), _said(fault), action, more=more)
+    return error_of(TABLE, answered)
 
 
 def _said(fault: Any) -> str:  # noqa: ANN401 - as above

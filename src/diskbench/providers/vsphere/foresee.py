@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.model.rental import Rental, Scope
+from diskbench.providers.vsphere.options import VsphereOptions
 
 if TYPE_CHECKING:
     from diskbench.model.promise import Promise
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
 
 def foresee(spec: RentSpec, asked: Wanted, promise: Promise | None) -> Rental:
     """The rental that is to be expected; vSphere may have no such place."""
-    place = spec.vsphere.datastore or f"policy {spec.vsphere.storage_policy}"
+    typed = VsphereOptions.of(spec)
+    place = typed.datastore or f"policy {typed.storage_policy}"
     return Rental(
-        scope=Scope(provider="vsphere", region=spec.vsphere.datacenter, endpoint=spec.endpoint_url),
+        scope=Scope(provider="vsphere", region=typed.datacenter, endpoint=spec.endpoint_url),
         spec=spec,
         offer=f"{asked.vcpus} vCPUs, {asked.memory_gib:g} GiB, with {asked.size_gib:,} GiB "
         f"on {place}",

@@ -18,8 +18,8 @@ from diskbench.units import GIB, format_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.model.rental import VsphereSpec
     from diskbench.providers.vsphere.edge import Item, Ref, Server, Vsphere
+    from diskbench.providers.vsphere.options import VsphereOptions
     from diskbench.providers.vsphere.resolved import Template
     from diskbench.providers.vsphere.wanted import Wanted
 
@@ -37,7 +37,7 @@ class Chosen:
     host: Place | None
 
 
-def look_up(vsphere: Vsphere, server: Server, typed: VsphereSpec, wanted: Wanted) -> Resolved:
+def look_up(vsphere: Vsphere, server: Server, typed: VsphereOptions, wanted: Wanted) -> Resolved:
     """Everything about a rental that has to be known before. Raises UserError."""
     datacenter = one_of(
         "datacenter", vsphere.listed("Datacenter", ("name", "vmFolder")), typed.datacenter
@@ -105,7 +105,7 @@ def _place(item: Item) -> Place:
     return Place(id=item.id, name=item.name)
 
 
-def _datastore(vsphere: Vsphere, root: Ref, typed: VsphereSpec) -> tuple[Item, Policy | None]:
+def _datastore(vsphere: Vsphere, root: Ref, typed: VsphereOptions) -> tuple[Item, Policy | None]:
     found = vsphere.listed("Datastore", DATASTORE, root)
     if typed.storage_policy is not None:
         from diskbench.providers.vsphere.policy import find_policy, matching
@@ -154,7 +154,7 @@ def _check_room(datastore: Item, template: Template, wanted: Wanted) -> int:
     return free
 
 
-def _compute(vsphere: Vsphere, root: Ref, typed: VsphereSpec, datastore: Item) -> Chosen:
+def _compute(vsphere: Vsphere, root: Ref, typed: VsphereOptions, datastore: Item) -> Chosen:
     """Where to run: what was named, or the only place that reaches the datastore."""
     found = vsphere.listed("ComputeResource", _COMPUTE, root)
     if typed.esxi_host is not None:
@@ -174,7 +174,7 @@ def _compute(vsphere: Vsphere, root: Ref, typed: VsphereSpec, datastore: Item) -
 
 
 def _on_host(
-    vsphere: Vsphere, root: Ref, typed: VsphereSpec, datastore: Item, found: Sequence[Item]
+    vsphere: Vsphere, root: Ref, typed: VsphereOptions, datastore: Item, found: Sequence[Item]
 ) -> Chosen:
     hosts = vsphere.listed("HostSystem", _HOST, root)
     host = one_of("host", hosts, typed.esxi_host)

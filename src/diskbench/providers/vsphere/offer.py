@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.model.promise import Promise
-    from diskbench.model.rental import LabSpec, RentSpec
+    from diskbench.model.rental import RentSpec
+    from diskbench.providers.emulation import EmulationOptions
     from diskbench.providers.vsphere.edge import Server
     from diskbench.providers.vsphere.resolved import Resolved
 
@@ -50,7 +51,7 @@ def rental(
     )
 
 
-def lab_words(lab: LabSpec) -> str:
+def lab_words(lab: EmulationOptions) -> str:
     """How an emulated machine is to behave, as `noise=0.05 time_scale=60.0`."""
     told = lab.model_dump(exclude_defaults=True, exclude={"style", "user"})
     return " ".join(f"{key}={value}" for key, value in told.items())

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from typing import TYPE_CHECKING
 
-from diskbench.errors import AccessDenied, DiskbenchError, ReleaseFailed
+from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.ours import Which
 from diskbench.model.rental import Rental
-from diskbench.providers.keys import lease_keys, write_access
+from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.keys import lease_keys
 from diskbench.providers.listed import Tagged, by_lease
-from diskbench.providers.places import lease_directory
+from diskbench.providers.skeleton.release import giving_back
 from diskbench.providers.unanswered import while_looking
 from diskbench.providers.vsphere.edge import server_in, server_of, session
 from diskbench.providers.vsphere.inventory import machines
 from diskbench.providers.vsphere.offer import lab_words, rental
+from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.resolved import Resolved
 from diskbench.providers.vsphere.timing import VsphereTiming
 from diskbench.providers.vsphere.wanted import wanted
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from diskbench.catalog.books import Books
-    from diskbench.model.disk import Acquired, SshAccess
+    from diskbench.model.disk import Acquired
     from diskbench.model.finding import Finding
     from diskbench.model.rental import Claim, Found, LeaseEnd, Scope
     from diskbench.model.spec import Cell
@@ -57,7 +58,7 @@ class VsphereProvider:
         assert spec is not None, "wanted() refuses a cell that rents nothing"
         server = server_of(spec)
         with while_looking(), session(server, self.timing.looking()) as vsphere:
-            details = look_up(vsphere, server, spec.vsphere, asked)
+            details = look_up(vsphere, server, VsphereOptions.of(spec), asked)
             installation = str(vsphere.content.about.instanceUuid)
         return rental(spec, details, server, installation, cell.promise)
 
@@ -75,7 +76,7 @@ class VsphereProvider:
         from diskbench.providers.vsphere.provision import provision
 
         with self._ordered(claim, rental, watch) as order:
-            return hand_over(order, provision(order), functools.partial(_access, order))
+            return hand_over(order, provision(order))
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap: every disk is a virtual one that a machine is given."""
@@ -86,8 +87,7 @@ class VsphereProvider:
         from diskbench.providers.vsphere.swap import swapped
 
         with self._ordered(claim, rental, watch) as order:
-            access_at = functools.partial(_access, order)
-            return hand_over(order, swapped(order, access_at), access_at)
+            return hand_over(order, swapped(order))
 
     @contextlib.contextmanager
     def _ordered(self, claim: Claim, rental: Rental, watch: RentWatch) -> Iterator[Order]:
@@ -103,7 +103,7 @@ class VsphereProvider:
                 keys=lease_keys(watch.secret(), claim.lease_id),
                 watch=watch,
                 timing=self.timing,
-                lab=lab_words(rental.spec.lab) if details.emulated else "",
+                lab=lab_words(EmulationOptions.of(rental.spec)) if details.emulated else "",
             )
 
     def release(
@@ -117,16 +117,8 @@ class VsphereProvider:
         """See ports.Renter.release."""
         from diskbench.providers.vsphere.teardown import release
 
-        try:
-            with self._opened(scope, self.timing) as vsphere:
-                release(vsphere, Which(lease_id, made, copied), self.timing)
-        except ReleaseFailed:
-            raise
-        except DiskbenchError as error:
-            raise ReleaseFailed(
-                f"{lease_id} was not given back: {error.message}",
-                advice=f"{error.advice}; then: diskbench gc {lease_id}",
-            ) from error
+        with giving_back(lease_id), self._opened(scope, self.timing) as vsphere:
+            release(vsphere, Which(lease_id, made, copied), self.timing)
 
     def extend(
         self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
@@ -204,12 +196,3 @@ class VsphereProvider:
                     advice="set VSPHERE_SERVER or --endpoint-url to the server of the lease",
                 )
             yield vsphere
-
-
-def _access(order: Order, address: str) -> SshAccess:
-    """How the machine is reached at its address, written down where the lease's things are."""
-    from diskbench.providers.vsphere.provision import GUEST_USER
-
-    lease_id = order.claim.lease_id
-    directory = lease_directory(lease_id)
-    return write_access(lease_id, order.keys, directory, address=address, user=GUEST_USER)

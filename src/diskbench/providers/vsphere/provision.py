@@ -7,38 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.ours import Which
-from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s, user_data
+from diskbench.providers.cloud_init import user_data
+from diskbench.providers.skeleton import order as skeleton
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.edge import moid, reference
 from diskbench.providers.vsphere.errors import fault_name
 from diskbench.providers.vsphere.inventory import machines
 from diskbench.providers.vsphere.marks import machine_name, mark
+from diskbench.providers.vsphere.resolved import Resolved
 from diskbench.providers.vsphere.sdk import sdk
-from diskbench.providers.waits import Still, until
+from diskbench.providers.vsphere.timing import VsphereTiming
+from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
-    from diskbench.model.rental import Claim, RentSpec
-    from diskbench.ports import RentWatch
-    from diskbench.providers.keys import LeaseKeys
     from diskbench.providers.vsphere.edge import Ref, Vsphere
-    from diskbench.providers.vsphere.resolved import Resolved
-    from diskbench.providers.vsphere.timing import VsphereTiming
 
 GUEST_USER = "diskbench"
 """Who logs in: cloud-init makes this user in place of the template's own."""
 
 
-@dataclass(frozen=True)
-class Order:
-    """What is to be made, by whom, and who looks on."""
+@dataclass(frozen=True, kw_only=True)
+class Order(skeleton.Order[Resolved, VsphereTiming]):
+    """What is to be made on vSphere; `vsphere` is a session. `lab` is how an emulated installation
+    is to behave; empty for a real one."""
 
     vsphere: Vsphere
-    claim: Claim
-    spec: RentSpec
-    details: Resolved
-    keys: LeaseKeys
-    watch: RentWatch
-    timing: VsphereTiming
     lab: str = ""
 
 
@@ -81,18 +74,22 @@ def gone_missing(vm: Ref) -> RentalFailed:
 
 def existing(order: Order) -> Ref | None:
     """The machine of the lease; None where there is none."""
-    found = machines(order.vsphere, Which(order.claim.lease_id))
-    name = machine_name(order.claim.lease_id)
+    found = machines(order.vsphere, Which(order.lease))
+    name = machine_name(order.lease)
     return next((one.item.ref for one in found if one.item.name == name), None)
 
 
 def _clone(order: Order) -> Ref:
     details, vsphere = order.details, order.vsphere
-    name = machine_name(order.claim.lease_id)
+    name = machine_name(order.lease)
     template = reference(vsphere, "VirtualMachine", details.template.id)
     folder = reference(vsphere, "Folder", details.folder.id)
     spec = requests.clone(
-        order.claim, details, _user_data(order), order.lab, _references(order, template)
+        order.claim,
+        details,
+        user_data(order.guest(GUEST_USER)),
+        order.lab,
+        _references(order, template),
     )
     order.watch.note(f"machine {name} is being cloned from {details.template.name}")
     try:
@@ -107,10 +104,7 @@ def _clone(order: Order) -> Ref:
             raise
         made = None
     # A call whose answer was lost, or another process, may have made it.
-    return made or until(
-        lambda: _named(order, name), f"machine {name}", order.timing.clone_s, order.timing,
-        order.watch,
-    )  # fmt: skip
+    return made or order.until(lambda: _named(order, name), f"machine {name}", order.timing.clone_s)
 
 
 def _named(order: Order, name: str) -> Ref | Still:
@@ -118,7 +112,7 @@ def _named(order: Order, name: str) -> Ref | Still:
     for item in order.vsphere.listed("VirtualMachine", ("name", "config.annotation")):
         if item.name == name:
             marked = mark(item.values.get("config.annotation"))
-            if marked is not None and marked.lease_id == order.claim.lease_id:
+            if marked is not None and marked.lease_id == order.lease:
                 return item.ref
     return Still("being cloned by another")
 
@@ -148,21 +142,6 @@ def _references(order: Order, template: Ref) -> dict[str, Any]:
             )
         found["card"] = cards[0]
     return found
-
-
-def _user_data(order: Order) -> str:
-    keys = order.keys
-    return user_data(
-        GuestSpec(
-            hostname=f"diskbench-{order.claim.lease_id}",
-            user=GUEST_USER,
-            host_key_private=keys.host_private,
-            host_key_public=keys.host_public,
-            authorized_key=keys.user_public,
-            expires_at=order.claim.expires_at,
-            uptime_limit_s=uptime_limit_s(order.claim.lease_id, order.claim.expires_at),
-        )
-    )
 
 
 def _switch_on(order: Order, vm: Ref) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import RentalFailed
+from diskbench.providers.skeleton.readback import differs, refuse
 from diskbench.providers.vsphere.edge import Item, moid
 from diskbench.units import GIB
 
@@ -25,45 +25,43 @@ def check(details: Resolved, machine: Item, disks: Sequence[Any]) -> None:
 
     What vSphere does not report is no difference.
     """
-    found = [
-        *_of_machine(details, machine),
-        *(t for disk in disks for t in _of_disk(details, disk)),
-    ]
-    if found:
-        raise RentalFailed(
-            f"vSphere gave something else than asked for: {'; '.join(found)}",
-            advice="nothing was measured; report it when it comes back",
-        )
+    refuse(
+        "vSphere",
+        (
+            *_of_machine(details, machine),
+            *(t for disk in disks for t in _of_disk(details, disk)),
+        ),
+    )
 
 
 def _of_machine(details: Resolved, machine: Item) -> Iterator[str]:
     values, wanted = machine.values, details.wanted
-    yield from _differs(machine.id, "vCPUs", wanted.vcpus, values.get("config.hardware.numCPU"))
-    yield from _differs(
+    yield from differs(machine.id, "vCPUs", wanted.vcpus, values.get("config.hardware.numCPU"))
+    yield from differs(
         machine.id, "memory in MiB", wanted.memory_mib, values.get("config.hardware.memoryMB")
     )
     enabled = option(machine, "disk.EnableUUID")
-    yield from _differs(machine.id, "disk.EnableUUID", "TRUE", enabled.upper() if enabled else None)
+    yield from differs(machine.id, "disk.EnableUUID", "TRUE", enabled.upper() if enabled else None)
     if details.host is not None and values.get("runtime.host") is not None:
-        yield from _differs(machine.id, "host", details.host.id, moid(values["runtime.host"]))
+        yield from differs(machine.id, "host", details.host.id, moid(values["runtime.host"]))
 
 
 def _of_disk(details: Resolved, disk: Any) -> Iterator[str]:  # noqa: ANN401 - pyVmomi's
     wanted, backing = details.wanted, disk.backing
     what = f"disk {backing.uuid}"
     size = int(disk.capacityInBytes or disk.capacityInKB * 1024)
-    yield from _differs(what, "size in bytes", wanted.size_gib * GIB, size)
+    yield from differs(what, "size in bytes", wanted.size_gib * GIB, size)
     if backing.datastore is not None:
-        yield from _differs(what, "datastore", details.datastore.id, moid(backing.datastore))
-    yield from _differs(what, "mode", "independent_persistent", backing.diskMode)
+        yield from differs(what, "datastore", details.datastore.id, moid(backing.datastore))
+    yield from differs(what, "mode", "independent_persistent", backing.diskMode)
     if wanted.provisioning is not None:
         thin = wanted.provisioning == "thin"
-        yield from _differs(what, "thin provisioning", thin, backing.thinProvisioned)
+        yield from differs(what, "thin provisioning", thin, backing.thinProvisioned)
         if wanted.provisioning == "eager-zeroed":
             # The others leave it unset, or say no.
-            yield from _differs(what, "eager zeroing", True, backing.eagerlyScrub)  # noqa: FBT003
+            yield from differs(what, "eager zeroing", True, backing.eagerlyScrub)  # noqa: FBT003
     limit = getattr(disk.storageIOAllocation, "limit", None)
-    yield from _differs(what, "IOPS limit", wanted.iops_limit, limit)
+    yield from differs(what, "IOPS limit", wanted.iops_limit, limit)
 
 
 def option(machine: Item, key: str) -> str | None:
@@ -116,8 +114,3 @@ def _disk_facts(details: Resolved, disk: Any) -> dict[str, Any]:  # noqa: ANN401
         "iops_limit": getattr(allocation, "limit", None),
         "shares": str(getattr(getattr(allocation, "shares", None), "level", "") or "") or None,
     }
-
-
-def _differs(what: str, name: str, asked: object, found: object) -> Iterator[str]:
-    if asked is not None and found is not None and asked != found:
-        yield f"{name} of {what} is {found}, asked for was {asked}"

@@ -3,12 +3,11 @@ guest, before those of this one are added."""
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.guest import Guest, ask_guest, reach
-from diskbench.providers.guest_disks import disks, disks_before
+from diskbench.providers.guest_disks import disks
+from diskbench.providers.skeleton.handover import disks_before_ours, reached
 from diskbench.providers.vsphere import attach, requests
 from diskbench.providers.vsphere.edge import moid
 from diskbench.providers.vsphere.guest import still_shown
@@ -17,20 +16,20 @@ from diskbench.providers.vsphere.readback import option
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from diskbench.model.disk import SshAccess
+    from diskbench.providers.guest import Guest
     from diskbench.providers.vsphere.edge import Ref
     from diskbench.providers.vsphere.guest import VirtualDisk
     from diskbench.providers.vsphere.provision import Order
 
 
-def swapped(order: Order, access_at: Callable[[str], SshAccess]) -> Ref:
+def swapped(order: Order) -> Ref:
     """The lease's machine without disks of earlier turns; twice is as once. Raises RentalFailed."""
     vm = existing(order)
     if vm is None:
         raise RentalFailed(
-            f"vSphere lists no machine of lease {order.claim.lease_id}",
+            f"vSphere lists no machine of lease {order.lease}",
             advice="somebody removed it; start a new run",
         )
     alive(order, vm)
@@ -40,15 +39,9 @@ def swapped(order: Order, access_at: Callable[[str], SshAccess]) -> Ref:
     earlier = attach.virtual_disks(order, vm)
     if not earlier or option(machine, requests.TURN_OPTION) == str(order.claim.turn):
         return vm
-    address = attach.address_of(order, vm)
-    host = order.watch.host(access_at(address), address)
-    try:
-        guest = Guest(host, address)
-        reach(guest, lambda: alive(order, vm), order.timing, order.watch)
+    with reached(order, attach.machine_of(order, vm)) as guest:
         _remove(order, vm)
         _await_gone(order, guest, earlier)
-    finally:
-        host.close()
     return vm
 
 
@@ -65,16 +58,11 @@ def _remove(order: Order, vm: Ref) -> None:
 
 def _await_gone(order: Order, guest: Guest, earlier: Sequence[VirtualDisk]) -> None:
     """Wait until the guest shows none of them: the next may have the same name there."""
-    before = ask_guest(
-        "its disks",
-        functools.partial(disks_before, guest.host, attached=True),
-        order.timing,
-        order.watch,
-    )
+    before = disks_before_ours(order, guest, attached=True)
     controller = order.details.wanted.controller
 
     def ask() -> bool | Still:
         left = still_shown(disks(guest.host), earlier, before, controller)
         return Still(f"{', '.join(left)} is still seen in the guest") if left else True
 
-    ask_guest("the disk before", ask, order.timing, order.watch)
+    order.ask_guest("the disk before", ask)

@@ -2,75 +2,61 @@
 
 from __future__ import annotations
 
-import shutil
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, ReleaseFailed
-from diskbench.providers.places import lease_directory
+from diskbench.errors import DiskbenchError
+from diskbench.providers.skeleton import release as skeleton
+from diskbench.providers.skeleton.release import noting
 from diskbench.providers.vsphere.edge import moid
 from diskbench.providers.vsphere.errors import fault_name, is_missing
 from diskbench.providers.vsphere.inventory import machines
 
 if TYPE_CHECKING:
     from diskbench.model.ours import Which
+    from diskbench.providers.skeleton.release import Failures
     from diskbench.providers.vsphere.edge import Vsphere
     from diskbench.providers.vsphere.inventory import Machine
     from diskbench.providers.vsphere.timing import VsphereTiming
 
-_ROUNDS = 3
-"""How often the listing is worked off: an `acquire` under way may add to it meanwhile."""
+
+@dataclass(frozen=True)
+class _Listing:
+    """The machines that are meant, and those that only carry the lease's notes."""
+
+    meant: tuple[Machine, ...]
+    others: tuple[str, ...]
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(one.told for one in self.meant)
 
 
 def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
-    """Give back all that is meant of a lease; nothing there is as well.
+    """Give back all that is meant of a lease; see skeleton.release."""
 
-    Everything is tried; raises ReleaseFailed once, naming what the last listing still shows.
-    """
-    lease_id = which.lease_id
-    directory = lease_directory(lease_id)
-    reasons: dict[str, str] = {}
-    left: tuple[Machine, ...] = ()
-    for _ in range(_ROUNDS):
-        left = machines(vsphere, which)
-        if not left:
-            break
-        reasons = {}
-        for one in left:
-            try:
+    def look() -> _Listing:
+        carrying = [one for one in machines(vsphere) if one.mark.lease_id == which.lease_id]
+        meant = tuple(one for one in carrying if which.takes(one.item.name, one.told))
+        return _Listing(meant, tuple(one.told for one in carrying if one not in meant))
+
+    def give_back(found: _Listing, failures: Failures) -> None:
+        for one in found.meant:
+            with noting(failures, one.told, is_missing):
                 _remove(vsphere, one, timing)
-            except DiskbenchError as error:
-                reasons[one.told] = error.message
-        if reasons:
-            break
-    else:
-        left = machines(vsphere, which)
-    which.warn([m.told for m in machines(vsphere) if m.mark.lease_id == lease_id and m not in left])
-    if left:
-        told = (f"{one.told} ({reasons.get(one.told, 'still listed')})" for one in left)
-        raise ReleaseFailed(
-            f"not given back: {'; '.join(told)}",
-            advice=f"diskbench gc {lease_id}; it takes room on the datastore until then",
-        )
-    if not which.copied:
-        shutil.rmtree(directory, ignore_errors=True)
+
+    skeleton.release(which, "vSphere", look, give_back)
 
 
 def _remove(vsphere: Vsphere, machine: Machine, timing: VsphereTiming) -> None:
-    """Switch the machine off and destroy it with all its disks; one that is gone is as well."""
+    """Switch the machine off and destroy it with all its disks."""
     vm = machine.item.ref
     name = moid(vm)
-    try:
-        if machine.is_on:
-            try:
-                vsphere.run(
-                    "VirtualMachine.PowerOff", f"end of {name}", vm.PowerOffVM_Task, timing.power_s
-                )
-            except DiskbenchError as error:
-                if fault_name(error) != "InvalidPowerState":  # it is off already
-                    raise
-        vsphere.run(
-            "VirtualMachine.Destroy", f"removal of {name}", vm.Destroy_Task, timing.delete_s
-        )
-    except DiskbenchError as error:
-        if not is_missing(error):
-            raise
+    if machine.is_on:
+        try:
+            vsphere.run(
+                "VirtualMachine.PowerOff", f"end of {name}", vm.PowerOffVM_Task, timing.power_s
+            )
+        except DiskbenchError as error:
+            if fault_name(error) != "InvalidPowerState":  # it is off already
+                raise
+    vsphere.run("VirtualMachine.Destroy", f"removal of {name}", vm.Destroy_Task, timing.delete_s)

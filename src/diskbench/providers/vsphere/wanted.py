@@ -11,8 +11,10 @@ from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
 from diskbench.plan.rent_flags import field_of
 from diskbench.plan.rent_options import check_endpoint
-from diskbench.providers.asked import check_count, check_lab, check_others
+from diskbench.providers.asked import check_count, check_lab, check_own
 from diskbench.providers.networks import is_loopback
+from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.plugin import PLUGIN
 
 if TYPE_CHECKING:
     from diskbench.model.rental import RentSpec
@@ -30,21 +32,6 @@ MAX_SIZE_GIB = 62 * 1024
 """62 TB, the largest virtual disk (VMware, "Configuration Maximums", vSphere 5.5 and later)."""
 MAX_COUNT = 8
 """Disks on one controller of their own: fewer than any has places for (SCSI: 15 without unit 7)."""
-_ELSEWHERE = {
-    "disk": "it is the datastore that is measured: --datastore NAME",
-    "iops": "vSphere sells none; limit the disk with --iops-limit",
-    "throughput_mib_per_s": "vSphere sells none; say what you expect with --promise",
-    "region": "name a --datacenter",
-    "zone": "name a --cluster or a --host",
-    "instance_type": "give --vcpus and --memory",
-    "image": "name a --template",
-    "subnet": "name a --network",
-    "security_group": "name a --network; vSphere has no security groups",
-    "placement": "name a --cluster or a --host",
-    "spot": "nothing is sold here",
-    "ssh_cidr": "the network decides who reaches the machine",
-    "account": "credentials are VSPHERE_USER and VSPHERE_PASSWORD",
-}
 
 
 class Wanted(Frozen):
@@ -70,24 +57,14 @@ class Wanted(Frozen):
 
 def wanted(spec: RentSpec | None) -> Wanted:
     """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
-    from diskbench.plan.rent_flags import flag
-
-    if spec is None or (spec.vsphere.datastore is None and spec.vsphere.storage_policy is None):
+    here = VsphereOptions() if spec is None else VsphereOptions.of(spec)
+    if spec is None or (here.datastore is None and here.storage_policy is None):
         raise InvalidValue(
             "--provider vsphere needs a datastore to measure",
             advice="add --datastore NAME --size GIB, as: --datastore nvme --size 20",
             field="provider",
         )
-    check_others(spec, "vsphere")
-    for field, advice in _ELSEWHERE.items():
-        value = getattr(spec, field)
-        if value not in (None, False):
-            raise InvalidValue(
-                f"{flag(field)} {value} does not go with --provider vsphere",
-                advice=advice,
-                field=field,
-            )
-    here = spec.vsphere
+    check_own(spec, PLUGIN)
     _apart("--datastore", here.datastore, "--storage-policy", here.storage_policy)
     _apart("--cluster", here.cluster, "--host", here.esxi_host)
     if here.insecure:
@@ -105,8 +82,8 @@ def wanted(spec: RentSpec | None) -> Wanted:
     return Wanted(
         size_gib=spec.size_gib,
         count=spec.count,
-        provisioning=_provisioning(spec),
-        controller=_controller(spec),
+        provisioning=_provisioning(here),
+        controller=_controller(here),
         iops_limit=here.iops_limit,
         vcpus=here.vcpus or DEFAULT_VCPUS,
         memory_gib=here.memory_gib or DEFAULT_MEMORY_GIB,
@@ -134,18 +111,18 @@ def server_url(text: str) -> str:
     return f"https://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def _provisioning(spec: RentSpec) -> Provisioning | None:
-    typed = spec.vsphere.provisioning
+def _provisioning(here: VsphereOptions) -> Provisioning | None:
+    typed = here.provisioning
     for known in get_args(Provisioning):
         if typed == known:
             return typed  # type: ignore[return-value]  # it is one of them
     if typed is not None:
         raise UnknownName("provisioning", typed, get_args(Provisioning), field="provisioning")
-    return None if spec.vsphere.storage_policy else DEFAULT_PROVISIONING
+    return None if here.storage_policy else DEFAULT_PROVISIONING
 
 
-def _controller(spec: RentSpec) -> Controller:
-    typed = spec.vsphere.controller or DEFAULT_CONTROLLER
+def _controller(here: VsphereOptions) -> Controller:
+    typed = here.controller or DEFAULT_CONTROLLER
     for known in get_args(Controller):
         if typed == known:
             return typed  # type: ignore[return-value]  # it is one of them

@@ -1,6 +1,6 @@
 "use strict";
 // Listings: filters, sorting and paging of tables that are whole without this script. What is shown
-// stands in the address (#provider=aws&sort=-when), so that a view can be sent on.
+// stands in the address (#provider=lab&sort=-when), so that a view can be sent on.
 (() => {
   const NONE = "–";
   const collator = new Intl.Collator("en", { numeric: true });

@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, Any
 from diskbench.report.charts.axis import CHARACTER_PX, wants_log
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.lanes import in_lanes, is_own, lanes_of
-from diskbench.report.charts.measure import (
-    axis,
-    bare,
-    linear_domain,
-    log_domain,
-    powers_within,
-    title,
-    with_unit,
-)
+from diskbench.report.charts.layers import dots, value_axis
+from diskbench.report.charts.measure import bare, linear_domain, log_domain, title, with_unit
 from diskbench.report.charts.overlay import own_layers, own_text
 from diskbench.report.charts.point import Point, of_source, subtitle
 from diskbench.report.charts.rows import carried, provider_colour, rest_and_outliers, row
@@ -61,16 +54,10 @@ class _Scale:
 
     def x(self, field: str) -> alt.X:
         """The horizontal position of a field of the rows."""
-        import altair as alt
-
-        ticks: dict[str, Any] = {"values": powers_within(self.domain)} if self.log else {}
-        kind: Any = "log" if self.log else "linear"
-        scale = alt.Scale(type=kind, domain=list(self.domain), nice=False)
-        return alt.X(
-            f"{field}:Q",
-            scale=scale,
-            axis=axis(self.metric, log=self.log, ticks=self.ticks, **ticks),
+        found: alt.X = value_axis(
+            "x", field, self.metric, self.domain, log=self.log, ticks=self.ticks
         )
+        return found
 
 
 def bars_chart(
@@ -204,13 +191,8 @@ def _dots(
         color=palette.grid, strokeDash=[1, 3], strokeWidth=1.5, aria=False
     )
     layers: list[Any] = [lead.encode(x=scale.x("from"), x2="value:Q", y=y)]
-    for doubted in (False, True):
-        kind = [one for one in rows if one["doubted"] is doubted]
-        dots = alt.Chart({"values": kind}).mark_point(
-            filled=not doubted, size=80, opacity=1, strokeWidth=2
-        )
-        if kind:
-            layers.append(dots.encode(x=scale.x("value"), y=y, color=colour, **carried(kind)))
+    encode = {"x": scale.x("value"), "y": y, "color": colour}
+    layers += dots(rows, size=80, encode=encode, opacity=1, strokeWidth=2)
     return [*layers, *_spans(rows, scale, y, palette)]
 
 

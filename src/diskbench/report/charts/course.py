@@ -19,16 +19,21 @@ from diskbench.report.charts.course_layers import (
     stall_layer,
 )
 from diskbench.report.charts.figure import Figure
-from diskbench.report.charts.measure import axis, bare, log_domain, powers_within
+from diskbench.report.charts.layers import stroke_legend, stroke_scale, value_axis
+from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.palette import DIRECTIONS
+from diskbench.report.charts.registry import chart
 from diskbench.report.downsample import MOST_POINTS, kept, stalled
 from diskbench.report.phase_lines import clock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import altair as alt
     import numpy as np
     from numpy.typing import NDArray
 
+    from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
     from diskbench.report.course import Course
 
@@ -79,12 +84,9 @@ def _drawing(
     if log:
         positive = [value for value in values if value > 0]
         domain = log_domain(positive)
-        scale = alt.Scale(type="log", domain=domain, clamp=True, nice=False)
-        marks = axis(rate, values=powers_within(domain), minExtent=34, title=None)
     else:
-        scale = alt.Scale(domain=[0, max(values, default=1.0) * 1.06 or 1.0], nice=False)
-        marks = axis(rate, ticks=4, minExtent=34, title=None)
-    y = alt.Y("value:Q", scale=scale, axis=marks)
+        domain = [0, max(values, default=1.0) * 1.06 or 1.0]
+    y = value_axis("y", "value", rate, domain, log=log, clamp=log, minExtent=34, title=None)
     floor = domain[0] if log else 0.0
     for row in lines:
         row["value"] = max(row["value"], floor)
@@ -116,25 +118,14 @@ def line_layers(lines: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.
 
     drawn = {row["direction"] for row in lines}
     names = [name for name in (*DIRECTIONS, "total") if name in drawn]
-    dashes = [_DASHES[name] if len(names) > 1 else [1, 0] for name in names]
-    legend = (
-        alt.Legend(orient="top", title=None, symbolType="stroke", symbolStrokeWidth=2)
-        if len(names) > 1
-        else None
-    )
+    dashes = {name: _DASHES[name] if len(names) > 1 else [1, 0] for name in names}
+    legend = stroke_legend() if len(names) > 1 else None
+    colours = {name: palette.direction(name) for name in names}
     base = alt.Chart({"values": lines}).encode(
         x=x,
         y=y,
-        color=alt.Color(
-            "direction:N",
-            scale=alt.Scale(domain=names, range=[palette.direction(name) for name in names]),
-            legend=legend,
-        ),
-        strokeDash=alt.StrokeDash(
-            "direction:N",
-            scale=alt.Scale(domain=names, range=dashes),
-            legend=legend,
-        ),
+        color=stroke_scale(alt.Color, "direction", colours, legend),
+        strokeDash=stroke_scale(alt.StrokeDash, "direction", dashes, legend),
     )
     return [base.mark_line(strokeWidth=1.5, interpolate="linear", strokeJoin="round", aria=False)]
 
@@ -204,3 +195,14 @@ def _sentence(course: Course, rate: Rate) -> str:
     if course.predicted:
         told.append(f"the fall was predicted at {clock(course.predicted.at_s)}")
     return "; ".join(told) + "."
+
+
+@chart(
+    "seconds",
+    title="IOPS of each step second by second, with its phases and cliffs",
+    needs="the evidence of one run",
+    rank=10,
+)
+def _of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    for one in data.courses:
+        yield course_chart(one, palette)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.course_layers import at_field
+from diskbench.report.charts.layers import columns
 from diskbench.report.charts.measure import bare, with_unit
 from diskbench.report.phase_lines import clock
 
@@ -27,15 +28,8 @@ def hover_layer(
     course: Course, tracks: Mapping[str, Floats], metric: str, x: alt.X, palette: Palette
 ) -> alt.Chart:
     """Columns that cannot be seen and say what lies in them: run, time, phase, values."""
-    import altair as alt
-
     rows = column_words(course, tracks, metric)
-    columns: alt.Chart = (
-        alt.Chart({"values": rows})
-        .mark_rect(fillOpacity=0, color=palette.ink)
-        .encode(x=at_field(x, "start"), x2="end:Q", description=alt.Description("words:N"))
-    )
-    return columns
+    return columns(rows, palette, {"x": at_field(x, "start"), "x2": "end:Q"})
 
 
 def column_words(course: Course, tracks: Mapping[str, Floats], metric: str) -> list[dict[str, Any]]:

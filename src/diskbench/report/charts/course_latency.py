@@ -14,15 +14,20 @@ from diskbench.report.charts.course_layers import (
     stall_layer,
 )
 from diskbench.report.charts.figure import Figure
-from diskbench.report.charts.measure import axis, bare, log_domain, powers_within
+from diskbench.report.charts.layers import latency_axis, stroke_legend, stroke_scale
+from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.palette import DIRECTIONS
+from diskbench.report.charts.registry import chart
 from diskbench.report.downsample import MOST_POINTS, kept
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import altair as alt
     import numpy as np
     from numpy.typing import NDArray
 
+    from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
     from diskbench.report.course import Course, Track
 
@@ -52,11 +57,7 @@ def course_latency_chart(course: Course, palette: Palette) -> Figure | None:
         shown = {key: shown[key] for key in shown if key[1] != "max_ns"} or shown
     rows = _rows(shown)
     domain = log_domain([row["value"] for row in rows])
-    y = alt.Y(
-        "value:Q",
-        scale=alt.Scale(type="log", domain=domain, clamp=True, nice=False),
-        axis=axis("lat_ns", values=powers_within(domain), minExtent=34, title=None),
-    )
+    y = latency_axis("value", domain, clamp=True)
     x = time_axis(course.seconds)
     words = {f"{direction} {_NAMES[name]}": values for (direction, name), values in shown.items()}
     layers: list[Any] = [
@@ -121,13 +122,10 @@ def _lines(rows: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.Y) -> 
     import altair as alt
 
     names = [name for name in DIRECTIONS if any(row["direction"] == name for row in rows)]
-    kinds = [name for name in _DASHES if any(row["which"] == name for row in rows)]
-    legend: dict[str, Any] = {
-        "orient": "top",
-        "title": None,
-        "symbolType": "stroke",
-        "symbolStrokeWidth": 2,
-    }
+    colours = {name: palette.direction(name) for name in names}
+    dashes = {k: v for k, v in _DASHES.items() if any(row["which"] == k for row in rows)}
+    legend = stroke_legend() if len(names) > 1 else None
+    of_dashes = stroke_legend(symbolStrokeColor=palette.muted)
     return [
         alt.Chart({"values": rows})
         .mark_line(strokeWidth=1.3, strokeJoin="round", strokeCap="round", aria=False)
@@ -135,16 +133,8 @@ def _lines(rows: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.Y) -> 
             x=x,
             y=y,
             detail="piece:N",
-            color=alt.Color(
-                "direction:N",
-                scale=alt.Scale(domain=names, range=[palette.direction(name) for name in names]),
-                legend=alt.Legend(**legend) if len(names) > 1 else None,
-            ),
-            strokeDash=alt.StrokeDash(
-                "which:N",
-                scale=alt.Scale(domain=kinds, range=[_DASHES[name] for name in kinds]),
-                legend=alt.Legend(**legend, symbolStrokeColor=palette.muted),
-            ),
+            color=stroke_scale(alt.Color, "direction", colours, legend),
+            strokeDash=stroke_scale(alt.StrokeDash, "which", dashes, of_dashes),
         )
     ]
 
@@ -158,3 +148,15 @@ def _sentence(course: Course, shown: dict[tuple[str, str], Floats]) -> str:
         low, high = bare("lat_ns", float(known.min())), bare("lat_ns", float(known.max()))
         told.append(f"{direction} {_NAMES[name]} between {low} and {high}")
     return f"Latency of {course.step} second by second: {'; '.join(told)}."
+
+
+@chart(
+    "latency-seconds",
+    title="latency of a step second by second",
+    needs="the evidence of one run",
+    rank=20,
+)
+def _of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    found = course_latency_chart(data.detailed, palette) if data.detailed else None
+    if found is not None:
+        yield found

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 from diskbench.report.charts.axis import CHARACTER_PX, direction_colour
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.palette import DIRECTIONS
+from diskbench.report.charts.registry import chart
 from diskbench.report.charts.step_label import ONE_MACHINE, WIDTH, height, label, step_axis
 from diskbench.units import format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
     from diskbench.report.lines import Line
 
@@ -64,3 +68,9 @@ def _bar_text(line: Line) -> str:
     if line.direction == "sync":
         return iops
     return f"{iops}  ({format_mb_per_s(line.bytes_per_s.median)} MB/s)"
+
+
+@chart("iops", title="IOPS and throughput of each step", needs="one trial", rank=30)
+def _of_trial(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    if data.single and len(data.single.lines) > 1:
+        yield iops_chart(data.single.lines, palette)

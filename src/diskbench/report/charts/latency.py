@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 from diskbench.report.charts.axis import LATENCY_LABELS, decades, direction_colour
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.palette import DIRECTIONS
+from diskbench.report.charts.registry import chart
 from diskbench.report.charts.step_label import ONE_MACHINE, WIDTH, height, label, step_axis
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
     from diskbench.report.lines import Line
 
@@ -64,3 +68,10 @@ def latency_chart(lines: Sequence[Line], palette: Palette) -> Figure:
     drawing = alt.LayerChart(layer=[span, marks]).properties(width=WIDTH, height=height(lines))
     subtitle = f"time of one operation, logarithmic; {of_runs}; {ONE_MACHINE}"
     return Figure("Latency", subtitle, drawing, id="latency")
+
+
+@chart("latency", title="median, tail and longest latency of each step", needs="one trial", rank=40)
+def _of_trial(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    found = data.single.lines if data.single else ()
+    if len(found) > 1 and any(one.p50_ns or one.max_ns for one in found):
+        yield latency_chart(found, palette)

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.heat import bounds_of, heat_colour, place_of
-from diskbench.report.charts.measure import axis, bare, powers_within
+from diskbench.report.charts.layers import columns, latency_axis
+from diskbench.report.charts.measure import bare
+from diskbench.report.charts.registry import chart
 from diskbench.report.phase_lines import clock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
     from diskbench.report.latency_map import LatencyMap, Stretch
 
@@ -31,11 +36,7 @@ def latency_map_chart(found: LatencyMap, palette: Palette) -> Figure:
         max((cell.to_ns for cell in found.cells), default=1e6),
     ]
     x = time_axis(found.seconds, "start")
-    y = alt.Y(
-        "low:Q",
-        scale=alt.Scale(type="log", domain=domain, nice=False),
-        axis=axis("lat_ns", values=powers_within(domain), minExtent=34, title=None, grid=False),
-    )
+    y = latency_axis("low", domain, grid=False)
     rows = _joined(found, bounds)
     cells = (
         alt.Chart({"values": rows})
@@ -43,18 +44,10 @@ def latency_map_chart(found: LatencyMap, palette: Palette) -> Figure:
         .encode(x=x, x2="end:Q", y=y, y2="high:Q", color=heat_colour(bounds, palette))
     )
     told = [_row(found, one) for one in found.stretches]
-    columns = (
-        alt.Chart({"values": told})
-        .mark_rect(fillOpacity=0, color=palette.ink)
-        .encode(
-            x=x,
-            x2="end:Q",
-            y=alt.value(0),
-            y2=alt.value(HEIGHT),
-            description=alt.Description("words:N"),
-        )
+    high = {"x": x, "x2": "end:Q", "y": alt.value(0), "y2": alt.value(HEIGHT)}
+    drawing = alt.LayerChart(layer=[cells, columns(told, palette, high)]).properties(
+        width=WIDTH, height=HEIGHT
     )
-    drawing = alt.LayerChart(layer=[cells, columns]).properties(width=WIDTH, height=HEIGHT)
     return Figure(
         title=f"{found.step}: {found.direction} latency over time",
         subtitle=_subtitle(found),
@@ -115,3 +108,14 @@ def _sentence(found: LatencyMap) -> str:
         f"{bare('lat_ns', worst.p50_ns)} (at {clock(worst.start_s)}); the highest was "
         f"{bare('lat_ns', max(one.max_ns for one in found.stretches))}."
     )
+
+
+@chart(
+    "latency-map",
+    title="how many I/Os took how long, over time",
+    needs="the evidence of one run",
+    rank=30,
+)
+def _of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    for one in data.latency_maps[:1]:
+        yield latency_map_chart(one, palette)

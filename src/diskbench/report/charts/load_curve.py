@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.figure import Figure
-from diskbench.report.charts.measure import axis, bare, log_domain, powers_within
+from diskbench.report.charts.layers import latency_axis, stroke_scale, value_axis
+from diskbench.report.charts.measure import bare, log_domain
+from diskbench.report.charts.registry import chart
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import altair as alt
 
+    from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
     from diskbench.report.load_curve import LoadCurve, LoadPoint
 
+MOST_CURVES = 2
+"""Families of steps that one report has a curve of."""
 WIDTH = 300
 HEIGHT = 170
 _SHAPES = {"p50": "circle", "p99": "diamond"}
@@ -57,29 +64,20 @@ def _drawing(
     import altair as alt
 
     domain = log_domain([row["ns"] for row in rows])
-    y = alt.Y(
-        "ns:Q",
-        scale=alt.Scale(type="log", domain=domain, nice=False),
-        axis=axis("lat_ns", values=powers_within(domain), minExtent=34, title=None),
-    )
+    y = latency_axis("ns", domain)
     rates = [row["iops"] for row in rows] or [1.0]
-    if log:
-        span = log_domain(rates, [(max(rates), 0.1)])
-        scale = alt.Scale(type="log", domain=span, nice=False)
-        x = alt.X("iops:Q", scale=scale, axis=axis("iops", values=powers_within(span)))
-    else:
-        scale = alt.Scale(domain=[0, max(rates) * _ROOM], nice=False)
-        x = alt.X("iops:Q", scale=scale, axis=axis("iops", ticks=5))
+    span = log_domain(rates, [(max(rates), 0.1)]) if log else [0, max(rates) * _ROOM]
+    x = value_axis("x", "iops", "iops", span, log=log, ticks=5)
     base = alt.Chart({"values": rows})
     colour = palette.direction(curve.direction)
     line = base.mark_line(strokeWidth=1.5, color=colour, aria=False).encode(
         x=x,
         y=y,
         order="load:Q",
-        strokeDash=_scaled(alt.StrokeDash, _DASHES),
+        strokeDash=stroke_scale(alt.StrokeDash, "which", _DASHES, None),
     )
     carried = {
-        "shape": _scaled(alt.Shape, _SHAPES),
+        "shape": stroke_scale(alt.Shape, "which", _SHAPES, None),
         "description": alt.Description("words:N"),
     }
     served = (
@@ -94,13 +92,6 @@ def _drawing(
     )
     layers: list[Any] = [line, served, over, *_labels(curve, rows, palette, x, domain)]
     return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
-
-
-def _scaled(channel: Any, values: dict[str, Any]) -> Any:  # noqa: ANN401 - altair's channels
-    import altair as alt
-
-    scale = alt.Scale(domain=list(values), range=list(values.values()))
-    return channel("which:N", scale=scale, legend=None)
 
 
 def _labels(
@@ -192,3 +183,14 @@ def _sentence(curve: LoadCurve) -> str:
         for point in chosen
     ]
     return f"{curve.name} {curve.direction}: {'; '.join(told)}."
+
+
+@chart(
+    "load",
+    title="latency against throughput: where more load brings only latency",
+    needs="the evidence of one run",
+    rank=60,
+)
+def _of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    for one in data.load_curves[:MOST_CURVES]:
+        yield load_chart(one, palette)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from diskbench.report.charts.layers import SHAPES, dots, interval_rule
 from diskbench.report.charts.measure import bare
 from diskbench.report.charts.point import Point, middle
-from diskbench.report.charts.rows import carried, row
+from diskbench.report.charts.rows import row
 
 if TYPE_CHECKING:
     import altair as alt
@@ -42,13 +43,8 @@ def own_layers(
     base = alt.Chart({"values": rows})
     span = base.mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
     layers: list[Any] = [span.encode(x=x("from"), x2="to:Q", y=y)]
-    for doubted in (False, True):
-        kind = [one for one in rows if one["doubted"] is doubted]
-        marks = alt.Chart({"values": kind}).mark_point(
-            shape="diamond", filled=not doubted, size=85, color=palette.ink, opacity=0.9
-        )
-        if kind:
-            layers.append(marks.encode(x=x("at"), y=y, **carried(kind)))
+    marks = {"shape": SHAPES["measured"], "color": palette.ink, "opacity": 0.9}
+    layers += dots(rows, size=85, encode={"x": x("at"), "y": y}, **marks)
     brackets = _brackets(points, lane, drawn)
     if brackets:
         for end in ("from", "to"):
@@ -56,10 +52,7 @@ def own_layers(
                 color=palette.accent, thickness=2.5, size=15, aria=False
             )
             layers.append(tick.encode(x=x(end), y=y))
-        rule = alt.Chart({"values": brackets}).mark_rule(
-            color=palette.accent, strokeWidth=1.5, aria=False
-        )
-        layers.append(rule.encode(x=x("from"), x2="to:Q", y=y))
+        layers += interval_rule(brackets, palette, {"x": x("from"), "x2": "to:Q", "y": y}, wide=1.5)
     return layers
 
 

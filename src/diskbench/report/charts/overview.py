@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.heat import bounds_of, heat_colour
+from diskbench.report.charts.layers import columns
 from diskbench.report.charts.measure import with_unit
+from diskbench.report.charts.registry import chart
 from diskbench.report.overview import means, spans, stretch_s
 from diskbench.report.phase_lines import clock
+from diskbench.report.row_ids import row_href
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
     from diskbench.report.overview import Band
 
@@ -78,14 +84,8 @@ def overview_chart(
         )
     )
     rows = [_row(one, place, hrefs or {}) for place, one in enumerate(bands)]
-    carried: dict[str, Any] = {"description": alt.Description("words:N")}
-    if hrefs:
-        carried["href"] = alt.Href("href:N")
-    told = (
-        alt.Chart({"values": rows})
-        .mark_rect(fillOpacity=0, color=palette.ink)
-        .encode(x=x, x2="end:Q", y=y, y2="low:Q", **carried)
-    )
+    place = {"x": x, "x2": "end:Q", "y": y, "y2": "low:Q"}
+    told = columns(rows, palette, place | ({"href": alt.Href("href:N")} if hrefs else {}))
     stalls = _stalls(bands)
     ticks = (
         alt.Chart({"values": stalls})
@@ -166,3 +166,15 @@ def _sentence(bands: Sequence[Band]) -> str:
         f"{len(bands):,} runs of {bands[0].step}: their median seconds lie between {low} and "
         f"{high}, in the middle {middle}; {fell:,} fell off a cliff and {stalled:,} stalled."
     )
+
+
+@chart(
+    "overview",
+    title="the seconds of all runs of a step as one picture",
+    needs="the evidence of three runs or more",
+    rank=10,
+)
+def _of_runs(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    hrefs = {row["run_id"]: row_href(row["run_id"]) for row in data.runs}
+    for number, bands in enumerate(data.bands):
+        yield overview_chart(bands, palette, name=f"seconds-{number}", hrefs=hrefs)

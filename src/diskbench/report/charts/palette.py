@@ -9,6 +9,8 @@ has a contrast of 3:1 to the page, which a test computes; a mark has a shape or 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
 DIRECTIONS = ("read", "write", "trim", "mixed", "sync")
 
@@ -77,21 +79,21 @@ def variables(palette: Palette) -> dict[str, str]:
 
 
 def _page() -> Palette:
-    named = {name: f"var({name})" for name in variables(PICTURE)}
-    read, write, trim, mixed, sync = (named[f"--{name}"] for name in DIRECTIONS)
-    one, two, three, four, five, six = (named[f"--series-{place}"] for place in range(1, 7))
-    low, *steps, high = (named[f"--heat-{place}"] for place in range(1, 8))
-    second, third, middle, fifth, sixth = steps
+    named = iter(f"var({name})" for name in variables(PICTURE))
+
+    def next_of(some: tuple[str, ...]) -> Any:  # noqa: ANN401 - as long as what it stands for
+        return tuple(islice(named, len(some)))
+
     return Palette(
         background="transparent",
-        ink=named["--ink"],
-        muted=named["--muted"],
-        grid=named["--grid"],
-        directions=(read, write, trim, mixed, sync),
-        series=(one, two, three, four, five, six),
-        accent=named["--accent"],
-        band=named["--band"],
-        heat=(low, second, third, middle, fifth, sixth, high),
+        ink=next(named),
+        muted=next(named),
+        grid=next(named),
+        directions=next_of(PICTURE.directions),
+        series=next_of(PICTURE.series),
+        accent=next(named),
+        band=next(named),
+        heat=next_of(PICTURE.heat),
     )
 
 

@@ -8,16 +8,26 @@ from statistics import median
 from typing import Literal
 
 from diskbench.analysis.interval import median_interval
+from diskbench.plugins import known_plugin, plugins
 from diskbench.report.charts.measure import with_unit
 
 Source = Literal["published", "measured"]
 
-PROVIDER_WORDS = {
-    "aws": "AWS", "azure": "Azure", "gcp": "Google", "vsphere": "vSphere", "ssh": "server",
-}  # fmt: skip
-"""What stands in legends; any other provider is `other` there."""
 OTHER = "other"
+"""The provider in legends of those without a label of their own (Plugin.label)."""
 _MOST_IDS = 4
+
+
+def provider_label(provider: str) -> str | None:
+    """What stands in legends for a provider; None for one without a label."""
+    found = known_plugin(provider)
+    return found.label or None if found else None
+
+
+def provider_labels() -> tuple[str, ...]:
+    """The labels of all providers, those that rent first."""
+    in_order = sorted(plugins(), key=lambda one: (not one.rents, one.name))
+    return tuple(one.label for one in in_order if one.label)
 
 
 @dataclass(frozen=True)
@@ -61,8 +71,8 @@ class Point:
 
     @property
     def where(self) -> str:
-        """`AWS us-east-1 c4.xlarge`."""
-        name = PROVIDER_WORDS.get(self.provider, self.provider)
+        """`LABEL us-east-1 c4.xlarge`."""
+        name = provider_label(self.provider) or self.provider
         return " ".join(word for word in (name, self.region, self.instance) if word)
 
     @property

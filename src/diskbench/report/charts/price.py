@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.figure import Figure
-from diskbench.report.charts.measure import axis, linear_domain, log_domain, powers_within, title
+from diskbench.report.charts.layers import dots_by_source, interval_rule, value_axis
+from diskbench.report.charts.measure import linear_domain, log_domain, title
 from diskbench.report.charts.place import Dot, place
 from diskbench.report.charts.point import Point, middle, subtitle
-from diskbench.report.charts.rows import carried, provider_colour, row
+from diskbench.report.charts.rows import provider_colour, row
 from diskbench.units import format_usd
 
 if TYPE_CHECKING:
@@ -100,19 +101,12 @@ def _drawing(
     import altair as alt
 
     plane = _plane(priced, log_x=log_x, log_y=log_y)
-    x = alt.X("usd:Q", scale=_scale(plane.x, log=log_x), axis=_axis("usd", plane.x, log=log_x))
-    y = alt.Y("value:Q", scale=_scale(plane.y, log=log_y), axis=_axis(metric, plane.y, log=log_y))
+    x = value_axis("x", "usd", "usd", plane.x, log=log_x)
+    y = value_axis("y", "value", metric, plane.y, log=log_y)
     rows = [_row(one) for one in priced]
     layers: list[Any] = _bargains(priced, metric, plane, palette, x, y) if log_x else []
     colour = provider_colour([one.point for one in priced], palette, legend=True)
-    for source, shape in (("published", "circle"), ("measured", "diamond")):
-        for doubted in (False, True):
-            kind = [one for one in rows if (one["source"], one["doubted"]) == (source, doubted)]
-            dots = alt.Chart({"values": kind}).mark_point(
-                shape=shape, filled=not doubted, size=85, opacity=1, strokeWidth=2
-            )
-            if kind:
-                layers.append(dots.encode(x=x, y=y, color=colour, **carried(kind)))
+    layers += dots_by_source(rows, size=85, encode={"x": x, "y": y, "color": colour})
     layers += [*_intervals(priced, palette, x, y), *_labels(priced, plane, palette)]
     return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
 
@@ -147,8 +141,6 @@ def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[A
 
 def _intervals(priced: Sequence[Priced], palette: Palette, x: alt.X, y: alt.Y) -> list[Any]:
     """The interval of several own points of one disk, where there are enough."""
-    import altair as alt
-
     disks: dict[str, list[Priced]] = {}
     for one in priced:
         if one.point.source == "measured":
@@ -158,10 +150,7 @@ def _intervals(priced: Sequence[Priced], palette: Palette, x: alt.X, y: alt.Y) -
         for found in disks.values()
         if (interval := middle([one.point for one in found]).interval)
     ]
-    if not rows:
-        return []
-    rule = alt.Chart({"values": rows}).mark_rule(color=palette.accent, strokeWidth=2, aria=False)
-    return [rule.encode(x=x, y=y, y2="high:Q")]
+    return interval_rule(rows, palette, {"x": x, "y": y, "y2": "high:Q"})
 
 
 def _label_dots(priced: Sequence[Priced], plane: _Plane) -> list[Dot]:
@@ -235,15 +224,3 @@ def _share(value: float, bounds: tuple[float, float], *, log: bool) -> float:
     if log:
         return math.log(value / low) / math.log(high / low)
     return (value - low) / (high - low)
-
-
-def _scale(bounds: tuple[float, float], *, log: bool) -> alt.Scale:
-    import altair as alt
-
-    kind: Any = "log" if log else "linear"
-    return alt.Scale(type=kind, domain=list(bounds), nice=False)
-
-
-def _axis(metric: str, bounds: tuple[float, float], *, log: bool) -> alt.Axis:
-    ticks: dict[str, Any] = {"values": powers_within(bounds)} if log else {}
-    return axis(metric, log=log, **ticks)

@@ -6,22 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.figure import Figure
 from diskbench.report.charts.lanes import Lanes, lanes_of
-from diskbench.report.charts.measure import (
-    axis,
-    bare,
-    linear_domain,
-    log_domain,
-    powers_within,
-    title,
-    with_unit,
-)
+from diskbench.report.charts.layers import dots_by_source, interval_rule, value_axis
+from diskbench.report.charts.measure import bare, linear_domain, log_domain, title, with_unit
 from diskbench.report.charts.point import Point, middle, subtitle
-from diskbench.report.charts.rows import carried, row
+from diskbench.report.charts.rows import row
 
 if TYPE_CHECKING:
     import altair as alt
@@ -129,15 +123,7 @@ def _drawing(
     import altair as alt
 
     values = [value for one in held for value in _extent(one)]
-    if log:
-        low, high = log_domain(values)
-        domain = [low, high]
-        ticks: dict[str, Any] = {"values": powers_within(domain)}
-    else:
-        domain, ticks = linear_domain(max(values) * 1.04), {}
-    kind: Any = "log" if log else "linear"
-    scale = alt.Scale(type=kind, domain=domain, nice=False)
-    told = axis(metric, log=log, **ticks)
+    domain = log_domain(values) if log else linear_domain(max(values) * 1.04)
     y = lanes.axis()
     rows = [_row(one, lanes) for one in held]
     by_lane: dict[str, list[Held]] = {}
@@ -145,8 +131,7 @@ def _drawing(
         by_lane.setdefault(lanes.of(one.point), []).append(one)
     base = alt.Chart({"values": rows})
 
-    def at(field: str) -> alt.X:
-        return alt.X(f"{field}:Q", scale=scale, axis=told)
+    at = partial(value_axis, "x", metric=metric, domain=domain, log=log)
 
     layers: list[Any] = [
         base.mark_bar(height=16, color=palette.grid, aria=False).encode(
@@ -169,21 +154,9 @@ def _drawing(
         for name, found in by_lane.items()
         if (interval := _interval(found))
     ]
-    if spans:
-        rule = alt.Chart({"values": spans}).mark_rule(
-            color=palette.accent, strokeWidth=2, aria=False
-        )
-        layers.append(rule.encode(x=at("span_low"), x2="span_high:Q", y=y))
-    for source, shape in (("published", "circle"), ("measured", "diamond")):
-        for doubted in (False, True):
-            of_kind = [one for one in rows if (one["source"], one["doubted"]) == (source, doubted)]
-            if not of_kind:
-                continue
-            dots = alt.Chart({"values": of_kind}).mark_point(
-                shape=shape, filled=not doubted, size=90, opacity=1, strokeWidth=2,
-                color=palette.series[0] if source == "published" else palette.ink,
-            )  # fmt: skip
-            layers.append(dots.encode(x=at("value"), y=y, **carried(of_kind)))
+    layers += interval_rule(spans, palette, {"x": at("span_low"), "x2": "span_high:Q", "y": y})
+    colours = {"published": palette.series[0], "measured": palette.ink}
+    layers += dots_by_source(rows, size=90, encode={"x": at("value"), "y": y}, colours=colours)
     # In a column of their own, where no mark can lie under them.
     told_rows = [{"row": name, "text": _words(found)} for name, found in by_lane.items()]
     words = alt.Chart({"values": told_rows}).mark_text(

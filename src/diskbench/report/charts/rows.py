@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.charts.point import OTHER, PROVIDER_WORDS, Point
+from diskbench.report.charts.point import OTHER, Point, provider_label, provider_labels
 
 if TYPE_CHECKING:
     import altair as alt
@@ -28,7 +28,7 @@ def row(point: Point) -> Row:
         "low": point.low,
         "high": point.high,
         "source": point.source,
-        "provider": PROVIDER_WORDS.get(point.provider, OTHER),
+        "provider": provider_label(point.provider) or OTHER,
         "doubted": bool(point.doubt),
         "description": point.description,
     }
@@ -58,8 +58,8 @@ def provider_colour(points: Sequence[Point], palette: Palette, *, legend: bool) 
     """A colour for each provider, always the same one; labels say the provider, too."""
     import altair as alt
 
-    domain = [*PROVIDER_WORDS.values(), OTHER]
-    present = {PROVIDER_WORDS.get(one.provider, OTHER) for one in points}
+    domain = [*provider_labels(), OTHER]
+    present = {provider_label(one.provider) or OTHER for one in points}
     shown = [name for name in domain if name in present]
     told = (
         alt.Legend(orient="top", title=None, values=shown, symbolType="square", columnPadding=16)

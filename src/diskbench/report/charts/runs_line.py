@@ -13,14 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from diskbench.report.charts.axis import CHARACTER_PX, wants_log, whole_seconds
 from diskbench.report.charts.figure import Figure
-from diskbench.report.charts.measure import (
-    axis,
-    linear_domain,
-    log_domain,
-    powers_within,
-    title,
-    with_unit,
-)
+from diskbench.report.charts.layers import stroke_scale, value_axis
+from diskbench.report.charts.measure import linear_domain, log_domain, title, with_unit
 from diskbench.report.charts.rows import carried
 
 if TYPE_CHECKING:
@@ -141,23 +135,11 @@ def _drawing(
 
 
 def _y(lines: Sequence[RunLine], metric: str, *, log: bool) -> alt.Y:
-    import altair as alt
-
     values = _values(lines)
-    if log:
-        domain = log_domain(values)
-        told = axis(
-            metric,
-            log=True,
-            values=powers_within(domain),
-            title=None,
-            minExtent=40,
-            labelFlush=False,
-        )
-        return alt.Y("value:Q", scale=alt.Scale(type="log", domain=domain), axis=told)
-    scale = alt.Scale(domain=linear_domain(max(values) * 1.05), nice=False)
-    told = axis(metric, title=None, minExtent=40, labelFlush=False, ticks=3)
-    return alt.Y("value:Q", scale=scale, axis=told)
+    domain = log_domain(values) if log else linear_domain(max(values) * 1.05)
+    options: dict[str, Any] = {"title": None, "minExtent": 40, "labelFlush": False, "ticks": 3}
+    found: alt.Y = value_axis("y", "value", metric, domain, log=log, **options)
+    return found
 
 
 def _lines(lines: Sequence[RunLine], x: alt.X, y: alt.Y, palette: Palette) -> list[Any]:
@@ -165,21 +147,15 @@ def _lines(lines: Sequence[RunLine], x: alt.X, y: alt.Y, palette: Palette) -> li
 
     shown = list(dict.fromkeys(_WORDS[line.origin] for line in lines))
     colours = {"published": palette.series[0], "measured": palette.ink, "predicted": palette.muted}
-    domain = [_WORDS[origin] for origin in _WORDS]
     legend = (
         alt.Legend(orient="top", title=None, values=shown, symbolSize=180, columnPadding=24)
         if shown
         else None
     )
-    colour = alt.Color(
-        "who:N",
-        scale=alt.Scale(domain=domain, range=[colours[origin] for origin in _WORDS]),
-        legend=legend,
-    )
-    dash = alt.StrokeDash(
-        "who:N",
-        scale=alt.Scale(domain=domain, range=[_DASHES[origin] for origin in _WORDS]),
-        legend=legend,
+    by_word = {words: (colours[origin], _DASHES[origin]) for origin, words in _WORDS.items()}
+    colour, dash = (
+        stroke_scale(channel, "who", {words: both[at] for words, both in by_word.items()}, legend)
+        for at, channel in enumerate((alt.Color, alt.StrokeDash))
     )
     layers: list[Any] = []
     for place, line in enumerate(lines):

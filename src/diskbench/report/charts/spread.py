@@ -14,11 +14,13 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from diskbench.report.charts.axis import label_room, wants_log
 from diskbench.report.charts.figure import Figure
-from diskbench.report.charts.measure import axis, log_domain, powers_within, title, with_unit
+from diskbench.report.charts.layers import value_axis
+from diskbench.report.charts.measure import log_domain, title, with_unit
 from diskbench.report.charts.point import Point, middle
 from diskbench.report.charts.rows import carried, row
 
@@ -117,15 +119,10 @@ def _drawing(
     low, high = min(values), max(values)
     if log:
         domain = log_domain(values)
-        ticks: dict[str, Any] = {"values": powers_within(domain)}
     else:
         # From zero, unless that would press all of it to one side: then the axis says its bounds.
         edge = (high - low) * 0.06 or high * 0.05 or 1.0
         domain = [0.0 if low <= high / 2 else low - edge, high + edge]
-        ticks = {}
-    kind: Any = "log" if log else "linear"
-    scale = alt.Scale(type=kind, domain=domain, nice=False)
-    told = axis(metric, log=log, **ticks)
     names = [f"{group.name} (n = {len(group.points)})" for group in groups]
     labels = alt.Axis(
         title=None,
@@ -140,8 +137,7 @@ def _drawing(
     )
     rows = alt.Scale(domain=[len(groups) - 0.45, -0.55], nice=False, zero=False)
 
-    def at(field: str) -> alt.X:
-        return alt.X(f"{field}:Q", scale=scale, axis=told)
+    at = partial(value_axis, "x", metric=metric, domain=domain, log=log)
 
     def level(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", scale=rows, axis=labels)

@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import label_room
 from diskbench.report.charts.figure import Figure
-from diskbench.report.charts.measure import axis, bare, log_domain, powers_within
+from diskbench.report.charts.layers import latency_axis, value_axis
+from diskbench.report.charts.measure import bare, log_domain
+from diskbench.report.charts.registry import chart
 from diskbench.report.distribution import SHOWN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import altair as alt
 
+    from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
     from diskbench.report.distribution import Distribution
 
@@ -56,11 +61,7 @@ def percentile_chart(
             ticks=False,
         ),
     )
-    y = alt.Y(
-        "ns:Q",
-        scale=alt.Scale(type="log", domain=y_domain, nice=False),
-        axis=axis("lat_ns", values=powers_within(y_domain), minExtent=34, title=None),
-    )
+    y = latency_axis("ns", y_domain)
     drawn = _drawn(spread, names, palette, lines, marks, x, y)
     return Figure(
         title=title,
@@ -88,11 +89,7 @@ def cdf_chart(
         if row["share"] < 0.9999
     ]
     domain = log_domain([row["x"] for row in lines])
-    x = alt.X(
-        "x:Q",
-        scale=alt.Scale(type="log", domain=domain, nice=False),
-        axis=axis("lat_ns", values=powers_within(domain), title=None),
-    )
+    x = value_axis("x", "x", "lat_ns", domain, log=True, title=None)
     y = alt.Y(
         "ns:Q",
         scale=alt.Scale(domain=[0, 1]),
@@ -276,3 +273,25 @@ def _sentence(spread: Sequence[Distribution], names: Sequence[str]) -> str:
 def _id(kind: str, spread: Sequence[Distribution]) -> str:
     places = sorted({one.step_index for one in spread})
     return f"{kind}-{'-'.join(map(str, places))}"
+
+
+@chart(
+    "percentiles",
+    title="latency up to each percentile, the tail drawn out",
+    needs="the evidence of one run",
+    rank=40,
+)
+def _percentiles(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    if data.distributions:
+        yield percentile_chart(data.distributions, palette)
+
+
+@chart(
+    "cdf",
+    title="the share of I/Os that took at most so long",
+    needs="the evidence of one run",
+    rank=50,
+)
+def _shares_of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    if data.distributions:
+        yield cdf_chart(data.distributions, palette)

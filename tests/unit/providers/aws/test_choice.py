@@ -7,7 +7,7 @@ from diskbench.catalog.lookup import limits
 from diskbench.providers.aws.choice import candidates, figures, too_small
 from diskbench.providers.needs import Needs, needs
 
-BOOK = SHIPPED.aws
+BOOK = SHIPPED.of("aws")
 
 
 def cheapest(need: Needs, **more: object) -> str:
@@ -41,14 +41,14 @@ def test_the_default_is_the_cheapest_machine_whose_baseline_is_enough(
 ) -> None:
     need = needs(limits("aws", disk, size, iops))
     assert cheapest(need) == chosen
-    entry = BOOK.instances[chosen]
-    assert (entry.baseline_iops or 0) >= need.iops
-    assert (entry.baseline_mb_per_s or 0) >= need.mb_per_s
+    entry = BOOK.machines.types[chosen]
+    assert (entry.iops or 0) >= need.iops
+    assert (entry.mb_per_s or 0) >= need.mb_per_s
 
 
 def test_no_candidate_is_of_yesterday_or_earns_its_processor() -> None:
     for name in candidates(BOOK, Needs(0, 0), arch="x86_64"):
-        entry = BOOK.instances[name]
+        entry = BOOK.machines.types[name]
         assert entry.current, name
         assert not entry.burstable, name
         assert entry.vcpus >= 2, name
@@ -56,22 +56,22 @@ def test_no_candidate_is_of_yesterday_or_earns_its_processor() -> None:
 
 def test_the_cheapest_comes_first() -> None:
     names = candidates(BOOK, Needs(3600, 150), arch="x86_64")
-    prices = [BOOK.instances[name].usd_per_hour for name in names]
+    prices = [BOOK.prices.machine_hourly_usd(name) or 0.0 for name in names]
     assert prices == sorted(prices)
 
 
 def test_an_image_for_arm_gets_an_arm_machine() -> None:
     chosen = cheapest(needs(limits("aws", "gp3", 100)), arch="arm64")
-    assert BOOK.instances[chosen].arch == "arm64"
+    assert BOOK.machines.types[chosen].arch == "arm64"
 
 
 def test_many_disks_need_a_machine_with_room_for_them() -> None:
     for name in candidates(BOOK, Needs(0, 0), arch="x86_64", disks=30):
-        assert BOOK.instances[name].max_disks > 30
+        assert BOOK.machines.types[name].max_disks > 30
 
 
 def test_instance_store_needs_a_machine_with_nvme_disks_of_its_own() -> None:
-    local = BOOK.instances[cheapest(Needs(0, 0), local_disks=1)].local
+    local = BOOK.machines.types[cheapest(Needs(0, 0), local_disks=1)].local
     assert local is not None
     assert local.nvme
 
@@ -81,7 +81,7 @@ def test_nothing_sustains_more_than_there_is() -> None:
 
 
 def test_a_machine_that_would_measure_itself_is_told_with_all_figures() -> None:
-    m5 = figures(BOOK.instances["m5.large"])
+    m5 = figures(BOOK.machines.types["m5.large"])
     text = too_small("m5.large", m5, needs(limits("aws", "gp2", 20)), "c6in.large")
     assert text == (
         "m5.large sustains 3,600 IOPS and 81 MB/s (18,750 and 594 for half an hour a day), "
@@ -91,13 +91,13 @@ def test_a_machine_that_would_measure_itself_is_told_with_all_figures() -> None:
 
 
 def test_a_machine_without_published_limits_is_told() -> None:
-    m3 = figures(BOOK.instances["m3.medium"])
+    m3 = figures(BOOK.machines.types["m3.medium"])
     text = too_small("m3.medium", m3, needs(limits("aws", "gp2", 20)), None)
     assert text is not None
     assert "publishes no EBS limit for m3.medium" in text
 
 
 def test_a_machine_that_is_enough_gets_no_warning() -> None:
-    good = figures(BOOK.instances["c6in.large"])
+    good = figures(BOOK.machines.types["c6in.large"])
     assert too_small("c6in.large", good, needs(limits("aws", "gp2", 20)), None) is None
     assert too_small("c6in.large", good, needs(None), None) is None

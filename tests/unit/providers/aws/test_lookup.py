@@ -10,13 +10,14 @@ from tests.books import SHIPPED
 from tests.unit.providers.aws.rig import GP2, QUICK, REGION, Cloud, cell, changed, refusal
 
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, UnknownName, UserError
-from diskbench.model.rental import LabSpec, Rental, RentSpec
+from diskbench.model.rental import Rental, RentSpec
 from diskbench.providers.aws.edge import is_amazon, open_aws
 from diskbench.providers.aws.images import _PARAMETERS
 from diskbench.providers.aws.machine_type import check_support, find_machine
 from diskbench.providers.aws.provider import AWSProvider
 from diskbench.providers.aws.wanted import wanted
 from diskbench.providers.caller import ssh_cidr
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.networks import is_loopback
 
 pytestmark = pytest.mark.slow  # an emulated cloud answers over HTTP
@@ -258,7 +259,7 @@ def test_a_subnet_of_the_users_decides_zone_and_address(cloud: Cloud) -> None:
 
 
 def test_a_lab_option_scales_the_promise_of_an_emulated_cloud(cloud: Cloud) -> None:
-    rental = cloud.resolve(lab=LabSpec(time_scale=60))
+    rental = cloud.resolve(lab=EmulationOptions(time_scale=60))
     assert "bursts to 3,000 for 31 s" in rental.promise
 
 

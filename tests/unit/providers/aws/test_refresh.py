@@ -8,8 +8,7 @@ import pytest
 from botocore.stub import Stubber
 from tests.books import SHIPPED
 
-from diskbench.catalog.books import Books
-from diskbench.catalog.instances import InstanceCatalogue
+from diskbench.catalog.books import Books, ProviderBook
 from diskbench.providers.aws.edge import Edge
 from diskbench.providers.aws.refresh import overlay, refreshed
 from diskbench.providers.aws.timing import AwsTiming
@@ -80,35 +79,40 @@ def told(texts: list[str]) -> list[dict[str, Any]]:
     return [json.loads(one) for one in texts]
 
 
-def book_of(types: list[dict[str, Any]]) -> InstanceCatalogue:
-    return Books((overlay(SHIPPED.aws, types, told(MACHINES), told(STORAGE), TODAY),)).aws
+def book_of(types: list[dict[str, Any]]) -> ProviderBook:
+    known = SHIPPED.of("aws")
+    return Books((overlay(known, types, told(MACHINES), told(STORAGE), TODAY),)).of("aws")
 
 
 def test_limits_and_prices_take_the_place_of_the_shipped_ones():
-    found = book_of([C4]).instances["c4.xlarge"]
-    assert (found.baseline_iops, found.baseline_mb_per_s, found.usd_per_hour) == (6500, 100, 0.21)
-    assert found.max_iops is None, "a maximum that is the baseline is none"
+    book = book_of([C4])
+    found = book.machines.types["c4.xlarge"]
+    assert (found.iops, found.mb_per_s) == (6500, 100)
+    assert book.prices.machine_hourly_usd("c4.xlarge") == 0.21
+    assert found.burst_iops is None, "a maximum that is the baseline is none"
     assert found.max_disks == 40, "what the API does not tell stays"
 
 
 def test_a_machine_that_was_not_known_is_there_with_its_burst():
-    found = book_of([NEW]).instances["z9.large"]
-    assert (found.baseline_iops, found.max_iops, found.max_disks) == (4000, 20_000, 32)
+    found = book_of([NEW]).machines.types["z9.large"]
+    assert (found.iops, found.burst_iops, found.max_disks) == (4000, 20_000, 32)
 
 
 def test_a_new_machine_without_a_price_is_left_out():
-    assert "z9.huge" not in book_of([{**NEW, "InstanceType": "z9.huge"}]).instances
+    assert "z9.huge" not in book_of([{**NEW, "InstanceType": "z9.huge"}]).machines.types
 
 
 def test_every_refreshed_figure_says_where_it_is_from_and_of_which_day():
     book = book_of([C4])
-    entry = book.instances["c4.xlarge"]
-    assert "DescribeInstanceTypes" in book.sources[entry.source].words()
-    assert book.sources[entry.price_source].words().endswith(f"({TODAY})")
+    entry = book.machines.types["c4.xlarge"]
+    assert "DescribeInstanceTypes" in book.machines.sources[entry.source].words()
+    price = book.prices.machine_price("c4.xlarge")
+    assert price is not None
+    assert book.prices.sources[price[1]].words().endswith(f"({TODAY})")
 
 
 def test_volumes_are_priced_by_gib_iops_and_throughput():
-    volumes = book_of([C4]).volumes
+    volumes = book_of([C4]).prices.disks
     assert volumes["gp2"].per_gib == 0.11
     assert volumes["gp3"].per_iops[0].usd == 0.006
     assert volumes["gp3"].per_mib_per_s == pytest.approx(0.04)
@@ -141,9 +145,10 @@ def test_the_apis_are_asked_as_their_models_say():
                 client = ec2 if service == "ec2" else pricing
                 return Edge(client, service, self, timing)  # type: ignore[arg-type]
 
-        found = refreshed(Session(), AwsTiming(), SHIPPED.aws, TODAY)  # type: ignore[arg-type]
+        found = refreshed(Session(), AwsTiming(), SHIPPED.of("aws"), TODAY)  # type: ignore[arg-type]
         types.assert_no_pending_responses()
         prices.assert_no_pending_responses()
-    patch = found.patches["aws_instances.yaml"]
-    assert patch["instances"]["c4.xlarge"]["usd_per_hour"] == 0.21
-    assert patch["volumes"]["gp2"]["per_gib"] == 0.11
+    assert "c4.xlarge" in found.patches["machines.yaml"]["types"]
+    patch = found.patches["prices.yaml"]
+    assert patch["machines"]["refreshed-prices"]["c4.xlarge"] == 0.21
+    assert patch["disks"]["gp2"]["per_gib"] == 0.11

@@ -10,8 +10,9 @@ import pytest
 from botocore.validate import ParamValidator
 
 from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Claim, LabSpec
+from diskbench.model.rental import Claim
 from diskbench.providers.aws import requests
+from diskbench.providers.emulation import EmulationOptions
 
 GOLDEN = Path(__file__).parent / "golden"
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="me@here", version="0.1.0")
@@ -140,5 +141,7 @@ def test_disks_are_attached_as_f_and_on() -> None:
 
 
 def test_an_emulated_cloud_is_told_what_differs_from_the_default() -> None:
-    assert requests.lab_tag(LabSpec()) == ""
-    assert requests.lab_tag(LabSpec(time_scale=60, noise=0.1)) == "noise=0.1 time_scale=60.0"
+    assert requests.lab_tag(EmulationOptions()) == ""
+    assert (
+        requests.lab_tag(EmulationOptions(time_scale=60, noise=0.1)) == "noise=0.1 time_scale=60.0"
+    )

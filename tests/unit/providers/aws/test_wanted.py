@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
-from diskbench.model.rental import LabSpec, RentSpec
+from diskbench.model.rental import RentSpec
 from diskbench.providers.aws.wanted import wanted
+from diskbench.providers.emulation import EmulationOptions
 
 GP2 = {"disk": "gp2", "size_gib": 20}
 
@@ -49,11 +50,11 @@ GP2 = {"disk": "gp2", "size_gib": 20}
         ),
         ({**GP2, "endpoint_url": "localhost:5000"}, "no URL", "http://HOST:PORT"),
         ({**GP2, "endpoint_url": "http://ec2.example.com"}, "in the clear", "https"),
-        ({**GP2, "lab": LabSpec(time_scale=60)}, "real machines", "--endpoint-url"),
+        ({**GP2, "lab": EmulationOptions(time_scale=60)}, "real machines", "--endpoint-url"),
         (
             {
                 **GP2,
-                "lab": LabSpec(noise=0.1),
+                "lab": EmulationOptions(noise=0.1),
                 "endpoint_url": "https://ec2.us-east-1.amazonaws.com",
             },
             "real machines",
@@ -82,7 +83,11 @@ def test_what_cannot_be_had_is_refused(typed: dict[str, Any], says: str, advises
         ({"disk": "instance-store"}, "instance-store", "instance-store"),
         ({**GP2, "ssh_cidr": "0.0.0.0/0"}, "volume", "gp2"),
         (
-            {**GP2, "lab": LabSpec(time_scale=60), "endpoint_url": "http://127.0.0.1:5000"},
+            {
+                **GP2,
+                "lab": EmulationOptions(time_scale=60),
+                "endpoint_url": "http://127.0.0.1:5000",
+            },
             "volume",
             "gp2",
         ),

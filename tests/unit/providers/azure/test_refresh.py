@@ -10,12 +10,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.azure_sizes import SizeCatalogue
-from diskbench.catalog.books import Books
+from diskbench.catalog.books import Books, ProviderBook
 from diskbench.errors import HostUnavailable
 from diskbench.providers.azure.refresh import overlay, retail_prices
 
 TODAY = "2026-11-21"
+KNOWN = SHIPPED.of("azure")
 
 
 def sku(name: str, **capabilities: str) -> dict[str, Any]:
@@ -62,23 +62,25 @@ def disk_price(tier: str, usd: float) -> dict[str, Any]:
 
 def refreshed(
     machines: list[dict[str, Any]], disks: list[dict[str, Any]] | None = None
-) -> SizeCatalogue:
-    return Books((overlay(SHIPPED.azure, [PLAIN], machines, disks or [], TODAY),)).azure
+) -> ProviderBook:
+    return Books((overlay(KNOWN, [PLAIN], machines, disks or [], TODAY),)).of("azure")
 
 
 def test_what_lasts_is_refreshed_and_what_bursts_stays():
-    burst = SHIPPED.azure.sizes["Standard_D2s_v3"].burst_iops
+    burst = KNOWN.machines.types["Standard_D2s_v3"].burst_iops
     book = refreshed([])
-    found = book.sizes["Standard_D2s_v3"]
+    found = book.machines.types["Standard_D2s_v3"]
     assert (found.iops, found.mb_per_s) == (3300, 50)
     assert (found.cached_iops, found.cached_mb_per_s) == (4100, 33)
     assert found.burst_iops == burst
-    assert book.sources[found.source].words() == f"Azure Resource SKUs, eastus ({TODAY})"
+    assert book.machines.sources[found.source].words() == f"Azure Resource SKUs, eastus ({TODAY})"
 
 
 def test_a_size_that_was_not_known_is_there_without_a_price():
-    new = overlay(SHIPPED.azure, [sku("Standard_X9", **figures())], [], [], TODAY)
-    assert Books((new,)).azure.sizes["Standard_X9"].usd_per_hour is None
+    new = overlay(KNOWN, [sku("Standard_X9", **figures())], [], [], TODAY)
+    book = Books((new,)).of("azure")
+    assert "Standard_X9" in book.machines.types
+    assert book.prices.machine_hourly_usd("Standard_X9") is None
 
 
 def figures() -> dict[str, str]:
@@ -86,8 +88,8 @@ def figures() -> dict[str, str]:
 
 
 def test_a_size_without_figures_of_its_disks_is_left_out():
-    new = overlay(SHIPPED.azure, [sku("Standard_X9")], [], [], TODAY)
-    assert "Standard_X9" not in Books((new,)).azure.sizes
+    new = overlay(KNOWN, [sku("Standard_X9")], [], [], TODAY)
+    assert "Standard_X9" not in Books((new,)).of("azure").machines.types
 
 
 def test_the_price_is_that_on_demand_for_linux():
@@ -99,14 +101,14 @@ def test_the_price_is_that_on_demand_for_linux():
             machine_price("Standard_D2s_v3", 0.111),
         ]
     )
-    assert book.sizes["Standard_D2s_v3"].usd_per_hour == 0.111
+    assert book.prices.machine_hourly_usd("Standard_D2s_v3") == 0.111
 
 
 def test_tiers_are_priced_anew_if_all_are_told():
-    tiers = SHIPPED.azure.disks["Premium_LRS"].tiers
+    tiers = KNOWN.prices.disks["Premium_LRS"].tiers
     book = refreshed([], [disk_price(tier, 7.0) for tier in tiers])
-    assert set(book.disks["Premium_LRS"].tiers.values()) == {7.0}
-    assert refreshed([], [disk_price("P10", 7.0)]).disks["Premium_LRS"].tiers == tiers
+    assert set(book.prices.disks["Premium_LRS"].tiers.values()) == {7.0}
+    assert refreshed([], [disk_price("P10", 7.0)]).prices.disks["Premium_LRS"].tiers == tiers
 
 
 class Prices(BaseHTTPRequestHandler):

@@ -10,8 +10,9 @@ import pytest
 from tests.cloud.emulator.azure import schema
 
 from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Claim, LabSpec
+from diskbench.model.rental import Claim
 from diskbench.providers.azure import deadman, requests
+from diskbench.providers.emulation import EmulationOptions
 
 GOLDEN = Path(__file__).parent / "golden"
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="me@here", version="0.1.0")
@@ -127,7 +128,7 @@ def test_a_tag_holds_what_azure_takes_of_it() -> None:
 
 def test_only_an_emulated_cloud_is_told_of_the_lab() -> None:
     assert "diskbench-lab" not in requests.tags(CLAIM)
-    lab = requests.lab_tag(LabSpec(time_scale=60, noise=0.1))
+    lab = requests.lab_tag(EmulationOptions(time_scale=60, noise=0.1))
     assert requests.tags(CLAIM, lab)["diskbench-lab"] == "noise=0.1 time_scale=60.0"
 
 

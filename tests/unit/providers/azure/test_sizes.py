@@ -8,8 +8,9 @@ import pytest
 from tests.books import SHIPPED
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.rental import AzureSpec, RentSpec
+from diskbench.model.rental import RentSpec
 from diskbench.providers.azure.choice import candidates, too_small
+from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.resolved import Machine
 from diskbench.providers.azure.sizes import Offer, check_support, machine, offer
 from diskbench.providers.azure.wanted import Wanted, wanted
@@ -40,7 +41,7 @@ def disk_sku(name: str, zones: tuple[str, ...]) -> dict:
 
 
 def of(disk: str = "Premium_LRS", size: int | None = 256, cache: str | None = None) -> Wanted:
-    return wanted(RentSpec(disk=disk, size_gib=size, azure=AzureSpec(cache=cache)))
+    return wanted(RentSpec(disk=disk, size_gib=size, azure=AzureOptions(cache=cache)))
 
 
 def small(asked: Wanted, found: Machine) -> str | None:
@@ -49,7 +50,7 @@ def small(asked: Wanted, found: Machine) -> str | None:
 
 
 def test_a_size_is_read_with_its_limits_in_our_units() -> None:
-    found = machine(sku(), SHIPPED.azure)
+    found = machine(sku(), SHIPPED.of("azure"))
     assert (found.vcpus, found.memory_bytes, found.max_disks) == (8, 32 * 2**30, 16)
     assert (found.uncached.iops, found.uncached.mb_per_s) == (12_800, 192)
     assert (found.cached.iops, found.cached.mb_per_s) == (16_000, 128)
@@ -58,7 +59,8 @@ def test_a_size_is_read_with_its_limits_in_our_units() -> None:
 
 def test_a_size_with_nvme_alone_has_no_host_cache_whatever_figures_it_names() -> None:
     found = machine(
-        sku(told={"DiskControllerTypes": "NVMe", "NvmeDiskSizeInMiB": "112640"}), SHIPPED.azure
+        sku(told={"DiskControllerTypes": "NVMe", "NvmeDiskSizeInMiB": "112640"}),
+        SHIPPED.of("azure"),
     )
     assert (found.interface, found.cacheable) == ("nvme", False)
     assert (found.local_gib, found.local_nvme) == (110, True)
@@ -73,12 +75,12 @@ def test_a_size_that_is_barred_in_the_region_is_refused_with_the_reason() -> Non
     barred = {"type": "Location", "reasonCode": "NotAvailableForSubscription"}
     found = offer("eastus", [sku(restrictions=[barred])])
     with pytest.raises(InvalidValue, match="NotAvailableForSubscription"):
-        found.machine("Standard_D8s_v3", SHIPPED.azure)
+        found.machine("Standard_D8s_v3", SHIPPED.of("azure"))
 
 
 def test_a_size_that_is_misspelt_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownName) as refused:
-        offer("eastus", [sku()]).machine("Standard_D8_v3", SHIPPED.azure)
+        offer("eastus", [sku()]).machine("Standard_D8_v3", SHIPPED.of("azure"))
     assert "Standard_D8s_v3" in refused.value.advice
 
 
@@ -117,25 +119,25 @@ def test_a_disk_that_the_machine_cannot_carry_is_refused(
     asked: Wanted, told: dict, words: str
 ) -> None:
     with pytest.raises(InvalidValue, match=words):
-        check_support(machine(sku(told=told), SHIPPED.azure), asked, ("Premium_LRS",))
+        check_support(machine(sku(told=told), SHIPPED.of("azure")), asked, ("Premium_LRS",))
 
 
 def test_the_default_sustains_more_than_the_disk_may_burst() -> None:
     need = needs(of().limits(256))
     assert (need.iops, need.mb_per_s) == (pytest.approx(4200), pytest.approx(204))
-    assert candidates(SHIPPED.azure, need, of())[0] == "Standard_D8s_v5"
+    assert candidates(SHIPPED.of("azure"), need, of())[0] == "Standard_D8s_v5"
 
 
 def test_a_cached_disk_gets_a_machine_with_a_host_cache() -> None:
     need = needs(of("Standard_LRS", 20).limits(20))
-    found = candidates(SHIPPED.azure, need, of("Standard_LRS", 20, cache="readwrite"))
-    book = SHIPPED.azure.sizes
+    found = candidates(SHIPPED.of("azure"), need, of("Standard_LRS", 20, cache="readwrite"))
+    book = SHIPPED.of("azure").machines.types
     assert found
-    assert all(book[name].interface == "scsi" and book[name].cacheable for name in found)
+    assert all({"interface", "cacheable"}.isdisjoint(book[name].traits) for name in found)
 
 
 def test_a_machine_that_is_too_small_is_told_of_with_both_figures() -> None:
-    said = small(of(), machine(sku(), SHIPPED.azure))
+    said = small(of(), machine(sku(), SHIPPED.of("azure")))
     assert said is not None
     assert "192 MB/s (uncached)" in said
     assert "204" in said
@@ -143,6 +145,6 @@ def test_a_machine_that_is_too_small_is_told_of_with_both_figures() -> None:
 
 def test_on_a_cached_disk_the_cached_limit_counts_as_well() -> None:
     plain, cached = of("Premium_LRS", 20), of("Premium_LRS", 20, cache="readonly")
-    found = machine(sku(told={"UncachedDiskBytesPerSecond": "300000000"}), SHIPPED.azure)
+    found = machine(sku(told={"UncachedDiskBytesPerSecond": "300000000"}), SHIPPED.of("azure"))
     assert small(plain, found) is None
     assert "128 MB/s (cached)" in (small(cached, found) or "")

@@ -3,16 +3,20 @@
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.azure_sizes import parse_sizes
+from diskbench.catalog.machines import parse_machines
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.rental import AzureSpec, LabSpec, RentSpec
+from diskbench.model.rental import RentSpec
+from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.wanted import wanted
+from diskbench.providers.emulation import EmulationOptions
 
 ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft."
 
 
 def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: object) -> RentSpec:
-    azure = AzureSpec(**{name: more.pop(name) for name in AzureSpec.model_fields if name in more})
+    azure = AzureOptions(
+        **{name: more.pop(name) for name in AzureOptions.model_fields if name in more}
+    )
     return RentSpec(disk=disk, size_gib=size, azure=azure, **more)
 
 
@@ -57,7 +61,7 @@ def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: obje
         (asked(ssh_cidr="here"), "'here' is no network"),
         (asked(ssh_cidr="::1/128", security_group=f"{ID}Network/networkSecurityGroups/n"), "--ssh"),
         (asked(endpoint_url="http://127.0.0.1:1"), "https only"),
-        (asked(lab=LabSpec(time_scale=60)), "lab's options"),
+        (asked(lab=EmulationOptions(time_scale=60)), "lab's options"),
     ],
 )
 def test_what_azure_does_not_sell_is_refused_with_the_value(spec: RentSpec, words: str) -> None:
@@ -111,30 +115,30 @@ def test_bursting_on_demand_has_no_bucket() -> None:
 
 class TestTheCatalogueOfSizes:
     def test_every_size_has_limits_and_a_source(self) -> None:
-        book = SHIPPED.azure
-        for entry in book.sizes.values():
+        book = SHIPPED.of("azure").machines
+        for entry in book.types.values():
             assert entry.iops > 0
             assert entry.mb_per_s > 0
             assert entry.source in book.sources
 
     def test_a_disk_is_priced_by_its_tier_or_by_what_is_provisioned(self) -> None:
-        book = SHIPPED.azure
-        premium = book.disk_hourly_usd("Premium_LRS", "P15", 256, "eastus")
-        ultra = book.disk_hourly_usd("UltraSSD_LRS", None, 100, "eastus", iops=1000, mb_per_s=10)
+        book = SHIPPED.of("azure").prices
+        premium = book.disk_hourly_usd("Premium_LRS", 256, "eastus", tier="P15")
+        ultra = book.disk_hourly_usd("UltraSSD_LRS", 100, "eastus", iops=1000, throughput=10)
         assert premium == pytest.approx(38.012142 / 730)
         assert ultra == pytest.approx((11.97 + 49.64 + 3.495) / 730)
 
     def test_what_is_not_known_has_no_price(self) -> None:
-        book = SHIPPED.azure
-        assert book.disk_hourly_usd("PremiumV2_LRS", None, 20, "eastus") is None
-        assert book.disk_hourly_usd("Premium_LRS", "P15", 256, "westeurope") is None
-        assert book.size_hourly_usd("Standard_GS5", "eastus") is None
+        book = SHIPPED.of("azure").prices
+        assert book.disk_hourly_usd("PremiumV2_LRS", 20, "eastus") is None
+        assert book.disk_hourly_usd("Premium_LRS", 256, "westeurope", tier="P15") is None
+        assert book.machine_hourly_usd("Standard_GS5", "eastus") is None
 
     def test_a_file_without_a_source_is_refused(self) -> None:
         text = (
-            "{format: 1, cloud: azure, region: r, sources: {}, month_hours: {value: 1, source: s},"
-            " disks: {}, sizes: {A: {vcpus: 1, memory_gib: 1, iops: 1, mb_per_s: 1, max_disks: 1,"
+            "{format: 1, cloud: azure, sources: {},"
+            " types: {A: {vcpus: 1, memory_gib: 1, iops: 1, mb_per_s: 1, max_disks: 1,"
             " source: s}}}"
         )
-        with pytest.raises(InvalidValue, match="list of sources: s"):
-            parse_sizes(text, where="this")
+        with pytest.raises(InvalidValue, match="A: 's' is not in the list of sources"):
+            parse_machines(text, where="this")

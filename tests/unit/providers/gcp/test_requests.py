@@ -13,7 +13,8 @@ from tests.cloud.emulator.gcp.labels import checked
 from tests.cloud.emulator.gcp.schema import body_problems
 
 from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Claim, LabSpec
+from diskbench.model.rental import Claim
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.provision import GUEST_GRACE_S, run_s
 
@@ -191,5 +192,7 @@ def test_no_secret_is_shown_by_what_describes_a_machine() -> None:
 
 
 def test_how_an_emulated_machine_behaves_is_told_by_what_differs() -> None:
-    assert requests.lab_text(LabSpec()) == ""
-    assert requests.lab_text(LabSpec(time_scale=60, noise=0.1)) == "noise=0.1 time_scale=60.0"
+    assert requests.lab_text(EmulationOptions()) == ""
+    assert (
+        requests.lab_text(EmulationOptions(time_scale=60, noise=0.1)) == "noise=0.1 time_scale=60.0"
+    )

@@ -3,7 +3,8 @@
 import pytest
 
 from diskbench.errors import UserError
-from diskbench.model.rental import LabSpec, RentSpec
+from diskbench.model.rental import RentSpec
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.gcp.wanted import wanted
 
 PD_SSD = RentSpec(disk="pd-ssd", size_gib=20)
@@ -76,7 +77,7 @@ def test_a_root_disk_may_leave_its_type_to_the_machine() -> None:
         (of(endpoint_url="ftp://x"), "URL"),
         (of(endpoint_url="http://example.com"), "in the clear"),
         (of(endpoint_url="https://example.com/compute"), "path"),
-        (of(lab=LabSpec(noise=0.1)), "lab"),
+        (of(lab=EmulationOptions(noise=0.1)), "lab"),
     ],
 )
 def test_what_nobody_sells_is_refused_with_what_is_allowed(
@@ -118,4 +119,4 @@ def test_a_machine_that_may_take_the_disk_is_left_to_google(machine: str) -> Non
 
 
 def test_the_labs_options_go_with_an_emulator_on_this_machine() -> None:
-    assert wanted(of(endpoint_url=LOCAL, lab=LabSpec(noise=0.1)))
+    assert wanted(of(endpoint_url=LOCAL, lab=EmulationOptions(noise=0.1)))

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.model.rental import LabSpec, RentSpec
+from diskbench.model.rental import RentSpec
 from diskbench.plan.rent_flags import words
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab.latency import protocol
 from diskbench.providers.lab.latency.draws import draws
 
@@ -42,7 +43,7 @@ def test_with_jitter_they_are_lognormal_about_the_median() -> None:
 
 
 def test_it_is_said_again_by_the_flags_that_said_it() -> None:
-    spec = RentSpec(disk="gp2", lab=LabSpec(latency_ms=0.5, latency_jitter=0.2))
+    spec = RentSpec(disk="gp2", lab=EmulationOptions(latency_ms=0.5, latency_jitter=0.2))
     assert words(spec, "lab") == ["--disk", "gp2", "--latency", "0.5", "--latency-jitter", "0.2"]
 
 

@@ -18,7 +18,7 @@ from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, Promise
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.bucket import Allowance, capacity, lasts_s, scaled
-from diskbench.catalog.entry import CLOUDS, catalogue
+from diskbench.catalog.entry import catalogue, clouds
 from diskbench.catalog.gate import Gate, without_cache
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.machine import machine_of
@@ -27,9 +27,10 @@ from diskbench.catalog.simulate import Stage, simulate
 from diskbench.errors import UserError
 from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import Load
-from diskbench.model.rental import LabSpec, RentSpec, Scope
+from diskbench.model.rental import RentSpec, Scope
 from diskbench.plan.recalled import Done, recalled
 from diskbench.plan.way import way_of
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab.disks import LabDisk, ordered
 from diskbench.providers.lab.loops import Loop
 from diskbench.providers.lab.names import Names
@@ -60,7 +61,7 @@ CLEAR_FALL = 1.3
 
 
 def _with_bucket() -> Iterator[tuple[str, str, int]]:
-    for cloud in CLOUDS:
+    for cloud in clouds():
         for name in disk_types(cloud):
             entry = catalogue(cloud).disks[name]
             sizes = [row.gib for row in entry.tiers.rows] if entry.tiers else SIZES_GIB
@@ -84,7 +85,7 @@ BUCKETS = list(_with_bucket())
 def test_every_type_with_a_burst_is_run() -> None:
     bursting = {
         (cloud, name)
-        for cloud in CLOUDS
+        for cloud in clouds()
         for name, entry in catalogue(cloud).disks.items()
         if entry.iops_burst or entry.throughput_burst or entry.tier_burst
     }
@@ -152,8 +153,8 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
 
 
 MACHINES = [
-    *(("aws", name) for name in sorted(SHIPPED.aws.instances)),
-    *(("azure", name) for name in sorted(SHIPPED.azure.sizes)),
+    *(("aws", name) for name in sorted(SHIPPED.of("aws").machines.types)),
+    *(("azure", name) for name in sorted(SHIPPED.of("azure").machines.types)),
 ]
 
 
@@ -221,7 +222,7 @@ def _plan(cloud: str, name: str, size: int, scale: float, block: int) -> Plan:
         scope=Scope(provider="lab"),
         cloud=cloud,
         disk=DiskSpec(type=name, size_gib=size),
-        spec=RentSpec(lab=LabSpec(time_scale=scale)),
+        spec=RentSpec(lab=EmulationOptions(time_scale=scale)),
         holds_credit=True,
     )
 

@@ -7,11 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
-from diskbench.model.rental import LabSpec, RentSpec, VsphereSpec
+from diskbench.model.rental import RentSpec
+from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.requests import unit_number
 from diskbench.providers.vsphere.wanted import MAX_COUNT, server_url, wanted
 
-NVME = VsphereSpec(datastore="nvme")
+NVME = VsphereOptions(datastore="nvme")
 
 
 def test_a_datastore_and_a_size_are_enough():
@@ -22,7 +24,7 @@ def test_a_datastore_and_a_size_are_enough():
 
 
 def test_a_storage_policy_decides_how_the_disk_is_made_unless_that_is_typed():
-    gold = VsphereSpec(storage_policy="gold")
+    gold = VsphereOptions(storage_policy="gold")
     assert wanted(RentSpec(size_gib=20, vsphere=gold)).provisioning is None
     thin = gold.model_copy(update={"provisioning": "thin"})
     assert wanted(RentSpec(size_gib=20, vsphere=thin)).provisioning == "thin"
@@ -30,7 +32,7 @@ def test_a_storage_policy_decides_how_the_disk_is_made_unless_that_is_typed():
 
 @pytest.mark.parametrize("memory_gib", [0.001, 1.001, 3.3])
 def test_memory_is_a_multiple_of_four_mebibytes(memory_gib):
-    spec = VsphereSpec(datastore="nvme", memory_gib=memory_gib)
+    spec = VsphereOptions(datastore="nvme", memory_gib=memory_gib)
     found = wanted(RentSpec(size_gib=20, vsphere=spec)).memory_mib
     assert found >= 4
     assert found % 4 == 0
@@ -49,10 +51,12 @@ def test_memory_is_a_multiple_of_four_mebibytes(memory_gib):
         (RentSpec(size_gib=20, count=9, stripe=True, vsphere=NVME), "too many"),
         (RentSpec(size_gib=20, stripe=True, vsphere=NVME), "several disks"),
         (
-            RentSpec(size_gib=20, vsphere=VsphereSpec(datastore="a", insecure=True, ca_file="b")),
+            RentSpec(
+                size_gib=20, vsphere=VsphereOptions(datastore="a", insecure=True, ca_file="b")
+            ),
             "--insecure and --ca-file",
         ),
-        (RentSpec(size_gib=20, vsphere=NVME, lab=LabSpec(noise=0.1)), "lab's options"),
+        (RentSpec(size_gib=20, vsphere=NVME, lab=EmulationOptions(noise=0.1)), "lab's options"),
     ],
 )
 def test_what_cannot_be_had_is_named(spec, told):
@@ -63,7 +67,7 @@ def test_what_cannot_be_had_is_named(spec, told):
 
 def test_an_unknown_word_is_answered_with_those_that_are_known():
     with pytest.raises(UnknownName, match="eager-zeroed"):
-        wanted(RentSpec(size_gib=20, vsphere=VsphereSpec(datastore="a", provisioning="eager")))
+        wanted(RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="a", provisioning="eager")))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,141 @@
+"""The job files of a profile as this machine would run them, and whether fio accepts them."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diskbench.errors import HostUnavailable, InvalidValue, ProfileError
+from diskbench.fio.guard import FioTarget
+from diskbench.fio.offered import stand_in
+from diskbench.fio.steps import build_steps
+from diskbench.fio.template import RenderContext, render
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from diskbench.fio.profiles import Profile
+    from diskbench.model.spec import Loop, Step
+
+
+def built(
+    profile: Profile, overrides: Mapping[str, str], target: FioTarget
+) -> tuple[tuple[Step, ...], Loop | None, str | None]:
+    """The steps on this machine, the loop among them, and this machine's fio version; None without
+    fio. Raises ProfileError."""
+    version = _fio("--version")
+    engines = (_fio("--enghelp") or "").split()
+    context = RenderContext(
+        cores=os.cpu_count() or 1,
+        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        fio_version=version,
+        engines=tuple(engines),
+        target_kind=target.kind,
+        size_bytes=target.size_bytes,
+    )
+    steps, loop = build_steps(profile, render(profile, dict(overrides), context), target, version)
+    return steps, loop, version
+
+
+def checked(
+    typed: str, profile: Profile, overrides: Mapping[str, str], target: FioTarget
+) -> tuple[tuple[Step, ...], str]:
+    """The steps, each accepted by `fio --parse-only`, and the version of that fio. `typed` is the
+    profile as it was given, a name or a path. Raises HostUnavailable without fio, ProfileError for
+    a job that fio refuses."""
+    with tempfile.TemporaryDirectory(prefix="diskbench-validate-") as scratch:
+        if target.kind == "directory":
+            # fio looks for the directory while it parses, so it must be there.
+            target = FioTarget(kind="directory", path=scratch, size_bytes=target.size_bytes)
+        steps, _, version = built(profile, overrides, target)
+        if version is None:
+            raise HostUnavailable(
+                "there is no fio on this machine, so nothing can be validated",
+                advice="install fio (apt install fio, dnf install fio, brew install fio)",
+            )
+        for step in steps:
+            _parse_only(typed, profile, stand_in(step), Path(scratch))
+    return steps, version
+
+
+def typed_target(
+    profile: Profile, path: str | None, device: str | None, size_gib: float | None
+) -> FioTarget:
+    """The target as typed (`size_gib` in GiB); what the profile can use where nothing was typed.
+    Raises InvalidValue."""
+    if path is not None and device is not None:
+        raise InvalidValue(
+            "--path and --device exclude each other", advice="give one of them", field="path"
+        )
+    if size_gib is not None and not 0 < size_gib < math.inf:
+        raise InvalidValue(
+            f"--size {size_gib} is no size", advice="give GiB, more than 0", field="size"
+        )
+    size = None if size_gib is None else int(size_gib * GIB)
+    if device is not None or (path is None and "directory" not in profile.targets):
+        return FioTarget(kind="device", path=device or "/dev/DEVICE", size_bytes=size)
+    place = str(Path(path).absolute()) if path else "/PATH"
+    return FioTarget(kind="directory", path=f"{place}/diskbench-TRIAL", size_bytes=size)
+
+
+def typed_parameters(settings: Sequence[str] | None) -> dict[str, str]:
+    """`KEY=VALUE` texts by key. Raises InvalidValue for one without a value."""
+    found = {}
+    for setting in settings or ():
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise InvalidValue(
+                f"--set {setting!r} has no value",
+                advice="write --set key=value",
+                field="parameters",
+            )
+        found[key.strip()] = value
+    return found
+
+
+def total_s(steps: Sequence[Step], loop: Loop | None) -> float:
+    """Expected seconds of a run; a loop counts with its least number of rounds."""
+    first = loop.first if loop else len(steps)
+    rounds = loop.min_rounds if loop else 1
+    once = sum(step.expected_s for step in steps[:first])
+    return once + rounds * sum(step.expected_s for step in steps[first:])
+
+
+def _parse_only(typed: str, profile: Profile, step: Step, directory: Path) -> None:
+    """Let fio read one job file; `typed` is the profile as it was given, a name or a path."""
+    job = directory / "job.fio"
+    job.write_text(step.job, "utf-8")
+    done = subprocess.run(
+        ["fio", "--parse-only", job.name],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=60,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = "; ".join(line for line in done.stderr.splitlines() if line.strip())
+        raise ProfileError(
+            f"profile {profile.name!r}, step {step.name!r}: fio refuses it: {said}",
+            advice=f"see it: diskbench profiles render {shlex.quote(typed)} --step {step.index}",
+        )
+
+
+@cache
+def _fio(flag: str) -> str | None:
+    """What `fio FLAG` prints; None where there is no fio."""
+    try:
+        done = subprocess.run(
+            ["fio", flag], capture_output=True, text=True, timeout=60, check=False
+        )
+    except FileNotFoundError:
+        return None
+    return done.stdout.strip().removeprefix("fio-") if done.returncode == 0 else None

@@ -1,0 +1,82 @@
+"""Deleting runs: which may go, and their evidence before their rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import InvalidValue
+from diskbench.store.archive import run_prefix
+from diskbench.store.claims import list_claims
+from diskbench.store.kept_rows import forget_matrix, forget_trial
+from diskbench.store.leases import list_leases
+from diskbench.store.query import find_run, find_runs
+from diskbench.store.rows import FINAL_STATES, delete_runs, left_empty
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.ports import EvidenceStore
+    from diskbench.store.query import Filter
+
+    Runs = Mapping[str, Mapping[str, Any]]
+
+
+def runs_to_delete(database: Engine, run_ids: Sequence[str], filters: Sequence[Filter]) -> Runs:
+    """The runs (rows by id) that are named, and those that meet the filters.
+
+    Raises InvalidValue when nothing is named, a run is still going on or has something left on its
+    host; UnknownName.
+    """
+    if not run_ids and not filters:
+        raise InvalidValue("nothing is named to delete", advice="give run ids, or --filter")
+    found = {run["run_id"]: run for run in (find_run(database, run_id) for run_id in run_ids)}
+    if filters:
+        found |= {run["run_id"]: run for run in find_runs(database, filters)}
+    active = {claim.trial_id for claim in list_claims(database)}
+    leased = {lease.lease_id for lease in list_leases(database, state="open")}
+    for run in found.values():
+        if run["trial_id"] in active and run["state"] not in FINAL_STATES:
+            raise InvalidValue(
+                f"run {run['run_id']} is {run['state']}",
+                advice=f"stop it first: diskbench cancel {run['run_id']}",
+            )
+    for run in found.values():
+        if run["trial_id"] in leased:  # gc needs its plan to know where to look
+            raise InvalidValue(
+                f"what run {run['run_id']} put on its host was not given back yet",
+                advice=f"give it back first: diskbench gc {run['trial_id']}",
+            )
+    return found
+
+
+def delete_with_evidence(
+    database: Engine,
+    runs: Runs,
+    open_store: Callable[[str | None], EvidenceStore] | None,
+) -> None:
+    """Delete runs, their evidence first, so that a deletion that fails half-way can be repeated.
+    `open_store` opens the store that a run's row names; None keeps the evidence. Raises
+    StoreUnavailable."""
+    if open_store is not None:
+        _delete_evidence(database, open_store, runs)
+    delete_runs(database, tuple(runs))
+
+
+def _delete_evidence(
+    database: Engine, open_store: Callable[[str | None], EvidenceStore], runs: Runs
+) -> None:
+    """Also that of trials and matrices that are left without any run."""
+    stores: dict[str | None, EvidenceStore] = {}
+    for run_id, run in runs.items():
+        url = run["evidence_url"]
+        if url not in stores:
+            stores[url] = open_store(url)
+        stores[url].delete(run_prefix(run_id))
+    trials, campaigns = left_empty(database, tuple(runs))
+    for store in stores.values():
+        for trial_id in trials:
+            forget_trial(store, trial_id)
+        for campaign_id in campaigns:
+            forget_matrix(store, campaign_id)

@@ -1,0 +1,98 @@
+"""What the evidence of runs tells beside their rows: phases and audits. A run whose evidence is
+gone or damaged has none, which is logged and costs a result only these."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import DiskbenchError, UnknownName
+from diskbench.fio.audit import audit_warnings
+from diskbench.store.audits import run_audits
+from diskbench.store.phases import run_phases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from diskbench.model.audit import StepAudit
+    from diskbench.model.phase import StepPhases
+    from diskbench.model.result import Warning  # noqa: A004 - the field's word
+    from diskbench.model.spec import Plan
+    from diskbench.ports import EvidenceStore
+
+    OpenStore = Callable[[str | None], EvidenceStore]
+
+Row = dict[str, Any]
+
+
+class EvidenceOfRuns:
+    """The evidence stores of runs: the one that was typed (`url`), else the one that each run was
+    kept in. Each is opened once, by `open_store`."""
+
+    def __init__(self, open_store: OpenStore, url: str | None = None) -> None:
+        self._open = open_store
+        self._url = url
+        self._stores: dict[str | None, EvidenceStore | None] = {}
+
+    def store(self, row: Mapping[str, Any]) -> EvidenceStore | None:
+        """Where the evidence of a run (a row) lies; None where that cannot be reached."""
+        url = self._url or row["evidence_url"]
+        if url not in self._stores:
+            try:
+                self._stores[url] = self._open(url)
+            except DiskbenchError as error:
+                warn("evidence", row["run_id"], error)
+                self._stores[url] = None
+        return self._stores[url]
+
+    def phases(self, row: Mapping[str, Any], plan: Plan | None) -> tuple[StepPhases, ...]:
+        """The phases of a run's steps."""
+        store = self.store(row)
+        named = [(row["run_id"], row["run_index"] + 1)]
+        return tuple(phases_of(store, plan, named)) if store is not None else ()
+
+    def audits(self, row: Mapping[str, Any]) -> tuple[StepAudit, ...]:
+        """Whether the figures of a run's steps agree."""
+        store = self.store(row)
+        return tuple(audits_of(store, [row["run_id"]])) if store is not None else ()
+
+
+def phases_of(
+    store: EvidenceStore, plan: Plan | None, runs: Sequence[tuple[str, int]]
+) -> list[StepPhases]:
+    """The phases of all steps of runs, each named by its id and its number in the trial, from 1."""
+    found: list[StepPhases] = []
+    for run_id, number in runs:
+        try:
+            found += run_phases(store, run_id, plan, run=number)
+        except UnknownName:  # nothing finished
+            continue
+        except DiskbenchError as error:
+            warn("phases", run_id, error)
+    return found
+
+
+def audits_of(store: EvidenceStore, run_ids: Sequence[str]) -> list[StepAudit]:
+    """Whether the figures of the steps of runs in a store agree."""
+    found: list[StepAudit] = []
+    for run_id in run_ids:
+        try:
+            found += run_audits(store, run_id)
+        except UnknownName:  # nothing finished
+            continue
+        except DiskbenchError as error:
+            warn("audit", run_id, error)
+    return found
+
+
+def audit_doubts(audits: Sequence[StepAudit], known: Sequence[Warning]) -> list[Warning]:
+    """What audits doubt beyond the `known` warnings: rows that an older version made hold no doubts
+    of the logs."""
+    told = {(warning.code, warning.step, warning.message) for warning in known}
+    doubts = [doubt for audit in audits for doubt in audit_warnings(audit.checks, audit.step)]
+    return [doubt for doubt in doubts if (doubt.code, doubt.step, doubt.message) not in told]
+
+
+def warn(what: str, run_id: str, error: DiskbenchError) -> None:
+    """Log what a run is shown without."""
+    logging.getLogger(__name__).warning("no %s of run %s: %s", what, run_id, error.message)

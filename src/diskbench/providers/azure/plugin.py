@@ -1,0 +1,24 @@
+"""What Azure brings to diskbench."""
+
+from diskbench.plugin import Plugin
+from diskbench.providers.azure.identity import GUEST
+
+PLUGIN = Plugin(
+    name="azure",
+    title="Azure",
+    summary="Machines and managed disks of Microsoft Azure, or what an emulator makes of them.",
+    provider="diskbench.providers.azure.provider:AzureProvider",
+    rents=True,
+    options=(
+        "diskbench.providers.azure.options:AzureOptions",
+        "diskbench.providers.emulation:EmulationOptions",
+    ),
+    account_option="subscription",
+    # azure-mgmt-compute 39.0.0, Disk: "MB here uses the ISO notation, of powers of 10".
+    throughput_unit_bytes=1_000_000,
+    label="Azure",
+    guest=GUEST,
+    catalogue="diskbench.providers.azure:catalogue",
+    quiet_loggers=("azure", "msal"),
+    errors="diskbench.providers.azure.errors:TABLE",
+)

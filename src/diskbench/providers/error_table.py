@@ -1,0 +1,95 @@
+"""A cloud's errors as a table, and the one reader of such tables.
+
+A row says which of the cloud's codes are which error of diskbench, with its message and what to do
+next. Whether an attempt is worth repeating follows from the error's class (diskbench/errors.py).
+Rows are asked from the first to the last; the last matches everything.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError, Unanswered
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+
+@dataclass(frozen=True)
+class ErrorRow:
+    """One kind of error. `message` and `advice` are templates: `{said}`, `{code}`, `{action}`, what
+    the patterns of `codes` and `found` capture by name, and what the cloud's own code adds."""
+
+    kind: type[DiskbenchError]
+    message: str
+    advice: str = ""
+    """What to do next; for Unanswered and its subclasses, what to look at before resuming."""
+    codes: tuple[str, ...] = ()
+    """Regular expressions, each matched with a whole code."""
+    statuses: Container[int] = ()
+    """HTTP statuses that mean it whatever the code is."""
+    action: str = ""
+    """The call at which the codes mean it; empty for any."""
+    found: tuple[str, ...] = ()
+    """Regular expressions; the groups of the first that is found in what the cloud said fill
+    templates."""
+    otherwise: Mapping[str, str] = field(default_factory=dict)
+    """Templates for names that `found` does not fill."""
+
+
+ErrorTable = tuple[ErrorRow, ...]
+
+
+@dataclass(frozen=True)
+class CloudError:
+    """What a cloud answered: its codes (a row matches any; messages name the first), its words and
+    the call's name. `more` fills templates, too."""
+
+    codes: tuple[str, ...]
+    said: str
+    action: str
+    status: int = 0
+    more: Mapping[str, str] = field(default_factory=dict)
+
+
+def error_of(table: ErrorTable, answered: CloudError) -> DiskbenchError:
+    """The error of the first row that matches; a table's last row matches everything."""
+    for row in table:
+        captured = _captured(row, answered)
+        if captured is not None:
+            return _made(row, answered, captured)
+    raise AssertionError("a table's last row matches everything")
+
+
+def _captured(row: ErrorRow, answered: CloudError) -> dict[str, str] | None:
+    """What the row's code pattern captures, or None where the row does not match."""
+    if row.action and row.action != answered.action:
+        return None
+    for code in answered.codes:
+        for pattern in row.codes:
+            if match := re.fullmatch(pattern, code):
+                return match.groupdict()
+    matches = answered.status in row.statuses or not (row.codes or row.statuses)
+    return {} if matches else None
+
+
+def _made(row: ErrorRow, answered: CloudError, captured: dict[str, str]) -> DiskbenchError:
+    code = next((one for one in answered.codes if one), "")
+    base = {
+        "said": answered.said,
+        "code": code or str(answered.status),
+        "action": answered.action,
+        "told": f"{answered.said} ({code or answered.status})",
+        **answered.more,
+        **captured,
+    }
+    matches = (re.search(pattern, answered.said) for pattern in row.found)
+    named = next((match.groupdict() for match in matches if match), {})
+    filled = {key: template.format(**base) for key, template in row.otherwise.items()}
+    words = {**base, **filled, **named}
+    message, advice = row.message.format(**words), row.advice.format(**words)
+    if issubclass(row.kind, Unanswered):
+        return row.kind(message, look_at=advice)
+    return row.kind(message, advice=advice)

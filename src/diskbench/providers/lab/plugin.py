@@ -1,0 +1,21 @@
+"""What the lab brings to diskbench."""
+
+from diskbench.plugin import Plugin
+
+_NO_CLOUD = "leave it out: the lab is this machine"
+
+PLUGIN = Plugin(
+    name="lab",
+    title="Lab",
+    summary="Hosts made of this machine, with disks as slow as a cloud's; always marked emulated.",
+    provider="diskbench.providers.lab.provider:LabProvider",
+    rents=True,
+    options=("diskbench.providers.emulation:EmulationOptions",),
+    refuses=dict.fromkeys(
+        (
+            "region", "zone", "instance_type", "image", "subnet", "security_group", "placement",
+            "ssh_cidr", "account", "endpoint_url", "spot",
+        ),
+        _NO_CLOUD,
+    ),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""What renting is in every cloud: an order, zones in turn, waits, the handover, the release."""

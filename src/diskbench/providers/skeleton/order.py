@@ -1,0 +1,73 @@
+"""What is to be made for a lease: a cloud's own Order adds how that cloud is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s
+from diskbench.providers.guest import ask_guest
+from diskbench.providers.keys import write_access
+from diskbench.providers.patience import CloudTiming
+from diskbench.providers.places import lease_directory
+from diskbench.providers.waits import Still, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.model.disk import SshAccess
+    from diskbench.model.rental import Claim, RentSpec
+    from diskbench.ports import RentWatch
+    from diskbench.providers.keys import LeaseKeys
+
+DetailsT = TypeVar("DetailsT")
+TimingT = TypeVar("TimingT", bound=CloudTiming)
+T = TypeVar("T")
+
+_HOSTNAME = 63
+"""Characters that a label of a host's name may have (RFC 1123)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order(Generic[DetailsT, TimingT]):
+    """What is to be made, by whom, and who looks on. `details` is what `resolve` found."""
+
+    claim: Claim
+    spec: RentSpec
+    details: DetailsT
+    keys: LeaseKeys
+    watch: RentWatch
+    timing: TimingT
+
+    @property
+    def lease(self) -> str:
+        """The lease's id."""
+        return self.claim.lease_id
+
+    def until(self, ask: Callable[[], T | Still], what: str, limit_s: float) -> T:
+        """What `ask` answers once it no longer answers Still; raises as `waits.until` does."""
+        return until(ask, what, limit_s, self.timing, self.watch)
+
+    def ask_guest(self, what: str, ask: Callable[[], T | Still]) -> T:
+        """What `ask` learns from the guest; raises as `guest.ask_guest` does."""
+        return ask_guest(what, ask, self.timing, self.watch)
+
+    def access(self, address: str, user: str) -> SshAccess:
+        """How the machine is reached at its address, written to the lease's directory."""
+        directory = lease_directory(self.lease)
+        return write_access(self.lease, self.keys, directory, address=address, user=user)
+
+    def guest(self, user: str, *, ends_at: float | None = None, **more: Any) -> GuestSpec:  # noqa: ANN401 - fields of GuestSpec
+        """What the machine is told at its first boot. It ends itself at `ends_at` (Unix seconds),
+        which is the lease's end unless it is given."""
+        end = self.claim.expires_at if ends_at is None else ends_at
+        return GuestSpec(
+            hostname=f"diskbench-{self.lease}"[:_HOSTNAME].rstrip("-"),
+            user=user,
+            host_key_private=self.keys.host_private,
+            host_key_public=self.keys.host_public,
+            authorized_key=self.keys.user_public,
+            expires_at=end,
+            uptime_limit_s=uptime_limit_s(self.lease, end),
+            **more,
+        )

@@ -1,0 +1,1 @@
+"""What a report shows, brought together once and free of how it is shown."""

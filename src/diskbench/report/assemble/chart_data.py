@@ -1,0 +1,181 @@
+"""What charts are drawn of: the trials of a report, and the seconds of their runs, read when a
+chart asks for them. Evidence that is gone costs a report its charts alone."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError
+from diskbench.report.course import courses
+from diskbench.report.distribution import distributions
+from diskbench.report.load_curve import load_curves
+from diskbench.report.overview import band, by_step
+from diskbench.store.frames import histogram_frame, series_frame
+from diskbench.store.log_latencies import latency_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from diskbench.engine.run_evidence import EvidenceOfRuns
+    from diskbench.engine.stored_trial import Row, StoredTrial
+    from diskbench.model.spec import Plan
+    from diskbench.report.assemble.report_view import Group
+    from diskbench.report.assemble.trial_view import TrialView
+    from diskbench.report.course import Course
+    from diskbench.report.distribution import Distribution
+    from diskbench.report.latency_map import LatencyMap
+    from diskbench.report.load_curve import LoadCurve
+    from diskbench.report.overview import Band
+
+MOST_COURSES = 6
+"""Steps of one run that are drawn second by second."""
+LEAST_COURSE_S = 10
+"""A shorter step says nothing second by second beside others."""
+LEAST_DETAIL_S = 60
+"""A shorter step has no latency over time: its distribution says as much."""
+LEAST_RUNS = 3
+"""Runs from which on they are drawn beside or after each other."""
+MOST_STEPS = 3
+"""Steps that are drawn over several trials or runs: those that most runs have."""
+
+
+@dataclass(frozen=True)
+class ChartData:
+    """Trials in groups with their stored form by id, all runs (rows), and the one `run` that is
+    shown from inside. Runs are read one after the other, and of many runs only bands are kept, so
+    that 500 runs of an hour take some 10 MB."""
+
+    groups: tuple[Group, ...]
+    stored: Mapping[str, StoredTrial]
+    evidence: EvidenceOfRuns
+    runs: Sequence[Row]
+    run: Row
+
+    @cached_property
+    def trials(self) -> tuple[TrialView, ...]:
+        """Of all groups, in order."""
+        return tuple(trial for group in self.groups for trial in group.trials)
+
+    @property
+    def single(self) -> TrialView | None:
+        """The trial that all is about; None of several."""
+        return self.trials[0] if len(self.trials) == 1 else None
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan of the run that is shown from inside; None of an imported one."""
+        return self.stored[self.run["trial_id"]].plan
+
+    def meets(self, need: str) -> bool:
+        """Whether a need of the registry is met, as far as that is known without evidence."""
+        match need:
+            case "one trial":
+                return self.single is not None
+            case "several trials":
+                return self.single is None
+            case "the evidence of three runs or more":
+                return len(self.runs) >= LEAST_RUNS
+            case _:
+                return self.evidence.store(self.run) is not None
+
+    @cached_property
+    def courses(self) -> tuple[Course, ...]:
+        """The steps of the run to be drawn second by second, those that fell first."""
+        return tuple(self._courses[:MOST_COURSES])
+
+    @property
+    def courses_left_out(self) -> int:
+        """How many more of its steps could be drawn."""
+        return len(self._courses[MOST_COURSES:])
+
+    @cached_property
+    def detailed(self) -> Course | None:
+        """The step whose latencies are drawn over time: the first that lasts long enough."""
+        return next((one for one in self.courses if one.seconds >= LEAST_DETAIL_S), None)
+
+    @cached_property
+    def latency_maps(self) -> tuple[LatencyMap, ...]:
+        """Latencies over time of the detailed step; none without logs of them."""
+        from diskbench.report.latency_map import latency_maps
+
+        store = self.evidence.store(self.run)
+        if self.detailed is None or store is None:
+            return ()
+        try:
+            seconds = latency_seconds(store, self.run["run_id"], step=self.detailed.step)
+        except DiskbenchError as error:
+            self._warn("latencies", self.run, error)
+            return ()
+        return tuple(latency_maps(seconds))
+
+    @cached_property
+    def distributions(self) -> tuple[Distribution, ...]:
+        """How long the I/Os of each measured step of the run took."""
+        store = self.evidence.store(self.run)
+        if store is None:
+            return ()
+        try:
+            found = distributions(histogram_frame(store, self.run["run_id"]))
+        except DiskbenchError as error:
+            self._warn("histogram", self.run, error)
+            return ()
+        filled = self._filled(self.run)
+        return tuple(one for one in found if one.step not in filled)
+
+    @cached_property
+    def load_curves(self) -> tuple[LoadCurve, ...]:
+        """Latency over throughput of the trial of the run, a curve a family of steps."""
+        trial = next(one.trial for one in self.trials if one.trial.trial_id == self.run["trial_id"])
+        return tuple(load_curves(trial.measurements, trial.warnings, self.plan))
+
+    @cached_property
+    def bands(self) -> tuple[Sequence[Band], ...]:
+        """The seconds of all runs step by step, of the steps that most runs have."""
+        found = [band(one) for row in self.runs for one in self.courses_of(row)]
+        return tuple(one for one in by_step(found) if len(one) >= LEAST_RUNS)[:MOST_STEPS]
+
+    def courses_of(self, row: Row) -> tuple[Course, ...]:
+        """The steps of a run of ten seconds or more, in the order of the plan."""
+        return tuple(one for one in self._read(row) if one.seconds >= LEAST_COURSE_S)
+
+    @cached_property
+    def _courses(self) -> list[Course]:
+        found = self._read(self.run)
+        # A few seconds say nothing beside others; alone they are all there is.
+        long = [one for one in found if one.seconds >= LEAST_COURSE_S or len(found) == 1]
+        return sorted(long, key=lambda one: not (one.phases and one.phases.cliffs))
+
+    def _read(self, row: Row) -> tuple[Course, ...]:
+        store = self.evidence.store(row)
+        if store is None:
+            return ()
+        trial, run_id = self.stored[row["trial_id"]], row["run_id"]
+        filled = self._filled(row)
+        try:
+            return courses(
+                series_frame(store, run_id),
+                tuple(one for one in trial.phases if one.run_id == run_id),
+                trial.plan,
+                run=row["run_index"] + 1,
+                said={at: one for (whose, at), one in trial.foreseen.items() if whose == run_id},
+                wanted=lambda step: step not in filled,
+            )
+        except DiskbenchError as error:
+            self._warn("series", row, error)
+            return ()
+
+    def _filled(self, row: Row) -> frozenset[str]:
+        """The steps of a run that only prepare the disk."""
+        plan = self.stored[row["trial_id"]].plan
+        return frozenset(one.name for one in (plan.steps if plan else ()) if one.role == "fill")
+
+    def _warn(self, what: str, row: Row, error: DiskbenchError) -> None:
+        """Say what a report lacks; imported runs seldom have any seconds, and of many runs a few
+        may lack them."""
+        seldom = row["imported"] or self.single is None
+        level = logging.INFO if seldom else logging.WARNING
+        message = "no %s of run %s in the page: %s"
+        logging.getLogger(__name__).log(level, message, what, row["run_id"], error.message)

@@ -1,0 +1,53 @@
+"""What a reader must know below a table of figures: units, loads, levels, and what a dash means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.report.lines import Line
+
+
+def footnotes(lines: Sequence[Line]) -> tuple[str, ...]:
+    """The notes that these lines call for, whatever surface shows them; none for no line."""
+    return tuple(text for text, applies in _notes(lines) if applies) if lines else ()
+
+
+def _notes(lines: Sequence[Line]) -> Sequence[tuple[str, bool]]:
+    roles = {line.role for line in lines}
+    levels = ", ".join(f"({level})" for level in dict.fromkeys(one.level for one in lines) if level)
+    return (
+        ("MB/s = 10^6 bytes/s; CPU = of one core, for all of fio's jobs", True),
+        (f"{levels} = of that level alone, not of the whole step: it had several", bool(levels)),
+        (
+            "– = latencies of both sides of a fall, so none is told",
+            any(one.crosses for one in lines),
+        ),
+        (
+            "latency of offered steps: arrivals at a fixed rate; of the others: at full load",
+            "offered" in roles,
+        ),
+        (
+            "latency is at full load (closed loop); at a load of your choice: offered-load",
+            "measure" in roles and "offered" not in roles,
+        ),
+        (
+            "median of an even number: the worse of the two in the middle, no mean of them",
+            any(one.iops.n % 2 == 0 for one in lines),
+        ),
+        ("(3–7) = median of these rounds", any(one.rounds for one in lines)),
+        (
+            "– = too few I/Os for this quantile (p99 needs 299, p99.9 2,995)",
+            any(one.p50_ns and not one.p99_9_ns for one in lines),
+        ),
+        (
+            "latency of a write with syncs: that of fsync or fdatasync, not of write()",
+            any(one.latency_of_sync for one in lines),
+        ),
+        (
+            "latency is completion latency: fio kept no other",
+            any(one.completion_only for one in lines),
+        ),
+    )

@@ -1,0 +1,107 @@
+"""Own trials that may be laid over a chart of published figures, and why others may not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.published import load_published
+from diskbench.catalog.published_match import group, match
+from diskbench.engine.stored_trial import read_trial
+from diskbench.model.verdict import believe_words
+from diskbench.plan.published import asked_of
+from diskbench.report.own_points import Trial, own_of
+from diskbench.store.rows import find_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.catalog.books import Books
+    from diskbench.catalog.published import Published
+    from diskbench.catalog.published_match import Match
+    from diskbench.engine.run_evidence import EvidenceOfRuns
+    from diskbench.engine.stored_trial import Row
+    from diskbench.model.verdict import Verdict
+    from diskbench.report.published_charts import PostChart
+    from diskbench.report.published_draw import Own
+
+MARKS = ("emulated", "imported", "unverified")
+
+
+def own_trials(
+    database: Engine,
+    runs: Sequence[Row],
+    chart: PostChart,
+    evidence: EvidenceOfRuns,
+    books: Books,
+    include_emulated: bool,
+) -> tuple[Own, tuple[str, ...]]:
+    """The trials of these runs (rows) as points and lines over a chart, and why others are left
+    out, in words. Without `include_emulated` only what says something of a cloud's disk counts."""
+    by_trial: dict[str, list[Row]] = {}
+    for run in runs:
+        by_trial.setdefault(run["trial_id"], []).append(run)
+    figures = chart.of(load_published())
+    taken: list[Trial] = []
+    left_out: dict[str, None] = {}
+    for of_trial in by_trial.values():
+        found = _trial(database, of_trial, figures, evidence, books, include_emulated)
+        if isinstance(found, str):
+            left_out[found] = None
+        else:
+            taken.append(found)
+    return own_of(taken), tuple(left_out)
+
+
+def _trial(
+    database: Engine,
+    runs: Sequence[Row],
+    figures: Sequence[Published],
+    evidence: EvidenceOfRuns,
+    books: Books,
+    include_emulated: bool,
+) -> Trial | str:
+    """The trial with the figures that it matches, or why it lies over none of them."""
+    first = runs[0]
+    marks = tuple(mark for mark in MARKS if any(run[mark] for run in runs))
+    if marks and not include_emulated:
+        return (
+            f"{first['run_id']} is {', '.join(marks)}: it says nothing about a cloud's "
+            "disk; --include-emulated lays it over all the same"
+        )
+    asked = asked_of(first, find_plan(database, first["trial_id"]))
+    matched = match(asked, figures)
+    if not matched.figures:
+        return _why_not(str(first["run_id"]), match(asked, load_published()))
+    stored = read_trial(database, runs, evidence, books)
+    return Trial(
+        figures=matched.figures,
+        runs=tuple(runs),
+        plan=stored.plan,
+        measurements={
+            run["run_id"]: tuple(row for row in stored.measurements if row.run_id == run["run_id"])
+            for run in runs
+        },
+        phases=stored.phases,
+        marks=marks,
+        doubts=_doubts(stored.verdicts),
+    )
+
+
+def _doubts(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], str]:
+    """Why steps of runs are not believed, in words behind which `doubtful` goes without saying."""
+    return {
+        (one.run_id, one.step): believe_words(one.believe, one.reasons).removeprefix("doubtful: ")
+        for one in verdicts
+        if one.believe != "yes"
+    }
+
+
+def _why_not(run_id: str, matched: Match) -> str:
+    """Why a trial lies over nothing of a chart: its disk is on other charts, or on none."""
+    if matched.figures:
+        disks = ", ".join(dict.fromkeys(group(one) for one in matched.figures))
+        return f"{run_id} matches {disks}, which this chart does not show"
+    near = "; ".join(f"{one.name}: {one.words}" for one in matched.nearest[:1])
+    return f"{run_id}: {matched.why_not}{f' ({near})' if near else ''}"

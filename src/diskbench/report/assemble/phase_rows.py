@@ -1,0 +1,64 @@
+"""The phases of a trial's steps as rows of a table, and their stalls as sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.report.phase_lines import clock
+from diskbench.report.plain_many import counted
+from diskbench.report.result_rows import NONE
+from diskbench.units import format_iops, format_mb_per_s
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from diskbench.model.phase import Phase, StepPhases
+
+
+@dataclass(frozen=True)
+class PhaseRow:
+    """One phase of one step; `steady` stands at the first of a step."""
+
+    step: str
+    steady: str
+    kind: str
+    when: str
+    iops: str
+    mb_per_s: str
+
+
+def phase_rows(found: Sequence[StepPhases], run_ids: Sequence[str]) -> tuple[PhaseRow, ...]:
+    """A row a phase, in order; a step of one of several runs is named with the run's number."""
+    return tuple(row for one in found for row in _rows(one, run_ids))
+
+
+def stall_notes(found: Sequence[StepPhases]) -> tuple[str, ...]:
+    """One sentence for each step that stalled: how often, for how long, and when first."""
+    return tuple(
+        f"{one.step}: {counted(len(one.stalls), 'stall')}, "
+        f"{sum(stall.seconds for stall in one.stalls):.0f} s in all, "
+        f"the first at {clock(one.stalls[0].start_s)}."
+        for one in found
+        if one.stalls
+    )
+
+
+def _rows(found: StepPhases, run_ids: Sequence[str]) -> Iterator[PhaseRow]:
+    several = len(run_ids) > 1 and found.run_id in run_ids
+    run = f", run {run_ids.index(found.run_id) + 1}" if several else ""
+    for number, phase in enumerate(found.phases):
+        yield PhaseRow(
+            step=f"{found.step}{run}",
+            steady=found.steady.words() if number == 0 else "",
+            kind=phase.kind,
+            when=f"{clock(phase.start_s)}–{clock(phase.end_s)}",
+            iops=_level(phase),
+            mb_per_s=NONE if phase.bytes_per_s is None else format_mb_per_s(phase.bytes_per_s),
+        )
+
+
+def _level(phase: Phase) -> str:
+    if phase.from_iops is not None and phase.to_iops is not None:
+        return f"{format_iops(phase.from_iops)} → {format_iops(phase.to_iops)}"
+    return NONE if phase.iops is None else format_iops(phase.iops)

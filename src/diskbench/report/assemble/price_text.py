@@ -1,0 +1,48 @@
+"""The price of a disk in words: a month of it, and what a measured rate of it costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.units import KIB, format_usd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.model.expectation import DiskPrice
+
+SMALL_BLOCK = 64 * KIB
+"""Up to this block size a disk is priced by its IOPS, above by its bytes a second."""
+
+
+def price_lines(price: DiskPrice) -> Iterator[str]:
+    """A month of the disk, and what 1,000 IOPS and 100 MB/s of it cost."""
+    if price.total_usd is None:
+        yield "what a month of it costs is not known"
+        return
+    month = f"{_usd(price.total_usd)} a month"
+    if price.transactions_usd:
+        month += f", {_usd(price.transactions_usd)} of it transactions at the baseline"
+    yield month
+    pairs = (
+        ("1,000 IOPS", price.per_1000_iops_usd, price.per_1000_burst_iops_usd),
+        ("100 MB/s", price.per_100_mb_per_s_usd, price.per_100_burst_mb_per_s_usd),
+    )
+    for what, lasting, burst in pairs:
+        if lasting is not None:
+            apart = f"; {_usd(burst)} of the burst" if burst is not None else ""
+            yield f"{_usd(lasting)} per {what} of the baseline{apart}"
+
+
+def price_words(price: DiskPrice | None, rate: float | None, block: int | None) -> str:
+    """`$0.80 per 1,000 IOPS`: a month of the disk over the measured `rate` (blocks a second);
+    empty where either is not known."""
+    if price is None or not price.total_usd or not rate:
+        return ""
+    if block is None or block <= SMALL_BLOCK:
+        return f"{format_usd(price.total_usd / rate * 1000)} per 1,000 IOPS"
+    return f"{format_usd(price.total_usd / (rate * block) * 1e8)} per 100 MB/s"
+
+
+def _usd(usd: float) -> str:
+    return f"${usd:,.2f}"

@@ -1,0 +1,101 @@
+"""Runs beside what others published of the same disk and workload, trial by trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from diskbench.analysis.row_figures import courses_by_step, levelled_rows
+from diskbench.catalog.published import SEEDS, find_published, load_published
+from diskbench.engine.selection import runs_named
+from diskbench.errors import InvalidValue
+from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
+from diskbench.report.assemble.own_trials import MARKS
+from diskbench.report.published_document import ComparePublishedDocument, trial_beside
+from diskbench.store.query import Filter, find_runs
+from diskbench.store.rows import find_plan, load_results
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+    from diskbench.catalog.published import Published
+    from diskbench.engine.run_evidence import EvidenceOfRuns
+    from diskbench.report.published_document import TrialBeside
+
+
+def compared(
+    engine: Engine,
+    names: Sequence[str],
+    evidence: EvidenceOfRuns,
+    *,
+    alone: bool,
+    include_emulated: bool,
+) -> ComparePublishedDocument:
+    """Runs, or all of their trials, beside published figures.
+
+    Names with a slash, or of a post, are figures; others are runs. Raises UnknownName for either,
+    InvalidValue where no run is left that says anything about a cloud's disk.
+    """
+    ids = [name for name in names if "/" in name or name in SEEDS]
+    figures = tuple({one.id: one for name in ids for one in find_published(name)}.values())
+    trials = _trials(engine, [name for name in names if name not in ids] or ["last"], alone=alone)
+    marked = [runs for runs in trials if _marks(runs)]
+    taken = [runs for runs in trials if include_emulated or runs not in marked]
+    if not taken:
+        (first, *_) = marked
+        words = ", ".join(_marks(first))
+        raise InvalidValue(
+            f"run {first[0]['run_id']} is {words}: it says nothing about a cloud's disk",
+            advice="to see it beside published figures all the same, add --include-emulated",
+        )
+    return ComparePublishedDocument(
+        trials=tuple(_beside(engine, runs, figures, evidence) for runs in taken),
+        left_out=() if include_emulated else tuple(run["run_id"] for m in marked for run in m),
+    )
+
+
+def _trials(
+    engine: Engine, names: Sequence[str], *, alone: bool
+) -> list[tuple[Mapping[str, Any], ...]]:
+    """The runs that are named, or with all others of their trials, each trial once."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    named = runs_named(engine, names)
+    runs = {run["run_id"]: run for run in find_runs(engine, run_ids=named)}
+    for run in (runs[run_id] for run_id in named):
+        of_trial = found.setdefault(run["trial_id"], [])
+        if alone:
+            of_trial.append(run)
+        elif not of_trial:
+            of_trial += find_runs(engine, [Filter("trial_id", "=", run["trial_id"])])
+    return [tuple(sorted(of, key=lambda one: int(one["run_index"]))) for of in found.values()]
+
+
+def _marks(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    return tuple(mark for mark in MARKS if any(run[mark] for run in runs))
+
+
+def _beside(
+    engine: Engine,
+    runs: Sequence[Mapping[str, Any]],
+    named: Sequence[Published],
+    evidence: EvidenceOfRuns,
+) -> TrialBeside:
+    first = runs[0]
+    run_ids = [str(run["run_id"]) for run in runs]
+    results = load_results(engine, *run_ids)
+    steps = [step for run_id in run_ids for step in results[run_id]]
+    when = first["started_at"] or first["measured_at"]
+    plan = find_plan(engine, first["trial_id"])
+    courses = courses_by_step([one for run in runs for one in evidence.phases(run, plan)])
+    return trial_beside(
+        asked_of(first, plan),
+        levelled_rows([row for step in steps for row in step.measurements], courses),
+        named or load_published(),
+        trial_id=first["trial_id"],
+        run_ids=run_ids,
+        marks=_marks(runs),
+        warnings=[warning for step in steps for warning in step.warnings],
+        year=int(when[:4]) if when else None,
+        named=bool(named),
+        gobonniego_file=first["provider"] == GOBONNIEGO_FILE,
+    )

@@ -1,0 +1,180 @@
+"""A report of stored runs: read once, put into words once, with its charts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from diskbench import __version__
+from diskbench.engine.refreshed import open_books
+from diskbench.engine.run_evidence import EvidenceOfRuns
+from diskbench.engine.stored_trial import read_trial
+from diskbench.engine.trial_figures import common_fields, subject_of, words
+from diskbench.errors import UserError
+from diskbench.model.ids import Known, meant
+from diskbench.report.assemble.chart_data import LEAST_RUNS, ChartData
+from diskbench.report.assemble.report_view import Report, group_view
+from diskbench.report.assemble.trial_facts import trial_facts
+from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.charts.palette import PAGE
+from diskbench.report.charts.registry import drawn_alone, drawn_inside, drawn_over
+from diskbench.store.frames import read_series_ahead
+from diskbench.store.rows import load_results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.engine.run_evidence import OpenStore
+    from diskbench.engine.stored_trial import Row, StoredTrial
+    from diskbench.report.assemble.report_view import Group
+    from diskbench.report.trial_report import TrialFacts
+
+
+class ReportReader:
+    """Reads trials from a database and their evidence; the catalogue is opened once. `is_suspended`
+    tells of a trial's id whether `diskbench resume` would go on with it."""
+
+    def __init__(
+        self,
+        database: Engine,
+        open_store: OpenStore,
+        evidence_url: str | None = None,
+        is_suspended: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self.database = database
+        self.evidence = EvidenceOfRuns(open_store, evidence_url)
+        self._is_suspended = is_suspended
+        self._books = open_books()
+
+    def read(
+        self, runs: Sequence[Row], shown: Callable[[TrialFacts], TrialFacts] | None = None
+    ) -> ReadReport:
+        """The trials of runs (rows) by what was asked for, in the order of time. `shown` says what
+        of a trial is put into words; all of it by default."""
+        self._read_ahead(runs)
+        steps = load_results(self.database, *(row["run_id"] for row in runs))
+        rows_of: dict[str, list[Row]] = defaultdict(list)
+        for row in runs:
+            rows_of[row["trial_id"]].append(row)
+        stored: dict[str, StoredTrial] = {}
+        groups: dict[Any, list[TrialFacts]] = defaultdict(list)
+        for trial_id, rows in rows_of.items():
+            suspended = any(one["state"] != "done" for one in rows) and self._is_suspended(trial_id)
+            trial = stored[trial_id] = read_trial(
+                self.database, rows, self.evidence, self._books, steps=steps, suspended=suspended
+            )
+            facts = trial_facts(trial)
+            subject = subject_of(trial.runs[0] | {"rent": _rent(trial)})
+            # What was imported tells little of its subject but the name of its file.
+            file = facts.subject.title if trial.runs[0]["imported"] else ""
+            groups[subject, file].append(shown(facts) if shown else facts)
+        named = [subject for subject, file in groups if not file]
+        common = common_fields(named) if len(named) > 1 else ()
+        without = {name for name, _ in common}
+        views = tuple(
+            group_view(
+                file or words(subject) or "all",
+                [trial_view(one) for one in found],
+                file or words(subject, without=without),
+                number,
+            )
+            for number, ((subject, file), found) in enumerate(groups.items(), 1)
+        )
+        return ReadReport(views, stored, words(common))
+
+    def _read_ahead(self, runs: Sequence[Row]) -> None:
+        """Make the series of runs that have none yet, as imported ones: all at once is faster than
+        each when it is asked for."""
+        by_store: dict[str, list[Row]] = defaultdict(list)
+        for row in runs if len(runs) >= LEAST_RUNS else ():
+            by_store[row["evidence_url"]].append(row)
+        for rows in by_store.values():
+            store = self.evidence.store(rows[0])
+            if store is not None:
+                read_series_ahead(store, [row["run_id"] for row in rows])
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """Trials in groups with their stored form by id; `common` is what all groups asked for."""
+
+    groups: tuple[Group, ...]
+    stored: dict[str, StoredTrial]
+    common: str
+
+
+def stored_report(
+    reader: ReportReader,
+    runs: Sequence[Row],
+    asked: Sequence[str] = (),
+    filters: Sequence[str] = (),
+    *,
+    chart: str | None = None,
+) -> Report:
+    """The report on these runs (rows, oldest first), as `asked` for, with all its charts, or with
+    the one that is named. Raises UnknownName for its name, InvalidValue where it has nothing to
+    draw."""
+    found = reader.read(runs)
+    trials = [trial for group in found.groups for trial in group.trials]
+    fell = trials[0].fell
+    run = _telling(runs, asked, fell.run_id if fell else "")
+    data = ChartData(found.groups, found.stored, reader.evidence, runs, run)
+    now = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
+    report = Report(
+        asked=" ".join([*asked, *filters]),
+        groups=found.groups,
+        inside_of=str(run["run_id"]),
+        common=found.common,
+        made=f"made {now} by diskbench {__version__}",
+    )
+    if chart is not None:
+        return replace(report, over=drawn_alone(chart, data, PAGE), chart=chart)
+    return with_charts(report, data)
+
+
+def with_charts(report: Report, data: ChartData) -> Report:
+    """The report with all charts that its data gives, and what is not drawn of it."""
+    inside = drawn_inside(data, PAGE)
+    more = data.courses_left_out if inside else 0
+    left_out = (f"{more} more steps are not drawn second by second.",) if more else ()
+    return replace(report, over=drawn_over(data, PAGE), inside=inside, left_out=left_out)
+
+
+def file_name(runs: Sequence[Row], asked: Sequence[str]) -> str:
+    """What a file without a name of its own is called: the run that was asked for, or how many."""
+    ids = [row["run_id"] for row in runs]
+    typed = _named(runs, asked)
+    named = next((one for one in ids if one in typed), ids[-1])
+    if len({run["trial_id"] for run in runs}) == 1:
+        return str(named)
+    since = next((run["measured_at"][:10] for run in runs if run["measured_at"]), "no-date")
+    return f"{len(ids)}-runs-from-{since}"
+
+
+def _telling(runs: Sequence[Row], asked: Sequence[str], fell: str) -> Row:
+    """The run that is shown from inside: the one that was named, else the one in which the disk
+    `fell`, else the last."""
+    typed = _named(runs, asked)
+    named = [run for run in runs if run["run_id"] in typed]
+    fallen = [run for run in runs if run["run_id"] == fell]
+    return next(iter([*named, *fallen, runs[-1]]))
+
+
+def _named(runs: Sequence[Row], asked: Sequence[str]) -> set[str]:
+    """The runs of which somebody typed the id, or the beginning of it."""
+    known = [Known(str(run["run_id"]), "run") for run in runs]
+    found = set()
+    for text in asked:
+        with contextlib.suppress(UserError):  # a trial, a label, dates: no single run
+            found.add(meant(text, known, "run").id)
+    return found
+
+
+def _rent(trial: StoredTrial) -> dict[str, Any] | None:
+    rent = trial.plan.cell.rent if trial.plan else None
+    return rent.model_dump() if rent else None

@@ -1,0 +1,84 @@
+"""A stored trial as a report needs it: its subject, its runs, and where, by what and how again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from diskbench.engine.dependence import machine_of
+from diskbench.report.audit_text import audit_line
+from diskbench.report.cost_text import cost_line
+from diskbench.report.next_step import run_again
+from diskbench.report.subject import SUSPENDED, subject_of_runs
+from diskbench.report.trial_report import RunNote, TrialFacts
+
+if TYPE_CHECKING:
+    from diskbench.engine.stored_trial import Row, StoredTrial
+    from diskbench.model.spec import Plan
+
+
+def trial_facts(stored: StoredTrial) -> TrialFacts:
+    """What a report says of a stored trial."""
+    first, plan = stored.runs[0], stored.plan
+    subject = subject_of_runs(stored.runs, plan)
+    if stored.suspended:
+        subject = replace(subject, state=SUSPENDED)
+    return TrialFacts(
+        trial_id=stored.trial_id,
+        subject=subject,
+        runs=tuple(_note(row, stored) for row in stored.runs),
+        measurements=stored.measurements,
+        warnings=stored.doubts,
+        phases=stored.phases,
+        verdicts=stored.verdicts,
+        labels=tuple(sorted((str(k), str(v)) for k, v in first["labels"].items())),
+        notes=plan.notes if plan else (),
+        place=_place(first),
+        versions=_versions(first, plan),
+        machine=machine_of(first, rented=bool(plan and plan.cell.rent)),
+        price=plan.expectation.price if plan and plan.expectation else None,
+        cost=cost_line(stored.cost) if stored.cost is not None else "",
+        job=_job(plan),
+        again="" if first["imported"] else run_again(subject, subject.runs_planned),
+    )
+
+
+def _note(row: Row, stored: StoredTrial) -> RunNote:
+    url = row["evidence_url"]
+    return RunNote(
+        run_id=row["run_id"],
+        state=row["state"],
+        when=row["started_at"] or row["measured_at"] or "",
+        error=row["error"] or "",
+        advice=row["advice"] or "",
+        evidence=f"{url}/runs/{row['run_id']}/" if url else "",
+        audit=audit_line([one for one in stored.audits if one.run_id == row["run_id"]]),
+    )
+
+
+def _place(row: Row) -> str:
+    words = (row["region"], row["zone"])
+    return ", ".join(dict.fromkeys(str(word) for word in words if word))
+
+
+def _versions(row: Row, plan: Plan | None) -> tuple[tuple[str, str], ...]:
+    found = {
+        "diskbench": row["diskbench_version"],
+        "fio": (row["fio_version"] or "").removeprefix("fio-"),
+        "kernel": row["kernel"],
+        "distribution": row["distribution"],
+        "profile": f"{row['profile']} ({row['profile_digest'][:12]})"
+        if row["profile_digest"]
+        else row["profile"],
+        "catalogue": plan.catalogue[:12] if plan and plan.catalogue else "",
+    }
+    return tuple((name, str(value)) for name, value in found.items() if value)
+
+
+def _job(plan: Plan | None) -> str:
+    """The job file of each step, each under the name of its step."""
+    if plan is None:
+        return ""
+    return "\n".join(
+        f"# step {one.index + 1}: {one.name}\n{one.job.strip()}\n" for one in plan.steps
+    )

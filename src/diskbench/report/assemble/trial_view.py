@@ -1,0 +1,240 @@
+"""One trial as every surface shows it: each figure, doubt, promise and word, assembled once.
+
+Terminal, page, Markdown, PDF, picture and site set what a TrialView holds; none of them chooses,
+rounds or words anything by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.report.assemble.footnotes import footnotes
+from diskbench.report.assemble.phase_rows import phase_rows, stall_notes
+from diskbench.report.assemble.price_text import price_lines
+from diskbench.report.dates import local_moment
+from diskbench.report.headline import headline
+from diskbench.report.lines import grouped_warnings, lines, runs_words
+from diskbench.report.next_step import next_step
+from diskbench.report.phase_lines import phase_lines
+from diskbench.report.plain_many import counted
+from diskbench.report.plain_words import believe_sentence, fall_of, slowed, two_sentences
+from diskbench.report.result_rows import NONE, result_rows, shown_columns, trial_name
+from diskbench.report.row_ids import row_id
+from diskbench.report.subject import SHARED, unfinished_words
+from diskbench.report.threshold_lines import threshold_lines
+from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diskbench.report.assemble.phase_rows import PhaseRow
+    from diskbench.report.lines import Line, Spread, WarningGroup
+    from diskbench.report.next_step import NextStep
+    from diskbench.report.plain_words import Fall
+    from diskbench.report.result_rows import ResultRow
+    from diskbench.report.subject import Subject
+    from diskbench.report.threshold_lines import ThresholdLine
+    from diskbench.report.trial_report import RunNote, TrialFacts
+
+LINKED = ("https://", "http://", "file://")
+"""Addresses that a browser opens; anything else stays text, a `javascript:` above all."""
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """One step and direction: each cell is the median, and lowest–highest of several runs."""
+
+    id: str
+    step: str
+    direction: str
+    cells: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run; `href` where a browser can open its evidence."""
+
+    id: str
+    run_id: str
+    state: str
+    when: str
+    error: str
+    advice: str
+    evidence: str
+    href: str
+    audit: str = ""
+
+
+@dataclass(frozen=True)
+class TrialView:
+    """What is shown of one trial.
+
+    `facts` are names with their values (what was bought, where, when …). `sentences` say what was
+    bought and what it gave; `believe` which steps to doubt, `headline` what was seen of burst and
+    baseline, `slowed` why it slowed down. `lines` are the figures by direction, as numbers, and
+    `figures` the same in words; `rows` hold measured beside promised, with the columns `shown`.
+    `missing` says why there is no figure. `next` is the command worth typing after this in a
+    terminal, `next_on_page` the one for a reader of a page.
+    """
+
+    id: str
+    trial: TrialFacts
+    summary: str
+    facts: tuple[tuple[str, tuple[str, ...]], ...]
+    sentences: tuple[str, str]
+    believe: str
+    headline: str
+    unfinished: str
+    missing: str
+    lines: tuple[Line, ...]
+    figures: tuple[FigureRow, ...]
+    notes: tuple[str, ...]
+    runs_n: int
+    rows: tuple[ResultRow, ...]
+    shown: frozenset[str]
+    thresholds: tuple[ThresholdLine, ...]
+    fell: Fall | None
+    slowed: tuple[str, ...]
+    phases: tuple[PhaseRow, ...]
+    phase_notes: tuple[str, ...]
+    phase_lines: tuple[str, ...]
+    warnings: tuple[WarningGroup, ...]
+    runs: tuple[RunRow, ...]
+    next: NextStep
+    next_on_page: NextStep
+
+    @property
+    def subject(self) -> Subject:
+        """What the trial is about."""
+        return self.trial.subject
+
+
+def trial_view(trial: TrialFacts) -> TrialView:
+    """The trial as every surface shows it."""
+    subject = trial.subject
+    found = lines(trial.measurements, trial.phases, trial.verdicts)
+    warnings = grouped_warnings(trial.warnings)
+    rows = result_rows([trial])
+    return TrialView(
+        id=row_id(trial.trial_id),
+        trial=trial,
+        summary=_summary(trial),
+        facts=tuple((name, values) for name, values in _facts(trial) if any(values)),
+        sentences=two_sentences(trial),
+        believe=believe_sentence(trial.verdicts),
+        headline=headline(subject.promised, trial.measurements, trial.phases),
+        unfinished=unfinished_words(subject, trial.measurements),
+        missing=_missing(trial) if not found else "",
+        lines=found,
+        figures=tuple(_figures(line, trial_name(trial)) for line in found),
+        notes=footnotes(found),
+        runs_n=max((line.runs for line in found), default=0),
+        rows=rows,
+        shown=shown_columns(rows),
+        thresholds=threshold_lines(subject.thresholds, found),
+        fell=fall_of(trial.verdicts),
+        slowed=slowed(trial),
+        phases=phase_rows(trial.phases, [one.run_id for one in trial.runs]),
+        phase_notes=stall_notes(trial.phases),
+        phase_lines=tuple(phase_lines(trial.phases)),
+        warnings=warnings,
+        runs=tuple(map(_run, trial.runs)),
+        next=next_step(subject, found, warnings),
+        next_on_page=next_step(subject, found, warnings, on_page=True),
+    )
+
+
+def _facts(trial: TrialFacts) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    subject, promised = trial.subject, trial.subject.promised
+    target = f"{subject.target}, {subject.disk}" if subject.target and subject.disk else ""
+    state = subject.state if subject.state and subject.state != "done" else ""
+    return (
+        ("bought", (promised.offer,) if promised else ()),
+        ("promised", (promised.promise,) if promised else ()),
+        ("shared", (SHARED,) if promised and promised.shared else ()),
+        ("price", tuple(price_lines(trial.price)) if trial.price else ()),
+        ("where", (trial.place,)),
+        ("machine", (subject.machine,)),
+        ("target", (target or subject.target,)),
+        ("measured", (_when(trial), state) if state else (_when(trial),)),
+        ("by", tuple(f"{name} {value}" for name, value in trial.versions)),
+        ("labels", tuple(f"{key} = {value}" for key, value in trial.labels)),
+        ("cost", (trial.cost,)),
+    )
+
+
+def _missing(trial: TrialFacts) -> str:
+    if "imported" in trial.subject.marks:
+        return "what was imported has no summary, only what its log tells second by second"
+    return "no measured step finished"
+
+
+def _summary(trial: TrialFacts) -> str:
+    """`2026-11-21 10:00 UTC · 3 runs · 10.0.0.7: 2 × EPYC … · done`."""
+    count = len(trial.runs)
+    runs = f"run {trial.runs[0].run_id}" if count == 1 else counted(count, "run")
+    labels = ", ".join(f"{key}={value}" for key, value in trial.labels)
+    subject = trial.subject
+    what = subject.title if "imported" in subject.marks else subject.machine.partition(":")[0]
+    words = (_when(trial), runs, what, labels)
+    state = subject.state if subject.state != "done" else ""
+    return " · ".join(word for word in (*words, state, *subject.marks) if word)
+
+
+def _when(trial: TrialFacts) -> str:
+    """When its runs began; empty before the first."""
+    if not trial.runs:
+        return ""
+    first, last = (local_moment(one.when) for one in (trial.runs[0], trial.runs[-1]))
+    return first if first == last else f"{first} to {last}"
+
+
+def _figures(line: Line, name: str) -> FigureRow:
+    latencies = (line.mean_ns, line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns)
+    step = f"{line.step} ({line.level})" if line.level else line.step
+    if line.iops.n < line.runs:
+        step += f", {runs_words(line)}"
+    if line.rounds:
+        step += f" (rounds {line.rounds[0]}–{line.rounds[1]})"
+    speed = None if line.direction == "sync" else line.bytes_per_s
+    return FigureRow(
+        id=row_id(name, line.step, line.direction),
+        step=step,
+        direction=line.direction,
+        cells=(
+            _cell(line.iops, format_iops),
+            _cell(speed, format_mb_per_s),
+            *(_cell(one, format_latency_ns) for one in latencies),
+            _cell(line.cpu, lambda share: f"{share:.0%}"),
+        ),
+    )
+
+
+def _cell(spread: Spread | None, text: Callable[[float], str]) -> tuple[str, str]:
+    """The median, and lowest–highest where there are several runs."""
+    if spread is None:
+        return NONE, ""
+    return text(spread.median), _range(text(spread.low), text(spread.high)) if spread.n > 1 else ""
+
+
+def _range(low: str, high: str) -> str:
+    """`2.50–6.40 ms`: the unit once where both have the same."""
+    if low == high:
+        return ""
+    number, _, unit = low.rpartition(" ")
+    return f"{number if number and high.endswith(f' {unit}') else low}–{high}"
+
+
+def _run(note: RunNote) -> RunRow:
+    return RunRow(
+        id=row_id(note.run_id),
+        run_id=note.run_id,
+        state=note.state,
+        when=local_moment(note.when),
+        error=note.error,
+        advice=note.advice,
+        evidence=note.evidence,
+        href=note.evidence if note.evidence.startswith(LINKED) else "",
+        audit=note.audit,
+    )

@@ -1,0 +1,132 @@
+"""What charts are made of in common: value axes, legends of lines, marks by source, intervals, and
+the invisible marks that carry words for pointer, keyboard and screen reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from diskbench.report.charts.measure import axis, powers_within
+from diskbench.report.charts.rows import carried
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from diskbench.report.charts.palette import Palette
+
+SHAPES = {"published": "circle", "measured": "diamond"}
+"""The mark of each source of a figure."""
+
+
+def value_axis(
+    channel: Literal["x", "y"],
+    field: str,
+    metric: str,
+    domain: Sequence[float],
+    *,
+    log: bool = False,
+    clamp: bool = False,
+    **options: Any,  # noqa: ANN401 - altair's options of an axis
+) -> Any:  # noqa: ANN401 - altair's X or Y
+    """A quantitative axis over `domain`; a logarithmic one has its marks at powers of ten."""
+    import altair as alt
+
+    if log:
+        options = {"values": powers_within(domain)} | options
+    kind: Any = "log" if log else "linear"
+    more: dict[str, Any] = {"clamp": True} if clamp else {}
+    scale = alt.Scale(type=kind, domain=list(domain), nice=False, **more)
+    made = alt.X if channel == "x" else alt.Y
+    return made(f"{field}:Q", scale=scale, axis=axis(metric, log=log, **options))
+
+
+def latency_axis(
+    field: str, domain: Sequence[float], *, clamp: bool = False, **options: bool
+) -> alt.Y:
+    """The vertical logarithmic axis of latencies, which has no title: its labels have units."""
+    found: alt.Y = value_axis(
+        "y", field, "lat_ns", domain, log=True, clamp=clamp, minExtent=34, title=None, **options
+    )
+    return found
+
+
+def stroke_legend(**more: Any) -> alt.Legend:  # noqa: ANN401 - altair's options
+    """A legend of lines, above the plot."""
+    import altair as alt
+
+    return alt.Legend(orient="top", title=None, symbolType="stroke", symbolStrokeWidth=2, **more)
+
+
+def stroke_scale(channel: Any, field: str, values: Mapping[str, Any], legend: Any) -> Any:  # noqa: ANN401 - altair's channels
+    """A channel (colour, dash, shape) with a value a name, the same in every chart."""
+    import altair as alt
+
+    scale = alt.Scale(domain=list(values), range=list(values.values()))
+    return channel(f"{field}:N", scale=scale, legend=legend)
+
+
+def dots(
+    rows: Sequence[dict[str, Any]],
+    *,
+    size: int,
+    encode: Mapping[str, Any],
+    **mark: Any,  # noqa: ANN401 - altair options of a mark
+) -> list[alt.Chart]:
+    """A mark a row (charts/rows.py) with its words: hollow where the figure is doubted."""
+    import altair as alt
+
+    layers = []
+    for doubted in (False, True):
+        kind = [one for one in rows if one["doubted"] is doubted]
+        if kind:
+            made = alt.Chart({"values": kind}).mark_point(filled=not doubted, size=size, **mark)
+            layers.append(made.encode(**encode, **carried(kind)))
+    return layers
+
+
+def dots_by_source(
+    rows: Sequence[dict[str, Any]],
+    *,
+    size: int,
+    encode: Mapping[str, Any],
+    colours: Mapping[str, str] | None = None,
+) -> list[alt.Chart]:
+    """The same, with a shape a source, and a colour where `colours` has them."""
+    return [
+        made
+        for source, shape in SHAPES.items()
+        for made in dots(
+            [one for one in rows if one["source"] == source],
+            size=size,
+            encode=encode,
+            shape=shape,
+            opacity=1,
+            strokeWidth=2,
+            **({"color": colours[source]} if colours else {}),
+        )
+    ]
+
+
+def interval_rule(
+    rows: Sequence[dict[str, Any]], palette: Palette, encode: Mapping[str, Any], *, wide: float = 2
+) -> list[alt.Chart]:
+    """A line in the accent colour over each interval of a median (MR-6); none for no row."""
+    import altair as alt
+
+    if not rows:
+        return []
+    rule = alt.Chart({"values": list(rows)}).mark_rule(
+        color=palette.accent, strokeWidth=wide, aria=False
+    )
+    return [rule.encode(**encode)]
+
+
+def columns(
+    rows: Sequence[dict[str, Any]], palette: Palette, encode: Mapping[str, Any]
+) -> alt.Chart:
+    """Rectangles that cannot be seen and say their `words` to a pointer or a screen reader."""
+    import altair as alt
+
+    rects = alt.Chart({"values": list(rows)}).mark_rect(fillOpacity=0, color=palette.ink)
+    found: alt.Chart = rects.encode(description=alt.Description("words:N"), **encode)
+    return found

@@ -1,0 +1,121 @@
+"""The charts of reports, by name. A file of this folder registers what it draws; `report --chart`,
+its help and completion, the pages, the docs and the tests read them from here."""
+
+from __future__ import annotations
+
+import pkgutil
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, get_args
+
+from diskbench.errors import InvalidValue, UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.palette import Palette
+
+    Draw = Callable[[ChartData, Palette], Iterable[Figure]]
+
+Need = Literal[
+    "one trial",
+    "several trials",
+    "the evidence of three runs or more",
+    "the evidence of one run",
+]
+LIST = "list"
+"""What `--chart` takes instead of a name, to list the charts."""
+MOST_OVER = 8
+"""Figures over steps, runs and trials that one page has."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A kind of chart: the `name` that `--chart` takes, its `title`, what it `needs`, its place
+    among others on a page (`rank`, the least first), and how it is drawn: one figure or more, or
+    none where the data gives no picture."""
+
+    name: str
+    title: str
+    needs: Need
+    rank: int
+    draw: Draw
+
+
+_REGISTERED: dict[str, Chart] = {}
+
+
+def chart(name: str, *, title: str, needs: Need, rank: int) -> Callable[[Draw], Draw]:
+    """Register a function as the chart `name`. Raises ValueError for a name that is taken."""
+
+    def register(draw: Draw) -> Draw:
+        if name in _REGISTERED or name == LIST:
+            raise ValueError(f"two charts are named {name!r}")
+        _REGISTERED[name] = Chart(name, title, needs, rank, draw)
+        return draw
+
+    return register
+
+
+@cache
+def charts() -> tuple[Chart, ...]:
+    """All charts, those for one trial first, in the order of a page."""
+    package = import_module("diskbench.report.charts")
+    for module in pkgutil.iter_modules(package.__path__):
+        import_module(f"{package.__name__}.{module.name}")
+    order = get_args(Need)
+    return tuple(
+        sorted(_REGISTERED.values(), key=lambda one: (order.index(one.needs), one.rank, one.name))
+    )
+
+
+def find_chart(name: str) -> Chart:
+    """The chart of that name. Raises UnknownName."""
+    for one in charts():
+        if one.name == name:
+            return one
+    advice = "`diskbench report --chart list` shows all"
+    raise UnknownName("chart", name, [one.name for one in charts()], advice=advice)
+
+
+def chart_lines() -> Iterator[str]:
+    """Name, title and need of each chart, a line each."""
+    wide = max(len(one.name) for one in charts())
+    for one in charts():
+        yield f"{one.name:<{wide}}  {one.title} (needs {one.needs})"
+
+
+def drawn_over(data: ChartData, palette: Palette) -> tuple[Figure, ...]:
+    """The figures over steps, runs and trials."""
+    one, several, many, _ = get_args(Need)
+    single = data.single is not None
+    found = islice(_drawn(data, palette, one if single else several), MOST_OVER)
+    return (*found, *(() if single else _drawn(data, palette, many)))
+
+
+def drawn_inside(data: ChartData, palette: Palette) -> tuple[Figure, ...]:
+    """The figures of one run of a single trial; none of several trials."""
+    return tuple(_drawn(data, palette, get_args(Need)[3])) if data.single is not None else ()
+
+
+def drawn_alone(name: str, data: ChartData, palette: Palette) -> tuple[Figure, ...]:
+    """The figures of one chart. Raises UnknownName, and InvalidValue where there is none."""
+    found = find_chart(name)
+    figures = tuple(found.draw(data, palette)) if data.meets(found.needs) else ()
+    if not figures:
+        raise InvalidValue(
+            f"nothing to draw in chart {name} ({found.title}): it needs {found.needs}",
+            advice="name other runs, or another chart: `diskbench report --chart list`",
+        )
+    return figures
+
+
+def _drawn(data: ChartData, palette: Palette, need: str) -> Iterator[Figure]:
+    if data.meets(need):
+        for one in charts():
+            if one.needs == need:
+                yield from one.draw(data, palette)

@@ -1,0 +1,42 @@
+"""The most telling runs of the commonest step in full: the steadiest, the fallen, the stalled …"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from diskbench.report.charts.course import course_chart
+from diskbench.report.charts.registry import chart
+from diskbench.report.overview import telling
+from diskbench.report.row_ids import row_href
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.palette import Palette
+
+MOST_TELLING = 6
+
+
+@chart(
+    "telling-runs",
+    title="the runs of a step that differ most, second by second",
+    needs="the evidence of three runs or more",
+    rank=20,
+)
+def _of_runs(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    by_id = {row["run_id"]: row for row in data.runs}
+    for bands in data.bands[:1]:
+        for one in telling(bands, MOST_TELLING):
+            for course in data.courses_of(by_id[one.run_id]):
+                if course.step != bands[0].step:
+                    continue
+                figure = course_chart(course, palette, rate=bands[0].figure)
+                yield replace(
+                    figure,
+                    title=f"{course.step}: {one.why}",
+                    subtitle=f"run {one.run_id}\n{figure.subtitle}",
+                    rows_href=row_href(one.run_id),
+                )

@@ -1,0 +1,61 @@
+"""The steps of one trial beside what was promised of its disk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.shown import shown, verdicts_by_step
+from diskbench.report.charts.point import Point
+from diskbench.report.charts.promised import Held, Promise, promised_chart
+from diskbench.report.charts.registry import chart
+from diskbench.report.result_rows import trial_name
+from diskbench.report.row_ids import row_href
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.model.verdict import Verdict
+    from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.palette import Palette
+    from diskbench.report.trial_report import TrialFacts
+
+
+@chart("promised", title="each step beside what was promised", needs="one trial", rank=20)
+def _of_trial(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    if data.single is None:
+        return
+    trial = data.single.trial
+    told = [shown(of_step) for of_step in verdicts_by_step(trial.verdicts).values()]
+    held = [one for verdict in told if (one := _held(trial, verdict)) is not None]
+    if len(held) > 1:  # one bar is no chart
+        yield promised_chart(held, palette, name="promised", heading="Measured against promised")
+
+
+def _held(trial: TrialFacts, verdict: Verdict) -> Held | None:
+    """The figure of a step beside its promise; None where nothing is promised, or measured."""
+    main = verdict.stands_for
+    told = main.promised
+    if told is None or not told.iops or not main.iops:
+        return None
+    burst = next((one.promised for one in verdict.stretches if one.kind == "burst"), None)
+    point = Point(
+        label=verdict.step,
+        metric="iops",
+        value=main.iops,
+        step=verdict.step,
+        run_ids=(verdict.run_id,),
+        n=1,
+        statistic="mean",
+        href=row_href(trial_name(trial), verdict.step),
+        marks=trial.subject.marks,
+        machine=trial.machine,
+    )
+    promise = Promise(
+        value=told.iops,
+        low=told.low_iops,
+        high=told.high_iops,
+        burst=burst.iops if burst else None,
+        source=told.source,
+    )
+    return Held(point, promise, on_credit=main.kind == "burst")

@@ -1,0 +1,62 @@
+"""The runs of one trial one after the other: the steps that changed most, and where they fell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.report.assemble.chart_data import LEAST_RUNS
+from diskbench.report.assemble.step_values import step_values
+from diskbench.report.charts.registry import chart
+from diskbench.report.charts.runs_line import CliffMark, RunLine, runs_chart
+from diskbench.report.row_ids import row_href
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.palette import Palette
+
+MOST_STEPS = 2
+"""Steps that are drawn run after run: those that changed most."""
+
+
+@chart(
+    "runs", title="a step run after run, and the run in which it fell", needs="one trial", rank=10
+)
+def _of_trial(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    numbers = {row["run_id"]: row["run_index"] + 1 for row in data.runs}
+    if data.single is None or len(numbers) < LEAST_RUNS:
+        return
+    found = step_values(data.single)
+    found.sort(key=lambda one: min(one.values) / max(one.values))
+    for number, one in enumerate(found[:MOST_STEPS]):
+        line = RunLine(
+            label=one.step,
+            metric="iops",
+            origin="measured",
+            direction=one.direction,
+            values=tuple(
+                (numbers[run_id], value)
+                for run_id, value in zip(one.run_ids, one.values, strict=True)
+            ),
+            run_ids=one.run_ids,
+            hrefs=tuple(row_href(run_id) for run_id in one.run_ids),
+        )
+        yield runs_chart(
+            [line],
+            palette,
+            name=f"runs-{number}",
+            heading=f"{one.step}, run after run",
+            cliffs=_cliffs(data, one.step, numbers),
+        )
+
+
+def _cliffs(data: ChartData, step: str, numbers: Mapping[str, int]) -> list[CliffMark]:
+    """The run in which credit should have run out, and the one in which a step fell."""
+    expected = data.plan.expectation.credits if data.plan and data.plan.expectation else ()
+    gone = [one for one in expected if one.gone_s is not None and one.step == step]
+    marks = [CliffMark(one.run or 1, "predicted") for one in gone[:1]]
+    phases = data.single.trial.phases if data.single else ()
+    fell = [one for one in phases if one.step == step and one.cliffs]
+    return marks + [CliffMark(numbers[one.run_id], "measured") for one in fell[:1]]

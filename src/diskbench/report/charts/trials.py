@@ -1,0 +1,85 @@
+"""Several trials beside each other: by disk, region and hour, and by what their disks cost."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from diskbench.report.assemble.chart_data import MOST_STEPS
+from diskbench.report.assemble.step_values import points_by_step
+from diskbench.report.charts.bars import bars_chart
+from diskbench.report.charts.price import Priced, price_chart
+from diskbench.report.charts.registry import chart
+from diskbench.report.charts.spread import Group as Values
+from diskbench.report.charts.spread import groups_of, spread_chart, undated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.palette import Palette
+    from diskbench.report.charts.point import Point
+    from diskbench.report.charts.spread import By
+
+MOST_BARS = 40
+"""Subjects beyond which a bar each is no picture: then it is how far they lie apart."""
+LEAST_APART = 4
+"""Fewer trials say nothing of regions and hours."""
+
+
+@chart("trials", title="a step over all trials, by subject", needs="several trials", rank=10)
+def _by_subject(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    for number, (step, points) in _steps(data):
+        name, labels = f"trials-{number}", len({one.label for one in points})
+        if labels > MOST_BARS:
+            every = [Values(f"{labels} subjects", tuple(points))]
+            yield spread_chart(every, palette, name=name, heading=step, samples=True)
+        elif labels > 1:
+            yield bars_chart(points, palette, name=name, heading=step)
+        else:
+            yield spread_chart(groups_of(points, "label"), palette, name=name, heading=step)
+
+
+@chart("prices", title="what disks cost beside what they gave", needs="several trials", rank=20)
+def _by_price(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    prices = {one.trial.trial_id: one.trial.price for one in data.trials}
+    usd = {key: one.total_usd for key, one in prices.items() if one and one.total_usd}
+    for _, (step, points) in islice(_steps(data), 1):
+        priced = [Priced(one, usd[one.key]) for one in points if one.key in usd]
+        if len({one.point.label for one in priced}) > 1:
+            yield price_chart(
+                priced,
+                palette,
+                name="prices",
+                heading=f"{step}: what it costs",
+                prices_of="the catalogue, as it was when it was measured",
+            )
+
+
+@chart("regions", title="a step by region", needs="several trials", rank=30)
+def _by_region(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    yield from _apart(data, palette, "region", "region")
+
+
+@chart("hours", title="a step by hour of the day", needs="several trials", rank=40)
+def _by_hour(data: ChartData, palette: Palette) -> Iterator[Figure]:
+    yield from _apart(data, palette, "hour", "hour of the day (UTC)")
+
+
+def _apart(data: ChartData, palette: Palette, by: By, words: str) -> Iterator[Figure]:
+    for number, (step, points) in _steps(data):
+        groups = groups_of(points, by) if len(points) >= LEAST_APART else ()
+        if len(groups) > 1:
+            yield spread_chart(
+                groups,
+                palette,
+                name=f"{by}-{number}",
+                heading=f"{step} by {words}",
+                left_out=undated(points) if by == "hour" else "",
+            )
+
+
+def _steps(data: ChartData) -> Iterator[tuple[int, tuple[str, list[Point]]]]:
+    """The first steps that several trials have, numbered."""
+    yield from enumerate(islice(points_by_step(data.groups).items(), MOST_STEPS))

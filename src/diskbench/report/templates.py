@@ -1,0 +1,89 @@
+"""The frame of every HTML page: templates that escape what they are given, colours that follow the
+reader's light or dark mode, and a policy by which a page asks nobody for anything."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from diskbench.report.charts.palette import DARK, PICTURE, variables
+from diskbench.visible import visible
+
+_LIGHT = {"--page": "#f7f6f3", "--card": "#ffffff", "--link": "#1d5fb0", "--good": "#2c6e34",
+          "--doubt": "#8a5a00", "--doubt-page": "#fff6e0"}  # fmt: skip
+_DARK = {"--page": "#161614", "--card": "#201f1d", "--link": "#8ab8f2", "--good": "#7cc486",
+         "--doubt": "#f0c465", "--doubt-page": "#2c2516"}  # fmt: skip
+_ROOM = "diskbench.report"
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Templates of this room, escaping all that they are given."""
+
+    def source(name: str) -> str:
+        return files(_ROOM).joinpath(name).read_text(encoding="utf-8")
+
+    return jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=finalized,
+        loader=jinja2.FunctionLoader(source),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def asset(name: str) -> str:
+    """A shipped script or style sheet."""
+    return files(_ROOM).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def styled(sheet: str, script: str) -> dict[str, Any]:
+    """What a page of its own needs: style with the colours of charts, script, and its policy."""
+    return {
+        # Both are files of ours, and hold nothing of anybody's data.
+        "style": Markup(f"{colours()}\n{asset(sheet)}"),  # noqa: S704
+        "script": Markup(script),  # noqa: S704
+        "policy": policy(*([script] if script else [])),
+    }
+
+
+def policy(*scripts: str) -> Markup:
+    """The content security policy of a page with these scripts: it may ask nobody for anything."""
+    allowed = " ".join(f"'{source_hash(one)}'" for one in scripts) or "'none'"
+    return Markup(  # noqa: S704 - made of hashes alone
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def finalized(value: object) -> object:
+    """What a template writes: text with its control characters visible. Markup is of our making."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def colours() -> str:
+    """The page's variables: light, or dark where the system says so and the switch does not."""
+    light, dark = (
+        "; ".join(f"{name}: {value}" for name, value in {**own, **variables(palette)}.items())
+        for own, palette in ((_LIGHT, PICTURE), (_DARK, DARK))
+    )
+    return (
+        f":root {{ color-scheme: light; {light} }}\n"
+        "@media screen and (prefers-color-scheme: dark) {\n"
+        f"  :root:not(:has(#colours-light:checked)) {{ color-scheme: dark; {dark} }}\n"
+        "}\n"
+        f"@media screen {{ :root:has(#colours-dark:checked) {{ color-scheme: dark; {dark} }} }}"
+    )
+
+
+def source_hash(script: str) -> str:
+    """What a content security policy names an inline script by (W3C CSP 3, section 2.3.1)."""
+    return "sha256-" + b64encode(hashlib.sha256(script.encode()).digest()).decode()

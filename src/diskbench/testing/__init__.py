@@ -1,0 +1,46 @@
+"""The contract of providers as tests: a package that brings a provider runs them on its own.
+
+    import pytest
+    from diskbench.testing import RenterContract
+
+    class TestMyCloud(RenterContract):
+        @pytest.fixture
+        def rig(self, tmp_path):
+            return MyRig(tmp_path)
+
+`Rig` says what the tests must know of a cloud. pytest is needed only where this package is
+imported: `diskbench[testing]` installs it.
+"""
+
+import pytest
+
+# Before the tests are imported: their assertions then say both values, as those of a test file do.
+pytest.register_assert_rewrite(
+    "diskbench.testing.end_to_end", "diskbench.testing.renter", "diskbench.testing.swaps"
+)
+
+from diskbench.testing.end_to_end import EndToEndContract  # noqa: E402 - see above
+from diskbench.testing.renter import RenterContract  # noqa: E402
+from diskbench.testing.rig import (  # noqa: E402
+    Onlooker,
+    Rig,
+    acquire,
+    cell,
+    claim,
+    guest_of,
+    scope_of,
+)
+from diskbench.testing.swaps import SwapContract  # noqa: E402
+
+__all__ = [
+    "EndToEndContract",
+    "Onlooker",
+    "RenterContract",
+    "Rig",
+    "SwapContract",
+    "acquire",
+    "cell",
+    "claim",
+    "guest_of",
+    "scope_of",
+]

@@ -1,0 +1,243 @@
+"""What every provider that rents must do (ports.Renter and the abilities beside it)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from diskbench.catalog.books import Books
+from diskbench.errors import DiskbenchError, Interrupted, UserError
+from diskbench.model.rental import LeaseEnd
+from diskbench.ports import (
+    Examinable,
+    ExtendsLeases,
+    Foresees,
+    Metered,
+    Renter,
+    SwapsDisks,
+    TellsTime,
+)
+from diskbench.testing.rig import (
+    Onlooker,
+    Rig,
+    acquire,
+    cell,
+    guest_of,
+    resolved,
+    scope_of,
+)
+from diskbench.testing.swaps import SwapContract
+
+EXPIRES_AT = 4e9
+"""When the leases of `acquire` end, in Unix seconds."""
+PATIENCE_S = 300.0
+"""How long a test waits for another thread; a generous bound, never the measure of anything."""
+
+
+class RenterContract:
+    """Inherit it and give a fixture `rig`. What an ability promises is tested where the provider
+    has it. A provider that swaps disks inherits SwapContract as well."""
+
+    @pytest.fixture
+    def rig(self) -> Rig:
+        """The provider and its cloud, with nothing rented in it; a subclass overrides this."""
+        raise NotImplementedError("override the fixture `rig`: it returns a diskbench.testing.Rig")
+
+    def test_it_is_a_renter(self, rig: Rig) -> None:
+        assert isinstance(rig.provider, Renter)
+
+    def test_one_that_swaps_disks_is_held_to_that_contract_too(self, rig: Rig) -> None:
+        assert isinstance(rig.provider, SwapsDisks) == isinstance(self, SwapContract), (
+            "inherit SwapContract where the provider implements SwapsDisks, and only there"
+        )
+
+    def test_a_spec_that_is_not_sold_is_refused_before_anything_is_rented(self, rig: Rig) -> None:
+        for spec in rig.wrong:
+            with pytest.raises(UserError) as refused:
+                rig.provider.check(cell(rig, spec))
+            assert refused.value.exit_code == 2
+        assert rig.provider.found(scope_of(rig)) == []
+
+    def test_resolving_rents_nothing_and_says_what_would_be_rented(self, rig: Rig) -> None:
+        rig.provider.check(cell(rig))
+        rental = resolved(rig)
+        assert rental.spec == rig.spec
+        assert rental.offer
+        assert type(rental).model_validate_json(rental.model_dump_json()) == rental, (
+            "a rental is stored as JSON between two steps"
+        )
+        assert rig.provider.found(rental.scope) == []
+
+    def test_what_is_foreseen_without_a_call_is_what_resolving_finds(self, rig: Rig) -> None:
+        """The catalogue alone says the same of disk, machine and price; only the cloud knows which
+        machine a region has and how large an image is."""
+        provider = rig.provider
+        if not isinstance(provider, Foresees):
+            return
+        found = resolved(rig)
+        assert provider.foresee(cell(rig), Books()).disk == found.disk
+        spec = rig.spec.model_copy(update={"instance_type": found.instance_type})
+        foreseen = provider.foresee(cell(rig, spec), Books())
+        assert (foreseen.promise, foreseen.cloud) == (found.promise, found.cloud)
+        assert (foreseen.cores, foreseen.memory_bytes) == (found.cores, found.memory_bytes)
+        assert foreseen.instance_type == found.instance_type
+        assert len(foreseen.prices) == len(found.prices)
+        if found.hourly_usd is not None and rig.spec.region is not None:
+            assert foreseen.hourly_usd == pytest.approx(found.hourly_usd, rel=0.02)
+
+    def test_what_was_acquired_is_there_and_carries_its_lease_and_expiry(self, rig: Rig) -> None:
+        acquired = acquire(rig, "one")
+        assert acquired.device or acquired.directory
+        assert rig.spec.size_gib is not None
+        assert acquired.size_bytes == rig.spec.size_gib * 2**30
+        assert rig.count("one") > 0
+        (found,) = rig.provider.found(scope_of(rig))
+        assert (found.lease_id, found.expires_at) == ("one", EXPIRES_AT)
+        assert rig.ends("one") == {EXPIRES_AT}, "every single thing carries the end"
+        assert rig.provider.gone("one", scope_of(rig)) is None
+
+    def test_acquired_twice_with_the_same_lease_is_acquired_once(self, rig: Rig) -> None:
+        first = acquire(rig, "one")
+        before = rig.count("one")
+        assert acquire(rig, "one") == first
+        assert rig.count("one") == before
+
+    def test_a_lease_is_extended_in_all_that_was_made_for_it_and_in_no_copy(self, rig: Rig) -> None:
+        """The `gc` of another database reads the new end."""
+        provider = rig.provider
+        if not isinstance(provider, ExtendsLeases):
+            return
+        scope = scope_of(rig)
+        acquired = acquire(rig, "one")
+        rig.add_copy("two")
+        before = [lease for lease in provider.found(scope) if lease.lease_id == "two"]
+        count = rig.count("one")
+        end = LeaseEnd(expires_at=4.05e9, left_s=4.05e9 - time.time())
+        guest = guest_of(acquired)
+        try:
+            for _ in range(2):
+                provider.extend("one", scope, end, guest, acquired.made)
+                provider.extend("two", scope, end, guest)
+        finally:
+            guest.close()
+        assert rig.count("one") == count, "extending makes nothing"
+        (found,) = (lease for lease in provider.found(scope) if lease.lease_id == "one")
+        assert found.expires_at == 4.05e9
+        assert rig.ends("one") == {4.05e9}, "every single thing carries the new end"
+        assert [lease for lease in provider.found(scope) if lease.lease_id == "two"] == before
+        assert provider.gone("one", scope) is None
+
+    def test_the_time_of_the_cloud_is_about_this_machines(self, rig: Rig) -> None:
+        """What has expired there is judged by the cloud's time."""
+        if isinstance(rig.provider, TellsTime):
+            off = rig.provider.present(scope_of(rig)) - datetime.now(UTC)
+            assert abs(off.total_seconds()) < 60
+
+    def test_examining_finds_no_problem_and_changes_nothing(self, rig: Rig) -> None:
+        provider = rig.provider
+        findings = provider.examine(scope_of(rig)) if isinstance(provider, Examinable) else []
+        assert [finding for finding in findings if finding.state == "problem"] == []
+        assert {finding.where.split()[0] for finding in findings} <= {provider.name}
+        quotas = provider.quotas(scope_of(rig)) if isinstance(provider, Metered) else []
+        assert all(quota.limit >= (quota.used or 0) for quota in quotas)
+        assert provider.found(scope_of(rig)) == []
+
+    def test_two_leases_share_nothing(self, rig: Rig) -> None:
+        one, two = acquire(rig, "one"), acquire(rig, "two")
+        assert (one.device, one.directory, one.address) != (two.device, two.directory, two.address)
+        rig.provider.release("one", scope_of(rig))
+        assert rig.count("one") == 0
+        assert rig.count("two") > 0
+        assert rig.provider.gone("two", scope_of(rig)) is None
+
+    def test_releasing_leaves_nothing_and_may_be_repeated(self, rig: Rig) -> None:
+        acquire(rig, "one")
+        scope = scope_of(rig)
+        for _ in range(2):
+            rig.provider.release("one", scope)
+            assert rig.count("one") == 0
+            assert rig.provider.found(scope) == []
+        assert rig.provider.gone("one", scope)
+
+    def test_releasing_a_lease_that_never_was_is_no_error(self, rig: Rig) -> None:
+        rig.provider.release("never", scope_of(rig))
+
+    def test_a_leftover_with_the_leases_name_and_tags_is_released_too(self, rig: Rig) -> None:
+        acquire(rig, "one")
+        rig.add_leftover("one")
+        rig.add_leftover("two")
+        rig.provider.release("one", scope_of(rig))
+        assert rig.count("one") == 0
+        rig.provider.release("two", scope_of(rig))
+        assert rig.count("two") == 0
+
+    def test_a_copy_of_the_tags_is_reported_apart_and_deleted_only_by_name(self, rig: Rig) -> None:
+        scope = scope_of(rig)
+        rig.add_leftover("one")
+        copy = rig.add_copy("one")
+        (found,) = rig.provider.found(scope)
+        assert (found.lease_id, found.not_ours) == ("one", (copy,))
+        assert found.resources
+        assert copy not in found.resources
+        rig.provider.release("one", scope)
+        (found,) = rig.provider.found(scope)
+        assert (found.resources, found.not_ours, found.expires_at) == ((), (copy,), None)
+        assert rig.is_there(copy)
+        rig.provider.release("one", scope, copied=["something else"])
+        assert rig.is_there(copy)
+        rig.provider.release("one", scope, copied=[copy])
+        assert not rig.is_there(copy)
+        assert rig.provider.found(scope) == []
+
+    def test_a_lease_that_is_found_says_who_rented_it(self, rig: Rig) -> None:
+        acquire(rig, "one")
+        (found,) = rig.provider.found(scope_of(rig))
+        assert found.owner == "tests"
+
+    def test_a_release_takes_what_acquire_reported_as_made(self, rig: Rig) -> None:
+        """Where a copy has the name too, its id tells it from what was made."""
+        acquired = acquire(rig, "one")
+        before = rig.provider.found(scope_of(rig))[0].resources
+        assert set(acquired.made) <= set(before)
+        rig.provider.release("one", scope_of(rig), made=acquired.made)
+        assert rig.count("one") == 0
+
+    def test_stopped_before_it_began_it_makes_nothing_that_release_leaves(self, rig: Rig) -> None:
+        onlooker = Onlooker()
+        onlooker.stop.set()
+        with pytest.raises(Interrupted):
+            acquire(rig, "one", onlooker)
+        rig.provider.release("one", scope_of(rig))
+        assert rig.count("one") == 0
+
+    def test_released_in_the_middle_of_renting_nothing_is_left_in_the_end(self, rig: Rig) -> None:
+        halfway, scope = threading.Event(), scope_of(rig)
+        onlooker = Onlooker()
+
+        def stop_at_the_first_note() -> None:
+            onlooker.stop.set()
+            halfway.set()
+
+        onlooker.on_note = stop_at_the_first_note
+        failed: list[BaseException] = []
+
+        def rent() -> None:
+            try:
+                acquire(rig, "one", onlooker)
+            except DiskbenchError as error:
+                failed.append(error)
+            halfway.set()
+
+        renting = threading.Thread(target=rent)
+        renting.start()
+        assert halfway.wait(PATIENCE_S)
+        rig.provider.release("one", scope)
+        renting.join(PATIENCE_S)
+        assert not renting.is_alive()
+        # What was made after that release carries the lease, and the next release takes it.
+        rig.provider.release("one", scope)
+        assert rig.count("one") == 0
+        assert all(isinstance(error, Interrupted) for error in failed)

@@ -1,0 +1,128 @@
+"""What the contract tests need: a provider, powers over its cloud, and somebody who looks on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pydantic import SecretBytes
+
+from diskbench.catalog.books import Books
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.ssh import SshHost
+from diskbench.model.disk import Acquired, SshAccess
+from diskbench.model.rental import Claim, Rental, RentSpec, Scope
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.ports import Host, Renter
+
+
+class Rig(Protocol):
+    """A provider under test, and the powers over its cloud that a user does not have."""
+
+    provider: Renter
+    spec: RentSpec
+    """A small disk that the cloud sells, with a size."""
+    wrong: tuple[RentSpec, ...]
+    """Specs that the cloud does not sell; each must be refused before anything is rented."""
+
+    def count(self, lease_id: str) -> int:
+        """How many things carry the lease, counted without the provider."""
+        ...
+
+    def ends(self, lease_id: str) -> set[float]:
+        """When all that was made for the lease ends, in Unix seconds, by the tags of every thing
+        and by the switches of machines, read without the provider; a set of one where they
+        agree."""
+        ...
+
+    def add_leftover(self, lease_id: str) -> None:
+        """Make a thing with the lease's tags and a name of the lease that `acquire` never
+        makes."""
+        ...
+
+    def add_copy(self, lease_id: str) -> str:
+        """Make a thing of another name with the lease's tags, as one that copies tags does; returns
+        its kind and id as `Found.not_ours` has them."""
+        ...
+
+    def is_there(self, copy: str) -> bool:
+        """Whether what `add_copy` returned still exists, read without the provider."""
+        ...
+
+
+@dataclass
+class Onlooker:
+    """A RentWatch that keeps the notes, and stops when told."""
+
+    notes: list[str] = field(default_factory=list)
+    stop: threading.Event = field(default_factory=threading.Event)
+    on_note: Callable[[], None] = lambda: None
+
+    def note(self, text: str) -> None:
+        """See ports.RentWatch.note."""
+        self.notes.append(text)
+        self.on_note()
+
+    def stopping(self) -> bool:
+        """See ports.RentWatch.stopping."""
+        return self.stop.is_set()
+
+    def span(self, _name: str) -> AbstractContextManager[None]:
+        """See ports.RentWatch.span: nothing is counted."""
+        return nullcontext()
+
+    def host(self, access: SshAccess, address: str) -> Host:
+        """See ports.RentWatch.host."""
+        return SshHost(address, config=access.config)
+
+    def secret(self) -> SecretBytes:
+        """See ports.RentWatch.secret: the same in all tests."""
+        return SecretBytes(b"0" * 64)
+
+
+def cell(rig: Rig, spec: RentSpec | None = None) -> Cell:
+    """A cell that rents `spec`, or what the rig names."""
+    return Cell(
+        provider=rig.provider.name,
+        target=TargetSpec(kind="device", path=""),
+        rent=spec or rig.spec,
+        profile="quick",
+    )
+
+
+def larger(rig: Rig) -> RentSpec:
+    """The rig's disk, twice as large."""
+    size = rig.spec.size_gib
+    assert size is not None, "a rig's spec has a size"
+    return rig.spec.model_copy(update={"size_gib": 2 * size})
+
+
+def claim(lease_id: str, expires_at: float = 4e9, turn: int = 1) -> Claim:
+    """A claim of the owner `tests` that ends at `expires_at` (Unix seconds), in the year 2096."""
+    return Claim(lease_id=lease_id, expires_at=expires_at, owner="tests", version="0", turn=turn)
+
+
+def resolved(rig: Rig, spec: RentSpec | None = None) -> Rental:
+    """What the provider would rent by the shipped catalogue; raises what `resolve` raises."""
+    return rig.provider.resolve(cell(rig, spec), Books())
+
+
+def scope_of(rig: Rig) -> Scope:
+    """Where the rig's disk is rented."""
+    return resolved(rig).scope
+
+
+def acquire(rig: Rig, lease_id: str, onlooker: Onlooker | None = None) -> Acquired:
+    """Rent the rig's disk; raises what `acquire` raises."""
+    return rig.provider.acquire(claim(lease_id), resolved(rig), onlooker or Onlooker())
+
+
+def guest_of(acquired: Acquired) -> Host:
+    """The machine as it is reached: over SSH, or this machine where there is no address. The caller
+    closes it."""
+    if acquired.ssh is None:
+        return LocalHost()
+    return SshHost(acquired.address, config=acquired.ssh.config)

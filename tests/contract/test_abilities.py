@@ -1,0 +1,41 @@
+"""Which provider has which ability: the contract tests one only where the provider has it, so an
+ability that is lost would go unnoticed there."""
+
+import pytest
+
+from diskbench import ports
+from diskbench.providers.registry import provider
+
+ABILITIES = {
+    name: getattr(ports, name)
+    for name in (
+        "Renter", "SwapsDisks", "Foresees", "ExtendsLeases", "TellsTime", "Examinable", "Metered",
+        "Governed", "Regional", "Refreshes", "EndsMachines", "Caches", "Provisions", "HoldsCredit",
+    )
+}  # fmt: skip
+CLOUD = {
+    "Renter", "SwapsDisks", "Foresees", "TellsTime", "Examinable", "Governed",
+}  # fmt: skip
+PUBLIC = CLOUD | {"Metered", "Refreshes", "EndsMachines", "Provisions"}
+
+
+@pytest.mark.parametrize(
+    ("name", "abilities"),
+    [
+        ("aws", PUBLIC | {"ExtendsLeases", "Regional"}),
+        ("azure", PUBLIC | {"ExtendsLeases", "Caches"}),
+        ("gcp", PUBLIC),
+        ("vsphere", CLOUD | {"ExtendsLeases"}),
+        ("fake", {"Renter", "SwapsDisks", "Foresees", "ExtendsLeases"}),
+        (
+            "lab",
+            {
+                "Renter", "SwapsDisks", "Foresees", "ExtendsLeases", "Examinable", "HoldsCredit",
+            },
+        ),
+        ("local", set()),
+        ("ssh", set()),
+    ],
+)  # fmt: skip
+def test_a_provider_has_these_abilities(name: str, abilities: set[str]) -> None:
+    assert {one for one, kind in ABILITIES.items() if isinstance(provider(name), kind)} == abilities

@@ -1,0 +1,1 @@
+"""Stratus, a cloud that is invented, as a provider of diskbench."""

@@ -1,0 +1,196 @@
+"""A provider of another project (tests/plugin/stratus), known by its entry point alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.rigs.cli import Cli, a_user
+
+from diskbench.providers.fake_cloud import FakeCloud
+
+pytestmark = pytest.mark.slow
+
+PACKAGE = Path(__file__).with_name("stratus")
+RENTED = ("--provider", "stratus", "--disk", "vapor", "--size", "10")
+PROFILE = """[global]
+filename=data
+size=8m
+direct=0
+ioengine=psync
+[first]
+rw=write
+bs=64k
+[second]
+stonewall
+rw=randread
+bs=4k
+time_based
+runtime=1
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as an installer leaves it: its modules and data, and its metadata beside them."""
+    directory = tmp_path_factory.mktemp("site")
+    shutil.copytree(PACKAGE / "src" / "diskbench_stratus", directory / "diskbench_stratus")
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
+    metadata = directory / f"diskbench_stratus-{project['version']}.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    lines = [
+        line
+        for group, points in project["entry-points"].items()
+        for line in (f"[{group}]", *(f"{name} = {value}" for name, value in points.items()))
+    ]
+    (metadata / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    return directory
+
+
+def with_site(site: Path) -> str:
+    return os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
+
+
+@pytest.fixture
+def user(tmp_path: Path, site: Path) -> Cli:
+    """A user who has installed it, with a sky of their own."""
+    made = a_user(tmp_path)
+    made.extra_env |= {"STRATUS_DIR": str(tmp_path / "sky"), "PYTHONPATH": with_site(site)}
+    (made.home / "mine.fio").write_text(PROFILE)
+    return made
+
+
+@pytest.fixture
+def sky(user: Cli) -> Iterator[FakeCloud]:
+    """The cloud's memory; nothing may be left in it."""
+    cloud = FakeCloud(Path(user.extra_env["STRATUS_DIR"]))
+    yield cloud
+    assert list(cloud.things()) == []
+
+
+def done(user: Cli, *args: str) -> subprocess.CompletedProcess[str]:
+    ended = user.run(*args)
+    assert ended.returncode == 0, ended.stderr
+    return ended
+
+
+def test_it_passes_the_contract_of_providers(site: Path, tmp_path: Path) -> None:
+    """As its own project runs it: with its own test file, in a directory of its own."""
+    shutil.copy(PACKAGE / "contract" / "test_contract.py", tmp_path)
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "DISKBENCH_"))}
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_contract.py"],
+        cwd=tmp_path,
+        env=env | {"PYTHONPATH": with_site(site), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    passed = re.search(r"(\d+) passed", ended.stdout)
+    assert passed, ended.stdout
+    assert int(passed[1]) >= 25
+    assert "skipped" not in ended.stdout
+
+
+def test_it_is_listed_with_its_abilities(user: Cli) -> None:
+    listed = done(user, "providers").stdout
+    assert "Machines and disks of Stratus, a cloud that is invented." in listed
+    assert "stratus" not in done(Cli(user.home), "providers").stdout
+
+
+def test_its_options_are_flags_of_its_own_and_nobody_elses(user: Cli) -> None:
+    own = done(user, "run", "--provider", "stratus", "--help").stdout
+    assert "--altitude" in own
+    assert "--lightning" in own
+    assert "--altitude" not in done(user, "run", "--provider", "aws", "--help").stdout
+    refused = user.run("run", *RENTED, "--altitude", "higher", "--profile", "mine.fio")
+    assert refused.returncode == 2
+    assert "unknown altitude 'higher'" in refused.stderr
+    refused = user.run("run", *RENTED, "--spot", "--profile", "mine.fio")
+    assert refused.returncode == 2
+
+
+def test_its_catalogue_is_listed_and_shown(user: Cli) -> None:
+    disks = json.dumps(user.json("catalog", "disks", "--cloud", "stratus"))
+    assert "vapor" in disks
+    assert "cumulus" in disks
+    shown = done(user, "catalog", "show", "vapor").stdout
+    assert "6,000" in shown
+    assert "brochure" in shown
+    assert "puff-2" in done(user, "catalog", "instances", "--cloud", "stratus").stdout
+
+
+def test_a_plan_promises_prices_and_rents_nothing(user: Cli, sky: FakeCloud) -> None:
+    plan = done(user, "plan", *RENTED, "--altitude", "high", "--profile", "mine.fio")
+    assert "bursts to 6,000" in plan.stdout + plan.stderr
+    assert list(sky.things()) == []
+
+
+def test_a_run_is_measured_judged_shown_and_given_back(user: Cli, sky: FakeCloud) -> None:
+    sky.plan_fault("machine", "sky-1a", "capacity")
+    ended = done(user, "run", *RENTED, "--altitude", "high", "--profile", "mine.fio")
+    assert "no capacity in sky-1a; trying sky-1b" in ended.stderr
+    assert "promised 100 IOPS, bursts to 6,000" in ended.stderr
+    assert "[emulated]" in ended.stdout
+    (run,) = user.json("results", "list")["runs"]
+    assert (run["state"], run["provider"], run["emulated"]) == ("done", "stratus", True)
+    document = user.json("results", "show", run["run_id"])["runs"][0]
+    assert document["zone"] == "sky-1b"
+    assert {verdict["step"] for verdict in document["verdicts"]} == {"first", "second"}
+    page = user.home / "page.html"
+    done(user, "report", "last", "--to", str(page))
+    assert "Stratus" in page.read_text() or "stratus" in page.read_text()
+    # Whoever has not installed the package reads the results all the same.
+    del user.extra_env["PYTHONPATH"]
+    if os.environ.get("PYTHONPATH"):
+        user.extra_env["PYTHONPATH"] = os.environ["PYTHONPATH"]
+    assert user.json("results", "show", run["run_id"])["runs"][0]["provider"] == "stratus"
+    unknown = user.run("run", *RENTED, "--profile", "mine.fio")
+    assert unknown.returncode == 2
+
+
+def test_a_refusal_of_the_cloud_is_the_error_that_its_table_says(user: Cli, sky: FakeCloud) -> None:
+    for zone in ("sky-1a", "sky-1b"):
+        sky.plan_fault("disk", zone, "quota")
+    ended = user.run("run", *RENTED, "--profile", "mine.fio")
+    assert "the quota of tenant ground is used up" in ended.stderr
+    assert ended.returncode == 2
+
+
+@pytest.mark.usefixtures("sky")
+def test_a_matrix_has_its_options_as_fields(user: Cli) -> None:
+    matrix: dict[str, Any] = {
+        "name": "sky",
+        "defaults": {"provider": "stratus", "profile": str(user.home / "mine.fio")},
+        "include": [
+            {"disk": "vapor", "size": 10, "altitude": "high"},
+            {"disk": "cumulus", "size": 20},
+        ],
+    }
+    file = user.home / "sky.yaml"
+    file.write_text(json.dumps(matrix))
+    planned = done(user, "matrix", "plan", str(file))
+    assert "cumulus" in planned.stdout
+    done(user, "matrix", "run", str(file))
+    runs = user.json("results", "list")["runs"]
+    assert sorted(run["state"] for run in runs) == ["done", "done"]
+
+
+def test_the_doctor_examines_it_and_gc_gives_back_what_expired(user: Cli, sky: FakeCloud) -> None:
+    examined = user.json("doctor", "--provider", "stratus")
+    assert "tenant ground" in json.dumps(examined)
+    sky.make("diskbench-01jforgotten-disk", {"lease": "01jforgotten", "expires": 1.0, "zone": "x"})
+    ended = done(user, "gc", "--provider", "stratus")
+    assert "01jforgotten" in ended.stdout + ended.stderr

@@ -1,0 +1,68 @@
+"""Sentences in one place: what a page or a command says is a file below tests/golden.
+
+A test compares all that is said with its file, so that a change of words is a change of one file,
+read in its diff. `pytest --update-golden` writes the files anew; a run that does so fails once, so
+that it is never mistaken for one that compared.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+PLACE = Path(__file__).parents[1] / "golden"
+_UNREAD = frozenset({"script", "style", "svg"})
+_LINE = frozenset(
+    {"p", "h1", "h2", "h3", "tr", "li", "dt", "dd", "summary", "figcaption", "caption", "div"}
+)
+
+
+@dataclass(frozen=True)
+class Golden:
+    """What is said, compared with the files of `place`."""
+
+    place: Path
+    update: bool
+
+    def check(self, name: str, said: str) -> None:
+        """Fail with the difference unless `said` is the file's text."""
+        path = self.place / name
+        lines = [line.rstrip() for line in said.strip().splitlines()]
+        if self.update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n".join(lines) + "\n", "utf-8")
+            pytest.fail(f"{name} was written anew: read its diff")
+        kept = path.read_text("utf-8").splitlines() if path.exists() else []
+        changed = list(difflib.unified_diff(kept, lines, name, "said now", lineterm="", n=1))
+        assert not changed, "\n".join([*changed, "if this is meant: pytest --update-golden"])
+
+
+def text_of(html: str) -> str:
+    """What a reader of a page sees as text, a line for each paragraph, row or heading."""
+    reader = _Reader()
+    reader.feed(html)
+    lines = (" ".join(line.split()) for line in "".join(reader.said).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+        self._unread = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self._unread += tag in _UNREAD
+        self.said.append("\n" if tag in _LINE else " " if tag in {"td", "th"} else "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._unread -= tag in _UNREAD
+        self.said.append("\n" if tag in _LINE else " | " if tag in {"td", "th"} else "")
+
+    def handle_data(self, data: str) -> None:
+        if not self._unread:
+            self.said.append(data.replace("\n", " "))

@@ -1,0 +1,197 @@
+"""Which tests `script/test` runs, and which only `script/test --all`: by room, in one table.
+
+`tests/unit`, `tests/method` and what no row names run always. Of a room in the table, the tests
+that `kept` names run always; the others take long, or repeat one thing for each provider, moment
+or page, and have the marker `thorough`. Whoever changes what `changes` names runs the whole room
+before it is merged. CONTRIBUTING.md shows the table (`python -m tests.rooms` writes it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
+BEGIN, END = "<!-- rooms -->", "<!-- end of rooms -->"
+
+
+@dataclass(frozen=True)
+class Room:
+    """A folder or file of tests of which only a part runs always."""
+
+    prefix: str
+    """What the ids of its tests begin with."""
+    changes: str
+    """Whose change needs the whole room."""
+    always: str
+    """What of it runs always, in words."""
+    kept: tuple[str, ...] = ()
+    """The same as patterns (fnmatch) of the id behind the prefix; `[` stands for itself."""
+
+
+ROOMS = (
+    Room(
+        "tests/qemu/",
+        "`hosts/scripts/`, what a cloud's guest is given at its first boot, arrays",
+        "nothing: a guest boots for a minute",
+    ),
+    Room(
+        "tests/browser/",
+        "`report/`",
+        "one page of each kind, and the rig",
+        (
+            "test_rig.py::*",
+            "test_report.py::test_a_stranger_reads_*",
+            "test_report.py::test_what_users_typed_*",
+            "test_site.py::test_the_index_leads_*",
+            "test_published_charts.py::test_a_mark_leads_*",
+        ),
+    ),
+    Room(
+        "tests/cloud/",
+        "`providers/` but the lab, `catalog/`, the emulators",
+        "one disk of each cloud from rent to rows, and refusals before anything is rented",
+        (
+            "test_aws_end_to_end.py::test_a_disk_of_the_seeds_runs_to_rows[[]--disk gp3*",
+            "test_azure_end_to_end.py::test_a_disk_runs_to_rows[[]--disk PremiumV2*",
+            "test_gcp_end_to_end.py::test_a_disk_runs_to_rows[[]--disk pd-ssd --size 20*",
+            "test_vsphere_end_to_end.py::test_a_datastore_of_the_seeds_runs_to_rows[[]san*",
+            "test_policies.py::*",
+            "test_max_cost.py::*",
+            "test_matrix_plan.py::*",
+        ),
+    ),
+    Room(
+        "tests/contract/test_provider.py::",
+        "`providers/`, `ports.py`, the emulators",
+        "the suite on the fake cloud and on the lab",
+        ("*[[]fake*", "*[[]lab*"),
+    ),
+    Room(
+        "tests/docs/test_pages.py::",
+        "`docs/`, `README.md`, a command's options or output",
+        "nothing: the commands of every page are parsed by the other files of the folder",
+    ),
+    Room(
+        "tests/notebooks/",
+        "`notebooks/`, `diskbench.load_*`, `results/`",
+        "one notebook from the first cell to the last, and how all are written",
+        (
+            "test_notebooks.py::test_there_are_six*",
+            "test_notebooks.py::test_it_is_kept*",
+            "test_notebooks.py::test_it_asks*",
+            "test_notebooks.py::*[[]01-first-look*",
+        ),
+    ),
+    Room(
+        "tests/lab/",
+        "`providers/lab/`",
+        "a host, its limits, a second disk, its latency, and releases",
+        (
+            "test_hosts.py::test_[a-m]*",
+            "test_hotplug.py::*",
+            "test_release.py::test_release_twice*",
+            "test_release.py::test_a_release_in_the_middle*",
+            "test_release.py::test_a_creator_that_is_killed_*[[]the keys-release*",
+        ),
+    ),
+    Room(
+        "tests/run/",
+        "`engine/`, `hosts/`, `store/`, `cli/`",
+        "each way to run once: here, over SSH, on a lab host, a device, a matrix, a worker, a "
+        "schedule; one Ctrl-C, one kill",
+        (
+            "test_audit.py::*",
+            "test_bad_input.py::*",
+            "test_postgres.py::*",
+            "test_python.py::*",
+            "test_commit_latency.py::*[[]wal*",
+            "test_device.py::test_[a]*",
+            "test_interrupt.py::test_one_ctrl_c_*",
+            "test_interrupt.py::test_cancel_stops_*",
+            "test_interrupt.py::*[[]step 2 of 3*",
+            "test_local.py::test_a*",
+            "test_local.py::test_rows_are_rebuilt_*",
+            "test_local.py::test_two_runs_*",
+            "test_matrix_reuse.py::test_three_disks_*",
+            "test_rented.py::test_a_lab_disk_is_made*",
+            "test_rented.py::test_ctrl_c_while_fio_runs*",
+            "test_rented.py::test_what_cannot_be_rented_*",
+            "test_rented.py::test_what_makes_no_sense_*",
+            "test_schedule.py::test_triggered_by_hand_*",
+            "test_ssh.py::test_a_run_over_ssh_*",
+            "test_ssh.py::test_a_changed_host_key_*",
+            "test_ssh.py::test_an_*",
+            "test_suspend.py::test_a_step_that_fails_*",
+            "test_until_ci.py::test_replicates_*",
+            "test_worker.py::test_one_cell_can_be_cancelled_*",
+        ),
+    ),
+    Room(
+        "tests/drills/",
+        "what a drill is about: `docs/safety.md` lists them",
+        "those that start nothing, and one of each kind that does",
+        (
+            "test_advice.py::*",
+            "test_before_fio.py::test_a_stop_arrives_*",
+            "test_clocks.py::test_the_cloud_says_*",
+            "test_clocks.py::test_a_lease_that_expired_*",
+            "test_concurrent.py::test_four_at_once_are_refused_*",
+            "test_concurrent.py::test_hostile_claims_*",
+            "test_concurrent.py::test_a_choice_*",
+            "test_fio_document.py::test_a_result_without_fio_*",
+            "test_guard.py::test_a_loop_device_pointed_elsewhere_*",
+            "test_guard.py::test_nobody_else_gets_*",
+            "test_half_done.py::test_an_export_without_room_*",
+            "test_half_done.py::test_an_import_without_room_*",
+            "test_hostile_archives.py::*",
+            "test_hostile_hosts.py::test_an_archive_*",
+            "test_hostile_hosts.py::test_names_*",
+            "test_hostile_job_files.py::*",
+            "test_ids.py::*",
+            "test_injection.py::*",
+            "test_interrupts.py::test_ctrl_c_at_*",
+            "test_killed_between_writes.py::test_a_cell_settled_*",
+            "test_limits.py::*",
+            "test_lost_stores.py::test_a_store_that_cannot_be_written_*",
+            "test_refused_devices.py::*",
+            "test_stops.py::test_a_stop_while_the_filesystem_*",
+            "test_upgrades.py::test_the_store_of_*",
+            "test_upgrades.py::test_the_*_of_a_later_version_*",
+            "test_urls.py::*",
+            "test_yaml_bombs.py::*",
+        ),
+    ),
+)
+
+
+def is_thorough(test_id: str) -> bool:
+    """Whether only `script/test --all` runs this test."""
+    for room in ROOMS:
+        if test_id.startswith(room.prefix):
+            rest = test_id.removeprefix(room.prefix)
+            return not any(fnmatchcase(rest, pattern) for pattern in room.kept)
+    return False
+
+
+def table() -> str:
+    """The rooms as Markdown."""
+    lines = ["| tests | run always | a change of this runs all of them |", "| --- | --- | --- |"]
+    for room in ROOMS:
+        name = room.prefix.removesuffix("::").removesuffix("/")
+        lines.append(f"| `{name}` | {room.always} | {room.changes} |")
+    return "\n".join(lines) + "\n"
+
+
+def page(text: str) -> str:
+    """CONTRIBUTING.md with the table as it is now. Raises ValueError where it has no place."""
+    head, begun, rest = text.partition(BEGIN)
+    _, ended, tail = rest.partition(END)
+    if not begun or not ended:
+        raise ValueError(f"the page needs the lines {BEGIN} and {END}, in this order")
+    return f"{head}{BEGIN}\n{table()}{END}{tail}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")

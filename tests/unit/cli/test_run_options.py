@@ -1,0 +1,105 @@
+"""The options of `run`: few in plain help, and each provider's own beside the common ones."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from diskbench.cli.lazy import load
+from diskbench.cli.main import app
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.options import own_options
+from diskbench.plugins import plugin, plugin_names
+
+MOST = 25
+"""Options that plain help shows, --help among them."""
+
+
+def told(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["run", *arguments], env={"COLUMNS": "80"})
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.output
+
+
+def flags(text: str) -> set[str]:
+    return set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.MULTILINE))
+
+
+def test_plain_help_shows_the_common_options_and_how_to_see_the_others():
+    text = told("--help")
+    assert 15 <= len(flags(text)) <= MOST
+    assert "diskbench run --provider NAME --help" in " ".join(text.split())
+    for name in plugin_names():
+        assert name in text
+
+
+@pytest.mark.parametrize("name", plugin_names())
+def test_help_for_a_provider_shows_its_own_options_and_no_others(name: str):
+    text = told("--provider", name, "--help")
+    own = {one.flag for one in own_options(name)}
+    foreign = {one.flag for other in plugin_names() for one in own_options(other)} - own
+    assert own <= flags(text)
+    assert not flags(text) & (foreign - {"--host"})
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_help_for_a_provider_leaves_out_what_it_refuses():
+    assert "--subnet" not in flags(told("--provider", "vsphere", "--help"))
+    assert "--device" not in flags(told("--provider", "aws", "--help"))
+    assert "--device" in flags(told("--provider", "ssh", "--help"))
+    assert "--region" not in flags(told("--provider", "local", "--help"))
+
+
+@pytest.mark.parametrize("name", [one for one in plugin_names() if plugin(one).rents])
+def test_throughput_is_asked_for_in_the_providers_unit(name: str):
+    if "throughput" in plugin(name).refuses:
+        return
+    unit = "MiB/s" if plugin(name).throughput_unit_bytes == 2**20 else "MB/s (10^6"
+    assert f"{unit}" in told("--provider", name, "--help")
+
+
+@pytest.mark.parametrize("where", [["--provider", "aws"], ["--provider=local"], []])
+def test_an_option_of_another_provider_is_refused_by_its_name(where: list[str]):
+    with pytest.raises(InvalidValue, match="--cache does not go with --provider") as refused:
+        told(*where, "--cache", "readonly")
+    assert "--provider azure" in refused.value.advice
+
+
+def test_an_unknown_provider_gets_the_nearest_one():
+    with pytest.raises(UnknownName, match="azurre"):
+        told("--provider", "azurre", "--help")
+
+
+def test_an_option_that_nobody_has_is_refused_by_the_parser():
+    assert "No such option" in told("--provider", "aws", "--cachee", "x")
+
+
+def test_values_of_an_option_are_proposed_by_completion():
+    (cache,) = (one for one in load("run", ["--provider", "azure"]).params if one.name == "cache")
+    context = load("run", ["--provider", "azure"]).make_context("run", [], resilient_parsing=True)
+    assert [one.value for one in cache.shell_complete(context, "read")] == ["readonly", "readwrite"]
+
+
+def test_completion_of_flags_knows_the_provider():
+    command = load("run", ["--provider", "azure"])
+    context = command.make_context("run", ["--provider", "azure"], resilient_parsing=True)
+    found = {one.value for one in command.shell_complete(context, "--ca")}
+    assert found == {"--cache"}
+
+
+@pytest.mark.parametrize("line", ["--help", "run --help", "run --provider azure --help"])
+def test_help_imports_no_provider_that_is_not_named(line: str):
+    asks = (
+        "import sys; from diskbench.cli.main import run; run(sys.argv[1:]); "
+        "print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", asks, *line.split()], capture_output=True, text=True, check=True
+    )
+    loaded = {one.split(".")[2] for one in done.stderr.split() if one.startswith("diskbench.prov")
+              and one.count(".") >= 2}  # fmt: skip
+    assert loaded <= ({"azure", "emulation"} if "azure" in line else set())
+    assert not {"azure.core", "boto3", "pyVmomi", "sqlalchemy"} & set(done.stderr.split())

@@ -1,0 +1,109 @@
+"""A provider's own options: stored by group as ever, read through the provider's model."""
+
+import pytest
+
+from diskbench.errors import InvalidValue
+from diskbench.model.matrix import CellFields
+from diskbench.model.options import all_options, own_options
+from diskbench.model.rental import RentSpec
+from diskbench.plan.matrix_form import read_form
+from diskbench.plan.matrix_schema import matrix_schema
+from diskbench.plan.rent_options import rent_spec
+from diskbench.plugins import plugin, plugins
+from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.emulation import EmulationOptions
+
+EARLIER = {
+    "disk": "Premium_LRS",
+    "size_gib": 20,
+    "azure": {"cache": "readonly", "performance_tier": None, "bursting": False},
+    "vsphere": {"datastore": None, "esxi_host": None, "insecure": False},
+    "lab": {"style": None, "user": "root", "time_scale": 60.0, "noise": 0.0, "seed": 0},
+}
+"""A spec as versions before plugins stored it: with every default."""
+
+
+def test_a_spec_that_was_stored_before_is_read():
+    spec = RentSpec.model_validate(EARLIER)
+    assert AzureOptions.of(spec) == AzureOptions(cache="readonly")
+    assert EmulationOptions.of(spec) == EmulationOptions(time_scale=60)
+    assert (spec.text("cache"), spec.time_scale, spec.flag("bursting")) == ("readonly", 60.0, False)
+
+
+def test_it_is_equal_to_one_that_is_made_now_and_stays_so_when_it_is_stored():
+    now = rent_spec(
+        "azure", {"disk": "Premium_LRS", "size": 20.0, "cache": "readonly", "time_scale": 60.0}
+    )
+    earlier = RentSpec.model_validate(EARLIER)
+    assert now == earlier
+    assert now is not None
+    assert RentSpec.model_validate_json(now.model_dump_json()) == now
+    assert hash(now) == hash(earlier)
+
+
+def test_options_of_a_provider_that_is_not_installed_are_kept():
+    stored = {"disk": "fast", "stratus": {"fabric": "blue", "lanes": 4}}
+    spec = RentSpec.model_validate(stored)
+    assert spec.model_dump(exclude_defaults=True) == stored
+    assert spec.text("fabric") == "blue"
+
+
+def test_options_that_a_model_no_longer_takes_are_kept():
+    spec = RentSpec.model_validate({"azure": {"cache": "readonly", "of_later": 3}})
+    assert spec.group("azure") == {"cache": "readonly", "of_later": 3}
+
+
+@pytest.mark.parametrize("stored", [{"dsk": "gp2"}, {"azure": "readonly"}])
+def test_what_is_no_field_and_no_group_is_refused(stored: dict[str, object]):
+    with pytest.raises(ValueError, match="valid dictionary"):
+        RentSpec.model_validate(stored)
+
+
+def test_a_value_out_of_range_names_its_flag():
+    with pytest.raises(InvalidValue, match=r"--time-scale 0\.5") as refused:
+        rent_spec("lab", {"disk": "gp2", "size": 20, "time_scale": 0.5})
+    assert refused.value.field == "time_scale"
+
+
+def test_who_pays_is_the_account_of_the_spec():
+    for one in plugins():
+        if one.account_option is not None:
+            spec = rent_spec(one.name, {"disk": "x", one.account_option: "them"})
+            assert spec is not None
+            assert spec.account == "them"
+            assert not spec.groups()
+
+
+def test_an_option_has_one_name_in_a_provider_and_none_of_a_common_one():
+    for one in plugins():
+        names = [option.name for option in own_options(one.name)]
+        assert len(names) == len(set(names)), one.name
+        assert not set(names) & (set(CellFields.model_fields) - {"host"}), one.name
+
+
+def test_every_own_option_is_a_field_of_a_matrix_and_of_its_schema():
+    known = matrix_schema({})["$defs"]["CellFields"]["properties"]
+    for one, option in all_options():
+        assert option.name in known, (one.name, option.name)
+        assert option.about
+
+
+def test_a_misspelt_option_in_a_matrix_is_found_with_its_line():
+    form = read_form("name: x\ndefaults:\n  provider: azure\n  cachee: readonly\n")
+    (mistake,) = form.mistakes
+    assert (mistake.line, mistake.advice) == (4, "did you mean 'cache'?")
+    assert form.matrix is not None
+    assert form.matrix.defaults.given() == {"provider": "azure", "cache": "readonly"}
+
+
+def test_what_a_provider_refuses_is_an_option_of_renting():
+    from diskbench.plan.rent_options import RENT_OPTIONS
+
+    for one in plugins():
+        assert set(one.refuses) <= {*RENT_OPTIONS, "account", "size"}, one.name
+
+
+def test_the_region_of_a_zone_is_told_by_the_plugin():
+    assert plugin("aws").region_of("eu-central-1a") == "eu-central-1"
+    assert plugin("gcp").region_of("europe-west3-b") == "europe-west3"
+    assert plugin("azure").region_of("1") is None

@@ -1,0 +1,119 @@
+"""The tables of the clouds' errors, and their one reader."""
+
+from __future__ import annotations
+
+import re
+from string import Formatter
+
+import pytest
+
+from diskbench.errors import (
+    AccessDenied,
+    DiskbenchError,
+    InvalidValue,
+    NoCapacity,
+    QuotaExceeded,
+    RentalFailed,
+    Throttled,
+)
+from diskbench.plugin import resolve
+from diskbench.plugins import plugins
+from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
+
+GIVEN = {"said", "code", "action", "told"}
+"""What the reader fills by itself."""
+ADDED = {
+    "aws": {"flag"}, "azure": {"namespace"}, "gcp": set(), "vsphere": {"privilege", "datastore"},
+}  # fmt: skip
+"""What a cloud's own code adds."""
+TABLES: dict[str, ErrorTable] = {one.name: resolve(one.errors) for one in plugins() if one.errors}
+
+
+def names_of(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name}
+
+
+def test_every_cloud_has_a_table() -> None:
+    assert set(TABLES) == set(ADDED)
+
+
+@pytest.mark.parametrize("cloud", sorted(ADDED))
+def test_a_table_answers_everything_and_no_row_hides_another(cloud: str) -> None:
+    table = TABLES[cloud]
+    last = table[-1]
+    assert (last.codes, last.statuses, last.action) == ((), (), ""), "it matches everything"
+    for position, row in enumerate(table[:-1]):
+        assert row.codes or row.statuses, "every other row says when it matches"
+        for code in (one for one in row.codes if re.fullmatch(r"\w+", one)):
+            hiding = [
+                before
+                for before in table[:position]
+                if before.action in {"", row.action}
+                and any(re.fullmatch(pattern, code) for pattern in before.codes)
+            ]
+            assert not hiding, f"{code} never reaches its row"
+
+
+@pytest.mark.parametrize("cloud", sorted(ADDED))
+def test_every_template_can_be_filled_whatever_the_cloud_says(cloud: str) -> None:
+    for row in TABLES[cloud]:
+        captured = {name for pattern in row.codes for name in re.compile(pattern).groupindex}
+        filled = GIVEN | ADDED[cloud] | captured | set(row.otherwise)
+        assert names_of(row.message) | names_of(row.advice) <= filled
+        for template in row.otherwise.values():
+            assert names_of(template) <= GIVEN | ADDED[cloud]
+
+
+def test_the_classes_of_a_cloud_are_those_that_decide_what_happens_next() -> None:
+    """Each public cloud tells capacity, quota, rights, throttling, values and the rest apart."""
+    for cloud in ("aws", "azure", "gcp"):
+        kinds = {row.kind for row in TABLES[cloud]}
+        expected = {
+            NoCapacity, QuotaExceeded, AccessDenied, Throttled, InvalidValue, RentalFailed,
+        }  # fmt: skip
+        assert expected <= kinds, cloud
+
+
+TABLE: ErrorTable = (
+    ErrorRow(NoCapacity, "full: {told}", "elsewhere", codes=("Full",), action="machines.make"),
+    ErrorRow(QuotaExceeded, "quota {what} of {whom}", codes=("(?P<what>.*)Limit",),
+             found=("by (?P<whom>\\w+)",), otherwise={"whom": "{action}"}),
+    ErrorRow(Throttled, "later: {said}", "look at the page", statuses=range(500, 600)),
+    ErrorRow(RentalFailed, "refused: {told}", "its own reason"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "action", "status", "kind", "message"),
+    [
+        ("Full", "no", "machines.make", 400, NoCapacity, "full: no (Full)"),
+        ("Full", "no", "disks.make", 400, RentalFailed, "refused: no (Full)"),
+        ("DiskLimit", "set by ann", "x", 400, QuotaExceeded, "quota Disk of ann"),
+        ("DiskLimit", "no", "x", 400, QuotaExceeded, "quota Disk of x"),
+        ("", "{braces}", "x", 503, Throttled, "later: {braces}"),
+        ("", "no", "x", 404, RentalFailed, "refused: no (404)"),
+    ],
+)
+def test_the_first_row_that_matches_makes_the_error(
+    code: str, said: str, action: str, status: int, kind: type[DiskbenchError], message: str
+) -> None:
+    error = error_of(TABLE, CloudError((code,), said, action, status))
+    assert type(error) is kind
+    assert error.message == message
+
+
+def test_what_to_look_at_stands_before_the_way_to_resume() -> None:
+    error = error_of(TABLE, CloudError(("",), "x", "y", 500))
+    assert isinstance(error, Throttled)
+    assert error.look_at == "look at the page"
+    assert error.advice == "look at the page, then diskbench resume"
+
+
+def test_a_row_matches_any_of_several_codes() -> None:
+    table = (
+        ErrorRow(AccessDenied, "{code}", codes=("Base",)),
+        ErrorRow(RentalFailed, "the rest"),
+    )
+    error = error_of(table, CloudError(("Derived", "Base"), "x", "y"))
+    assert type(error) is AccessDenied
+    assert error.message == "Derived"

@@ -1,0 +1,111 @@
+"""What is shown of a trial is assembled once: every surface sets the words of its TrialView."""
+
+import ast
+import html
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tests.unit.report.made import plan
+from tests.unit.report.reported import PRICE, fallen, report, trial
+
+from diskbench.model.result import Warning as Doubt
+from diskbench.report import markdown as markdown_module
+from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.headline import Promised
+from diskbench.report.markdown import escaped, markdown
+from diskbench.report.page import page
+from diskbench.report.subject import subject_of_plan
+from diskbench.report.tables import print_view
+
+ROOM = Path(markdown_module.__file__).parent
+SURFACES = ("tables.py", "page.py", "markdown.py", "write_report.py", "site_run_page.py", "pdf.py")
+MAKERS = frozenset(
+    {"headline", "believe_sentence", "two_sentences", "slowed", "fall_of", "lines", "result_rows",
+     "grouped_warnings", "unfinished_words", "threshold_lines", "next_step", "phase_lines",
+     "many_sentences", "shown_columns", "price_lines", "footnotes"}
+)  # fmt: skip
+"""What makes words and figures of a trial."""
+
+
+def full():
+    """A trial of which everything is known that a view can tell."""
+    subject = replace(
+        subject_of_plan(plan(runs=2)),
+        state="suspended",
+        marks=("emulated",),
+        promised=Promised("m5 with gp2", "100 IOPS, bursts to 3,000", shared=True),
+    )
+    doubt = Doubt(code="figures-disagree", message="bytes: 1 of 2", advice="look", step="s1")
+    return trial(
+        count=2, subject=subject, verdicts=(fallen(believe="doubtful"),), warnings=(doubt,),
+        price=PRICE, cost="$0.0123", place="eu, eu-1", versions=(("fio", "3.33"),),
+        labels=(("team", "storage"),),
+    )  # fmt: skip
+
+
+def terminal(view):
+    stream = io.StringIO()
+    print_view(view, console=Console(file=stream, width=2000))
+    return stream.getvalue()
+
+
+def seen(text):
+    """A page as its reader sees it."""
+    bare = re.sub(r"<(script|style)\b.*?</\1>", " ", text, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", bare)).split())
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_a_surface_makes_no_words_of_its_own(surface):
+    tree = ast.parse((ROOM / surface).read_text())
+    taken = {
+        one.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for one in node.names
+    }
+    assert not taken & MAKERS
+
+
+def test_facts_doubts_promise_and_words_are_the_same_on_every_surface():
+    made = full()
+    view = trial_view(made)
+    shown = {"page": seen(page(report(made))), "markdown": markdown(report(made))}
+    for name, values in view.facts:
+        for value in values:
+            assert value in shown["page"], name
+            assert escaped(value) in shown["markdown"], name
+    for told in (*view.sentences, view.believe, view.unfinished, *view.slowed):
+        assert told, "the trial tells all of them"
+        assert told in shown["page"]
+        assert escaped(told) in shown["markdown"]
+    (group,) = view.warnings
+    printed = terminal(view)
+    for word in (group.code, group.cases[0][1], group.advice, view.unfinished):
+        assert word in printed
+        assert word in shown["page"]
+        assert escaped(word) in shown["markdown"]
+    for note in view.notes:
+        assert note in printed
+        assert note in shown["page"]
+        assert escaped(note) in shown["markdown"]
+
+
+def test_what_was_seen_of_burst_and_baseline_stands_on_every_surface():
+    made = full()
+    view = replace(trial_view(made), headline="burst 3,000 for 31:02, then baseline 100")
+    whole = report(made)
+    whole = replace(whole, groups=(replace(whole.groups[0], trials=(view,)),))
+    assert view.headline in terminal(view)
+    assert view.headline in seen(page(whole))
+    assert view.headline in markdown(whole)
+
+
+def test_a_trial_without_runs_yet_has_a_view():
+    view = trial_view(replace(trial([]), runs=()))
+    assert view.missing == "no measured step finished"
+    assert not view.lines

@@ -329,11 +329,11 @@ def test_a_static_host_serves_it_as_well(host, launch_browser):
 @pytest.fixture(scope="module")
 def long_list(tmp_path_factory):
     """The listing of five thousand runs."""
-    from diskbench.model.site import Best, RunLine
+    from diskbench.model.site import Best, SiteRunLine
     from diskbench.report.site import Site, runs_page
 
     lines = [
-        RunLine(
+        SiteRunLine(
             run_id=f"01k{number:023}",
             key=f"{number % 50:016}",
             at=f"2026-{1 + number % 12:02}-{1 + number % 28:02}T10:00:00.000000+00:00",

@@ -18,7 +18,7 @@ from diskbench.ports import Completed, Host
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.provider import AzureProvider
 from diskbench.providers.azure.timing import AzureTiming
-from diskbench.testing import Onlooker, claim
+from diskbench.testing import RigOnlooker, claim
 
 QUICK = AzureTiming(
     first_poll_s=0.02, max_poll_s=0.3, network_s=60, machine_s=90, disk_s=60, attach_s=60,
@@ -44,7 +44,7 @@ class Rig:
     def __init__(self, azure: Azure) -> None:
         self.cloud, self.endpoint = azure.cloud, azure.endpoint
         self.provider = AzureProvider(QUICK, ask_caller=lambda: "203.0.113.7/32")
-        self.watch = Onlooker()
+        self.watch = RigOnlooker()
 
     @property
     def faults(self) -> Faults:

@@ -12,7 +12,7 @@ from tests.contract.vsphere_cloud import VsphereCloud
 from tests.rigs.cli import a_user
 
 from diskbench.providers.vsphere.rights import NEEDS, policy, privileges
-from diskbench.testing import Onlooker, cell, claim, scope_of
+from diskbench.testing import RigOnlooker, cell, claim, scope_of
 
 pytestmark = pytest.mark.slow
 
@@ -71,7 +71,7 @@ def test_the_privileges_are_those_of_the_methods_that_are_called(vsphere, monkey
     monkeypatch.setattr(SoapAdapter.SoapStubAdapter, "InvokeMethod", recorded)
     cloud = VsphereCloud(vsphere, monkeypatch, tmp_path)
     rental = cloud.provider.resolve(cell(cloud), SHIPPED)
-    cloud.provider.acquire(claim("one"), rental, Onlooker())
+    cloud.provider.acquire(claim("one"), rental, RigOnlooker())
     cloud.provider.found(scope_of(cloud))
     cloud.provider.release("one", scope_of(cloud))
     reading = {

@@ -12,7 +12,7 @@ from diskbench.model.rental import LeaseEnd
 from diskbench.ports import ExtendsLeases, Regional
 from diskbench.providers.aws import policy as aws_policy
 from diskbench.providers.gcp import policy as gcp_policy
-from diskbench.testing import Onlooker, Rig, cell, claim, guest_of, scope_of
+from diskbench.testing import Rig, RigOnlooker, cell, claim, guest_of, scope_of
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ NOT_SEEN_ON_GOOGLE = {
 
 def rent_and_give_back(cloud: Rig) -> None:
     rental = cloud.provider.resolve(cell(cloud), SHIPPED)
-    acquired = cloud.provider.acquire(claim("one"), rental, Onlooker())
+    acquired = cloud.provider.acquire(claim("one"), rental, RigOnlooker())
     if isinstance(cloud.provider, ExtendsLeases):
         guest = guest_of(acquired)
         cloud.provider.extend("one", scope_of(cloud), LeaseEnd(expires_at=4e9, left_s=60), guest)

@@ -13,11 +13,11 @@ from tests.cloud.emulator.vsphere.cloud import Vsphere
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Rental, RentSpec
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.providers.vsphere.edge import Server, session
+from diskbench.providers.vsphere.edge import VsphereServer, session
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.policy import find_policy, matching
 from diskbench.providers.vsphere.provider import VsphereProvider
-from diskbench.providers.vsphere.resolved import Resolved
+from diskbench.providers.vsphere.resolved import VsphereResolved
 
 pytestmark = pytest.mark.slow
 
@@ -54,8 +54,8 @@ def _target(fd: Path) -> str | None:
         return None
 
 
-def details(rental: Rental) -> Resolved:
-    return Resolved.model_validate(rental.details)
+def details(rental: Rental) -> VsphereResolved:
+    return VsphereResolved.model_validate(rental.details)
 
 
 def test_what_is_alone_of_its_kind_need_not_be_named(look: Any) -> None:
@@ -69,7 +69,7 @@ def test_what_is_alone_of_its_kind_need_not_be_named(look: Any) -> None:
 
 @pytest.mark.usefixtures("look")
 def test_a_session_that_ended_holds_no_connection(vsphere: Vsphere) -> None:
-    server = Server(vsphere.endpoint, str(vsphere.simulator.ca_file))
+    server = VsphereServer(vsphere.endpoint, str(vsphere.simulator.ca_file))
     with session(server, VSPHERE) as kept:
         policy = find_policy(kept, "VVol No Requirements Policy")
         assert matching(kept, policy, ["datastore-1"])

@@ -14,8 +14,8 @@ from diskbench.errors import DiskbenchError, ReleaseFailed
 from diskbench.providers.fake import ZONES, plan_fault
 from diskbench.testing import (
     EndToEndContract,
-    Onlooker,
     RenterContract,
+    RigOnlooker,
     SwapContract,
     acquire,
     scope_of,
@@ -111,7 +111,7 @@ class TestTheFakesFaults:
 
     def test_the_second_zone_is_tried_when_the_first_has_no_room(self, fake):
         plan_fault("machine", "fake-1a", "capacity")
-        onlooker = Onlooker()
+        onlooker = RigOnlooker()
         assert acquire(fake, "one", onlooker).facts["zone"] == "fake-1b"
         assert any("trying fake-1b" in note for note in onlooker.notes)
 

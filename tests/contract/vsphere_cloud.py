@@ -9,7 +9,7 @@ from tests.contract.rented import switches
 
 from diskbench.model.rental import RentSpec, Scope
 from diskbench.ports import Renter
-from diskbench.providers.vsphere.inventory import Machine, machines
+from diskbench.providers.vsphere.inventory import VsphereMachine, machines
 from diskbench.providers.vsphere.marks import mark
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.provider import VsphereProvider
@@ -68,7 +68,7 @@ class VsphereCloud:
     def is_there(self, copy: str) -> bool:
         return copy in {one.told for one in self._marked(None)}
 
-    def _marked(self, lease_id: str | None) -> list[Machine]:
+    def _marked(self, lease_id: str | None) -> list[VsphereMachine]:
         assert isinstance(self.provider, VsphereProvider)
         scope = Scope(provider="vsphere", endpoint=self.vsphere.endpoint)
         scope = scope.model_copy(update={"ca_file": str(self.vsphere.simulator.ca_file)})

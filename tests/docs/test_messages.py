@@ -19,7 +19,7 @@ from diskbench.errors import HostUnavailable
 from diskbench.extras import how_to_install, packages_of
 from diskbench.hosts.known_hosts import verify
 from diskbench.hosts.ssh_config import parse_resolved
-from diskbench.hosts.ssh_connect import Limits, open_transport
+from diskbench.hosts.ssh_connect import ConnectLimits, open_transport
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
@@ -122,7 +122,7 @@ def test_a_host_that_does_not_answer_is_tried_by_hand_at_its_port(monkeypatch):
     monkeypatch.delenv("DISKBENCH_SSH_CONFIG", raising=False)
     unused_port = free_port()
     with pytest.raises(HostUnavailable) as refused:
-        open_transport(f"root@127.0.0.1:{unused_port}", Limits())
+        open_transport(f"root@127.0.0.1:{unused_port}", ConnectLimits())
     (line,) = told_to_type(refused.value)
     assert ssh_takes(line)["port"] == str(unused_port)
 

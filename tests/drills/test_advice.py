@@ -85,12 +85,12 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
 @pytest.mark.parametrize("cause", ["host", "database"])
 def test_a_suspended_run_is_gone_on_with_and_not_begun_again(cause, capsys):
     from diskbench.cli.foreground import _print_table, _state, print_problems
-    from diskbench.engine.execute import TrialReport
+    from diskbench.engine.execute import TrialEnding
     from diskbench.errors import ConnectionLost, StoreUnavailable
 
     plan = make_plan()
     error = ConnectionLost("gone") if cause == "host" else StoreUnavailable("gone")
-    report = TrialReport(plan, suspended=error, stopped=cause == "host")
+    report = TrialEnding(plan, suspended=error, stopped=cause == "host")
     _print_table(plan, [[]], _state(report), (), (), ())
     print_problems(report)
     out, err = capsys.readouterr()

@@ -5,7 +5,7 @@ import pytest
 from tests.lab.conftest import Lab, ssh
 
 from diskbench.analysis.phases import step_phases
-from diskbench.catalog.expect import Disk, Machine, expect
+from diskbench.catalog.expect import CatalogDisk, MachineLimits, expect
 from diskbench.catalog.lookup import limits
 from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import Load
@@ -32,7 +32,9 @@ def test_the_cliff_of_a_gp2_is_found_at_the_second_that_the_catalogue_says(lab: 
     [cliff] = found.cliffs
     # With the rate that this machine gave, which is the promised one unless it is overloaded.
     load = Load(block_bytes=4 * KIB, max_per_s=min(cliff.before, 3000))
-    expected = expect(Disk(limits("aws", "gp2", 20), time_scale=SCALE), Machine(""), load)
+    expected = expect(
+        CatalogDisk(limits("aws", "gp2", 20), time_scale=SCALE), MachineLimits(""), load
+    )
     assert expected is not None
     predicted = expected.lasts_s
     assert cliff.at_s == pytest.approx(predicted, abs=2)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.lab.conftest import Lab, custom, fio, ssh
 
-from diskbench.catalog.expect import Disk, Machine, expect
+from diskbench.catalog.expect import CatalogDisk, MachineLimits, expect
 from diskbench.catalog.lookup import limits
 from diskbench.model.disk import CUSTOM, DiskSpec
 from diskbench.model.expectation import Load
@@ -98,8 +98,8 @@ def test_the_burst_ends_at_the_second_the_catalogues_model_says(lab: Lab) -> Non
     spent = done - 100 * points[-1][0]
     assert spent == pytest.approx(5_400_000 / scale, rel=0.15)
     # With the rate that this machine gave, which is the promised one unless it is overloaded.
-    disk = Disk(limits("aws", "gp2", 20), time_scale=scale)
-    expected = expect(disk, Machine(""), Load(block_bytes=4 * KIB, max_per_s=early))
+    disk = CatalogDisk(limits("aws", "gp2", 20), time_scale=scale)
+    expected = expect(disk, MachineLimits(""), Load(block_bytes=4 * KIB, max_per_s=early))
     assert expected is not None
     predicted = expected.lasts_s
     assert predicted is not None

@@ -9,7 +9,7 @@ from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
 from diskbench.fio.written import fill_warning
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.plan.trial import Names
+from diskbench.plan.trial import TrialIds
 from diskbench.plan.trial import make_plan as plan_of
 
 GIB = 2**30
@@ -34,7 +34,7 @@ def planned(profile, disk=NETWORK, *, filesystem=None, size=4 * GIB):
             filesystem=filesystem,
         ),
     )  # fmt: skip
-    return plan_of(cell, profile, facts, Names("c", "t", ("r",)), version="0")
+    return plan_of(cell, profile, facts, TrialIds("c", "t", ("r",)), version="0")
 
 
 def own(text, disk=NETWORK):

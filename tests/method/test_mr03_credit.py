@@ -5,14 +5,14 @@ measured: AWS and Azure documents, and the disks of the first seed (cunnie/cloud
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.expect import Machine, capped, disk_of, expect, machine_of, path_of
-from diskbench.catalog.simulate import Course, Emptied, Stage, simulate
+from diskbench.catalog.expect import MachineLimits, capped, disk_of, expect, machine_of, path_of
+from diskbench.catalog.simulate import Emptied, Simulation, Stage, simulate
 from diskbench.model.expectation import Load
 from diskbench.units import KIB, MIB
 
 RANDOM_4K = Load(block_bytes=4 * KIB, depth=32)
 STREAM_1M = Load(block_bytes=MIB, depth=8, random=False)
-NO_LIMIT = Machine("a machine that limits nothing")
+NO_LIMIT = MachineLimits("a machine that limits nothing")
 C4_XLARGE = machine_of(SHIPPED, "aws", "c4.xlarge", "gp2")
 
 # GoBonnieGo on a c4.xlarge: 15 GiB in blocks of 64 KiB written, then read, then 512-byte I/O.
@@ -39,13 +39,13 @@ def gobonniego(seconds: float, *, as_measured: bool = False) -> tuple[Stage, ...
     )
 
 
-def collapse(course: Course) -> tuple[int, str]:
+def collapse(course: Simulation) -> tuple[int, str]:
     """The run, from 1, and its phase, in which the disk's credit was gone."""
     found = first_empty(course)
     return found.stage // len(PHASES) + 1, PHASES[found.stage % len(PHASES)]
 
 
-def first_empty(course: Course) -> Emptied:
+def first_empty(course: Simulation) -> Emptied:
     found = course.first_empty(0)
     assert found is not None
     return found

@@ -9,7 +9,7 @@ from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.drain import drain_s
-from diskbench.plan.trial import Names, make_plan
+from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.providers.emulation import EmulationOptions
 
 
@@ -50,7 +50,7 @@ def drained(seconds):
     )
     target = TargetSpec(kind="device", path="/dev/x", destroy_data="x", filesystem="none")
     cell = Cell(provider="aws", profile="sustained", target=target)
-    names = Names("c", "t", ("r",))
+    names = TrialIds("c", "t", ("r",))
     plan = make_plan(cell, shipped_profile("sustained"), facts, names, version="0", drain_s=seconds)
     drain = next(step for step in plan.steps if step.name == "drain")
     return jobs(parse(drain.job).sections)[0].get("runtime")

@@ -12,7 +12,7 @@ from diskbench.analysis.interval import median_interval
 from diskbench.analysis.repeats import expected_bounds, more_needed, width
 from diskbench.model.matrix import Limits
 from diskbench.model.standing import UntilStanding
-from diskbench.plan.until import Standing, turn_of
+from diskbench.plan.until import BlockStanding, turn_of
 from diskbench.report.until_text import until_words
 
 
@@ -84,13 +84,15 @@ def turn(standing, **states):
 )
 def test_replicates_go_on_until_it_is_narrow_or_the_most_are_done(values, begin, spared):
     found = median_interval(values)
-    standing = Standing(len(values), "read", width(found) if found else None, more_needed(values))
+    standing = BlockStanding(
+        len(values), "read", width(found) if found else None, more_needed(values)
+    )
     told = turn(standing, done=len(values))
     assert (told.may_begin, told.spare) == (begin, spared)
 
 
 def test_a_budget_ends_it():
-    assert "time or money" in turn(Standing(12, "read", 0.2, 8), done=12, refused=1).spare
+    assert "time or money" in turn(BlockStanding(12, "read", 0.2, 8), done=12, refused=1).spare
 
 
 @pytest.mark.parametrize(

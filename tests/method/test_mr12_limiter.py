@@ -16,10 +16,10 @@ from diskbench.analysis.limiter import limiter
 from diskbench.analysis.medium import Medium
 from diskbench.analysis.queue_depth import Sibling
 from diskbench.analysis.setting import Setting, Stretch
-from diskbench.analysis.stretches import Measured, Promise
+from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.expect import expect_on
-from diskbench.model.expectation import Bound, Level, Load
+from diskbench.model.expectation import Bound, ExpectedLevel, Load
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
 from diskbench.model.processor import Processor
 from diskbench.model.result import Warning as Doubt
@@ -82,7 +82,7 @@ def judge(case: dict[str, Any]) -> Verdict:
     )
 
 
-def _promise(case: dict[str, Any], load: Load | None) -> Promise | None:
+def _promise(case: dict[str, Any], load: Load | None) -> StepPromise | None:
     if "disk" not in case or load is None:
         return None
     path = way_of_words(case["disk"], case.get("machine"), SHIPPED).path
@@ -90,7 +90,7 @@ def _promise(case: dict[str, Any], load: Load | None) -> Promise | None:
     credit = tuple(gate.capacity * left for gate in path.gates)
     expected = expect_on(path, load, credit=credit)
     assert expected is not None
-    return Promise(expected, credit={gate.limit: left for gate in path.gates if gate.capacity})
+    return StepPromise(expected, credit={gate.limit: left for gate in path.gates if gate.capacity})
 
 
 def _phases(told: list[dict[str, Any]], seconds: float) -> StepPhases:
@@ -128,13 +128,13 @@ def test_a_step_without_any_second_is_a_mean_as_one_that_nobody_cut() -> None:
 LOAD = Load(block_bytes=4096, depth=256)
 
 
-def level(disk: float, machine: float) -> Level:
+def level(disk: float, machine: float) -> ExpectedLevel:
     """A promise with a cap of the disk and one of the machine."""
     bounds = sorted(
         (Bound(limit="disk-iops", iops=disk), Bound(limit="vm-iops", iops=machine)),
         key=lambda one: one.iops,
     )
-    return Level(
+    return ExpectedLevel(
         iops=bounds[0].iops,
         low_iops=bounds[0].iops,
         high_iops=bounds[0].iops,

@@ -11,10 +11,10 @@ from diskbench.errors import FactsDiffer, UnknownName
 from diskbench.fio.profiles import Profile, shipped_names, shipped_profile
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.spec import Cell, Plan, TargetSpec
-from diskbench.plan.trial import Names, make_plan
+from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.store.database import open_database
 
-NAMES = Names("c", "t", ("r",))
+NAMES = TrialIds("c", "t", ("r",))
 FACTS = HostFacts(
     cpu=CpuFacts(model="EPYC", count=2),
     memory_bytes=2**30,

@@ -16,7 +16,7 @@ from tests.qemu.machine import Machine, new_disk, running
 
 from diskbench.errors import ConnectionLost, HostUnavailable
 from diskbench.hosts.ssh import SshHost
-from diskbench.hosts.ssh_connect import Limits
+from diskbench.hosts.ssh_connect import ConnectLimits
 from diskbench.model.disk import SshAccess
 from diskbench.providers.cloud_init import GuestSpec, ready_script, user_data
 from diskbench.providers.keys import LeaseKeys, lease_keys, write_access
@@ -112,7 +112,7 @@ def _boot(guest_image: Image, directory: Path, stack: ExitStack) -> Guest:
     access = write_access(
         LEASE, keys, directory / "access", address="127.0.0.1", user=USER, port=machine.port
     )
-    host = SshHost("127.0.0.1", config=access.config, limits=Limits(connect_s=5))
+    host = SshHost("127.0.0.1", config=access.config, limits=ConnectLimits(connect_s=5))
     stack.callback(host.close)
     guest = Guest(guest_image, machine, keys, access, host, seed, expires_at)
     _wait_until_ready(guest)

@@ -7,9 +7,9 @@ import pytest
 from tests.rigs.flaky_proxy import FlakyProxy, flaky_proxy
 from tests.rigs.sshd import Sshd, running_sshd
 
-from diskbench.hosts.ssh_connect import Limits
+from diskbench.hosts.ssh_connect import ConnectLimits
 
-QUICK = Limits(connect_s=5, banner_s=2, auth_s=5)
+QUICK = ConnectLimits(connect_s=5, banner_s=2, auth_s=5)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from diskbench.model.verdict import Limiter
 from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
-    from diskbench.model.expectation import Bound, Level, LimitName
+    from diskbench.model.expectation import Bound, ExpectedLevel, LimitName
 
 NEAR = 0.10
 """A measured rate within so much of a cap is at it (MR-12)."""
@@ -88,7 +88,7 @@ def cap(found: Stretch, setting: Setting) -> Limiter | None:
     return None
 
 
-def _near(measured: float | None, level: Level) -> Bound | None:
+def _near(measured: float | None, level: ExpectedLevel) -> Bound | None:
     """The tightest cap, if the rate is within 10 % of it; where it is above, another limit's."""
     caps = [one for one in level.bounds if one.limit not in NOT_CAPS]
     if measured is None or not caps:

@@ -52,7 +52,7 @@ WHOLE = Share()
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class FigureLevel:
     """Seconds [start_s, end_s) of a step at one level, with the mean of what was done in them."""
 
     kind: PhaseKind
@@ -76,7 +76,7 @@ class Figure:
     iops: float | None
     bytes_per_s: float | None
     kind: PhaseKind | None = None
-    level: Level | None = None
+    level: FigureLevel | None = None
     crosses: bool = False
 
 
@@ -124,7 +124,7 @@ def figure_of(
     return Figure(told.iops, told.bytes_per_s, main.kind, main, crosses)
 
 
-def levels_of(course: StepPhases) -> tuple[Level, ...]:
+def levels_of(course: StepPhases) -> tuple[FigureLevel, ...]:
     """The levels of a step in the order of time; none where it kept one throughout, so that what
     fio counted is its figure. One alone is what the step settled at after a ramp."""
     levels = _joined(course.phases)
@@ -134,7 +134,7 @@ def levels_of(course: StepPhases) -> tuple[Level, ...]:
     return levels or tuple(_level(one) for one in course.phases if one.kind != "stall")
 
 
-def main_of(levels: Sequence[Level]) -> int:
+def main_of(levels: Sequence[FigureLevel]) -> int:
     """The place of the level that the step's figure is of: the last baseline, else the longest."""
     baselines = [at for at, one in enumerate(levels) if one.kind == "baseline"]
     if baselines:
@@ -185,11 +185,11 @@ def _only_kind(course: StepPhases | None) -> PhaseKind | None:
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def _joined(phases: Sequence[Phase]) -> tuple[Level, ...]:
+def _joined(phases: Sequence[Phase]) -> tuple[FigureLevel, ...]:
     """The phases that have a level; those of one level with nothing but a stall between them are
     one, the stall included, and so is a stall at either end of the step."""
-    found: list[Level] = []
-    stalled: Level | None = None
+    found: list[FigureLevel] = []
+    stalled: FigureLevel | None = None
     for at, phase in enumerate(phases):
         here = _level(phase)
         if phase.kind == "stall":
@@ -209,7 +209,7 @@ def _joined(phases: Sequence[Phase]) -> tuple[Level, ...]:
     return tuple(found)
 
 
-def _is_alike(before: Level, after: Level) -> bool:
+def _is_alike(before: FigureLevel, after: FigureLevel) -> bool:
     if before.kind != after.kind:
         return False
     pairs = ((before.iops, after.iops), (before.bytes_per_s, after.bytes_per_s))
@@ -217,7 +217,7 @@ def _is_alike(before: Level, after: Level) -> bool:
     return all(min(pair) >= (1 - LEAST_CHANGE) * max(pair) for pair in known)
 
 
-def _with(one: Level, other: Level) -> Level:
+def _with(one: FigureLevel, other: FigureLevel) -> FigureLevel:
     """Two stretches next to each other as one of the first one's kind: the mean of both."""
     mean = _mean((one, other))
     return replace(
@@ -229,11 +229,11 @@ def _with(one: Level, other: Level) -> Level:
     )
 
 
-def _level(phase: Phase) -> Level:
-    return Level(phase.kind, phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s)
+def _level(phase: Phase) -> FigureLevel:
+    return FigureLevel(phase.kind, phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s)
 
 
-def _mean(parts: Sequence[Level]) -> Rate | None:
+def _mean(parts: Sequence[FigureLevel]) -> Rate | None:
     """The mean over all seconds of the parts; None where none of them has a rate."""
 
     def of(values: Sequence[float | None]) -> float | None:

@@ -22,7 +22,7 @@ from diskbench.model.verdict import Limiter
 from diskbench.units import NS_PER_S, format_iops, format_latency_ns
 
 if TYPE_CHECKING:
-    from diskbench.model.expectation import Level, Load
+    from diskbench.model.expectation import ExpectedLevel, Load
 
 MORE = 1.1
 AS_MUCH = 0.9
@@ -41,7 +41,7 @@ class Sibling:
 
 
 def queue_depth(
-    iops: float, load: Load, level: Level | None, siblings: Sequence[Sibling] = ()
+    iops: float, load: Load, level: ExpectedLevel | None, siblings: Sequence[Sibling] = ()
 ) -> Limiter | None:
     """`queue-depth` with what shows it; None where the depth is large enough, or nobody can tell.
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from diskbench.analysis.figure import Figure, Level, Rate, Share, figure_of, of_share
+from diskbench.analysis.figure import Figure, FigureLevel, Rate, Share, figure_of, of_share
 from diskbench.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -180,6 +180,6 @@ def _of_round(row: Counted, course: StepPhases, begin: float, share: Share) -> F
 
 
 def _at(phase: Phase, row: Counted, share: Share) -> Figure:
-    level = Level(phase.kind, phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s)
+    level = FigureLevel(phase.kind, phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s)
     told = of_share(Rate(level.iops, level.bytes_per_s), share, row.rate)
     return Figure(told.iops, told.bytes_per_s, level.kind, level, crosses=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class RunStretch:
     """Runs [start, end), counted from 0, at one level. `fell_from` is the level before, where it
     fell from there to a baseline."""
 
@@ -33,7 +33,7 @@ class Course:
     fell_from: float | None = None
 
 
-def run_course(values: Sequence[float]) -> tuple[Course, ...]:
+def run_course(values: Sequence[float]) -> tuple[RunStretch, ...]:
     """The levels of a step over its runs, in order; one of them, or none below six runs."""
     if len(values) < LEAST_HISTORY or min(values) <= 0:
         return ()
@@ -44,7 +44,7 @@ def run_course(values: Sequence[float]) -> tuple[Course, ...]:
     fell = any(b <= (1 - LEAST_CHANGE) * a for a, b in pairwise(levels)) and any(
         last <= (1 - LEAST_CHANGE) * level for level in levels
     )
-    found: list[Course] = []
+    found: list[RunStretch] = []
     for (start, end), level in zip(pairwise(edges), levels, strict=True):
         kind: PhaseKind = "level"
         if fell and level > last / (1 - LEAST_CHANGE):
@@ -53,11 +53,11 @@ def run_course(values: Sequence[float]) -> tuple[Course, ...]:
             kind = "baseline"
         before = found[-1].level if found else None
         fell_from = before if kind == "baseline" and before and before > level else None
-        found.append(Course(start, end, level, kind, fell_from))
+        found.append(RunStretch(start, end, level, kind, fell_from))
     return tuple(found)
 
 
-def courses_over(values: Sequence[float]) -> tuple[Course, ...]:
+def courses_over(values: Sequence[float]) -> tuple[RunStretch, ...]:
     """The level that each run is part of, a run each; none below six runs, or where no two of them
     lie as far apart as a change does."""
     if len(values) < LEAST_HISTORY or min(values) > (1 - LEAST_CHANGE) * max(values):

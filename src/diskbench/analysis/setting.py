@@ -11,7 +11,7 @@ from diskbench.model.processor import Processor
 if TYPE_CHECKING:
     from diskbench.analysis.medium import Medium
     from diskbench.analysis.queue_depth import Sibling
-    from diskbench.model.expectation import Level, LimitName, Load
+    from diskbench.model.expectation import ExpectedLevel, LimitName, Load
     from diskbench.model.phase import PhaseKind
 
 ABOVE = 1.1
@@ -33,7 +33,7 @@ class Stretch:
     end_s: float | None = None
     fell_from: float | None = None
     credits: float | None = None
-    level: Level | None = None
+    level: ExpectedLevel | None = None
     used_up: bool = False
     is_guess: bool = False
     is_mixed: bool = False

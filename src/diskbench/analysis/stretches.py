@@ -16,9 +16,9 @@ from diskbench.analysis.figure import Rate, figure_of, levels_of
 from diskbench.analysis.setting import ABOVE, Stretch
 
 if TYPE_CHECKING:
-    from diskbench.analysis.figure import Level as Seconds
-    from diskbench.analysis.run_course import Course
-    from diskbench.model.expectation import Expectation, Level, LimitName
+    from diskbench.analysis.figure import FigureLevel as Seconds
+    from diskbench.analysis.run_course import RunStretch
+    from diskbench.model.expectation import Expectation, ExpectedLevel, LimitName
     from diskbench.model.phase import PhaseKind, StepPhases
 
 _FULL = 0.98
@@ -41,11 +41,11 @@ class Measured:
     run_id: str = ""
     rounds: int | None = None
     phases: StepPhases | None = None
-    course: Course | None = None
+    course: RunStretch | None = None
 
 
 @dataclass(frozen=True)
-class Promise:
+class StepPromise:
     """What the step should get, where that stands, and what was left of each bucket when it began,
     as a fraction. `is_guess`: of a disk that was there before, whose credit nobody knew; then a
     step at the rate that lasts had none."""
@@ -63,7 +63,7 @@ class Promise:
         return self.expected.model_copy(update={"lasts_s": None})
 
 
-def stretches_of(measured: Measured, promise: Promise | None) -> tuple[list[Stretch], int]:
+def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[Stretch], int]:
     """The stretches of a step in the order of time, at least one, and the place of the one that its
     figure is of (analysis/figure.py)."""
     phases = measured.phases
@@ -115,7 +115,7 @@ def _rises(before: Stretch, now: Seconds) -> bool:
     return (now.bytes_per_s or 0.0) > ABOVE * (before.bytes_per_s or 0.0)
 
 
-def _whole(measured: Measured, promise: Promise | None, kind: PhaseKind | None) -> Stretch:
+def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | None) -> Stretch:
     """The step as one stretch; what a promise tells of its kind where nobody cut it."""
     expected = promise.expected if promise else None
     lasting = expected.lasting if expected else None
@@ -155,7 +155,7 @@ def _whole(measured: Measured, promise: Promise | None, kind: PhaseKind | None) 
     )
 
 
-def _mixed(measured: Measured, expected: Expectation, iops: float) -> Level | None:
+def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLevel | None:
     """What a step of which only the mean is known should get where its credit runs out within it,
     if that is what it got: the mean of what its credit gives, as long as it lasts, and of what is
     left then."""
@@ -181,7 +181,7 @@ def _mixed(measured: Measured, expected: Expectation, iops: float) -> Level | No
     )
 
 
-def _between(one: Seconds, promise: Promise | None) -> Level | None:
+def _between(one: Seconds, promise: StepPromise | None) -> ExpectedLevel | None:
     """What is left where one of two buckets is used up, and the other is not: the limit that comes
     next, where it goes at that rate."""
     level = promise.expected.lasting if promise else None
@@ -208,7 +208,7 @@ def _between(one: Seconds, promise: Promise | None) -> Level | None:
     return None
 
 
-def _lasts(iops: float | None, bytes_per_s: float | None, promise: Promise | None) -> bool:
+def _lasts(iops: float | None, bytes_per_s: float | None, promise: StepPromise | None) -> bool:
     """Whether it goes at the rate that lasts, on a disk of whose credit nobody knew."""
     if promise is None or not promise.is_guess or not promise.credit:
         return False
@@ -218,14 +218,14 @@ def _lasts(iops: float | None, bytes_per_s: float | None, promise: Promise | Non
     return iops is not None and lasting.limited_by is not None and iops <= ABOVE * lasting.high_iops
 
 
-def _is_empty(promise: Promise | None) -> bool:
+def _is_empty(promise: StepPromise | None) -> bool:
     """Whether the bucket of what limits it was empty when the step began."""
     if promise is None or promise.expected.lasting.limited_by is None:
         return False
     return promise.credit.get(promise.expected.lasting.limited_by, 1.0) <= EMPTY
 
 
-def _level(promise: Promise | None, *, used_up: bool) -> Level | None:
+def _level(promise: StepPromise | None, *, used_up: bool) -> ExpectedLevel | None:
     if promise is None:
         return None
     return promise.expected.lasting if used_up else promise.expected.begin

@@ -20,7 +20,7 @@ from diskbench.analysis.believe import MOSTLY, believe, in_order, reasons_of
 from diskbench.analysis.caches import impossible, too_fast
 from diskbench.analysis.limiter import limiter
 from diskbench.analysis.setting import Setting, Stretch, is_above, rate
-from diskbench.analysis.stretches import Measured, Promise, stretches_of
+from diskbench.analysis.stretches import Measured, StepPromise, stretches_of
 from diskbench.model.phase import MOST_STALLED
 from diskbench.model.verdict import Judged, Promised, Reason, Verdict, believe_words
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
@@ -37,7 +37,7 @@ _MOST_OF = 0.9
 def verdict(
     measured: Measured,
     setting: Setting,
-    promise: Promise | None = None,
+    promise: StepPromise | None = None,
     warnings: Sequence[Warning] = (),
     reasons: Sequence[Reason] = (),
 ) -> Verdict:
@@ -101,7 +101,7 @@ def _of_stretch(one: Judged) -> str:
     return f"{figure_words(one.iops, one.bytes_per_s)}{where}{beside}, {by}"
 
 
-def _judged(one: Stretch, setting: Setting, promise: Promise | None) -> Judged:
+def _judged(one: Stretch, setting: Setting, promise: StepPromise | None) -> Judged:
     told, measured = None, rate(one, setting)
     if promise is not None and one.level is not None and one.level.limited_by is not None:
         told = Promised(
@@ -125,7 +125,7 @@ def _judged(one: Stretch, setting: Setting, promise: Promise | None) -> Judged:
 
 
 def _regime(
-    stretches: Sequence[Stretch], judged: Sequence[Judged], promise: Promise | None, main: int
+    stretches: Sequence[Stretch], judged: Sequence[Judged], promise: StepPromise | None, main: int
 ) -> list[Reason]:
     """Which of burst and baseline was seen, where that is not both."""
     expected = promise.expected if promise else None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, model_validator
 
 from diskbench.catalog.book import CHARGES, check_sources, parse_book, shipped
-from diskbench.catalog.entry import Figure, Source
+from diskbench.catalog.entry import FigureSource, SourcedFigure
 from diskbench.model.base import Frozen
 from diskbench.units import KIB
 
@@ -36,7 +36,7 @@ class Work(Frozen):
     seconds: float = Field(ge=0)
 
 
-class Counting(Figure):
+class Counting(SourcedFigure):
     """How requests become transactions. `unit_kib` None: each is one, whatever its size."""
 
     unit_kib: int | None = None
@@ -60,7 +60,7 @@ class Counting(Figure):
         return min(found, float(self.hourly_cap * max(hours, 1) * disks))
 
 
-class Transactions(Figure):
+class Transactions(SourcedFigure):
     """The charge of a disk type: `usd` for each `per` transactions; `tiers` are counted in ways of
     their own."""
 
@@ -78,13 +78,13 @@ class Transactions(Figure):
         return transactions / self.per * self.usd
 
 
-class Address(Figure):
+class AddressPrice(SourcedFigure):
     """What an hour of a public address costs while a machine uses it."""
 
     usd_per_hour: float
 
 
-class Minimum(Figure):
+class Minimum(SourcedFigure):
     """The least time that is billed, in seconds."""
 
     value: float
@@ -96,13 +96,13 @@ class Charges(Frozen):
     format: Literal[1]
     cloud: str
     region: str
-    sources: dict[str, Source]
-    address: Address | None = None
+    sources: dict[str, FigureSource]
+    address: AddressPrice | None = None
     machine_minimum: Minimum | None = None
     disk_minimum: Minimum | None = None
     transactions: dict[str, Transactions] = Field(default_factory=dict)
 
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[SourcedFigure]:
         """Everything with a figure in it."""
         yield from (f for f in (self.address, self.machine_minimum, self.disk_minimum) if f)
         for one in self.transactions.values():

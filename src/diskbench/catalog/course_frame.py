@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.expect import Disk, path_of
+from diskbench.catalog.expect import CatalogDisk, path_of
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.simulate import Stage, simulate
@@ -40,7 +40,7 @@ def course_frame(
 
     machine = machine_of(books, provider, instance_type, disk)
     told = limits(provider, disk, size_gib, iops, throughput)
-    path = path_of(Disk(told, time_scale=time_scale), machine)
+    path = path_of(CatalogDisk(told, time_scale=time_scale), machine)
     held = [balance * credit for balance in path.full()]
     course = simulate(path, [Stage(load, seconds=seconds)], credit=held)
     rows = [

@@ -26,7 +26,7 @@ _UNIT_BYTES = {"MiB/s": MIB, "MB/s": 10**6}
 Unit = Literal["MiB/s", "MB/s"]
 
 
-class Source(Frozen):
+class FigureSource(Frozen):
     """Where a figure was read. `as_of` is the date of the document; where it bears none, `read` is
     the day on which it was read, and the figure is to be taken for weaker."""
 
@@ -35,7 +35,7 @@ class Source(Frozen):
     read: str | None = None
 
     @model_validator(mode="after")
-    def _has_a_date(self) -> Source:
+    def _has_a_date(self) -> FigureSource:
         for told in (self.as_of, self.read):
             if told is not None and not _DATE.fullmatch(told):
                 raise ValueError(f"{told!r} is no date: write 2026, 2026-11 or 2026-11-21")
@@ -49,13 +49,13 @@ class Source(Frozen):
         return f"{self.title} ({self.as_of or read})"
 
 
-class Figure(Frozen):
+class SourcedFigure(Frozen):
     """Anything with a figure in it; `source` is a key of the file's sources."""
 
     source: str
 
 
-class Size(Figure):
+class Size(SourcedFigure):
     """The sizes in GiB that are sold, both ends included."""
 
     min: int
@@ -77,7 +77,7 @@ class IopsStep(Frozen):
     max: float
 
 
-class Quantity(Figure):
+class Quantity(SourcedFigure):
     """IOPS or throughput of a disk of some size: clamp(base + per_gib × GiB, min, max), unless
     `fixed`, or looked up in `steps` by size or `per_iops` by IOPS, or `per_throughput` × MiB/s.
 
@@ -146,7 +146,7 @@ class Quantity(Figure):
         return low if self.max is None else min(self.max, low)
 
 
-class Ratio(Figure):
+class RatioLimit(SourcedFigure):
     """At most so much per GiB, or per IOPS; up to `free` it does not count."""
 
     max_per_gib: float | None = None
@@ -165,14 +165,14 @@ class Tier(Frozen):
     burst_throughput: float | None = None
 
 
-class ChosenTiers(Figure):
+class ChosenTiers(SourcedFigure):
     """A tier above the size's own may be chosen; those of `large` for disks above a size only."""
 
     large: tuple[str, ...] = ()
     above_gib: int = 0
 
 
-class Tiers(Figure):
+class Tiers(SourcedFigure):
     """The table of a type that is sold in sizes, smallest first. `chosen` is None where a disk is
     always of its size's own tier."""
 
@@ -190,13 +190,13 @@ class Tiers(Figure):
         return next((r for r in self.rows if size_gib <= r.gib), self.rows[-1])
 
 
-class TierBurst(Figure):
+class TierBurst(SourcedFigure):
     """How long a tier with a burst sustains it from a full bucket."""
 
     duration_s: float
 
 
-class OnDemandBurst(Figure):
+class OnDemandBurst(SourcedFigure):
     """What a disk above a size reaches for as long as it is paid for; throughput in the unit of
     the type's tiers."""
 
@@ -205,7 +205,7 @@ class OnDemandBurst(Figure):
     throughput: float
 
 
-class Accounting(Figure):
+class Accounting(SourcedFigure):
     """What counts as one I/O: a larger one counts as several, a smaller one is charged as one of
     `min_charge_kib`. None where no such rule is documented. `merges`: small ones in sequence may be
     made one of `max_io_kib`."""
@@ -222,7 +222,7 @@ class Accounting(Figure):
         )
 
 
-class LatencyFigure(Figure):
+class LatencyFigure(SourcedFigure):
     """Milliseconds that one request takes while nothing throttles it: at best, usually, and at
     worst as far as it is promised."""
 
@@ -248,11 +248,11 @@ class DiskEntry(Frozen):
     apart: bool = False
     iops: Quantity | None = None
     write_iops: Quantity | None = None
-    iops_ratio: Ratio | None = None
+    iops_ratio: RatioLimit | None = None
     iops_burst: Quantity | None = None
     throughput: Quantity | None = None
     write_throughput: Quantity | None = None
-    throughput_ratio: Ratio | None = None
+    throughput_ratio: RatioLimit | None = None
     throughput_burst: Quantity | None = None
     tiers: Tiers | None = None
     tier_burst: TierBurst | None = None
@@ -263,7 +263,7 @@ class DiskEntry(Frozen):
 
     def sources(self) -> tuple[str, ...]:
         """The keys of all sources that this type leans on, sorted."""
-        named = {v.source for _, v in self if isinstance(v, Figure)}
+        named = {v.source for _, v in self if isinstance(v, SourcedFigure)}
         return tuple(sorted(named | ({self.source} if self.source else set())))
 
 
@@ -315,7 +315,7 @@ class Catalogue(Frozen):
     format: Literal[1]
     cloud: str
     note: str = ""
-    sources: dict[str, Source]
+    sources: dict[str, FigureSource]
     host_cache: HostCache | None = None
     accounting: Accounting | None = None
     disks: dict[str, DiskEntry] = Field(default_factory=dict)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.gate import disk_gates, promise_gates, without_cache
 from diskbench.catalog.lookup import limits
-from diskbench.catalog.machine import Machine, capped, machine_of
+from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.catalog.path import Path, tightest
 from diskbench.catalog.simulate import Stage, simulate
-from diskbench.model.expectation import Expectation, Level
+from diskbench.model.expectation import Expectation, ExpectedLevel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ _CASES: tuple[Case, ...] = ("least", "assumed", "best")
 
 
 @dataclass(frozen=True)
-class Disk:
+class CatalogDisk:
     """One disk, or `count` equal ones that share a load evenly, as the catalogue knows them.
     `time_scale` divides what their buckets hold (the lab)."""
 
@@ -45,20 +45,22 @@ class Disk:
     time_scale: float = 1.0
 
 
-def disk_of(cloud: str, disk_type: str, size_gib: float, **provisioned: float | None) -> Disk:
+def disk_of(
+    cloud: str, disk_type: str, size_gib: float, **provisioned: float | None
+) -> CatalogDisk:
     """A disk of the catalogue; `iops` and `throughput` as `lookup.limits` takes them."""
-    return Disk(limits(cloud, disk_type, size_gib, **provisioned))
+    return CatalogDisk(limits(cloud, disk_type, size_gib, **provisioned))
 
 
 def expect(
-    disk: Disk, instance: Machine, job: Load, *, credit: Sequence[float] | None = None
+    disk: CatalogDisk, instance: MachineLimits, job: Load, *, credit: Sequence[float] | None = None
 ) -> Expectation | None:
     """What a load gets from a disk on a machine; `credit` as the path of both has buckets, full
     ones unless given. None where no limit is known."""
     return expect_on(path_of(disk, instance), job, credit=credit)
 
 
-def path_of(disk: Disk, instance: Machine) -> Path:
+def path_of(disk: CatalogDisk, instance: MachineLimits) -> Path:
     """The way through a machine to its disk."""
     told = disk.limits
     cache: Cache = "local" if told.place == "cache" else disk.cache
@@ -102,7 +104,7 @@ def expect_on(
     )
 
 
-def _level(path: Path, load: Load, credit: dict[Case, Sequence[float]]) -> Level | None:
+def _level(path: Path, load: Load, credit: dict[Case, Sequence[float]]) -> ExpectedLevel | None:
     bounds = {
         case: path.bounds(load, path.costs(load, case), credit[case], case) for case in _CASES
     }
@@ -110,7 +112,7 @@ def _level(path: Path, load: Load, credit: dict[Case, Sequence[float]]) -> Level
     if math.isinf(max(rates)):
         return None
     assumed = bounds["assumed"]
-    return Level(
+    return ExpectedLevel(
         iops=assumed[0].iops,
         low_iops=min(rates),
         high_iops=max(rates),
@@ -121,6 +123,6 @@ def _level(path: Path, load: Load, credit: dict[Case, Sequence[float]]) -> Level
 
 
 __all__ = [
-    "Disk", "Machine", "capped", "disk_of", "expect", "expect_on", "machine_of",
+    "CatalogDisk", "MachineLimits", "capped", "disk_of", "expect", "expect_on", "machine_of",
     "path_of", "promised_path",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from diskbench.catalog.book import catalogues
 from diskbench.catalog.charges import charges_of
-from diskbench.catalog.entry import Figure, catalogue, clouds, known_catalogue
+from diskbench.catalog.entry import SourcedFigure, catalogue, clouds, known_catalogue
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.entry import DiskEntry, Part, Source
+    from diskbench.catalog.entry import DiskEntry, FigureSource, Part
     from diskbench.catalog.machines import MachineBook, MachineEntry
     from diskbench.catalog.price_book import PriceBook
 
@@ -28,7 +28,7 @@ _ACCOUNTING = "what counts as one I/O of a limit or a promise"
 
 
 @dataclass(frozen=True)
-class Told:
+class ListingLine:
     """One line about a thing: a figure or words, and where they stand."""
 
     name: str
@@ -37,7 +37,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Thing:
+class CatalogItem:
     """A disk type, a machine or another part, with all that the catalogue knows of it. `tiers` are
     the names of the lines that are tiers."""
 
@@ -45,7 +45,7 @@ class Thing:
     name: str
     kind: str
     title: str
-    lines: tuple[Told, ...]
+    lines: tuple[ListingLine, ...]
     tiers: frozenset[str] = frozenset()
 
 
@@ -134,7 +134,7 @@ def _of_series(cloud: str, book: MachineBook, prices: PriceBook) -> Iterator[Mac
         )
 
 
-def find(books: Books, name: str) -> tuple[Thing, ...]:
+def find(books: Books, name: str) -> tuple[CatalogItem, ...]:
     """Everything of that name, of every provider: a disk type, one of its tiers, a part of its
     title, a machine, another part. Raises InvalidValue with what is near."""
     things = list(_things(books))
@@ -150,7 +150,7 @@ def find(books: Books, name: str) -> tuple[Thing, ...]:
     return tuple(found)
 
 
-def _of_tier(things: Iterable[Thing], tier: str) -> list[Thing]:
+def _of_tier(things: Iterable[CatalogItem], tier: str) -> list[CatalogItem]:
     """The disk type with such a tier, without its others."""
     return [
         replace(one, lines=tuple(line for line in one.lines if line.name not in one.tiers - {tier}))
@@ -159,23 +159,23 @@ def _of_tier(things: Iterable[Thing], tier: str) -> list[Thing]:
     ]
 
 
-def _of_title(things: Iterable[Thing], part: str) -> list[Thing]:
+def _of_title(things: Iterable[CatalogItem], part: str) -> list[CatalogItem]:
     return [one for one in things if one.kind == "disk type" and part in one.title.lower()]
 
 
-def _things(books: Books) -> Iterator[Thing]:
+def _things(books: Books) -> Iterator[CatalogItem]:
     for cloud, name, entry in disk_entries():
         lines = [*_lines(entry, catalogue(cloud).sources), *_price_lines(books, cloud, name)]
         if entry.unknown:
-            lines.insert(0, Told("speed", entry.unknown))
+            lines.insert(0, ListingLine("speed", entry.unknown))
         tiers = frozenset(row.name for row in entry.tiers.rows) if entry.tiers else frozenset[str]()
-        yield Thing(cloud, name, "disk type", entry.title, tuple(lines), tiers)
+        yield CatalogItem(cloud, name, "disk type", entry.title, tuple(lines), tiers)
     for row in machine_rows(books):
-        yield Thing(row.cloud, row.type, "machine", "", tuple(_machine_lines(books, row)))
+        yield CatalogItem(row.cloud, row.type, "machine", "", tuple(_machine_lines(books, row)))
     yield from parts()
 
 
-def parts(cloud: str | None = None) -> Iterator[Thing]:
+def parts(cloud: str | None = None) -> Iterator[CatalogItem]:
     """What the catalogue knows beside disk types and machines (kinds of datastores, controllers,
     settings), of all providers or of one."""
     for name in catalogues():
@@ -185,34 +185,36 @@ def parts(cloud: str | None = None) -> Iterator[Thing]:
         for kind, of_kind in book.parts.items():
             for part_name, part in of_kind.items():
                 lines = tuple(_part_lines(part, book.sources))
-                yield Thing(name, part_name, kind, part.title, lines)
+                yield CatalogItem(name, part_name, kind, part.title, lines)
         if book.accounting is not None:
-            told = Told("", _words(book.accounting), book.sources[book.accounting.source].words())
-            yield Thing(name, "accounting", "setting", _ACCOUNTING, (told,))
+            told = ListingLine(
+                "", _words(book.accounting), book.sources[book.accounting.source].words()
+            )
+            yield CatalogItem(name, "accounting", "setting", _ACCOUNTING, (told,))
 
 
-def _part_lines(part: Part, sources: Mapping[str, Source]) -> Iterator[Told]:
+def _part_lines(part: Part, sources: Mapping[str, FigureSource]) -> Iterator[ListingLine]:
     """The figures of a part, each with its source; its own first."""
     if part.source is not None:
         source = sources[part.source].words()
         if part.speed:
-            yield Told("speed", part.speed, source)
+            yield ListingLine("speed", part.speed, source)
         if part.figures():
-            yield Told("", _pairs(part.figures()), source)
+            yield ListingLine("", _pairs(part.figures()), source)
     for name, group in part.groups().items():
         figures = {key: value for key, value in group.items() if key != "source"}
-        yield Told(name, _pairs(figures), sources[group["source"]].words())
+        yield ListingLine(name, _pairs(figures), sources[group["source"]].words())
 
 
-def _lines(entry: Frozen, sources: Mapping[str, Source]) -> Iterator[Told]:
+def _lines(entry: Frozen, sources: Mapping[str, FigureSource]) -> Iterator[ListingLine]:
     """The figures of an entry, each with its source."""
     for name, value in entry:
-        if name == "tiers" and isinstance(value, Figure):
+        if name == "tiers" and isinstance(value, SourcedFigure):
             rows: Any = getattr(value, "rows", ())
             for row in rows:
-                yield Told(row.name, _words(row), sources[value.source].words())
-        elif isinstance(value, Figure):
-            yield Told(name, _words(value) or _NO_RULE, sources[value.source].words())
+                yield ListingLine(row.name, _words(row), sources[value.source].words())
+        elif isinstance(value, SourcedFigure):
+            yield ListingLine(name, _words(value) or _NO_RULE, sources[value.source].words())
 
 
 def _words(figure: Frozen) -> str:
@@ -236,31 +238,35 @@ def _value(value: Any) -> str:  # noqa: ANN401 - whatever stands in a figure
     return str(value)
 
 
-def _price_lines(books: Books, cloud: str, name: str) -> Iterator[Told]:
+def _price_lines(books: Books, cloud: str, name: str) -> Iterator[ListingLine]:
     prices = books.of(cloud).prices
     if price := prices.disks.get(name):
-        yield Told("usd a month", _words(price), prices.sources[price.source].words())
+        yield ListingLine("usd a month", _words(price), prices.sources[price.source].words())
     charges = charges_of(cloud)
     billed = charges.transactions.get(name) if charges else None
     if charges is not None and billed is not None:
-        yield Told("transactions", _words(billed), charges.sources[billed.source].words())
+        yield ListingLine("transactions", _words(billed), charges.sources[billed.source].words())
 
 
-def _machine_lines(books: Books, row: MachineRow) -> Iterator[Told]:
+def _machine_lines(books: Books, row: MachineRow) -> Iterator[ListingLine]:
     told = row.model_dump(
         exclude_none=True,
         exclude={"cloud", "type", "source", "price_source", "usd_per_hour", "caps"},
     )
-    yield Told("", ", ".join(f"{key} {_value(value)}" for key, value in told.items()), row.source)
+    yield ListingLine(
+        "", ", ".join(f"{key} {_value(value)}" for key, value in told.items()), row.source
+    )
     for disk, (read, write, read_rate, write_rate) in row.caps.items():
         text = f"read {read:,.0f} IOPS, {read_rate:,.0f} MiB/s; "
         text += f"write {write:,.0f} IOPS, {write_rate:,.0f} MiB/s"
-        yield Told(disk, text, row.source)
+        yield ListingLine(disk, text, row.source)
     book = books.of(row.cloud).machines
     entry = book.types.get(row.type)
     if entry is not None and (local := entry.local) is not None:
         source = book.sources[local.speed.source].words() if local.speed else ""
         speed = f", together {_words(local.speed)}" if local.speed else ", speed not known"
-        yield Told("own disks", f"{local.count} of {local.size_gb} GB{speed}", source or row.source)
+        yield ListingLine(
+            "own disks", f"{local.count} of {local.size_gb} GB{speed}", source or row.source
+        )
     if row.usd_per_hour is not None:
-        yield Told("usd an hour", f"{row.usd_per_hour:g}", row.price_source)
+        yield ListingLine("usd an hour", f"{row.usd_per_hour:g}", row.price_source)

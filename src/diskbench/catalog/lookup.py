@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from diskbench.catalog.entry import (
         Catalogue,
         DiskEntry,
+        FigureSource,
         LatencyFigure,
         Place,
         Quantity,
-        Ratio,
-        Source,
+        RatioLimit,
     )
 
 Covers = Literal["both", "read", "write"]
 
 
 @dataclass(frozen=True)
-class Pool:
+class SharedLimits:
     """Limits that reads, writes, or both together share. None is no limit."""
 
     covers: Covers
@@ -35,7 +35,7 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class Latency:
+class RequestLatency:
     """How long one request takes in milliseconds while nothing throttles it: at best, usually, and
     at worst as far as it is promised; None where nothing is known."""
 
@@ -60,14 +60,14 @@ class DiskLimits:
 
     disk_type: str
     size_gib: float
-    pools: tuple[Pool, ...]
+    pools: tuple[SharedLimits, ...]
     accounting: IoAccounting = NO_RULE
     tier: str | None = None
-    sources: tuple[Source, ...] = ()
+    sources: tuple[FigureSource, ...] = ()
     merges: bool = False
-    latency: Latency | None = None
-    write_latency: Latency | None = None
-    hit: Latency | None = None
+    latency: RequestLatency | None = None
+    write_latency: RequestLatency | None = None
+    hit: RequestLatency | None = None
     place: Place = "network"
 
 
@@ -99,7 +99,7 @@ def custom_limits(
 ) -> DiskLimits:
     """The limits of a disk of no catalogue (`CUSTOM`): those given, and nothing else. `io_kib` is
     the largest request that counts as one I/O; None: that of OWN_ACCOUNTING."""
-    pool = Pool(
+    pool = SharedLimits(
         "both",
         Allowance(iops) if iops else None,
         Allowance(mib_per_s * MIB) if mib_per_s else None,
@@ -143,22 +143,22 @@ def limits_of(
     )
 
 
-def _latency(book: Catalogue, told: LatencyFigure | None) -> Latency | None:
+def _latency(book: Catalogue, told: LatencyFigure | None) -> RequestLatency | None:
     if told is None:
         return None
     source = book.sources[told.source]
-    return Latency(told.best_ms, told.usual_ms, told.worst_ms, source.words())
+    return RequestLatency(told.best_ms, told.usual_ms, told.worst_ms, source.words())
 
 
 def _tier_pools(
     disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
-) -> tuple[tuple[Pool, ...], str]:
+) -> tuple[tuple[SharedLimits, ...], str]:
     assert disk.tiers is not None
     _not_sold(name, "iops", iops)
     _not_sold(name, "throughput", throughput)
     row, unit = disk.tiers.row(size_gib), disk.tiers.unit_bytes
     seconds = disk.tier_burst.duration_s if disk.tier_burst else 0.0
-    pool = Pool(
+    pool = SharedLimits(
         "both",
         of_duration(row.iops, row.burst_iops, seconds),
         of_duration(row.throughput * unit, (row.burst_throughput or 0) * unit or None, seconds),
@@ -168,7 +168,7 @@ def _tier_pools(
 
 def _pools(
     disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
-) -> tuple[Pool, ...]:
+) -> tuple[SharedLimits, ...]:
     if disk.iops is None and disk.throughput is None:
         _not_sold(name, "iops", iops)
         _not_sold(name, "throughput", throughput)
@@ -177,7 +177,7 @@ def _pools(
     operations = _iops(disk, name, size_gib, iops, asked)
     _check_ratio(disk.iops_ratio, name, "IOPS", iops, size_gib, operations)
     _check_ratio(disk.throughput_ratio, name, "throughput", throughput, size_gib, operations)
-    reads = Pool(
+    reads = SharedLimits(
         "read" if disk.apart else "both",
         _allowance(operations, disk.iops_burst, size_gib),
         _throughput(disk.throughput, disk.throughput_burst, size_gib, asked, operations),
@@ -186,7 +186,7 @@ def _pools(
         return (reads,)
     write_iops = disk.write_iops.value(size_gib) if disk.write_iops else operations
     written = disk.write_throughput or disk.throughput
-    writes = Pool(
+    writes = SharedLimits(
         "write",
         _allowance(write_iops, disk.iops_burst, size_gib),
         _throughput(written, disk.throughput_burst, size_gib, asked, write_iops),
@@ -250,7 +250,7 @@ def _allowance(baseline: float | None, burst: Quantity | None, size_gib: float) 
 
 
 def _check_ratio(
-    ratio: Ratio | None,
+    ratio: RatioLimit | None,
     name: str,
     what: str,
     value: float | None,

@@ -27,7 +27,7 @@ _MB = 10**6
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineLimits:
     """The gates of one machine; `unknown` says why there are none, where figures are missing."""
 
     name: str
@@ -35,18 +35,18 @@ class Machine:
     unknown: str = ""
 
 
-def machine_of(books: Books, cloud: str, machine_type: str | None, disk_type: str) -> Machine:
+def machine_of(books: Books, cloud: str, machine_type: str | None, disk_type: str) -> MachineLimits:
     """The gates between a machine and its disks of a type."""
     name = machine_type or ""
     book = books.of(cloud).machines
     if not name or not (book.types or book.series):
-        return Machine(name)
+        return MachineLimits(name)
     limits = known_catalogue(cloud)
     disk = limits.disks.get(disk_type) if limits else None
     gates = _gates(book, name, disk_type, disk)
     if gates is None:
-        return Machine(name, unknown=f"limits of {name} towards {disk_type}")
-    return Machine(name, gates)
+        return MachineLimits(name, unknown=f"limits of {name} towards {disk_type}")
+    return MachineLimits(name, gates)
 
 
 def capped(
@@ -55,7 +55,7 @@ def capped(
     bytes_per_s: float | None,
     source: str,
     accounting: IoAccounting = NO_RULE,
-) -> Machine:
+) -> MachineLimits:
     """A machine of which the caps are given (the lab's `--vm-iops`, `--vm-throughput`); its
     requests are counted as its disks count them."""
     gates: list[Gate] = []
@@ -64,7 +64,7 @@ def capped(
     if bytes_per_s:
         rate = Allowance(bytes_per_s)
         gates.append(Gate("vm-throughput", "bytes", rate, accounting=accounting, source=source))
-    return Machine(name, tuple(gates))
+    return MachineLimits(name, tuple(gates))
 
 
 def _gates(

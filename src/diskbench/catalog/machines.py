@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, model_validator
 
 from diskbench.catalog.book import check_sources, parse_book, shipped
-from diskbench.catalog.entry import Accounting, Figure, Source
+from diskbench.catalog.entry import Accounting, FigureSource, SourcedFigure
 from diskbench.catalog.overlay import MACHINES
 from diskbench.model.base import Frozen
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-class LocalSpeed(Figure):
+class LocalSpeed(SourcedFigure):
     """The IOPS of 4 KiB that all disks of a machine reach together."""
 
     read_iops: float
@@ -42,7 +42,7 @@ class LocalDisks(Frozen):
     speed: LocalSpeed | None = None
 
 
-class MachineEntry(Figure):
+class MachineEntry(SourcedFigure):
     """One machine type. `iops` and `mb_per_s` (10^6 bytes) are the baseline of its path to network
     disks, `burst_…` what it reaches above it for a while, `cached_…` its path to disks with a host
     cache; None where no figure is published. `max_disks` counts network disks with the root disk,
@@ -82,7 +82,7 @@ class Cap(Frozen):
         return dict(zip(cls.model_fields, row, strict=True)) if isinstance(row, list) else row
 
 
-class Fit(Figure):
+class Fit(SourcedFigure):
     """How a series takes one type of disk. No caps: none is known to be published."""
 
     min_vcpus: int = 0
@@ -93,7 +93,7 @@ class Fit(Figure):
         return max((c for c in self.caps if c.vcpus <= vcpus), key=lambda c: c.vcpus, default=None)
 
 
-class Series(Figure):
+class Series(SourcedFigure):
     """One machine series. `local_ssd`: chosen when a machine is made, part of some machine types,
     or not to be had. `open`: disk types of which nothing is known here."""
 
@@ -103,13 +103,13 @@ class Series(Figure):
     open: tuple[str, ...] = ()
 
 
-class Choices(Figure):
+class Choices(SourcedFigure):
     """Machine types in the order in which they are tried."""
 
     types: tuple[str, ...] = ()
 
 
-class MachineBurst(Figure):
+class MachineBurst(SourcedFigure):
     """How long a machine's burst lasts from a full bucket, and in what time an empty one is full
     again at the earliest; None: as fast as its baseline fills it."""
 
@@ -124,7 +124,7 @@ class MachineBook(Frozen):
     format: Literal[1]
     cloud: str
     note: str = ""
-    sources: dict[str, Source]
+    sources: dict[str, FigureSource]
     burst: MachineBurst | None = None
     accounting: Accounting | None = None
     names: re.Pattern[str] | None = None
@@ -137,7 +137,7 @@ class MachineBook(Frozen):
         check_sources({name: one.source for name, one in self._figures()}, self.sources)
         return self
 
-    def _figures(self) -> Iterator[tuple[str, Figure]]:
+    def _figures(self) -> Iterator[tuple[str, SourcedFigure]]:
         alone = (("burst", self.burst), ("accounting", self.accounting), ("choices", self.choices))
         yield from ((name, one) for name, one in alone if one is not None)
         for name, entry in self.types.items():

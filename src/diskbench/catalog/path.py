@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.gate import Way
     from diskbench.catalog.issued import Case
-    from diskbench.catalog.lookup import Latency
+    from diskbench.catalog.lookup import RequestLatency
     from diskbench.model.expectation import Issued, Load
 
 Cache = Literal["none", "read-only", "read-write", "local"]
@@ -51,9 +51,9 @@ class Path:
 
     gates: tuple[Gate, ...]
     cache: Cache = "none"
-    latency: Latency | None = None
-    write_latency: Latency | None = None
-    hit: Latency | None = None
+    latency: RequestLatency | None = None
+    write_latency: RequestLatency | None = None
+    hit: RequestLatency | None = None
     merges_to: int | None = None
 
     def requests(self, load: Load, case: Case) -> dict[Way, Issued]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, model_validator
 
 from diskbench.catalog.book import check_sources, parse_book, shipped
-from diskbench.catalog.entry import Figure, Source
+from diskbench.catalog.entry import FigureSource, SourcedFigure
 from diskbench.catalog.overlay import PRICES
 from diskbench.model.base import Frozen
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Month(Figure):
+class Month(SourcedFigure):
     """How many hours a month's price is for."""
 
     value: float
@@ -35,7 +35,7 @@ class IopsPrice(Frozen):
     usd: float
 
 
-class DiskPrice(Figure):
+class PricedDisk(SourcedFigure):
     """What a disk costs a month, in US dollars: its tier, or its parts; a `free_…` part comes with
     its size. Throughput is priced in the unit in which it is sold."""
 
@@ -71,9 +71,9 @@ class PriceBook(Frozen):
     format: Literal[1]
     cloud: str
     region: str
-    sources: dict[str, Source]
+    sources: dict[str, FigureSource]
     month_hours: Month | None = None
-    disks: dict[str, DiskPrice] = Field(default_factory=dict)
+    disks: dict[str, PricedDisk] = Field(default_factory=dict)
     machines: dict[str, dict[str, float]] = Field(default_factory=dict)
 
     @model_validator(mode="after")

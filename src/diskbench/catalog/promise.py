@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from diskbench.catalog.bucket import Allowance
-    from diskbench.catalog.lookup import DiskLimits, Pool
+    from diskbench.catalog.lookup import DiskLimits, SharedLimits
 
 
 def promise(limits: DiskLimits, time_scale: float = 1.0) -> str:
@@ -23,7 +23,7 @@ def promise(limits: DiskLimits, time_scale: float = 1.0) -> str:
     return "; ".join(part for pool in limits.pools for part in _of_pool(pool, time_scale))
 
 
-def _of_pool(pool: Pool, time_scale: float) -> list[str]:
+def _of_pool(pool: SharedLimits, time_scale: float) -> list[str]:
     kind = "" if pool.covers == "both" else f" {pool.covers}"
     return [
         _words(allowance, shown, time_scale) + kind

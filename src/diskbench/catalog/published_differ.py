@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from diskbench.catalog.published import Published
     from diskbench.catalog.published_beside import Beside
-    from diskbench.catalog.published_match import Asked
+    from diskbench.catalog.published_match import RunSubject
     from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 _MARKS = {
@@ -29,7 +29,7 @@ _BY_MEMORY = frozenset({"gobonniego", "bonnie"})
 
 
 def differences(
-    asked: Asked,
+    asked: RunSubject,
     found: Sequence[Beside],
     *,
     marks: Iterable[str] = (),
@@ -57,7 +57,7 @@ def _ours_doubted(steps: Set[str], warnings: Iterable[Warning]) -> Iterator[str]
         yield f"ours is doubted ({', '.join(codes)}): diskbench results show tells why"
 
 
-def _disk(asked: Asked, figure: Published) -> Iterator[str]:
+def _disk(asked: RunSubject, figure: Published) -> Iterator[str]:
     if asked.disk_type is None:
         yield f"theirs is {figure.disk}; which disk ours is, is not known"
         return
@@ -73,7 +73,7 @@ def _disk(asked: Asked, figure: Published) -> Iterator[str]:
         yield f"theirs had host caching {figure.cache}, ours {asked.cache}"
 
 
-def _machine(asked: Asked, figure: Published) -> Iterator[str]:
+def _machine(asked: RunSubject, figure: Published) -> Iterator[str]:
     if figure.instance_type is None:
         yield f"theirs was measured on {figure.machine}"
     elif asked.instance_type != figure.instance_type:
@@ -88,7 +88,7 @@ def _machine(asked: Asked, figure: Published) -> Iterator[str]:
         )
 
 
-def _method(asked: Asked, one: Beside) -> Iterator[str]:
+def _method(asked: RunSubject, one: Beside) -> Iterator[str]:
     figure = one.figure
     if figure.tool != "fio" and asked.profile == figure.profile and not asked.by_tool:
         yield f"theirs was {figure.tool} itself, ours is fio doing the same (docs/fidelity.md)"

@@ -27,7 +27,7 @@ UNITS: dict[str, tuple[float, frozenset[str]]] = {
 """Printed unit → how many of ours it is, and the metrics that it may stand for."""
 
 
-class Source(Frozen):
+class PostSource(Frozen):
     """The post. `undated` says so where `date` is None."""
 
     title: str
@@ -39,13 +39,13 @@ class Source(Frozen):
     matrix: str | None
 
     @model_validator(mode="after")
-    def _dated_or_said_not_to_be(self) -> Source:
+    def _dated_or_said_not_to_be(self) -> PostSource:
         if (self.date is None) == (self.undated is None):
             raise ValueError("a source has a date, or says under `undated` why there is none")
         return self
 
 
-class Machine(Frozen):
+class PublishedMachine(Frozen):
     """What it was measured on."""
 
     words: str
@@ -57,7 +57,7 @@ class Machine(Frozen):
     note: str | None = None
 
 
-class Disk(Frozen):
+class PublishedDisk(Frozen):
     """What was measured: `words` as the post calls it, `type` as the catalogue does."""
 
     words: str
@@ -91,7 +91,7 @@ class Workload(Frozen):
         return self
 
 
-class Cell(Frozen):
+class PublishedValue(Frozen):
     """One number, in our unit and as printed."""
 
     value: float = Field(gt=0)
@@ -105,7 +105,7 @@ class Cell(Frozen):
     approximate: bool | None = None
 
     @model_validator(mode="after")
-    def _each_sample_was_printed(self) -> Cell:
+    def _each_sample_was_printed(self) -> PublishedValue:
         if len(self.samples) != len(self.printed_samples):
             raise ValueError("as many samples as printed ones")
         return self
@@ -118,10 +118,10 @@ class Row(Frozen):
     machine: str
     busiest_core: float | None = Field(default=None, gt=0, le=1)
     doubt: Doubt | None = None
-    figures: dict[str, Cell]
+    figures: dict[str, PublishedValue]
 
 
-class Table(Frozen):
+class PublishedTable(Frozen):
     """One table, or what a paragraph states. The statistic is the workload's where it has one."""
 
     name: str
@@ -136,11 +136,11 @@ class PostFile(Frozen):
     """One file."""
 
     format: Literal[1]
-    source: Source
-    machines: dict[str, Machine]
-    disks: dict[str, Disk]
+    source: PostSource
+    machines: dict[str, PublishedMachine]
+    disks: dict[str, PublishedDisk]
     workloads: dict[str, Workload]
-    tables: tuple[Table, ...]
+    tables: tuple[PublishedTable, ...]
 
     @model_validator(mode="after")
     def _names_are_listed(self) -> PostFile:
@@ -180,7 +180,13 @@ def _figures(file: PostFile, seed: str) -> Iterator[Published]:
 
 
 def _published(
-    file: PostFile, seed: str, post: Post, table: Table, row: Row, name: str, cell: Cell
+    file: PostFile,
+    seed: str,
+    post: Post,
+    table: PublishedTable,
+    row: Row,
+    name: str,
+    cell: PublishedValue,
 ) -> Published:
     machine, disk, work = file.machines[row.machine], file.disks[row.disk], file.workloads[name]
     return Published(

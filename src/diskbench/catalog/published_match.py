@@ -32,7 +32,7 @@ _CRITERIA = ("workload", "cloud", "disk type", "caching", "IOPS", "size")
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunSubject:
     """What a run was of. None is unknown; `parameters` are the profile's as used. `by_tool`: the
     tool itself measured it, and fio did not repeat it."""
 
@@ -78,7 +78,7 @@ class Match:
     nearest: tuple[Near, ...] = ()
 
 
-def match(asked: Asked, figures: Iterable[Published]) -> Match:
+def match(asked: RunSubject, figures: Iterable[Published]) -> Match:
     """The published figures that a run may be set beside."""
     parted = [(figure, part(asked, figure)) for figure in figures]
     matched = tuple(figure for figure, where in parted if where is None)
@@ -101,7 +101,7 @@ def group(figure: Published) -> str:
     return figure.id.rpartition("/")[0]
 
 
-def part(asked: Asked, figure: Published) -> Parted | None:
+def part(asked: RunSubject, figure: Published) -> Parted | None:
     """Where the two part first; None where they do not."""
     checks = (
         _workload(asked, figure),
@@ -117,7 +117,7 @@ def part(asked: Asked, figure: Published) -> Parted | None:
     return None
 
 
-def _workload(asked: Asked, figure: Published) -> str | None:
+def _workload(asked: RunSubject, figure: Published) -> str | None:
     if figure.profile != asked.profile:
         return f"theirs is repeated by profile {figure.profile}, ours ran {asked.profile}"
     for name, value in figure.parameters.items():
@@ -144,14 +144,14 @@ def _octaves(one: float, other: float) -> float:
     return abs(math.log2(one / other))
 
 
-def _distance(asked: Asked, figure: Published, parted: Parted) -> tuple[int, float]:
+def _distance(asked: RunSubject, figure: Published, parted: Parted) -> tuple[int, float]:
     """The later they part, the nearer; then by size."""
     both = figure.size_gib is not None and asked.size_gib is not None
     size = _octaves(figure.size_gib or 1, asked.size_gib or 1) if both else 0.0
     return -_CRITERIA.index(parted.criterion), size
 
 
-def _why_not(asked: Asked, nearest: Parted) -> str:
+def _why_not(asked: RunSubject, nearest: Parted) -> str:
     match nearest.criterion:
         case "workload":
             return f"no figure was measured as profile {asked.profile} does, with its parameters"

@@ -62,7 +62,7 @@ class Emptied:
 
 
 @dataclass(frozen=True)
-class Course:
+class Simulation:
     """What happened. `credit` is the balance of each gate when each stage begins; `left` when all
     have ended, or, of a stage without end, when nothing changes any more."""
 
@@ -86,7 +86,7 @@ def simulate(
     *,
     case: Case = "assumed",
     credit: Sequence[float] | None = None,
-) -> Course:
+) -> Simulation:
     """What a path does under stages, one after the other, from full buckets or the given balances.
 
     Only the last stage may be without end. A load that no known limit bounds ends its stage.
@@ -124,7 +124,7 @@ def simulate(
             at += length
             seconds -= length
             blocks = 0.0 if length == until[1] else blocks - rate * length
-    return Course(tuple(legs), tuple(emptied), tuple(begun), tuple(balances))
+    return Simulation(tuple(legs), tuple(emptied), tuple(begun), tuple(balances))
 
 
 def _drains(path: Path, costs: Sequence[float], rate: float) -> list[float]:

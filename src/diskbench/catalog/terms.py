@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.entry import catalogue
-from diskbench.catalog.lookup import Pool, limits
+from diskbench.catalog.lookup import SharedLimits, limits
 from diskbench.errors import InvalidValue, UnknownName
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def bursting_limits(cloud: str, found: DiskLimits) -> DiskLimits:
     )
 
 
-def _raised(pool: Pool, burst: OnDemandBurst, unit_bytes: int) -> Pool:
-    return Pool(
+def _raised(pool: SharedLimits, burst: OnDemandBurst, unit_bytes: int) -> SharedLimits:
+    return SharedLimits(
         pool.covers,
         pool.iops and Allowance(pool.iops.baseline, burst.iops),
         pool.bytes_per_s and Allowance(pool.bytes_per_s.baseline, burst.throughput * unit_bytes),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from diskbench.catalog.charges import Counting, Transactions
-    from diskbench.catalog.lookup import DiskLimits, Pool
+    from diskbench.catalog.lookup import DiskLimits, SharedLimits
     from diskbench.model.disk import DiskSpec
     from diskbench.model.result import Measurement
 
@@ -112,7 +112,7 @@ def _most_per_s(found: DiskLimits, request_bytes: int) -> float | None:
     return max(rates, default=None)
 
 
-def _of_pool(pool: Pool, found: DiskLimits, request_bytes: int) -> float | None:
+def _of_pool(pool: SharedLimits, found: DiskLimits, request_bytes: int) -> float | None:
     rule = found.accounting
     operations, size = rule.ios(request_bytes), rule.bytes(request_bytes)
     sides = []

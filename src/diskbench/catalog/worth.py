@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.charges import Work
 from diskbench.catalog.cost import HOUR_S, MONTH_HOURS, monthly
-from diskbench.catalog.expect import Disk, Machine, expect
+from diskbench.catalog.expect import CatalogDisk, MachineLimits, expect
 from diskbench.model.expectation import DiskPrice, Load
 from diskbench.units import KIB, MIB
 
@@ -38,9 +38,9 @@ def disk_price(
     tier: str | None = None,
 ) -> DiskPrice:
     """The price of one disk of a spec; None stands for what is not known."""
-    bare = Disk(limits) if limits else None
-    small = expect(bare, Machine(""), _SMALL) if bare else None
-    large = expect(bare, Machine(""), _LARGE) if bare else None
+    bare = CatalogDisk(limits) if limits else None
+    small = expect(bare, MachineLimits(""), _SMALL) if bare else None
+    large = expect(bare, MachineLimits(""), _LARGE) if bare else None
     work = []
     if small is not None:
         seconds = MONTH_HOURS * HOUR_S

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CommandRequest:
     """What to measure, and what it may cost."""
 
     request: Request
     limit: CostLimit
 
 
-def asked_for(typed: Mapping[str, Any]) -> Asked:
+def asked_for(typed: Mapping[str, Any]) -> CommandRequest:
     """The request that the options of a command line say, by their names. Raises UserError."""
     path, device = typed["path"], typed["device"]
     provider = provider_of(typed)
@@ -46,7 +46,7 @@ def asked_for(typed: Mapping[str, Any]) -> Asked:
         promise=typed["promise"],
         if_busy=typed["if_busy"],
     )
-    return Asked(request, limit)
+    return CommandRequest(request, limit)
 
 
 def provider_of(typed: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.listing import Thing
+    from diskbench.catalog.listing import CatalogItem
 
 app = typer.Typer(help="What disks and machines promise and cost, and where that stands.")
 
@@ -142,7 +142,7 @@ def _print(lines: Iterable[str]) -> None:
         typer.echo(line)
 
 
-def _part(thing: Thing) -> dict[str, Any]:
+def _part(thing: CatalogItem) -> dict[str, Any]:
     from dataclasses import asdict
 
     document = asdict(thing)

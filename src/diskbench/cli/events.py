@@ -13,7 +13,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
-from diskbench.report.screen import Own
+from diskbench.report.screen import OwnText
 from diskbench.visible import one_line, visible
 
 Format = Literal["human", "json"]
@@ -42,7 +42,7 @@ class _Stderr(logging.Handler):
         """Write one line."""
         try:
             text = _as_json(record) if self.chosen == "json" else _as_text(record, sys.stderr)
-            sys.stderr.write(Own(f"{text}\n"))
+            sys.stderr.write(OwnText(f"{text}\n"))
         except Exception:  # noqa: BLE001 - as every logging handler: telling must not break doing
             self.handleError(record)
 
@@ -71,7 +71,7 @@ def emit_problem(kind: str, message: str, advice: str, exit_code: int) -> None:
         print(json.dumps({**record, "advice": advice, "exit_code": exit_code}), file=sys.stderr)
         return
     label = _styled("error:", "1;31", sys.stderr)
-    sys.stderr.write(Own(f"{label} {_hung(message)}\n"))
+    sys.stderr.write(OwnText(f"{label} {_hung(message)}\n"))
     for line in advice.split("\n") if advice else ():
         print(f"  {line}", file=sys.stderr)
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from diskbench.errors import DiskbenchError
-from diskbench.report.screen import Own
+from diskbench.report.screen import OwnText
 from diskbench.report.subject import SUSPENDED
 
 if TYPE_CHECKING:
-    from diskbench.engine.execute import TrialReport
+    from diskbench.engine.execute import TrialEnding
     from diskbench.engine.session import Session
     from diskbench.engine.stop import Stop
     from diskbench.model.audit import StepAudit
@@ -77,7 +77,7 @@ def drive(
         give_back = f"  give back:  diskbench gc {ids}"
         return f"Left behind: {paths}\n  go on:      diskbench resume\n{give_back}"
 
-    reports: list[TrialReport] = []
+    reports: list[TrialEnding] = []
     try:
         with interruptible(stop, stopping, left):
             begin()
@@ -113,7 +113,7 @@ def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progres
     return open_progress(plans, quiet=quiet, stream=sys.stderr, course_of=course_of)
 
 
-def told(session: Session, reports: Sequence[TrialReport], show: Show) -> int:
+def told(session: Session, reports: Sequence[TrialEnding], show: Show) -> int:
     """Show what was measured and what went wrong; returns the process's exit code."""
     print_results(session, reports, show)
     for one in reports:
@@ -126,7 +126,7 @@ def told(session: Session, reports: Sequence[TrialReport], show: Show) -> int:
 
 def rented(
     session: Session, plans: Sequence[Plan], stop: Stop, show: Show
-) -> tuple[list[Plan], list[TrialReport]]:
+) -> tuple[list[Plan], list[TrialEnding]]:
     """The plans of machines that are there, those to be rented included; and the ends of those
     that could not be had. Imports nothing where nothing is rented."""
     if not any(plan.is_draft for plan in plans):
@@ -149,10 +149,10 @@ def give_back_terminal(progress: Progress) -> None:
     closing.start()
     closing.join(1.0)
     if sys.stderr.isatty():
-        sys.stderr.write(Own("\x1b[?25h\n"))  # the cursor, should closing not have come so far
+        sys.stderr.write(OwnText("\x1b[?25h\n"))  # the cursor, should closing not have come so far
 
 
-def print_results(session: Session, reports: Sequence[TrialReport], show: Show) -> None:
+def print_results(session: Session, reports: Sequence[TrialEnding], show: Show) -> None:
     """What was measured, on stdout, in the form asked for."""
     from diskbench.store.rows import load_results
 
@@ -210,7 +210,7 @@ def _verdicts(session: Session, plan: Plan, phases: Sequence[StepPhases]) -> Seq
     return trial_verdicts(session.database, evidence, runs, books=books, phases=own)
 
 
-def _state(report: TrialReport) -> str:
+def _state(report: TrialEnding) -> str:
     """How the trial's runs ended, taken together."""
     if report.end is None:
         return SUSPENDED
@@ -259,7 +259,7 @@ def _print_csv(session: Session, run_ids: Sequence[str]) -> None:
     sys.stdout.write(rows_as_csv(session.database, run_ids=run_ids))
 
 
-def print_problems(report: TrialReport) -> None:
+def print_problems(report: TrialEnding) -> None:
     """Why a trial did not end well, on stderr, with what to do next."""
     name = f"{report.plan.address}: " if report.plan.address else ""
     told = set()

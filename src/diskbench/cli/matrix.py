@@ -26,7 +26,7 @@ PROBLEM = 2
 """Exit code of a plan with blocks that cannot be measured."""
 
 
-class Output(StrEnum):
+class MatrixOutput(StrEnum):
     """How a result is printed."""
 
     table = "table"
@@ -37,14 +37,14 @@ File = Annotated[
     str,
     typer.Argument(metavar="FILE|NAME", help="A file, or a name from `diskbench matrix list`."),
 ]
-OutputOption = Annotated[Output, typer.Option("--output", help="table or json.")]
+OutputOption = Annotated[MatrixOutput, typer.Option("--output", help="table or json.")]
 Seed = Annotated[
     int | None, typer.Option(min=0, help="Seed of the order (default: the file's, else a new one).")
 ]
 
 
 @app.command("list")
-def list_matrices(output: OutputOption = Output.table) -> None:
+def list_matrices(output: OutputOption = MatrixOutput.table) -> None:
     """List the matrices that come with diskbench."""
     from diskbench.engine.matrix_file import load_matrix, shipped_matrices
     from diskbench.plan.matrix import expand
@@ -54,7 +54,7 @@ def list_matrices(output: OutputOption = Output.table) -> None:
     for name in shipped_matrices():
         matrix = load_matrix(name).matrix
         rows.append((name, matrix.title, len(expand(matrix, seed=0))))
-    if output is Output.json:
+    if output is MatrixOutput.json:
         listed = [{"name": name, "title": title, "cells": n} for name, title, n in rows]
         typer.echo(json.dumps({"format": FORMAT, "matrices": listed}, indent=2))
         return
@@ -82,7 +82,7 @@ def schema() -> None:
 @app.command(cls=PanelledCommand)
 def plan(
     file: File,
-    output: OutputOption = Output.table,
+    output: OutputOption = MatrixOutput.table,
     offline: Annotated[
         bool, typer.Option("--offline", help="Ask no cloud: plan by the catalogue alone.")
     ] = False,
@@ -95,7 +95,7 @@ def plan(
 
     loaded = load_matrix(file)
     outlook = look_ahead(loaded, open_books(), seed=seed_of(loaded.matrix, seed), offline=offline)
-    if output is Output.json:
+    if output is MatrixOutput.json:
         print_json(outlook.model_dump_json(indent=2))
     else:
         from diskbench.report.matrix_text import render_outlook

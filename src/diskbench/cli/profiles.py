@@ -25,18 +25,18 @@ Device = Annotated[str | None, typer.Option("--device", help="The raw device to 
 Size = Annotated[float | None, typer.Option("--size", help="GiB of the target to use.")]
 
 
-class Output(StrEnum):
+class ProfilesOutput(StrEnum):
     """How a result is printed."""
 
     table = "table"
     json = "json"
 
 
-OutputOption = Annotated[Output, typer.Option("--output", help="table or json.")]
+OutputOption = Annotated[ProfilesOutput, typer.Option("--output", help="table or json.")]
 
 
 @app.command("list")
-def list_profiles(output: OutputOption = Output.table) -> None:
+def list_profiles(output: OutputOption = ProfilesOutput.table) -> None:
     """List the profiles that come with diskbench, with the time each takes."""
     from diskbench.engine.profile_jobs import built, total_s, typed_target
     from diskbench.fio.profiles import shipped_names, shipped_profile
@@ -46,7 +46,7 @@ def list_profiles(output: OutputOption = Output.table) -> None:
         profile = shipped_profile(name)
         steps, loop, _ = built(profile, {}, typed_target(profile, None, None, None))
         rows.append((profile, total_s(steps, loop)))
-    if output is Output.json:
+    if output is ProfilesOutput.json:
         listed = [{**_summary(profile), "expected_s": time} for profile, time in rows]
         typer.echo(json.dumps({"format": FORMAT, "profiles": listed}, indent=2))
         return
@@ -63,13 +63,13 @@ def list_profiles(output: OutputOption = Output.table) -> None:
 
 
 @app.command()
-def show(name: Name, output: OutputOption = Output.table) -> None:
+def show(name: Name, output: OutputOption = ProfilesOutput.table) -> None:
     """Show what a profile asks, where it comes from, and its parameters."""
     from diskbench.fio.profiles import find_profile
     from diskbench.report.hanging import hanging
 
     profile = find_profile(name)
-    if output is Output.json:
+    if output is ProfilesOutput.json:
         whole = {"format": FORMAT, **profile.model_dump(mode="json")}
         typer.echo(json.dumps(whole, indent=2))
         return

@@ -51,7 +51,7 @@ def report_published(
     from diskbench.report.charts import PAGE, PICTURE
     from diskbench.report.plain_many import counted
     from diskbench.report.published_charts import find_chart
-    from diskbench.report.published_draw import Own, draw, rows_of
+    from diskbench.report.published_draw import OwnTrials, draw, rows_of
     from diskbench.report.write_report import FORMATS, format_of
 
     if chart is None or chart == LIST:
@@ -63,7 +63,7 @@ def report_published(
         kind: Format = wanted or "html"
         files = [(Path(f"{post}-{chart}.{kind}"), kind)]
     figures, books = load_published(), open_books()
-    own = Own()
+    own = OwnTrials()
     if asked or filters:
         from diskbench.cli.stores import database, evidence
         from diskbench.engine.run_evidence import EvidenceOfRuns

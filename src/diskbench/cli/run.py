@@ -18,10 +18,10 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     from diskbench.cli.asked import asked_for
     from diskbench.cli.foreground import Show
     from diskbench.cli.run_until import check_until, start_until
-    from diskbench.cli.start import Stores, start
+    from diskbench.cli.start import TypedStores, start
 
     show = Show(output=typed["output"], quiet=typed["quiet"], timing=typed["timing"])
-    stores = Stores(typed["database_url"], typed["evidence_url"])
+    stores = TypedStores(typed["database_url"], typed["evidence_url"])
     until = check_until(typed)
     if until is not None:
         start_until(typed, until, show, stores)

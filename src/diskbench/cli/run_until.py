@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from diskbench.cli.foreground import Show
-    from diskbench.cli.start import Stores
+    from diskbench.cli.start import TypedStores
     from diskbench.engine.matrix_file import MatrixFile
     from diskbench.engine.session import Session
     from diskbench.store.campaigns import CampaignRow
@@ -95,7 +95,9 @@ def _share(text: str) -> float:
     return share
 
 
-def start_until(typed: Mapping[str, Any], until: Until, show: Show, stores: Stores) -> NoReturn:
+def start_until(
+    typed: Mapping[str, Any], until: Until, show: Show, stores: TypedStores
+) -> NoReturn:
     """Everything that `run --until-ci` does; ends the process with its exit code."""
     from diskbench.cli.foreground import leave
     from diskbench.cli.matrix_foreground import foreground, in_background

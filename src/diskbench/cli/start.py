@@ -37,7 +37,7 @@ _NEEDED_NEXT = (
 
 
 @dataclass(frozen=True)
-class Stores:
+class TypedStores:
     """The stores as typed on the command line; None leaves them to the settings."""
 
     database_url: str | None
@@ -47,7 +47,7 @@ class Stores:
 def start(
     request: Request,
     show: Show,
-    stores: Stores,
+    stores: TypedStores,
     *,
     install_fio: bool,
     detach: bool,

@@ -8,7 +8,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.canary import Reading, off
-from diskbench.engine.levels import Stores
+from diskbench.engine.levels import EvidenceStores
 from diskbench.engine.several import all_of
 from diskbench.errors import DiskbenchError
 
@@ -36,7 +36,7 @@ def off_trials(
     for one in trials:
         kinds[one.kind].append(one)
     fleets = [fleet for fleet in kinds.values() if len(fleet) > 1]
-    stores = Stores(evidence)
+    stores = EvidenceStores(evidence)
     found: dict[str, tuple[Off, ...]] = {}
     for fleet in fleets:
         read = all_of(lambda one: _readings(one, stores), fleet)
@@ -44,7 +44,7 @@ def off_trials(
     return found
 
 
-def _readings(trial: TrialRuns, stores: Stores) -> list[Reading]:
+def _readings(trial: TrialRuns, stores: EvidenceStores) -> list[Reading]:
     from diskbench.store.canaries import canaries
 
     try:

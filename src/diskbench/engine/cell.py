@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from diskbench.engine.held import Patience
+from diskbench.engine.held import WorkerPatience
 from diskbench.engine.keep import keep_trial_rows
 from diskbench.engine.lease import release
 from diskbench.engine.machine import keeps, placed
@@ -23,7 +23,7 @@ from diskbench.plan.duration import renting_s
 from diskbench.plan.settle import after, zone_of
 
 if TYPE_CHECKING:
-    from diskbench.engine.execute import TrialReport
+    from diskbench.engine.execute import TrialEnding
     from diskbench.engine.session import Session
     from diskbench.engine.stop import Stop
     from diskbench.model.campaign import CellRow
@@ -174,11 +174,11 @@ class LiveCells:
         from diskbench.engine.prepare import look_at
         from diskbench.engine.save import save
         from diskbench.fio.profiles import find_profile
-        from diskbench.plan.trial import Names
+        from diskbench.plan.trial import TrialIds
 
         assert row.trial_id is not None
         profile, books = find_profile(row.cell.profile), self.session.books
-        names = Names(row.campaign_id, row.trial_id, run_ids(row.trial_id, row.cell.runs))
+        names = TrialIds(row.campaign_id, row.trial_id, run_ids(row.trial_id, row.cell.runs))
         renter = renter_named(row.cell.provider)
         if renter is None:
             plan, host = look_at(row.cell, profile, names, books, install_fio=False)
@@ -261,8 +261,8 @@ class LiveCells:
             update_cell(self.session.database, trial_id, states=LIVE, note=text or None)
 
     @property
-    def _patience(self) -> Patience:
-        return Patience(self.stop, self.noted)
+    def _patience(self) -> WorkerPatience:
+        return WorkerPatience(self.stop, self.noted)
 
 
 def run_ids(trial_id: str, count: int) -> tuple[str, ...]:
@@ -289,7 +289,7 @@ def _is_done(end: TrialEnd | None) -> bool:
     return end is not None and {run.state for run in end.runs} == {"done"}
 
 
-def _problem_of(report: TrialReport) -> Problem | None:
+def _problem_of(report: TrialEnding) -> Problem | None:
     return report.end.runs[0].problem if report.end else None
 
 

@@ -12,7 +12,7 @@ from diskbench.engine.pool import apart
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from diskbench.engine.trial_figures import Line, TrialFigure
+    from diskbench.engine.trial_figures import FigureLine, TrialFigure
 
 APART = 0.10
 """Runs of a trial that differ by more are told: its one figure hides a change (our choice)."""
@@ -23,7 +23,7 @@ class Draft:
     """One line of one block on both sides, before it is judged among all."""
 
     block: str
-    line: Line
+    line: FigureLine
     a: Sequence[TrialFigure]
     b: Sequence[TrialFigure]
     ratio: Ratio

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.engine.trial_figures import Fields, Line, TrialFigure
+    from diskbench.engine.trial_figures import Fields, FigureLine, TrialFigure
     from diskbench.model.comparison import Metric
     from diskbench.ports import EvidenceStore
 
 _NEVER_ACROSS = ("profile", "job")
 """Other jobs do other work; their figures have no ratio."""
 
-_Group = dict["Line", list["TrialFigure"]]
+_Group = dict["FigureLine", list["TrialFigure"]]
 
 
 def compare_selections(
@@ -181,7 +181,7 @@ def _lines(
 
 
 def _not_alike(
-    line: Line, a: Sequence[TrialFigure], b: Sequence[TrialFigure], pool: Collection[str]
+    line: FigureLine, a: Sequence[TrialFigure], b: Sequence[TrialFigure], pool: Collection[str]
 ) -> str:
     """Why the trials of one side are no replicates of each other; empty where they are."""
     for name, side in (("A", a), ("B", b)):
@@ -195,7 +195,7 @@ def _not_alike(
     return ""
 
 
-def _is_same_step(one: Line, other: Line) -> bool:
+def _is_same_step(one: FigureLine, other: FigureLine) -> bool:
     return (one.step, one.direction) == (other.step, other.direction)
 
 

@@ -17,7 +17,7 @@ from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.plan.drain import drain_s
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.time_scale import time_scale_notes
-from diskbench.plan.trial import Names, make_plan
+from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.providers.registry import provider
 from diskbench.units import GIB
 
@@ -74,7 +74,7 @@ def check_rentable(renter: Renter, cell: Cell, profile: Profile) -> None:
 
 def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str, books: Books) -> Plan:
     """The plan of `cell` on the machine that `rental` describes, under new ids."""
-    names = Names(
+    names = TrialIds(
         campaign_id=campaign_id,
         trial_id=new_id(),
         run_ids=tuple(new_id() for _ in range(cell.runs)),
@@ -82,7 +82,7 @@ def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str, books:
     return draft_of(cell, profile, rental, names, books)
 
 
-def draft_of(cell: Cell, profile: Profile, rental: Rental, names: Names, books: Books) -> Plan:
+def draft_of(cell: Cell, profile: Profile, rental: Rental, names: TrialIds, books: Books) -> Plan:
     """The plan of `cell` on the machine that `rental` describes, under the ids `names`. It carries
     the digest of `books`."""
     facts, drain = assumed_facts(rental), drain_s(rental)

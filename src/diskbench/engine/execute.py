@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class TrialReport:
+class TrialEnding:
     """How a trial ended here: at its end, or suspended where it stood for another process."""
 
     plan: Plan
@@ -59,7 +59,7 @@ class TrialReport:
 class _Desk:
     """Where suspended stations leave word; `over` wakes the trial's waiting thread."""
 
-    reports: dict[str, TrialReport]
+    reports: dict[str, TrialEnding]
     over: dict[str, threading.Event] = field(default_factory=dict)
 
     def suspend(self, trial_id: str, error: BaseException) -> None:
@@ -75,7 +75,7 @@ def execute(
     stop: Stop,
     *,
     take_over: bool = False,
-) -> list[TrialReport]:
+) -> list[TrialEnding]:
     """Run `plans`, whose rows are saved and claimed by this process, to their end or suspension.
 
     Returns one report a plan, in order. `take_over` goes on with trials that another process began.
@@ -87,7 +87,7 @@ def execute(
     if take_over:
         for plan in plans:  # whoever began them may have died before it was written
             write_plan(session.evidence_of(plan.trial_id), plan)
-    desk = _Desk({plan.trial_id: TrialReport(plan) for plan in plans})
+    desk = _Desk({plan.trial_id: TrialEnding(plan) for plan in plans})
     desk.over = {plan.trial_id: threading.Event() for plan in plans}
     stations = LiveStations(
         database=session.database,

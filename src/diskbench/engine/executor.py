@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from diskbench.model.campaign import CellRow
-    from diskbench.store.claims import Claim, Executor
+    from diskbench.store.claims import Executor, TrialClaim
 
 BEAT_S = 15.0
 """How often a process says that it lives; our choice."""
@@ -61,7 +61,7 @@ def is_alive(executor: Executor, *, hostname: str, silence: float = DEAD_AFTER_S
     return executor.silent_s() < silence
 
 
-def abandoned(claims: Sequence[Claim], executors: Sequence[Executor]) -> list[Claim]:
+def abandoned(claims: Sequence[TrialClaim], executors: Sequence[Executor]) -> list[TrialClaim]:
     """The unfinished trials whose process is dead or unknown, oldest first."""
     alive = living(executors)
     return [claim for claim in claims if claim.owner not in alive]

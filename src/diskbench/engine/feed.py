@@ -17,8 +17,8 @@ from diskbench.engine.spend import spent_by
 from diskbench.engine.until import standings_of
 from diskbench.model.campaign import LIVE, error_columns
 from diskbench.model.outcome import Problem
-from diskbench.plan.admit import Moment, admit, full
-from diskbench.plan.until import Standing, turn_of
+from diskbench.plan.admit import AdmissionMoment, admit, full
+from diskbench.plan.until import BlockStanding, turn_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -53,7 +53,7 @@ def feed(
     from diskbench.store.machines import list_machines
 
     over, live, limits = 0.0, dict[str, float](), campaign.limits
-    seen: Mapping[str, Standing] = {}
+    seen: Mapping[str, BlockStanding] = {}
     # Read before the lock is taken: it only grows, and the next turn sees it.
     if limits.until_ci is not None:
         before = load_cells(database, campaign.campaign_id)
@@ -92,7 +92,7 @@ def _decide(
     limits, moment = held.campaign.limits, held.now()
     lately = (moment - timedelta(minutes=1)).isoformat(timespec="microseconds")
     around = held.under_way(since=lately, machines=standing)
-    now = Moment(
+    now = AdmissionMoment(
         now=moment.isoformat(timespec="microseconds"),
         elapsed_s=(moment - datetime.fromisoformat(held.campaign.created_at)).total_seconds(),
         spent_usd=spent_usd,
@@ -133,7 +133,7 @@ class _Rooms:
     further: frozenset[str]
 
 
-def _rooms(held: Locked, seen: Mapping[str, Standing]) -> _Rooms | None:
+def _rooms(held: Locked, seen: Mapping[str, BlockStanding]) -> _Rooms | None:
     """How many cells of each block may begin now, where replicates go on until an interval is
     narrow; those that are not needed are spared. None: all may."""
     campaign = held.campaign
@@ -144,7 +144,7 @@ def _rooms(held: Locked, seen: Mapping[str, Standing]) -> _Rooms | None:
         blocks[cell.block].append(cell)
     left = {}
     for name, cells in blocks.items():
-        turn = turn_of(cells, seen.get(name, Standing(0)), campaign.limits)
+        turn = turn_of(cells, seen.get(name, BlockStanding(0)), campaign.limits)
         left[name] = turn.may_begin
         for cell in cells if turn.spare else ():
             if cell.state == "waiting":

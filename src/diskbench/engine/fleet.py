@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from diskbench.model.campaign import CellRow
-    from diskbench.store.claims import Claim, Executor
+    from diskbench.store.claims import Executor, TrialClaim
     from diskbench.store.leases import Lease
 
 
@@ -128,7 +128,7 @@ def _place(cell: CellRow) -> str:
 
 def _run(
     database: sa.Engine,
-    claim: Claim,
+    claim: TrialClaim,
     now: datetime,
     names: Mapping[str, str],
     progress: Mapping[str, object] | None,

@@ -35,7 +35,7 @@ HOST_AWAY_S = 1800.0
 _HOSTS = (ConnectionLost, HostUnavailable)
 
 
-class Held(Exception):  # noqa: N818 - no error of its own: it carries one
+class StationHeld(Exception):  # noqa: N818 - no error of its own: it carries one
     """A station could not go on: `error` is why."""
 
     def __init__(self, error: BaseException) -> None:
@@ -45,11 +45,11 @@ class Held(Exception):  # noqa: N818 - no error of its own: it carries one
 
 def hold(_trial_id: str, error: BaseException) -> None:
     """What a worker's stations do instead of suspending the trial."""
-    raise Held(error)
+    raise StationHeld(error)
 
 
 @dataclass(frozen=True)
-class Patience:
+class WorkerPatience:
     """How a worker waits, told through `note`, which is told nothing when it goes on: for a store
     until it is there, since what was measured must be kept; for a host until HOST_AWAY_S have
     passed or `stop` is asked."""
@@ -64,7 +64,7 @@ class Patience:
             try:
                 result = work()
             except Exception as raised:  # noqa: BLE001 - looked at closely
-                error = raised.error if isinstance(raised, Held) else raised
+                error = raised.error if isinstance(raised, StationHeld) else raised
             else:
                 if wait > FIRST_WAIT_S:
                     self.note(trial_id, "")
@@ -89,7 +89,7 @@ class PatientStations:
     """A trial's stations in a worker."""
 
     inner: LiveStations
-    patience: Patience
+    patience: WorkerPatience
 
     def prepare(self, plan: Plan) -> Outcome:
         """See engine.trial.Stations."""

@@ -12,7 +12,7 @@ from diskbench.analysis.repeats import by_machine
 from diskbench.engine.compare_runs import differences
 from diskbench.engine.pool import alike
 from diskbench.engine.trial_figures import trial_figures, words
-from diskbench.model.history import History, LevelChange, Point, Regressions
+from diskbench.model.history import History, HistoryPoint, LevelChange, Regressions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -66,7 +66,7 @@ def history_of(
     groups = [found[0] for time in times.values() if (found := alike(time, pool=pool))]
     groups.sort(key=time_of)
     points = tuple(
-        Point(
+        HistoryPoint(
             at=time_of(group),
             campaign_id=group[0].campaign_id,
             value=median(by_machine([one.sample for one in group])),
@@ -98,7 +98,7 @@ def time_of(figures: Sequence[TrialFigure]) -> str:
 
 def _changes(
     seen: Drift,
-    points: Sequence[Point],
+    points: Sequence[HistoryPoint],
     groups: Sequence[Sequence[TrialFigure]],
     metric: Metric,
 ) -> list[LevelChange]:

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
     from diskbench.model.audit import StepAudit
     from diskbench.ports import EvidenceStore
-    from diskbench.store.imports import Source
+    from diskbench.store.imports import ImportSource
     from diskbench.store.manifest import Manifest
 
 
 @dataclass(frozen=True)
-class ImportedRun:
+class ReadImport:
     """A run and the file that it came from. `dated`: the file tells when it was measured. `audits`
     say whether its figures agree, where they are fio's own."""
 
-    source: Source
+    source: ImportSource
     manifest: Manifest
     dated: bool
     audits: tuple[StepAudit, ...] = ()
@@ -44,10 +44,10 @@ class ImportedRun:
 def imported(
     database: Engine,
     store: EvidenceStore,
-    sources: Iterable[Source],
+    sources: Iterable[ImportSource],
     labels: Mapping[str, str],
     version: str,
-) -> Iterator[ImportedRun]:
+) -> Iterator[ReadImport]:
     """The runs of the sources, each kept before the next is read. `version` is this program's.
     Raises StoreUnavailable, FioOutputUnreadable."""
     for source in sources:
@@ -55,7 +55,7 @@ def imported(
             rows = rows_of(store, manifest)
             write_run(database, rows)
             of_fio = manifest.imported is not None and manifest.imported.kind == "fio-json"
-            yield ImportedRun(
+            yield ReadImport(
                 source=source,
                 manifest=manifest,
                 dated=rows.run["measured_at"] is not None,

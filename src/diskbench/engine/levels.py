@@ -44,7 +44,7 @@ def courses_of(
     long = {row["run_id"]: row for row in _long_enough(rows)}
     if not long:
         return {}
-    stores = Stores(evidence)
+    stores = EvidenceStores(evidence)
     runs = list(long.values())
     found = all_of(lambda run: _phases(database, run, stores), runs)
     return {(one.run_id, one.step): one for of_run in found for one in of_run}
@@ -71,7 +71,7 @@ def _time_scale(row: Mapping[str, Any]) -> float:
     return max(1.0, float(lab.get("time_scale") or 1.0))
 
 
-class Stores:
+class EvidenceStores:
     """Evidence stores by their URL, each opened once; or `only` one for all."""
 
     def __init__(self, only: EvidenceStore | None = None) -> None:
@@ -89,7 +89,9 @@ class Stores:
         return self._open.setdefault(url, open_evidence(url))
 
 
-def _phases(database: Engine, run: Mapping[str, Any], stores: Stores) -> Sequence[StepPhases]:
+def _phases(
+    database: Engine, run: Mapping[str, Any], stores: EvidenceStores
+) -> Sequence[StepPhases]:
     from diskbench.store.phases import run_phases
     from diskbench.store.rows import find_plan
 

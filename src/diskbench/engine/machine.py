@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from diskbench.model.rental import Claim, Rental
     from diskbench.model.spec import Cell, Plan
     from diskbench.ports import Provider, Renter, RentWatch
-    from diskbench.store.machines import Machine
+    from diskbench.store.machines import MachineRecord
 
 log = logging.getLogger(__name__)
 BETWEEN = timedelta(minutes=15)
@@ -120,7 +120,7 @@ def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
     return True
 
 
-def let_go(session: Session, machine: Machine) -> None:
+def let_go(session: Session, machine: MachineRecord) -> None:
     """Give a machine back with all its disks; not one that was given on meanwhile. Raises
     ReleaseFailed naming what is left; its lease then stays open."""
     from diskbench.engine.draft import renter_named
@@ -163,7 +163,7 @@ def let_go_after(session: Session, plan: Plan) -> None:
         let_go(session, machine)
 
 
-def why_over(database: sa.Engine, machine: Machine) -> str | None:
+def why_over(database: sa.Engine, machine: MachineRecord) -> str | None:
     """Why nobody will use the machine any more; None while somebody may."""
     from diskbench.store.machines import is_wanted
 
@@ -172,7 +172,9 @@ def why_over(database: sa.Engine, machine: Machine) -> str | None:
     return None if is_wanted(database, machine) else "no cell of its matrix needs it"
 
 
-def machine_is_reached(database: sa.Engine, machine: Machine, patterns: Collection[str]) -> bool:
+def machine_is_reached(
+    database: sa.Engine, machine: MachineRecord, patterns: Collection[str]
+) -> bool:
     """Whether a worker with these patterns reaches the machine: by the route of its cells."""
     from diskbench.store.machines import route_of
 
@@ -191,14 +193,14 @@ def let_idle_go(
     way on; those that a worker with these patterns reaches. What resists is left to the sweep."""
     from diskbench.store.machines import is_used, is_wanted, list_machines
 
-    def over(machine: Machine) -> bool:
+    def over(machine: MachineRecord) -> bool:
         if machine.state == "ending":  # somebody gives it back, or it is left to the sweep
             return False
         if all_of_them:
             return not is_used(session.database, machine)
         return not is_wanted(session.database, machine)
 
-    def go(machine: Machine) -> None:
+    def go(machine: MachineRecord) -> None:
         try:
             let_go(session, machine)
         except DiskbenchError:
@@ -214,7 +216,7 @@ def let_idle_go(
 
 def _given(
     session: Session, row: CellRow, draft_in: Callable[[str | None], Plan], zone: str | None
-) -> tuple[Plan, Machine] | None:
+) -> tuple[Plan, MachineRecord] | None:
     """The machine that this cell may use next, given to it, and its draft there; None where none
     can be used."""
     from diskbench.store.machines import free_machine, give_machine, machine_of_trial
@@ -251,7 +253,7 @@ def _given(
     return None
 
 
-def _is_alike(machine: Machine, plan: Plan) -> bool:
+def _is_alike(machine: MachineRecord, plan: Plan) -> bool:
     """Whether the machine is what would be rented now."""
     return plan.rental is not None and all(
         getattr(plan.rental, name) == getattr(machine.rental, name)
@@ -259,7 +261,7 @@ def _is_alike(machine: Machine, plan: Plan) -> bool:
     )
 
 
-def _lasts(session: Session, machine: Machine, row: CellRow, plan: Plan) -> bool:
+def _lasts(session: Session, machine: MachineRecord, row: CellRow, plan: Plan) -> bool:
     """Whether the machine stands until the trial has ended; its end is moved for all cells that may
     share it where it would not, and where its provider can move it."""
     from diskbench.engine.extend import ends_at, move_end
@@ -287,7 +289,7 @@ def _lasts(session: Session, machine: Machine, row: CellRow, plan: Plan) -> bool
     return True
 
 
-def _is_gone(machine: Machine) -> bool:
+def _is_gone(machine: MachineRecord) -> bool:
     """Whether it will not answer any more, as its provider says: it went between two cells."""
     from diskbench.engine.draft import renter_named
 
@@ -299,16 +301,16 @@ def _is_gone(machine: Machine) -> bool:
         return False  # whoever is to use it finds out
 
 
-def _new(database: sa.Engine, row: CellRow, plan: Plan) -> Machine:
+def _new(database: sa.Engine, row: CellRow, plan: Plan) -> MachineRecord:
     """A machine for the cell and those that will share it: its rows, before it is rented."""
     from diskbench.engine.session import new_id
     from diskbench.store.leases import Lease
-    from diskbench.store.machines import Machine, save_machine
+    from diskbench.store.machines import MachineRecord, save_machine
 
     assert plan.rental is not None
     assert row.machine is not None
     scope = plan.rental.scope
-    machine = Machine(
+    machine = MachineRecord(
         lease_id=new_id(),
         campaign_id=row.campaign_id,
         name=row.machine,

@@ -22,7 +22,7 @@ from diskbench.plan.duration import renting_s
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, outlook
-from diskbench.plan.trial import Names, make_plan
+from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _look(one: MatrixCell, books: Books, *, offline: bool) -> _Looked:
 
 def _there(cell: Cell, books: Books) -> Plan:
     """The plan of a machine that is there, which is not looked at now."""
-    names = Names(new_id(), new_id(), tuple(new_id() for _ in range(cell.runs)))
+    names = TrialIds(new_id(), new_id(), tuple(new_id() for _ in range(cell.runs)))
     plan = make_plan(cell, find_profile(cell.profile), _ASSUMED, names, version=__version__)
     expectation = expectation_of(plan, books)
     return plan.model_copy(update={"expectation": expectation})

@@ -26,7 +26,7 @@ _TAG_LENGTH = 63
 
 
 @dataclass(frozen=True)
-class Chosen:
+class NamedLeases:
     """What was named: open leases of this database, leases as listed, and full ids of things that
     carry a lease's tags and were not made for it, each with the lease whose tags it carries."""
 
@@ -60,7 +60,7 @@ def choose(
     owner: str,
     not_mine: bool,
     is_over: Callable[[Found], bool],
-) -> Chosen:
+) -> NamedLeases:
     """What the ids mean, of the open leases `ours`, and of what a provider listed. Nothing is given
     back unless all of them may be.
 
@@ -92,7 +92,7 @@ def choose(
             for each in found.values():
                 _check_stranger(name, each, owner, not_mine=not_mine, is_over=is_over)
         chosen |= found
-    return Chosen(tuple(leases), tuple(chosen.values()), tuple(things.values()))
+    return NamedLeases(tuple(leases), tuple(chosen.values()), tuple(things.values()))
 
 
 def is_same_owner(tagged: str | None, owner: str) -> bool:

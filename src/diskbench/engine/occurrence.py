@@ -22,7 +22,7 @@ from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.schedule import Occurrence
 from diskbench.plan.cron import due
 from diskbench.plan.foreseen import out_of_reach, with_foreseen
-from diskbench.plan.occurrence import Moment, becomes
+from diskbench.plan.occurrence import OccurrenceMoment, becomes
 from diskbench.store.clock import iso
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from diskbench.catalog.books import Books
-    from diskbench.engine.durable.schedules import Clock
+    from diskbench.engine.durable.schedules import ScheduleClock
     from diskbench.engine.matrix_file import MatrixFile
     from diskbench.model.schedule import ScheduleRow
     from diskbench.plan.outlook import MatrixOutlook
@@ -45,7 +45,9 @@ _WRITTEN_EVERY = timedelta(minutes=5)
 """How often the time up to which a schedule was watched is written where nothing was missed."""
 
 
-def arrive(database: sa.Engine, clock: Clock, at: datetime, *, now: datetime) -> Occurrence | None:
+def arrive(
+    database: sa.Engine, clock: ScheduleClock, at: datetime, *, now: datetime
+) -> Occurrence | None:
     """Write down that an occurrence is due, and what becomes of it; the first word counts.
 
     Returns it as it stands, None when the schedule was removed.
@@ -59,7 +61,7 @@ def arrive(database: sa.Engine, clock: Clock, at: datetime, *, now: datetime) ->
         known = held.occurrences(among=[key]).get(key)
         if known is not None:
             return known
-        moment = Moment(now=now, paused=clock.paused, busy=_busy(held))
+        moment = OccurrenceMoment(now=now, paused=clock.paused, busy=_busy(held))
         state, reason = becomes(held.row, clock.cron, clock.zone, at, moment)
         found = Occurrence(
             schedule=clock.name,
@@ -73,7 +75,12 @@ def arrive(database: sa.Engine, clock: Clock, at: datetime, *, now: datetime) ->
 
 
 def catch_up(
-    database: sa.Engine, clock: Clock, schedule: ScheduleRow, *, until: datetime, now: datetime
+    database: sa.Engine,
+    clock: ScheduleClock,
+    schedule: ScheduleRow,
+    *,
+    until: datetime,
+    now: datetime,
 ) -> list[Occurrence]:
     """Write down what was due up to `until` and nobody heard: no worker was there, the database
     was away, the machine slept. A paused schedule misses nothing."""

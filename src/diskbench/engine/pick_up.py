@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from diskbench.engine.cell_run import CellStations
-    from diskbench.engine.durable.cells import Standing
+    from diskbench.engine.durable.cells import WorkflowState
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
     from diskbench.store.campaigns import CampaignRow
@@ -67,7 +67,7 @@ def go_on_with(
     session: Session,
     stations: CellStations,
     cell: CellRow,
-    standing: Standing,
+    standing: WorkflowState,
     alive: Collection[str],
 ) -> None:
     """Go on with a cell whose process is dead, unless another is faster; a workflow that ended

@@ -13,7 +13,7 @@ from diskbench.engine.same_machine import queued_behind
 from diskbench.engine.session import host_at, new_id
 from diskbench.errors import DiskbenchError
 from diskbench.plan.expectation import expectation_of
-from diskbench.plan.trial import Names, make_plan
+from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.providers.registry import provider
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Preparation:
         return prepared
 
     def _look(self, cell: Cell) -> tuple[Plan, Host]:
-        names = Names(
+        names = TrialIds(
             campaign_id=self._campaign_id,
             trial_id=new_id(),
             run_ids=tuple(new_id() for _ in range(cell.runs)),
@@ -114,7 +114,7 @@ class Preparation:
 def look_at(
     cell: Cell,
     profile: Profile,
-    names: Names,
+    names: TrialIds,
     books: Books,
     *,
     install_fio: bool,

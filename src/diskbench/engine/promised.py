@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from diskbench.analysis.stretches import Promise
+from diskbench.analysis.stretches import StepPromise
 from diskbench.analysis.verdict import BY_OWNER
-from diskbench.engine.step_groups import Group, load_of
-from diskbench.plan.recalled import Done, recalled
+from diskbench.engine.step_groups import StepGroup, load_of
+from diskbench.plan.recalled import PastStep, recalled
 from diskbench.plan.turn import expected_of, place_of
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from diskbench.plan.way import Way
 
 Row = Mapping[str, Any]
-RunsOf = Sequence[tuple[Row, Sequence[Group]]]
+RunsOf = Sequence[tuple[Row, Sequence[StepGroup]]]
 
 
 def promises_of(
     runs_of: RunsOf, plan: Plan | None, hint: Hint | None, books: Books
-) -> dict[tuple[str, int], Promise]:
+) -> dict[tuple[str, int], StepPromise]:
     """The promise of each step that has one, by run and index. What was said of the disk stands
     where no plan knows better. Raises InvalidValue, UserError for words that name no disk."""
     if plan is not None and plan.expectation is not None:
@@ -34,7 +34,7 @@ def promises_of(
     return _said(runs_of, plan, way) if way is not None else {}
 
 
-def _planned(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], Promise]:
+def _planned(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], StepPromise]:
     whole = plan.expectation
     assert whole is not None
     source = BY_OWNER if whole.sources == (BY_OWNER,) else "catalogue"
@@ -46,11 +46,11 @@ def _planned(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], Promise]:
             told = whole.step(place_of(plan, group.index), number, group.of_round)
             if expected is not None:
                 credit = told.credit if told else {}
-                found[run["run_id"], group.index] = Promise(expected, source, credit)
+                found[run["run_id"], group.index] = StepPromise(expected, source, credit)
     return found
 
 
-def _said(runs_of: RunsOf, plan: Plan | None, way: Way) -> dict[tuple[str, int], Promise]:
+def _said(runs_of: RunsOf, plan: Plan | None, way: Way) -> dict[tuple[str, int], StepPromise]:
     keys, done, over = [], [], None
     for run, groups in runs_of:
         began = _seconds(run["started_at"])
@@ -61,18 +61,18 @@ def _said(runs_of: RunsOf, plan: Plan | None, way: Way) -> dict[tuple[str, int],
             iops = group.iops
             if iops is None and load is not None and group.phases is not None:
                 iops = _mean(group, load.block_bytes)
-            done.append(Done(load, iops, group.seconds, idle))
+            done.append(PastStep(load, iops, group.seconds, idle))
         if began is not None:
             over = began + sum(group.seconds for group in groups)
     source = BY_OWNER if way.sources == (BY_OWNER,) else "catalogue"
     return {
-        key: Promise(one.expected, source, one.credit, is_guess=True)
+        key: StepPromise(one.expected, source, one.credit, is_guess=True)
         for key, one in zip(keys, recalled(way.path, done), strict=True)
         if one is not None
     }
 
 
-def _mean(group: Group, block_bytes: int) -> float | None:
+def _mean(group: StepGroup, block_bytes: int) -> float | None:
     """I/Os a second over all phases of a step of which only the log is known."""
     phases = group.phases.phases if group.phases else ()
     done = sum(

@@ -21,7 +21,7 @@ from diskbench.engine.pool import alike
 from diskbench.engine.replicated import replicated
 from diskbench.engine.trial_figures import FACTS, subject_of, trial_figures, words
 from diskbench.model.comparison import Metric
-from diskbench.model.configuration import Configuration, FactChange, Sampled, Track
+from diskbench.model.configuration import Configuration, FactChange, MetricHistory, Sampled
 from diskbench.store.figures import load_figures
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _first_runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def _tracks(
     figures: Mapping[Metric, Sequence[TrialFigure]], first_runs: Mapping[str, str]
-) -> Iterator[Track]:
+) -> Iterator[MetricHistory]:
     """Of each step in the order of the job, one a metric."""
     found: dict[Any, dict[Metric, list[TrialFigure]]] = defaultdict(lambda: defaultdict(list))
     for metric, of_metric in figures.items():
@@ -133,7 +133,7 @@ def _tracks(
 
 def _track(
     history: History, figures: Sequence[TrialFigure], first_runs: Mapping[str, str]
-) -> Track:
+) -> MetricHistory:
     line = figures[0].line
     known = [one for one in figures if not one.spans_cliff]
     usable = sorted((one for one in known if one.at is not None), key=_time)
@@ -141,7 +141,7 @@ def _track(
     began = {one.campaign_id: one.at for one in history.points}
     recent = [one for one in usable if began[one.campaign_id] >= since] or known
     now = next(group for group in alike(recent) if recent[-1] in group)
-    return Track(
+    return MetricHistory(
         rw=line.rw,
         block_bytes=line.block_bytes,
         iodepth=line.iodepth,

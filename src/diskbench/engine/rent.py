@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from diskbench import __version__
 from diskbench.engine.absence import Absence
-from diskbench.engine.execute import TrialReport, keep_timing
+from diskbench.engine.execute import TrialEnding, keep_timing
 from diskbench.engine.extend import renew
 from diskbench.engine.lease import release
 from diskbench.engine.machine import acquire
@@ -47,7 +47,7 @@ _ASK_EVERY_S = 1.0
 
 def rent_all(
     session: Session, plans: Sequence[Plan], stop: Stop, note: Callable[[str, str], None]
-) -> tuple[list[Plan], list[TrialReport]]:
+) -> tuple[list[Plan], list[TrialEnding]]:
     """The plans with every draft replaced by the plan of its machine; and the ends of those that
     could not be rented, which were given back. `note` is told `(trial_id, text)`."""
     waiting = [plan for plan in plans if plan.is_draft]
@@ -59,7 +59,7 @@ def rent_all(
     ready, reports = [], []
     for plan in plans:
         now = found.get(plan.trial_id, plan)
-        if isinstance(now, TrialReport):
+        if isinstance(now, TrialEnding):
             reports.append(now)
         else:
             ready.append(now)
@@ -68,7 +68,7 @@ def rent_all(
 
 def _rent_or_end(
     session: Session, plan: Plan, stop: Stop, note: Callable[[str, str], None]
-) -> Plan | TrialReport:
+) -> Plan | TrialEnding:
     onlooker = Onlooker(session, plan.trial_id, stop, note)
     try:
         return rent(session, plan, onlooker)
@@ -123,9 +123,9 @@ def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host, books: 
     from diskbench.engine.probe import check_parses, probe
     from diskbench.plan.drain import drain_s
     from diskbench.plan.expectation import expectation_of
-    from diskbench.plan.trial import Names, make_plan
+    from diskbench.plan.trial import TrialIds, make_plan
 
-    names = Names(draft.campaign_id, draft.trial_id, draft.run_ids)
+    names = TrialIds(draft.campaign_id, draft.trial_id, draft.run_ids)
     if draft.rental is not None and draft.rental.spec.stripe:
         acquired = striped(host, draft.trial_id, acquired)
     cell = draft.cell.model_copy(update={"target": _target(draft, acquired)})
@@ -206,7 +206,7 @@ def _claim(session: Session, plan: Plan) -> Claim:
     )
 
 
-def give_up(session: Session, plan: Plan, error: Exception) -> TrialReport:
+def give_up(session: Session, plan: Plan, error: Exception) -> TrialEnding:
     """End a trial whose machine could not be had: its runs' rows, and what was rented for it."""
     from diskbench.store.archive import write_plan
     from diskbench.store.finish import finish_run
@@ -214,7 +214,7 @@ def give_up(session: Session, plan: Plan, error: Exception) -> TrialReport:
     stopped = isinstance(error, Interrupted)
     state: RunState = "interrupted" if stopped else "failed"
     problem = problem_of(error)
-    report = TrialReport(plan)
+    report = TrialEnding(plan)
     try:
         with session.timing.span("release", plan.trial_id):
             release(session, plan)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from diskbench.engine.canaries import off_trials
-from diskbench.engine.levels import Stores
+from diskbench.engine.levels import EvidenceStores
 from diskbench.engine.pool import alike, apart
 from diskbench.engine.refreshed import open_books
 from diskbench.engine.replicated import replicated
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.engine.trial_figures import Fields, Line, TrialFigure
+    from diskbench.engine.trial_figures import Fields, FigureLine, TrialFigure
     from diskbench.model.comparison import Metric
     from diskbench.model.verdict import StepVerdict
     from diskbench.ports import EvidenceStore
@@ -48,7 +48,7 @@ def replicates_of(
     unless the fact is in `pool`."""
     figures = main_figures(database, filters, evidence)
     flagged = off_trials(database, [one.trial_id for _, one in figures], evidence)
-    groups: dict[tuple[Fields, Line, Metric], list[TrialFigure]] = defaultdict(list)
+    groups: dict[tuple[Fields, FigureLine, Metric], list[TrialFigure]] = defaultdict(list)
     for metric, one in figures:
         groups[one.subject, one.line, metric].append(one)
     lines: list[ReplicateLine] = []
@@ -101,7 +101,7 @@ def _place(figures: Sequence[TrialFigure]) -> tuple[object, ...]:
 
 def _lines(
     block: str,
-    line: Line,
+    line: FigureLine,
     metric: Metric,
     figures: Sequence[TrialFigure],
     pool: Collection[str],
@@ -135,7 +135,7 @@ class _Judge:
     """Verdicts on the steps of trials that are pooled, each set of trials read once."""
 
     def __init__(self, database: Engine, evidence: EvidenceStore | None) -> None:
-        self._database, self._stores = database, Stores(evidence)
+        self._database, self._stores = database, EvidenceStores(evidence)
         self._books = open_books()
         self._open: dict[frozenset[str], dict[str, StepVerdict]] = {}
 

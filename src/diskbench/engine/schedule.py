@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
-    from diskbench.engine.durable.schedules import Clock
+    from diskbench.engine.durable.schedules import ScheduleClock
     from diskbench.engine.matrix_file import MatrixFile
     from diskbench.model.schedule import Overlap
     from diskbench.plan.outlook import BlockOutlook
@@ -83,7 +83,7 @@ def add_schedule(
     )
     unseen = _look(row)
     clocks.make_room(database)
-    clocks.keep_clock(database, clocks.Clock(name, cron.strip(), zone))
+    clocks.keep_clock(database, clocks.ScheduleClock(name, cron.strip(), zone))
     save_schedule(database, row)
     return name not in known, unseen
 
@@ -218,7 +218,7 @@ def _moment(flag: str, text: str, zone: str) -> datetime:
     return read if read.tzinfo else read.replace(tzinfo=check_zone(zone))
 
 
-def _clock(database: sa.Engine, name: str) -> Clock:
+def _clock(database: sa.Engine, name: str) -> ScheduleClock:
     from diskbench.engine.durable import schedules as clocks
 
     found = clocks.clocks(database).get(name)

@@ -12,14 +12,14 @@ from diskbench.model.verdict import Reason
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
-    from diskbench.engine.step_groups import Group
+    from diskbench.engine.step_groups import StepGroup
     from diskbench.model.expectation import Load
 
 ALIKE = 0.05
 """How far device and fio may be apart (MR-12)."""
 
 
-def counted_otherwise(group: Group, load: Load | None) -> tuple[Reason, ...]:
+def counted_otherwise(group: StepGroup, load: Load | None) -> tuple[Reason, ...]:
     """A note where the device counted more or fewer I/Os than fio by more than 5 %; nothing of
     buffered I/O, where nobody sampled, or where it did not move fio's bytes either."""
     if load is None or not load.direct:

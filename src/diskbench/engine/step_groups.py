@@ -26,7 +26,7 @@ _SECTOR = 512
 
 
 @dataclass
-class Group:
+class StepGroup:
     """One step, its rounds together."""
 
     results: list[StepResult] = field(default_factory=list)
@@ -102,13 +102,13 @@ class Group:
 
 def groups_of(
     results: Sequence[StepResult], kept: Sequence[StepEvidence], phases: Sequence[StepPhases]
-) -> list[Group]:
+) -> list[StepGroup]:
     """The steps of one run in order, those that did something or have a course; steps that fill
     the disk, which `is_judged` tells apart, use up credit as others do."""
-    groups: dict[tuple[str, int | None], Group] = {}
+    groups: dict[tuple[str, int | None], StepGroup] = {}
 
-    def of(name: str, index: int, of_round: int | None) -> Group:
-        return groups.setdefault((name, index if of_round is None else None), Group())
+    def of(name: str, index: int, of_round: int | None) -> StepGroup:
+        return groups.setdefault((name, index if of_round is None else None), StepGroup())
 
     for result in sorted(results, key=lambda one: one.step_index):
         of(result.step, result.step_index, result.round).results.append(result)
@@ -121,7 +121,7 @@ def groups_of(
     return sorted(found, key=lambda group: group.index)
 
 
-def load_of(group: Group, plan: Plan | None, provider: str = "") -> Load | None:
+def load_of(group: StepGroup, plan: Plan | None, provider: str = "") -> Load | None:
     """What the step asked of its disk; None where its jobs are too different from each other, or
     nobody tells. `provider` is the run's: files of GoBonnieGo tell what was done by their kind."""
     if provider == GOBONNIEGO_FILE:
@@ -143,7 +143,7 @@ READS_OF_TEN = 0.9
 """GoBonnieGo's random step: nine reads to a write (bench/bench.go)."""
 
 
-def _of_gobonniego(group: Group) -> Load | None:
+def _of_gobonniego(group: StepGroup) -> Load | None:
     """Buffered: threads that write and read in order, or each at random places one at a time."""
     row = next((row for of in group.rounds for row in of), None)
     if row is None or row.block_bytes is None:
@@ -159,7 +159,7 @@ def _of_gobonniego(group: Group) -> Load | None:
     )
 
 
-def _of_log(group: Group) -> Load | None:
+def _of_log(group: StepGroup) -> Load | None:
     """What a log of the seconds alone tells: the mean size of its I/Os, taken as direct reads, at
     random below 64 KiB. With only one of both rates it is taken for 4 KiB at random (I/Os), or
     1 MiB in sequence (bytes): what such logs are kept for."""

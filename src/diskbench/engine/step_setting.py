@@ -15,14 +15,14 @@ from diskbench.plan.passes import has_host_cache
 
 if TYPE_CHECKING:
     from diskbench.engine.step_evidence import StepEvidence
-    from diskbench.engine.step_groups import Group
+    from diskbench.engine.step_groups import StepGroup
     from diskbench.model.expectation import Load
     from diskbench.model.spec import Plan
     from diskbench.plan.as_disk import Hint
 
 
 def setting_of(
-    group: Group,
+    group: StepGroup,
     plan: Plan | None,
     hint: Hint,
     load: Load | None,
@@ -52,12 +52,12 @@ def setting_of(
     )
 
 
-def _processor(group: Group) -> Processor:
+def _processor(group: StepGroup) -> Processor:
     """That of the round in which it was busiest: one that was held up makes the figure doubtful."""
     return busiest(processor_of(one.output, group.rows, one.samples) for one in group.kept)
 
 
-def _device_share(group: Group) -> float | None:
+def _device_share(group: StepGroup) -> float | None:
     """What the device moved of fio's bytes, in the direction where that is least."""
     moved: dict[str, list[int]] = {"read": [0, 0], "write": [0, 0]}
     by_index = {one.step.index: one for one in group.kept}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from diskbench.engine.expired import UNKNOWN, asked_once
 from diskbench.engine.keep import mark_released
 from diskbench.engine.machine import recorded
-from diskbench.engine.named import Chosen, choose, ids_of_leases
+from diskbench.engine.named import NamedLeases, choose, ids_of_leases
 from diskbench.engine.several import all_of
 from diskbench.engine.sweep import (
     cost_of_lease,
@@ -97,7 +97,7 @@ def _chosen(
     *,
     whole: bool,
     not_mine: bool,
-) -> Chosen:
+) -> NamedLeases:
     from diskbench.store.leases import list_leases, load_lease
     from diskbench.store.machines import list_machines
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
-    from diskbench.engine.durable.cells import Standing
+    from diskbench.engine.durable.cells import WorkflowState
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
     from diskbench.model.spec import Plan
@@ -107,7 +107,7 @@ def claim(session: Session, plan: Plan) -> bool:
     return won
 
 
-def is_left(cell: CellRow, standing: Standing, alive: Collection[str]) -> bool:
+def is_left(cell: CellRow, standing: WorkflowState, alive: Collection[str]) -> bool:
     """Whether the process that had the cell is gone. One that died between taking it from its queue
     and saying so is known to the workflow engine alone; one that died between taking it over and
     going on left it in a queue of its own, which nobody listens to."""

@@ -45,7 +45,7 @@ _NOT_SUBJECT = ("zone", "account", "subnet", "security_group", "placement", "ssh
 
 
 @dataclass(frozen=True)
-class Line:
+class FigureLine:
     """What was done to the disk: the step, and what fio was told."""
 
     step: str
@@ -72,7 +72,7 @@ class TrialFigure:
     machine: str
     subject: Fields
     facts: Fields
-    line: Line
+    line: FigureLine
     order: int
     value: float
     apart: float
@@ -103,9 +103,9 @@ def trial_figures(
     """
     rows = load_figures(database, filters, metric)
     courses = courses_of(database, rows, evidence) if courses is None else courses
-    trials: dict[tuple[str, Line], list[dict[str, Any]]] = {}
+    trials: dict[tuple[str, FigureLine], list[dict[str, Any]]] = {}
     for row in rows:
-        line = Line(*(row[name] for name in Line.__dataclass_fields__))
+        line = FigureLine(*(row[name] for name in FigureLine.__dataclass_fields__))
         trials.setdefault((row["trial_id"], line), []).append(row)
     of_steps: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
@@ -134,7 +134,7 @@ def common_fields(subjects: Sequence[Fields]) -> Fields:
 
 
 def _figure(
-    line: Line,
+    line: FigureLine,
     rows: Sequence[Mapping[str, Any]],
     metric: Metric,
     courses: Courses,
@@ -181,7 +181,7 @@ class _OfRun:
 
 
 def _runs(
-    line: Line,
+    line: FigureLine,
     rows: Sequence[Mapping[str, Any]],
     metric: Metric,
     courses: Courses,

@@ -15,7 +15,7 @@ from diskbench.analysis.repeats import by_machine, more_needed, width
 from diskbench.engine.pool import alike
 from diskbench.engine.replicate_set import main_figures
 from diskbench.model.standing import UntilStanding
-from diskbench.plan.until import Standing
+from diskbench.plan.until import BlockStanding
 from diskbench.store.query import Filter
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
-    from diskbench.engine.trial_figures import Line, TrialFigure
+    from diskbench.engine.trial_figures import FigureLine, TrialFigure
     from diskbench.model.campaign import CellRow
     from diskbench.store.campaigns import CampaignRow
 
@@ -33,7 +33,7 @@ _JUDGED_ROLE = "measure"
 
 def standings_of(
     database: sa.Engine, campaign_id: str, cells: Sequence[CellRow], share: float
-) -> Mapping[str, Standing]:
+) -> Mapping[str, BlockStanding]:
     """What the finished replicates of each block say."""
     done = frozenset(
         (cell.block, cell.trial_id) for cell in cells if cell.state == "done" and cell.trial_id
@@ -44,11 +44,11 @@ def standings_of(
 @lru_cache(maxsize=16)
 def _read(
     database: sa.Engine, campaign_id: str, done: frozenset[tuple[str, str]], share: float
-) -> Mapping[str, Standing]:
+) -> Mapping[str, BlockStanding]:
     """Asked anew whenever another cell has ended, and not each time that somebody looks."""
     block_of = {trial_id: block for block, trial_id in done}
     figures = main_figures(database, [Filter("campaign_id", "=", campaign_id)])
-    blocks: dict[str, dict[Line, list[TrialFigure]]] = {
+    blocks: dict[str, dict[FigureLine, list[TrialFigure]]] = {
         block: defaultdict(list) for block in block_of.values()
     }
     for _, one in figures:
@@ -58,23 +58,27 @@ def _read(
     return {block: _worst(count[block], lines, share) for block, lines in blocks.items()}
 
 
-def _worst(n: int, lines: Mapping[Line, Sequence[TrialFigure]], share: float) -> Standing:
+def _worst(
+    n: int, lines: Mapping[FigureLine, Sequence[TrialFigure]], share: float
+) -> BlockStanding:
     found = [_of_line(n, line, figures, share) for line, figures in lines.items()]
-    return max(found, key=_badness, default=Standing(n))
+    return max(found, key=_badness, default=BlockStanding(n))
 
 
-def _badness(one: Standing) -> tuple[bool, float, float]:
+def _badness(one: BlockStanding) -> tuple[bool, float, float]:
     return (one.more is None, one.more or 0, one.width or 0.0)
 
 
-def _of_line(n: int, line: Line, figures: Sequence[TrialFigure], share: float) -> Standing:
+def _of_line(
+    n: int, line: FigureLine, figures: Sequence[TrialFigure], share: float
+) -> BlockStanding:
     step = f"{line.step} {line.direction}"
     groups = alike(figures)
     if not groups:
-        return Standing(n, step)
+        return BlockStanding(n, step)
     values = by_machine(one.sample for one in groups[0])
     interval = median_interval(values)
-    return Standing(
+    return BlockStanding(
         n,
         step,
         width=width(interval) if interval else None,
@@ -91,12 +95,12 @@ def until_standings(
         return ()
     seen = standings_of(database, campaign.campaign_id, cells, limits.until_ci)
     return tuple(
-        _told(block, seen.get(block, Standing(0)), limits.until_ci, cells)
+        _told(block, seen.get(block, BlockStanding(0)), limits.until_ci, cells)
         for block in dict.fromkeys(cell.block for cell in cells)
     )
 
 
-def _told(block: str, seen: Standing, share: float, cells: Sequence[CellRow]) -> UntilStanding:
+def _told(block: str, seen: BlockStanding, share: float, cells: Sequence[CellRow]) -> UntilStanding:
     own = [cell for cell in cells if cell.block == block]
     over = all(cell.finished_at is not None for cell in own)
     reached = seen.more == 0

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.run_course import courses_over
-from diskbench.analysis.stretches import Measured, Promise
+from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.engine.promised import promises_of
 from diskbench.engine.step_counts import counted_otherwise
 from diskbench.engine.step_evidence import StepEvidence, read_steps
-from diskbench.engine.step_groups import Group, groups_of, load_of, phases_by_run
+from diskbench.engine.step_groups import StepGroup, groups_of, load_of, phases_by_run
 from diskbench.engine.step_setting import setting_of
 from diskbench.errors import DiskbenchError
 from diskbench.fio.warnings import step_warnings
@@ -32,7 +32,7 @@ from diskbench.units import KIB
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
-    from diskbench.analysis.run_course import Course
+    from diskbench.analysis.run_course import RunStretch
     from diskbench.catalog.books import Books
     from diskbench.model.expectation import Load
     from diskbench.model.phase import StepPhases
@@ -109,11 +109,11 @@ def judge(
     *,
     hint: Hint | None = None,
     only: str | None = None,
-) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], Promise]]:
+) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], StepPromise]]:
     """The verdicts on the runs (rows) of one trial in order, or on one of them alone, from what is
     known of them, and what their steps were promised, by run and index. Phases that are not given
     are read. Raises InvalidValue for a hint that names no disk."""
-    runs_of: list[tuple[Row, list[Group]]] = []
+    runs_of: list[tuple[Row, list[StepGroup]]] = []
     for run in runs:
         run_id = run["run_id"]
         wanted = only is None or run_id == only
@@ -134,11 +134,11 @@ def judge(
 
 def _of_run(
     run: Row,
-    groups: Sequence[Group],
+    groups: Sequence[StepGroup],
     plan: Plan | None,
     hint: Hint,
-    courses: Mapping[tuple[str, str], Course],
-    promises: Mapping[tuple[str, int], Promise],
+    courses: Mapping[tuple[str, str], RunStretch],
+    promises: Mapping[tuple[str, int], StepPromise],
 ) -> list[Verdict]:
     run_id = run["run_id"]
     loads = [load_of(group, plan, run["provider"]) for group in groups]
@@ -185,8 +185,8 @@ def _phases(evidence: EvidenceStore, run: Row, plan: Plan | None) -> tuple[StepP
 
 
 def _courses(
-    runs_of: Sequence[tuple[Row, Sequence[Group]]],
-) -> dict[tuple[str, str], Course]:
+    runs_of: Sequence[tuple[Row, Sequence[StepGroup]]],
+) -> dict[tuple[str, str], RunStretch]:
     """The level over the runs that each step is part of, by run and step."""
     series: dict[str, list[tuple[str, float]]] = {}
     for run, groups in runs_of:
@@ -201,7 +201,7 @@ def _courses(
     }
 
 
-def _doubts(group: Group, plan: Plan | None) -> list[Doubt]:
+def _doubts(group: StepGroup, plan: Plan | None) -> list[Doubt]:
     """The warnings of its rounds; of an imported step those that fio's JSON alone gives."""
     told = [warning for result in group.results for warning in result.warnings]
     if plan is not None:
@@ -216,7 +216,7 @@ def _doubts(group: Group, plan: Plan | None) -> list[Doubt]:
     ]
 
 
-def _like(group: Group, load: Load | None) -> tuple[str, ...]:
+def _like(group: StepGroup, load: Load | None) -> tuple[str, ...]:
     """The disks whose bucket is like the one that ran out: of bytes where blocks are large."""
     course = group.phases
     if course is None or not course.cliffs:
@@ -245,7 +245,7 @@ def _named(names: Sequence[str]) -> tuple[Reason, ...]:
     )
 
 
-def _no_rate(group: Group) -> tuple[Reason, ...]:
+def _no_rate(group: StepGroup) -> tuple[Reason, ...]:
     """What is said of an imported step whose logs tell of latencies alone."""
     phases = group.phases.phases if group.phases else ()
     rates = [(group.iops, group.bytes_per_s), *((one.iops, one.bytes_per_s) for one in phases)]

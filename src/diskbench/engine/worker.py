@@ -21,7 +21,7 @@ from diskbench.engine.cell import LiveCells
 from diskbench.engine.database_clock import DatabaseClock
 from diskbench.engine.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
 from diskbench.engine.feed import feed
-from diskbench.engine.held import Patience, PatientStations, hold
+from diskbench.engine.held import PatientStations, WorkerPatience, hold
 from diskbench.engine.keep import keep_begun, keep_ending
 from diskbench.engine.machine import let_idle_go
 from diskbench.engine.pick_up import go_on_with, pick_up
@@ -104,7 +104,7 @@ class Worker:
         process.launch(
             self.session.database,
             self.session.executor_id,
-            PatientStations(stations, Patience(self.stop, self.cells.noted)),
+            PatientStations(stations, WorkerPatience(self.stop, self.cells.noted)),
             lambda trial_id: load_plan(self.session.database, trial_id),
             takes_over=True,
             own_poll_s=OWN_POLL_S,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from diskbench.fio.reported import DirectionStats, DiskUse, FioJob, Latency
+from diskbench.fio.reported import DirectionStats, DiskUse, FioJob, ReportedLatency
 from diskbench.fio.sync_counts import count_syncs
 from diskbench.fio.units import Units, UnknownUnits, units_of
 from diskbench.limits import COUNTER, JOBS
@@ -92,7 +92,7 @@ def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionS
     # fio 3.0 and 3.1 have io_kbytes only.
     size = _optional_int(stats, "io_bytes", where)
 
-    def latency(kind: str) -> Latency | None:
+    def latency(kind: str) -> ReportedLatency | None:
         name = kind + units.suffix
         return _latency(stats.get(name), ios, f"{where}.{name}", units.latency_ns)
 
@@ -112,7 +112,7 @@ def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionS
     )
 
 
-def _latency(value: object, ios: int, where: str, unit_ns: int) -> Latency | None:
+def _latency(value: object, ios: int, where: str, unit_ns: int) -> ReportedLatency | None:
     if not isinstance(value, dict):
         return None
     bins = _bins(value.get("bins"), where)
@@ -124,7 +124,7 @@ def _latency(value: object, ios: int, where: str, unit_ns: int) -> Latency | Non
         samples = sum(bins.values()) or (ios if mean > 0 else 0)
     if samples == 0 and (mean == 0 or "N" in value):
         return None
-    return Latency(
+    return ReportedLatency(
         samples=samples,
         min_ns=_scaled(value, "min", where, unit_ns),
         max_ns=_scaled(value, "max", where, unit_ns),

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Final, Literal
 
 from diskbench.errors import ProfileError, TargetRefused
-from diskbench.fio.jobfile import JobFile, Option
+from diskbench.fio.jobfile import JobFile, JobOption
 from diskbench.fio.numbers import unreadable
 from diskbench.model.base import Frozen
 
@@ -111,7 +111,7 @@ def escape(path: str) -> str:
     return path.replace(":", "\\:")
 
 
-def _problem(option: Option, target: FioTarget) -> str | None:
+def _problem(option: JobOption, target: FioTarget) -> str | None:
     """Why an option is refused; None for a harmless one."""
     name, value = option.name, option.value or ""
     if name in OURS:
@@ -129,7 +129,7 @@ def _problem(option: Option, target: FioTarget) -> str | None:
     return f"fio and diskbench must read the same number here; {form}" if form else None
 
 
-def _shown(option: Option) -> str:
+def _shown(option: JobOption) -> str:
     return option.key if option.value is None else f"{option.key}={option.value}"
 
 

@@ -52,7 +52,7 @@ ALIASES: Final = {
 """Second names of fio options (`fio --cmdhelp=NAME`, 3.33; the last two from fio 3.42's list)."""
 
 
-class Option(Frozen):
+class JobOption(Frozen):
     """One line of a section. `value` is None for a key that stands alone; `line` counts from 1."""
 
     key: str
@@ -69,7 +69,7 @@ class Section(Frozen):
     """A `[name]` and its options."""
 
     name: str
-    options: tuple[Option, ...] = ()
+    options: tuple[JobOption, ...] = ()
 
     @property
     def is_global(self) -> bool:
@@ -87,7 +87,7 @@ class Job(Frozen):
     """One job with every option that holds for it, the globals before it included, in order."""
 
     name: str
-    options: tuple[Option, ...]
+    options: tuple[JobOption, ...]
 
     def get(self, name: str) -> str | None:
         """The value that counts: the last one; "" for a key alone, None when it is not there."""
@@ -103,7 +103,7 @@ class Job(Frozen):
         return value is not None and value.strip() not in {"0", "false"}
 
 
-class Group(Frozen):
+class JobGroup(Frozen):
     """The jobs that run at the same time: one stonewall group, complete in itself."""
 
     sections: tuple[Section, ...]
@@ -118,7 +118,7 @@ class Group(Frozen):
 
 def parse(text: str) -> JobFile:
     """The sections of a job file. Raises ProfileError naming the line."""
-    sections: list[tuple[str, list[Option]]] = []
+    sections: list[tuple[str, list[JobOption]]] = []
     for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         line = _clean(raw, number)
         if not line:
@@ -145,7 +145,7 @@ def parse(text: str) -> JobFile:
 
 def jobs(sections: tuple[Section, ...]) -> tuple[Job, ...]:
     """The jobs in order, each with the globals that stand before it."""
-    inherited: list[Option] = []
+    inherited: list[JobOption] = []
     found: list[Job] = []
     for section in sections:
         if section.is_global:
@@ -155,7 +155,7 @@ def jobs(sections: tuple[Section, ...]) -> tuple[Job, ...]:
     return tuple(found)
 
 
-def groups(file: JobFile) -> tuple[Group, ...]:
+def groups(file: JobFile) -> tuple[JobGroup, ...]:
     """The stonewall groups in order; each behaves alone as it did in the whole file.
 
     A job with `stonewall` (its own or a global's) begins a group; clones made by `numjobs` stay
@@ -163,7 +163,7 @@ def groups(file: JobFile) -> tuple[Group, ...]:
     group in its own process, and so is `wait_for` on a job of an earlier group, which has ended.
     """
     _refuse_exit_all(file)
-    found: list[Group] = []
+    found: list[JobGroup] = []
     inherited: list[Section] = []
     members: list[Section] = []
     for section, effective in _with_effective(file):
@@ -195,7 +195,7 @@ def _with_effective(file: JobFile) -> list[tuple[Section, Job | None]]:
     return [(s, None if s.is_global else next(effective)) for s in file.sections]
 
 
-def _group(members: list[Section]) -> Group:
+def _group(members: list[Section]) -> JobGroup:
     while members and members[-1].is_global:
         members = members[:-1]
     names = {s.name for s in members if not s.is_global}
@@ -205,10 +205,10 @@ def _group(members: list[Section]) -> Group:
         )
         for section in members
     )
-    return Group(sections=kept, jobs=jobs(kept))
+    return JobGroup(sections=kept, jobs=jobs(kept))
 
 
-def _stays(option: Option, names: set[str]) -> bool:
+def _stays(option: JobOption, names: set[str]) -> bool:
     if option.name == "stonewall":
         return False
     return option.name != "wait_for" or option.value in names
@@ -248,9 +248,9 @@ def _section_name(line: str, number: int) -> str:
     return found.group(1)
 
 
-def _option(line: str, number: int) -> Option:
+def _option(line: str, number: int) -> JobOption:
     key, equals, value = line.partition("=")
     key, value = key.strip(" \t"), value.strip(" \t")
     if not key:
         raise ProfileError(f"line {number}: {line!r} has no option name", advice="write key=value")
-    return Option(key=key, value=value if equals else None, line=number)
+    return JobOption(key=key, value=value if equals else None, line=number)

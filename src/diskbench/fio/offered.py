@@ -10,7 +10,7 @@ from typing import Final
 
 from diskbench.errors import MeasurementFailed, ProfileError
 from diskbench.fio.estimate import count
-from diskbench.fio.jobfile import Job, Option, Section, jobs, parse, write
+from diskbench.fio.jobfile import Job, JobOption, Section, jobs, parse, write
 from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
@@ -142,7 +142,7 @@ def _filled(section: Section, job: Job, rates: Mapping[str, float], step: str) -
     each = max(1, round(total / clones))
     kept = tuple(o for o in section.options if o.name not in {"rate_iops", "numjobs"})
     rate = _by_direction(job, each)
-    dealt = (Option(key="numjobs", value=str(clones)), Option(key="rate_iops", value=rate))
+    dealt = (JobOption(key="numjobs", value=str(clones)), JobOption(key="rate_iops", value=rate))
     return section.model_copy(update={"options": kept + dealt})
 
 

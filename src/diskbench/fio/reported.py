@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Latency:
+class ReportedLatency:
     """One kind of latency of one direction of one job, in ns.
 
     `samples` is how many I/Os were timed. `bins` are there in json+ where fio was asked for
@@ -42,9 +42,9 @@ class DirectionStats:
     dropped_ios: int = 0
     iops: float | None = None
     bytes_per_s: float | None = None
-    lat: Latency | None = None
-    clat: Latency | None = None
-    slat: Latency | None = None
+    lat: ReportedLatency | None = None
+    clat: ReportedLatency | None = None
+    slat: ReportedLatency | None = None
 
 
 @dataclass(frozen=True, slots=True)

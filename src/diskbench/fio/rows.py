@@ -28,7 +28,7 @@ from diskbench.fio.declared import (
 )
 from diskbench.fio.histogram import merge
 from diskbench.fio.quantiles import QUANTILES, needed, quantile, within
-from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, Latency
+from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
 from diskbench.limits import COUNTER
 from diskbench.model.result import Direction, Measurement
 from diskbench.model.spec import Step
@@ -173,7 +173,7 @@ def _switches(parts: Iterable[_Part]) -> tuple[int, int]:
     )
 
 
-def _of_all(parts: Sequence[_Part], kind: Literal["lat", "clat", "slat"]) -> list[Latency]:
+def _of_all(parts: Sequence[_Part], kind: Literal["lat", "clat", "slat"]) -> list[ReportedLatency]:
     """The latencies of one kind; none where they leave out more than a few of the row's I/Os.
 
     Jobs that time nothing may be the slow ones: a figure of the others would pass for one of all.
@@ -183,7 +183,7 @@ def _of_all(parts: Sequence[_Part], kind: Literal["lat", "clat", "slat"]) -> lis
     return found if timed >= TIMED * sum(part.stats.ios for part in parts) else []
 
 
-def _pool(found: Sequence[Latency]) -> Latency | None:
+def _pool(found: Sequence[ReportedLatency]) -> ReportedLatency | None:
     """All samples as one: N = Σ nᵢ, m = Σ nᵢ·mᵢ / N, and with sᵢ the standard deviations
 
         s² = (Σ (nᵢ − 1)·sᵢ² + Σ nᵢ·(mᵢ − m)²) / (N − 1)
@@ -199,7 +199,7 @@ def _pool(found: Sequence[Latency]) -> Latency | None:
         + latency.samples * (latency.mean_ns - mean) ** 2
         for latency in found
     )
-    return Latency(
+    return ReportedLatency(
         samples=total,
         min_ns=min(latency.min_ns for latency in found),
         max_ns=max(latency.max_ns for latency in found),
@@ -228,7 +228,7 @@ def _quantiles(
 
 
 def _clamped(
-    quantiles: Mapping[str, float | None], latency: Latency | None
+    quantiles: Mapping[str, float | None], latency: ReportedLatency | None
 ) -> dict[str, float | None]:
     """Quantiles between the exact extremes of the latency that they are of."""
     if latency is None:
@@ -237,7 +237,7 @@ def _clamped(
     return {name: within(value, low, high) for name, value in quantiles.items()}
 
 
-def _printed(latency: Latency) -> dict[str, float | None]:
+def _printed(latency: ReportedLatency) -> dict[str, float | None]:
     """fio's own percentiles of one job, where plain json has no histogram."""
     by_fraction = {round(percent / 100, 6): ns for percent, ns in latency.percentiles.items()}
     return {

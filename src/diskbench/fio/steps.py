@@ -6,7 +6,7 @@ from typing import Final
 from diskbench.errors import ProfileError
 from diskbench.fio.estimate import count, expected_s, file_bytes, round_up_mib
 from diskbench.fio.guard import FioTarget, check, escape
-from diskbench.fio.jobfile import Group, Job, Option, Section, groups, jobs, parse, write
+from diskbench.fio.jobfile import Job, JobGroup, JobOption, Section, groups, jobs, parse, write
 from diskbench.fio.offered import check_references, references
 from diskbench.fio.options import check_version, parse_version
 from diskbench.fio.profiles import Profile
@@ -95,7 +95,7 @@ def _heading(profile: Profile, step: str) -> str:
     return f"; diskbench profile {profile.name}, step {step}; the first [global] is diskbench's\n"
 
 
-def _names(found: Sequence[Group]) -> list[str]:
+def _names(found: Sequence[JobGroup]) -> list[str]:
     """Step names: those of the groups, numbered where two are alike."""
     names: list[str] = []
     for group in found:
@@ -107,13 +107,15 @@ def _names(found: Sequence[Group]) -> list[str]:
     return names
 
 
-def _role(profile: Profile, group: Group) -> Role:
+def _role(profile: Profile, group: JobGroup) -> Role:
     if references(group.sections):
         return "offered"
     return profile.roles.get(group.jobs[0].name, "measure")
 
 
-def _common(profile: Profile, group: Group, target: FioTarget, fio_version: str | None) -> Section:
+def _common(
+    profile: Profile, group: JobGroup, target: FioTarget, fio_version: str | None
+) -> Section:
     """diskbench's own [global]: the defaults first, so that the profile's may replace them."""
     # A plain job file keeps fio's own defaults: it must run as its author knows it.
     options = dict(DEFAULTS) if profile.is_template else {}
@@ -126,10 +128,12 @@ def _common(profile: Profile, group: Group, target: FioTarget, fio_version: str 
     options |= SET
     if fio_version is None or parse_version(fio_version) >= BOTH_PERCENTILES:
         options |= {"lat_percentiles": "1", "slat_percentiles": "1"}
-    return Section(name="global", options=tuple(Option(key=k, value=v) for k, v in options.items()))
+    return Section(
+        name="global", options=tuple(JobOption(key=k, value=v) for k, v in options.items())
+    )
 
 
-def _lacks_size(group: Group, target: FioTarget) -> bool:
+def _lacks_size(group: JobGroup, target: FioTarget) -> bool:
     """Whether a job would take all it can: a device whole, or no size where fio wants one."""
     unsized = [job for job in group.jobs if job.get("size") is None]
     if target.kind == "device":
@@ -138,7 +142,7 @@ def _lacks_size(group: Group, target: FioTarget) -> bool:
     return bool(unsized) and not has_files
 
 
-def _placed(group: Group, target: FioTarget) -> tuple[Section, ...]:
+def _placed(group: JobGroup, target: FioTarget) -> tuple[Section, ...]:
     """The group's sections; on a device without file names, since fio adds names up."""
     if target.kind == "directory":
         return group.sections

@@ -17,7 +17,7 @@ _SHOWN = 60
 """Characters of a command or line that a message shows."""
 
 
-class Allowance:
+class OutputLimit:
     """Counts the bytes of one command; raises LimitExceeded past `limit`."""
 
     def __init__(self, host: str, script: str, limit: int = COMMAND_BYTES) -> None:

@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ConnectionLost
-from diskbench.hosts.bounded import Allowance, whole_lines
+from diskbench.hosts.bounded import OutputLimit, whole_lines
 from diskbench.hosts.shell import argv, put_script, require_put, root_refused
 from diskbench.ports import Completed
 
@@ -43,7 +43,7 @@ class LocalHost:
             _given(stdin) as given,
             _child(script, root=root, stdin=given, stderr=subprocess.PIPE) as process,
         ):
-            out, err = _output(process, timeout_s, Allowance(self.name, script))
+            out, err = _output(process, timeout_s, OutputLimit(self.name, script))
         done = Completed(_shell_exit(process.returncode), out, err)
         if root:
             root_refused(done, self.name)
@@ -110,7 +110,7 @@ def _given(data: bytes) -> Iterator[int]:
 
 
 def _output(
-    process: subprocess.Popen[bytes], timeout_s: float, allowed: Allowance
+    process: subprocess.Popen[bytes], timeout_s: float, allowed: OutputLimit
 ) -> tuple[bytes, bytes]:
     """Standard output and error to the end of the process; ConnectionLost after `timeout_s`."""
     assert process.stdout is not None

@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ConnectionLost, HostUnavailable, Unreachable
-from diskbench.hosts.bounded import Allowance, whole_lines
+from diskbench.hosts.bounded import OutputLimit, whole_lines
 from diskbench.hosts.shell import command_line, put_script, require_put, root_refused
 from diskbench.ports import Completed
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import paramiko
 
-    from diskbench.hosts.ssh_connect import Limits
+    from diskbench.hosts.ssh_connect import ConnectLimits
     from diskbench.ports import ByteSink
 
 _CHUNK = 65536
@@ -37,7 +37,7 @@ class SshHost:
     """One remote machine. Connects at first use, and again after a broken connection."""
 
     def __init__(
-        self, address: str, *, limits: Limits | None = None, config: str | None = None
+        self, address: str, *, limits: ConnectLimits | None = None, config: str | None = None
     ) -> None:
         self.name = address
         self._config = config
@@ -60,7 +60,7 @@ class SshHost:
     ) -> Completed:
         """See ports.Host.run."""
         out, err = bytearray(), bytearray()
-        allowed = Allowance(self.name, script)
+        allowed = OutputLimit(self.name, script)
         deadline = time.monotonic() + timeout_s
         with self._channel(script, stdin, root=root, timeout_s=timeout_s) as channel:
             while True:
@@ -135,7 +135,7 @@ class SshHost:
                 channel.close()
 
     def _chunks(self, channel: paramiko.Channel, script: str) -> Iterator[bytes]:
-        unread = Allowance(self.name, script)
+        unread = OutputLimit(self.name, script)
         while chunk := channel.recv(_CHUNK):
             while channel.recv_stderr_ready():  # unread, it would fill the window
                 unread.take(channel.recv_stderr(_CHUNK))
@@ -155,10 +155,12 @@ class SshHost:
         if self._transport is not None and self._transport.is_active():
             return self._transport
         self.close()
-        from diskbench.hosts.ssh_connect import Limits, open_transport
+        from diskbench.hosts.ssh_connect import ConnectLimits, open_transport
 
         try:
-            self._transport = open_transport(self.name, self._limits or Limits(), self._config)
+            self._transport = open_transport(
+                self.name, self._limits or ConnectLimits(), self._config
+            )
         except Unreachable as error:
             if self._reached:
                 raise self._lost(error.message) from error

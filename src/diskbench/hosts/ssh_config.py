@@ -27,7 +27,7 @@ ProxyCommand or Match exec hands them to a shell; `$` in a user's name is refuse
 
 
 @dataclass(frozen=True)
-class Address:
+class TypedHost:
     """USER@HOST[:PORT] taken apart; None where nothing was typed."""
 
     host: str
@@ -74,24 +74,24 @@ class Route:
         )
 
 
-def parse_address(text: str) -> Address:
+def parse_address(text: str) -> TypedHost:
     """`USER@HOST`, `HOST:PORT`, `[2001:db8::1]:2222` or a name from the OpenSSH configuration.
 
     Raises InvalidValue for anything else. A bare IPv6 address has no port.
     """
     bare = text.rpartition("@")[2]
     if bare.count(":") > 1 and not bare.startswith("[") and not re.search(r"\s", text):
-        return _safe(Address(bare, text.rpartition("@")[0] or None), text)
+        return _safe(TypedHost(bare, text.rpartition("@")[0] or None), text)
     found = _ADDRESS.match(text)
     if not found:
         raise InvalidValue(f"{text!r} is no address", advice="write USER@HOST[:PORT]")
     port = int(found["port"]) if found["port"] else None
     if port is not None and not 0 < port < 65536:
         raise InvalidValue(f"{text!r} names port {port}", advice="ports go from 1 to 65535")
-    return _safe(Address(found["v6"] or found["host"], found["user"], port), text)
+    return _safe(TypedHost(found["v6"] or found["host"], found["user"], port), text)
 
 
-def _safe(address: Address, text: str) -> Address:
+def _safe(address: TypedHost, text: str) -> TypedHost:
     """The address, unless it could say something to a shell."""
     for what, name, refused in (
         ("host", address.host, _NO_HOST),
@@ -138,7 +138,7 @@ def resolve(text: str, config: str | None = None) -> Route:
     return parse_resolved(text, done.stdout, config)
 
 
-def _ask(address: Address, config: str | None) -> str:
+def _ask(address: TypedHost, config: str | None) -> str:
     return ssh_command(
         address.host, user=address.user, port=address.port, config=_named(config), options=("-G",)
     )
@@ -216,7 +216,7 @@ def expand_proxy(route: Route) -> str:
     name.
     """
     assert route.proxy_command is not None
-    _safe(Address(route.hostname, route.user), f"{route.user}@{route.hostname}")
+    _safe(TypedHost(route.hostname, route.user), f"{route.user}@{route.hostname}")
     tokens = {
         "%%": "%",
         "%h": route.hostname,

@@ -26,7 +26,7 @@ _WINDOW = 2**24
 
 
 @dataclass(frozen=True)
-class Limits:
+class ConnectLimits:
     """How long each part of a connection attempt may take, in seconds."""
 
     connect_s: float = 15.0
@@ -34,7 +34,9 @@ class Limits:
     auth_s: float = 20.0
 
 
-def open_transport(address: str, limits: Limits, config: str | None = None) -> paramiko.Transport:
+def open_transport(
+    address: str, limits: ConnectLimits, config: str | None = None
+) -> paramiko.Transport:
     """A connected, verified and authenticated transport; `config` is an OpenSSH configuration.
 
     Raises Unreachable when there is no answer, HostUnavailable when the key or the login is
@@ -82,7 +84,7 @@ def _translated(route: Route) -> Iterator[None]:
         ) from error
 
 
-def _socket(route: Route, limits: Limits) -> socket.socket:
+def _socket(route: Route, limits: ConnectLimits) -> socket.socket:
     if route.proxy_command:
         return _proxy_socket(expand_proxy(route))
     try:

@@ -17,7 +17,7 @@ class Sampled(Frozen):
     value: float
 
 
-class Track(Frozen):
+class MetricHistory(Frozen):
     """One step, direction and metric over time.
 
     Of trials without a date nothing is over time: they are in `now` only where no trial has one.
@@ -81,7 +81,7 @@ class Configuration(Frozen):
     first: str = ""
     last: str = ""
     undated: tuple[str, ...] = ()
-    tracks: tuple[Track, ...] = ()
+    tracks: tuple[MetricHistory, ...] = ()
     facts: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """What was found, each fact with all its values, the newest last."""
     fact_changes: tuple[FactChange, ...] = ()

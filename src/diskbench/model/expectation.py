@@ -72,7 +72,7 @@ class Bound(Frozen):
     source: str = ""
 
 
-class Level(Frozen):
+class ExpectedLevel(Frozen):
     """What is expected while one state of the burst buckets lasts.
 
     `iops` is the figure with the request sizes, latency and cache hits that are assumed; `low_iops`
@@ -109,8 +109,8 @@ class Expectation(Frozen):
     load: Load
     reads: Issued | None
     writes: Issued | None
-    begin: Level
-    lasting: Level
+    begin: ExpectedLevel
+    lasting: ExpectedLevel
     lasts_s: float | None = None
     notes: tuple[str, ...] = ()
 

@@ -25,7 +25,7 @@ class LevelChange(Frozen):
     differences: tuple[Difference, ...] = ()
 
 
-class Point(Frozen):
+class HistoryPoint(Frozen):
     """One time: the median of its replicates, how many there were, and how many did not count:
     what was found there differs from the others (MR-14), or their figure spans a cliff."""
 
@@ -48,7 +48,7 @@ class History(Frozen):
     step: str
     direction: str
     metric: Metric
-    points: tuple[Point, ...]
+    points: tuple[HistoryPoint, ...]
     changes: tuple[LevelChange, ...]
     noise: float
     span: float

@@ -27,7 +27,7 @@ class NewLevel(Frozen):
     worse: bool
 
 
-class RunLine(Frozen):
+class SiteRunLine(Frozen):
     """One run in a table. `at` is empty where nobody knows when it was measured. `believe` and
     `limiter` are of its verdicts: the worst, and what the most steps ran into; None and empty where
     there is no verdict."""

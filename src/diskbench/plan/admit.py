@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Moment:
+class AdmissionMoment:
     """What a decision depends on beside the cells: the time, UTC in ISO 8601 and as seconds since
     the matrix began; what its leases have cost so far; whether it is being cancelled."""
 
@@ -45,7 +45,7 @@ class Decision:
     refuse: tuple[tuple[int, Problem], ...] = ()
 
 
-def admit(cells: Sequence[CellRow], limits: Limits, moment: Moment) -> Decision:
+def admit(cells: Sequence[CellRow], limits: Limits, moment: AdmissionMoment) -> Decision:
     """What may begin, in the order of the cells' positions."""
     waiting = [cell for cell in cells if cell.state == "waiting"]
     if moment.cancelling:
@@ -155,7 +155,7 @@ def _names(cell: CellRow) -> set[str]:
     return {_ALL, cell.cell.provider, cell.partition}
 
 
-def _too_late(cell: CellRow, limits: Limits, moment: Moment) -> Problem | None:
+def _too_late(cell: CellRow, limits: Limits, moment: AdmissionMoment) -> Problem | None:
     if limits.deadline_s is None:
         return None
     left = limits.deadline_s - moment.elapsed_s

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.entry import caches_disks
-from diskbench.catalog.expect import Disk, machine_of, path_of
+from diskbench.catalog.expect import CatalogDisk, machine_of, path_of
 from diskbench.catalog.lookup import limits
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
@@ -45,7 +45,7 @@ def way_of_words(words: str, machine: str | None, books: Books) -> Way:
     on = machine_of(books, cloud, machine, disk_type)
     sources = [one.words() for one in found.sources] + [gate.source for gate in on.gates]
     return Way(
-        path_of(Disk(found, 1, _CACHES[cache]), on),
+        path_of(CatalogDisk(found, 1, _CACHES[cache]), on),
         found,
         tuple(dict.fromkeys(sources)),
         (on.unknown,) if on.unknown else (),

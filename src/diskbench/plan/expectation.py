@@ -25,7 +25,7 @@ from diskbench.model.expectation import (
     StepExpectation,
 )
 from diskbench.model.spec import EMULATED_PROVIDERS
-from diskbench.plan.loads import Asked, asked_by
+from diskbench.plan.loads import StepLoad, asked_by
 from diskbench.plan.way import Way, cloud_of, way_of
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.catalog.path import Path
-    from diskbench.catalog.simulate import Course
-    from diskbench.model.expectation import Level, Load
+    from diskbench.catalog.simulate import Simulation
+    from diskbench.model.expectation import ExpectedLevel, Load
     from diskbench.model.spec import Plan, Step
 
 _Turn = tuple[int, int | None, "Step"]
@@ -77,12 +77,12 @@ def in_turn(plan: Plan) -> Iterator[_Turn]:
                 yield run, of_round, step
 
 
-def _asked(plan: Plan, turns: Sequence[_Turn], way: Way) -> list[Asked]:
+def _asked(plan: Plan, turns: Sequence[_Turn], way: Way) -> list[StepLoad]:
     disk = plan.facts.disk
     ahead = disk.read_ahead_kb if disk else None
     whole = None if plan.target.work_dir else plan.target.device_size_bytes
     rates: dict[str, float] = {}
-    known: dict[int, Asked] = {}
+    known: dict[int, StepLoad] = {}
     for _, _, step in turns:
         if step.index in known:
             continue
@@ -120,7 +120,7 @@ class _Book:
 def _brief(one: Expectation) -> Expectation:
     """Without the sources of its bounds: they stand once in the plan."""
 
-    def of(level: Level) -> Level:
+    def of(level: ExpectedLevel) -> ExpectedLevel:
         bounds = tuple(bound.model_copy(update={"source": ""}) for bound in level.bounds)
         return level.model_copy(update={"bounds": bounds})
 
@@ -128,7 +128,7 @@ def _brief(one: Expectation) -> Expectation:
 
 
 def _step(
-    turn: _Turn, number: int, asked: Asked, course: Course, way: Way, book: _Book
+    turn: _Turn, number: int, asked: StepLoad, course: Simulation, way: Way, book: _Book
 ) -> StepExpectation:
     run, of_round, step = turn
     legs = course.of_stage(number)
@@ -168,7 +168,7 @@ def _without_repeats(steps: Sequence[StepExpectation]) -> Iterator[StepExpectati
 
 
 def _credits(
-    turns: Sequence[_Turn], asked: Sequence[Asked], course: Course, path: Path
+    turns: Sequence[_Turn], asked: Sequence[StepLoad], course: Simulation, path: Path
 ) -> tuple[CreditRange, ...]:
     held = [index for index, gate in enumerate(path.gates) if gate.capacity]
     if not held:

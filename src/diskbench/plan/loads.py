@@ -34,7 +34,7 @@ _IN_FLIGHT = frozenset({"libaio", "io_uring", "io_uring_cmd", "posixaio", "windo
 
 
 @dataclass(frozen=True)
-class Asked:
+class StepLoad:
     """A stage, and whether its load is that of all jobs of the step."""
 
     stage: Stage
@@ -47,12 +47,12 @@ def asked_by(
     whole: int | None,
     read_ahead_kb: int | None = None,
     rates: Mapping[str, float] | None = None,
-) -> Asked:
+) -> StepLoad:
     """What a step asks for. `whole` is what percentages of its sizes count of, in bytes; `rates`
     are the IOPS expected of earlier steps, by name, for those that ask for a share of them."""
     found = [job for job in jobs(parse(step.job).sections) if _is_io(job)]
     if not found:
-        return Asked(Stage(None, seconds=step.expected_s), is_one=True)
+        return StepLoad(Stage(None, seconds=step.expected_s), is_one=True)
     ahead = (READ_AHEAD_KB if read_ahead_kb is None else read_ahead_kb) * KIB
     warm = not step.name.endswith(f"-{COLD}")
     loads = [_load(job, ahead, rates or {}, warm=warm) for job in found]
@@ -61,12 +61,12 @@ def asked_by(
     load = _together(loads)
     timed = [seconds(job.get("runtime")) + _before(job) for job in found if _is_timed(job)]
     if timed:
-        return Asked(Stage(load, seconds=max(timed)), is_one)
+        return StepLoad(Stage(load, seconds=max(timed)), is_one)
     moved = sum(moved_bytes(job, whole) * count(job, "numjobs") for job in found)
     if not moved:
-        return Asked(Stage(load, seconds=step.expected_s), is_one)
+        return StepLoad(Stage(load, seconds=step.expected_s), is_one)
     most = [seconds(job.get("runtime")) for job in found]
-    return Asked(Stage(load, seconds=max(most) if all(most) else math.inf, bytes=moved), is_one)
+    return StepLoad(Stage(load, seconds=max(most) if all(most) else math.inf, bytes=moved), is_one)
 
 
 def _load(job: Job, ahead: int, rates: Mapping[str, float], *, warm: bool) -> Load:

@@ -18,7 +18,7 @@ or a short absence of the database is no reason to leave out a measurement; our 
 
 
 @dataclass(frozen=True)
-class Moment:
+class OccurrenceMoment:
     """When an occurrence is looked at, and what stands in its way: the schedule is paused, or
     `busy`, in words, with an earlier one."""
 
@@ -28,7 +28,7 @@ class Moment:
 
 
 def becomes(
-    schedule: ScheduleRow, cron: str, zone: str, due: datetime, at: Moment
+    schedule: ScheduleRow, cron: str, zone: str, due: datetime, at: OccurrenceMoment
 ) -> tuple[OccurrenceState, str | None]:
     """Whether a due time is `queued`, to be begun as soon as it can be, or `skipped`, and why."""
     shown = due.astimezone(ZoneInfo(zone))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from diskbench.catalog.entry import known_catalogue
-from diskbench.catalog.published_match import Asked
+from diskbench.catalog.published_match import RunSubject
 from diskbench.plan.as_disk import hint_of, named_disk
 from diskbench.plan.way import cloud_of
 from diskbench.units import GIB
@@ -21,7 +21,7 @@ _ROOT = "root"
 """How the names of root disks begin: `root`, `root:TYPE`."""
 
 
-def asked_of(row: Mapping[str, Any], plan: Plan | None) -> Asked:
+def asked_of(row: Mapping[str, Any], plan: Plan | None) -> RunSubject:
     """What the trial of a run (a row as in the database) was of; `plan` is None for imported ones.
 
     A disk that was not rented has a size and no type, for no machine tells the name it is sold by;
@@ -36,7 +36,7 @@ def asked_of(row: Mapping[str, Any], plan: Plan | None) -> Asked:
     hint = hint_of(row.get("labels") or {})
     if rental is None and hint.as_disk is not None:
         said = named_disk(hint.as_disk)
-        return Asked(
+        return RunSubject(
             profile=profile,
             parameters=row["parameters"],
             cloud=said.cloud,
@@ -48,7 +48,7 @@ def asked_of(row: Mapping[str, Any], plan: Plan | None) -> Asked:
             memory_gib=memory / GIB if memory else None,
             by_tool=by_tool,
         )
-    return Asked(
+    return RunSubject(
         profile=profile,
         parameters=row["parameters"],
         cloud=cloud_of(rental) if rental else row["cloud"] or row["provider"],

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.medium import LINKS, Medium
 from diskbench.analysis.setting import Setting
-from diskbench.analysis.stretches import Measured, Promise
+from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import sentence, verdict
-from diskbench.catalog.expect import Disk, expect_on, machine_of, path_of
+from diskbench.catalog.expect import CatalogDisk, expect_on, machine_of, path_of
 from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import DiskbenchError
 from diskbench.model.expectation import Load
@@ -91,7 +91,7 @@ def _medium(figure: Published) -> Medium | None:
     return Medium(link) if link in LINKS else None
 
 
-def _promise(figure: Published, load: Load | None, books: Books) -> Promise | None:
+def _promise(figure: Published, load: Load | None, books: Books) -> StepPromise | None:
     if load is None or figure.size_gib is None:
         return None
     try:
@@ -103,9 +103,9 @@ def _promise(figure: Published, load: Load | None, books: Books) -> Promise | No
         machine = machine_of(books, figure.provider, figure.instance_type, figure.disk_type)
     except DiskbenchError:
         return None
-    path = path_of(Disk(disk, 1, _CACHES.get(figure.cache or "", "none")), machine)
+    path = path_of(CatalogDisk(disk, 1, _CACHES.get(figure.cache or "", "none")), machine)
     expected = expect_on(path, load)
     if expected is None:
         return None
     credit = {gate.limit: 1.0 for gate in path.gates if gate.capacity}
-    return Promise(expected, credit=credit, is_guess=True)
+    return StepPromise(expected, credit=credit, is_guess=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Done:
+class PastStep:
     """A step as it went: its load (None: not one load), blocks a second, for how long, and how long
     nothing was done before it."""
 
@@ -38,7 +38,7 @@ class Recalled:
     credit: dict[LimitName, float]
 
 
-def recalled(path: Path, done: Sequence[Done]) -> list[Recalled | None]:
+def recalled(path: Path, done: Sequence[PastStep]) -> list[Recalled | None]:
     """One for each step, in order; None where its load, or every limit, is unknown."""
     stages: list[Stage] = []
     numbers = []

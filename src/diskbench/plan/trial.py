@@ -19,7 +19,7 @@ RESERVE = 0.05
 
 
 @dataclass(frozen=True)
-class Names:
+class TrialIds:
     """The ids of one trial."""
 
     campaign_id: str
@@ -78,7 +78,7 @@ def make_plan(
     cell: Cell,
     profile: Profile,
     facts: HostFacts,
-    names: Names,
+    names: TrialIds,
     *,
     version: str,
     drain_s: int | None = None,

@@ -26,7 +26,7 @@ MOST_FAILURES = 5
 
 
 @dataclass(frozen=True)
-class Standing:
+class BlockStanding:
     """What the `n` finished replicates of a block say, of the step that is worst off: the larger
     half of its interval over its median (None: there is none yet), and how many `more` CONFIRM
     predicts (0: narrow enough; None: too noisy to tell)."""
@@ -46,7 +46,7 @@ class Turn:
     spare: str = ""
 
 
-def turn_of(cells: Sequence[CellRow], standing: Standing, limits: Limits) -> Turn:
+def turn_of(cells: Sequence[CellRow], standing: BlockStanding, limits: Limits) -> Turn:
     """The turn of one block, all of whose `cells` are given."""
     count = Counter(cell.state for cell in cells)
     done, failed = count["done"], count["failed"] + count["cancelled"]

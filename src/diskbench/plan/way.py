@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.bucket import LAB_CUT_BYTES, NO_RULE, Allowance, IoAccounting, cut_at
 from diskbench.catalog.entry import known_catalogue
-from diskbench.catalog.expect import Disk, Machine, capped, machine_of, path_of, promised_path
+from diskbench.catalog.expect import (
+    CatalogDisk,
+    MachineLimits,
+    capped,
+    machine_of,
+    path_of,
+    promised_path,
+)
 from diskbench.catalog.gate import Gate
-from diskbench.catalog.lookup import DiskLimits, Latency, custom_limits
+from diskbench.catalog.lookup import DiskLimits, RequestLatency, custom_limits
 from diskbench.catalog.path import Path
 from diskbench.catalog.terms import bursting_limits, tier_limits
 from diskbench.catalog.transactions import disk_limits
@@ -107,14 +114,14 @@ def _rented(rental: Rental, books: Books) -> Way | None:
     if rental.scope.provider in EMULATED_PROVIDERS:
         machine = caps
     elif caps.gates:
-        machine = Machine(machine.name, (*machine.gates, *caps.gates), machine.unknown)
+        machine = MachineLimits(machine.name, (*machine.gates, *caps.gates), machine.unknown)
     if on_lab:  # a disk of this machine takes the time that it was told to take, and no other
         median_ms = spec.number("latency_ms") or 0.0
-        told = Latency(median_ms, None, median_ms, "--latency")
+        told = RequestLatency(median_ms, None, median_ms, "--latency")
         found = replace(found, latency=told if median_ms else None, write_latency=None)
     cache = (spec.text("cache") or "none").lower().replace("-", "")
     path = path_of(
-        Disk(found, rental.disk.count, _CACHES.get(cache, "none"), spec.time_scale), machine
+        CatalogDisk(found, rental.disk.count, _CACHES.get(cache, "none"), spec.time_scale), machine
     )
     if on_lab:
         path = replace(path, hit=None)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from diskbench.catalog.entry import DiskEntry, Quantity
-    from diskbench.catalog.listing import MachineRow, Thing
+    from diskbench.catalog.listing import CatalogItem, MachineRow
 
 _DISKS = (("cloud", 6), ("disk type", 20), ("GiB", 13), ("IOPS", 19), ("throughput", 18))
 _MACHINES = (
@@ -27,7 +27,7 @@ def disk_table(entries: Iterable[tuple[str, str, DiskEntry]]) -> Iterator[str]:
         yield from _row(_DISKS, [cloud, name, sizes, _iops(entry), _throughput(entry)])
 
 
-def part_table(things: Iterable[Thing], note: str) -> Iterator[str]:
+def part_table(things: Iterable[CatalogItem], note: str) -> Iterator[str]:
     """What is known beside disk types and machines, a line a kind, below the catalogue's note."""
     yield from textwrap.wrap(note, 80)
     names: dict[str, list[str]] = {}
@@ -59,7 +59,7 @@ def machine_table(rows: Iterable[MachineRow], notes: Iterable[str] = ()) -> Iter
 _wrapped = functools.partial(textwrap.wrap, break_on_hyphens=False)
 
 
-def thing_text(thing: Thing, width: int) -> Iterator[str]:
+def thing_text(thing: CatalogItem, width: int) -> Iterator[str]:
     """All that is known of one thing, each figure above its source."""
     title = f": {thing.title}" if thing.title else ""
     yield from _wrapped(

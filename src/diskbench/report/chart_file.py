@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue
-from diskbench.report.charts.figure import Figure, picture
+from diskbench.report.charts.figure import ChartFigure, picture
 from diskbench.report.charts.measure import bare, title, with_unit
-from diskbench.report.charts.point import Point
+from diskbench.report.charts.point import ChartPoint
 from diskbench.report.page_charts import drawn
 from diskbench.report.templates import asset, environment, styled
 from diskbench.whole_file import write_whole
@@ -21,8 +21,8 @@ _HEAD = ("disk", "value", "lowest – highest", "n", "where", "source")
 
 
 def chart_bytes(
-    figure: Figure,
-    points: Sequence[Point],
+    figure: ChartFigure,
+    points: Sequence[ChartPoint],
     wanted: Format,
     *,
     log: bool | None = None,
@@ -43,8 +43,8 @@ def chart_bytes(
 
 def write_chart(
     path: Path,
-    figure: Figure,
-    points: Sequence[Point],
+    figure: ChartFigure,
+    points: Sequence[ChartPoint],
     wanted: Format,
     *,
     log: bool | None = None,
@@ -69,7 +69,7 @@ def write_chart(
 
 
 def chart_markdown(
-    figure: Figure, points: Sequence[Point], *, drawing: str = "", made: str = ""
+    figure: ChartFigure, points: Sequence[ChartPoint], *, drawing: str = "", made: str = ""
 ) -> str:
     """Title, picture with its sentence, unit and n, and the figures as a table."""
     from diskbench.report.markdown import escaped, table
@@ -82,7 +82,7 @@ def chart_markdown(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _page(figure: Figure, points: Sequence[Point], made: str) -> str:
+def _page(figure: ChartFigure, points: Sequence[ChartPoint], made: str) -> str:
     (chart,) = drawn([figure])
     return (
         environment()
@@ -98,7 +98,7 @@ def _page(figure: Figure, points: Sequence[Point], made: str) -> str:
     )
 
 
-def _row(point: Point) -> tuple[str, ...]:
+def _row(point: ChartPoint) -> tuple[str, ...]:
     span = ""
     if point.low is not None and point.high is not None:
         span = f"{bare(point.metric, point.low)} – {bare(point.metric, point.high)}"
@@ -113,7 +113,7 @@ def _row(point: Point) -> tuple[str, ...]:
     )
 
 
-def _doubts(points: Sequence[Point]) -> tuple[str, ...]:
+def _doubts(points: Sequence[ChartPoint]) -> tuple[str, ...]:
     """What to know before believing a figure, each once."""
     told = [f"{one.label}, {title(one.metric)}: {one.doubt}" for one in points if one.doubt]
     marks = {mark for one in points for mark in one.marks}

@@ -30,7 +30,7 @@ _LONG_S = 10
 
 
 @dataclass(frozen=True)
-class Track:
+class DirectionSeries:
     """One direction of a step: a value a second, NaN where its logs tell nothing. Latencies in ns:
     the mean, the quantiles and the highest of the I/Os of that second."""
 
@@ -53,7 +53,7 @@ class Predicted:
 
 
 @dataclass(frozen=True)
-class Course:
+class StepCourse:
     """One step of one run; `run` counts the runs of its trial from 1. `rounds` are the seconds in
     which its rounds begin, empty where it is not repeated. Directions that did nothing are left
     out of `tracks`."""
@@ -63,7 +63,7 @@ class Course:
     step: str
     step_index: int
     seconds: int
-    tracks: Mapping[str, Track]
+    tracks: Mapping[str, DirectionSeries]
     rounds: tuple[int, ...] = ()
     phases: StepPhases | None = None
     expected: Expectation | None = None
@@ -87,7 +87,7 @@ def courses(
     run: int = 1,
     said: Mapping[int, Expectation] | None = None,
     wanted: Callable[[str], bool] = lambda _: True,
-) -> tuple[Course, ...]:
+) -> tuple[StepCourse, ...]:
     """The courses of one run's steps in order, from its series (`load_series`).
 
     `plan` is where the run came from and `run` its number in the trial: they tell what was
@@ -109,7 +109,7 @@ def courses(
         of_round = first["round"][0]
         expected = expected_of(plan, index, of_round=of_round, run=run) or (said or {}).get(index)
         told.append(
-            Course(
+            StepCourse(
                 run_id=str(first["run_id"][0]),
                 run=run,
                 step=name,
@@ -137,7 +137,9 @@ def _groups(series: pl.DataFrame) -> list[list[pl.DataFrame]]:
     return list(groups.values())
 
 
-def _tracks(rounds: Sequence[pl.DataFrame]) -> tuple[dict[str, Track], tuple[int, ...], int]:
+def _tracks(
+    rounds: Sequence[pl.DataFrame],
+) -> tuple[dict[str, DirectionSeries], tuple[int, ...], int]:
     """The tracks by direction, the seconds in which the rounds begin, and how many there are."""
     import numpy as np
 
@@ -150,22 +152,22 @@ def _tracks(rounds: Sequence[pl.DataFrame]) -> tuple[dict[str, Track], tuple[int
     size = starts.pop()
     tracks = {}
     for direction in _ORDER:
-        columns = {name: np.full(size, np.nan) for name in Track.__dataclass_fields__}
+        columns = {name: np.full(size, np.nan) for name in DirectionSeries.__dataclass_fields__}
         for rows, start, length in zip(rounds, starts, lengths, strict=True):
             _fill(columns, rows, direction, start, length)
         rates = np.concatenate((columns["iops"], columns["bytes_per_s"], columns["mean_ns"]))
         if np.nan_to_num(rates).any():
-            tracks[direction] = Track(**columns)
+            tracks[direction] = DirectionSeries(**columns)
     return tracks, tuple(starts), size
 
 
 def _whole(
-    tracks: Mapping[str, Track], rounds: tuple[int, ...], seconds: int
-) -> tuple[dict[str, Track], tuple[int, ...], int]:
+    tracks: Mapping[str, DirectionSeries], rounds: tuple[int, ...], seconds: int
+) -> tuple[dict[str, DirectionSeries], tuple[int, ...], int]:
     """Without the last second, where there are enough without it."""
     last = seconds - 1 if seconds >= _LONG_S else seconds
     cut = {
-        direction: Track(**{name: getattr(one, name)[:last] for name in _COLUMNS})
+        direction: DirectionSeries(**{name: getattr(one, name)[:last] for name in _COLUMNS})
         for direction, one in tracks.items()
     }
     return cut, rounds, last

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import (
         CreditRange,
         Expectation,
-        Level,
+        ExpectedLevel,
         PlanExpectation,
         StepExpectation,
     )
@@ -88,7 +88,7 @@ def _step_lines(one: StepExpectation, found: Expectation | None, width: int) -> 
         yield f"  {when:<{width}} {_figures(found.lasting)}"
 
 
-def _figures(level: Level) -> str:
+def _figures(level: ExpectedLevel) -> str:
     return f"{format_iops(level.iops):>8} {format_mb_per_s(level.bytes_per_s):>7}  {level.words()}"
 
 

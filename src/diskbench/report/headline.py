@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.catalog.bucket import Allowance
-    from diskbench.catalog.lookup import DiskLimits, Pool
+    from diskbench.catalog.lookup import DiskLimits, SharedLimits
     from diskbench.model.phase import StepPhases
     from diskbench.model.promise import Promise
     from diskbench.model.rental import Rental
@@ -39,7 +39,7 @@ _NEARLY = 0.9
 
 
 @dataclass(frozen=True)
-class Promised:
+class HeadlinePromise:
     """What was rented (empty: nothing), what its disk promises, and how long its credit was made to
     last; `shared` where other trials had the machine, too."""
 
@@ -50,7 +50,7 @@ class Promised:
     shared: bool = False
 
 
-def promised(rental: Rental) -> Promised:
+def promised(rental: Rental) -> HeadlinePromise:
     """The promise of a rental; without figures for a disk of no catalogue."""
     disk, cloud = rental.disk, rental.cloud or rental.scope.provider
     found = None
@@ -59,16 +59,16 @@ def promised(rental: Rental) -> Promised:
             found = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
         except UserError:
             found = None
-    return Promised(rental.offer, rental.promise, found, rental.spec.time_scale)
+    return HeadlinePromise(rental.offer, rental.promise, found, rental.spec.time_scale)
 
 
-def expected(promise: Promise) -> Promised:
+def expected(promise: Promise) -> HeadlinePromise:
     """The promise of a machine that was there: what its owner expects."""
-    return Promised("", promise.words())
+    return HeadlinePromise("", promise.words())
 
 
 def headline(
-    told: Promised | None, rows: Sequence[Measurement], phases: Sequence[StepPhases] = ()
+    told: HeadlinePromise | None, rows: Sequence[Measurement], phases: Sequence[StepPhases] = ()
 ) -> str:
     """What was seen of burst and baseline, in the order of the run; a step in which the credit ran
     out is never given one figure for both (MR-3): its phases tell each. Empty where none show a
@@ -82,7 +82,7 @@ def headline(
     return next((text for pool in pools if (text := _of_pool(told, pool, rows))), "")
 
 
-def _of_pool(told: Promised, pool: Pool, rows: Sequence[Measurement]) -> str:
+def _of_pool(told: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]) -> str:
     allowance = pool.iops
     if allowance is None or not capacity(allowance):
         return ""
@@ -116,7 +116,7 @@ class _Step:
     seconds: float
 
 
-def _steps(told: Promised, pool: Pool, rows: Sequence[Measurement]) -> list[_Step]:
+def _steps(told: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]) -> list[_Step]:
     directions = ("read", "write") if pool.covers == "both" else (pool.covers,)
     found: dict[tuple[str, int, int | None], _Step] = {}
     for row in rows:
@@ -141,7 +141,7 @@ def _runs_out_in(steps: Sequence[_Step], allowance: Allowance) -> int | None:
     return None
 
 
-def _charged(told: Promised, row: Measurement) -> float:
+def _charged(told: HeadlinePromise, row: Measurement) -> float:
     """The I/Os that a row was charged: a large request counts as several."""
     if told.limits is None or not row.ios:
         return row.ios

@@ -23,7 +23,7 @@ _DOUBLINGS = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True)
-class Cell:
+class MapCell:
     """Seconds [start_s, end_s) and latencies [from_ns, to_ns): `per_s` I/Os a second."""
 
     start_s: float
@@ -34,7 +34,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class MapColumn:
     """What lay in one column: I/Os, and the buckets of median, p99 and highest latency (their upper
     edges), p99 None where too few I/Os back it."""
 
@@ -56,8 +56,8 @@ class LatencyMap:
     direction: str
     seconds: int
     n: int
-    cells: tuple[Cell, ...]
-    stretches: tuple[Stretch, ...]
+    cells: tuple[MapCell, ...]
+    stretches: tuple[MapColumn, ...]
 
 
 def latency_maps(
@@ -116,7 +116,7 @@ def _map(rows: pl.DataFrame, seconds: int, most: int) -> LatencyMap:
     edges = joined.group_by("bucket").agg(pl.col("from_ns").min(), pl.col("to_ns").max())
     joined = joined.drop("from_ns", "to_ns").join(edges, on="bucket").sort("stretch", "bucket")
     cells = tuple(
-        Cell(
+        MapCell(
             start_s=stretch * width,
             end_s=min((stretch + 1) * width, seconds),
             from_ns=low,
@@ -153,7 +153,7 @@ def _bucket(rows: pl.DataFrame) -> pl.Series:
     return rows.select((octave * parts + part).cast(pl.Int64).alias("bucket"))["bucket"]
 
 
-def _stretches(rows: pl.DataFrame, width: int, seconds: int) -> tuple[Stretch, ...]:
+def _stretches(rows: pl.DataFrame, width: int, seconds: int) -> tuple[MapColumn, ...]:
     import polars as pl
 
     from diskbench.fio.quantiles import needed
@@ -178,7 +178,7 @@ def _stretches(rows: pl.DataFrame, width: int, seconds: int) -> tuple[Stretch, .
         pl.col("to_ns").max().alias("highest"),
     )
     return tuple(
-        Stretch(
+        MapColumn(
             start_s=stretch * width,
             end_s=min((stretch + 1) * width, seconds),
             n=total,

@@ -60,7 +60,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Line:
+class StepLine:
     """One step and direction. A figure is None unless every run and round that goes in has it.
 
     A quantile that needs more I/Os than some run did (MR-10) would else be the median of other
@@ -112,7 +112,7 @@ def lines(
     measurements: Iterable[Measurement],
     phases: Iterable[StepPhases] = (),
     verdicts: Iterable[Verdict] = (),
-) -> tuple[Line, ...]:
+) -> tuple[StepLine, ...]:
     """The lines of one trial's rows, in the order of the steps, read before write.
 
     `phases` and `verdicts` are those of its runs, as far as they are known: they tell which levels
@@ -127,7 +127,7 @@ def lines(
     for row in rows:
         if row.ios:
             steps.setdefault(row.step, []).append(row)
-    found: dict[tuple[str, str], Line] = {}
+    found: dict[tuple[str, str], StepLine] = {}
     order: dict[tuple[str, str], tuple[int, int]] = {}
     for name, of in steps.items():
         first = min(row.step_index for row in of)
@@ -138,7 +138,7 @@ def lines(
     return tuple(_with_sync(line, found.get((line.step, "sync"))) for line in told)
 
 
-def runs_words(line: Line) -> str:
+def runs_words(line: StepLine) -> str:
     """`3 runs`, or `2 of 5 runs` where the others were at another level."""
     return f"{line.iops.n} of {line.runs} runs" if line.iops.n < line.runs else f"{line.runs} runs"
 
@@ -177,7 +177,7 @@ def _line(
     direction: Direction,
     courses: Courses,
     kinds: Mapping[tuple[str, str], PhaseKind | None],
-) -> Line:
+) -> StepLine:
     by_run: dict[str, list[Measurement]] = {}
     for row in rows:
         by_run.setdefault(row.run_id, []).append(row)
@@ -205,7 +205,7 @@ def _line(
         return None if crosses else spread(figure)
 
     is_level = len(kept) < len(runs) or any(run.figure.level is not None for run in kept)
-    return Line(
+    return StepLine(
         step=first.step,
         direction=direction,
         role=first.role,
@@ -238,7 +238,7 @@ def _run(
     return _Run(tuple(of[-ROUNDS:]), figure, kind)
 
 
-def _with_sync(line: Line, sync: Line | None) -> Line:
+def _with_sync(line: StepLine, sync: StepLine | None) -> StepLine:
     if line.direction != "write" or sync is None or sync.mean_ns is None:
         return line
     return replace(

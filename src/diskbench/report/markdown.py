@@ -16,7 +16,7 @@ from diskbench.visible import one_line, visible
 if TYPE_CHECKING:
     from diskbench.report.assemble.report_view import Report
     from diskbench.report.assemble.trial_view import TrialView
-    from diskbench.report.result_rows import Cell, ResultRow
+    from diskbench.report.result_rows import ResultRow, RowCell
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&@]|^[#+-]|:(?=//)|(?<=\bwww)\.)")
 """Also what GitHub makes a link or a mention of: `https://`, `www.` and `@name`."""
@@ -134,7 +134,7 @@ def _doubts(view: TrialView) -> str:
     return "\n".join(lines)
 
 
-def _cell(one: Cell) -> str:
+def _cell(one: RowCell) -> str:
     return _both((one.text, one.small))
 
 

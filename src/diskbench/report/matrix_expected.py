@@ -10,7 +10,7 @@ from diskbench.units import format_iops, format_mb_per_s
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from diskbench.model.expectation import DiskPrice, Expectation, Level
+    from diskbench.model.expectation import DiskPrice, Expectation, ExpectedLevel
     from diskbench.plan.outlook import BlockOutlook
 
 _PRICES = (
@@ -56,7 +56,7 @@ def _best(block: BlockOutlook) -> list[tuple[str, str, Expectation]]:
     """The steps with the most IOPS and the most bytes a second, among those that measure."""
     assert block.expectation is not None
     found: list[tuple[str, str, Expectation]] = []
-    ways: tuple[tuple[str, Callable[[Level], float]], ...] = (
+    ways: tuple[tuple[str, Callable[[ExpectedLevel], float]], ...] = (
         ("IOPS", lambda level: level.iops),
         ("MB/s", lambda level: level.bytes_per_s),
     )
@@ -72,7 +72,7 @@ def _best(block: BlockOutlook) -> list[tuple[str, str, Expectation]]:
     return found
 
 
-def _line(what: str, name: str, level: Level) -> str:
+def _line(what: str, name: str, level: ExpectedLevel) -> str:
     value = format_iops(level.iops) if what == "IOPS" else format_mb_per_s(level.bytes_per_s)
     limit = LIMIT_WORDS[level.limited_by] if level.limited_by else "not known"
     shown = name if len(name) <= 22 else f"{name[:21]}…"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from diskbench.report.subject import SUSPENDED
 
 if TYPE_CHECKING:
-    from diskbench.report.lines import Line, WarningGroup
+    from diskbench.report.lines import StepLine, WarningGroup
     from diskbench.report.subject import Subject
 
 BURST_ONLY = frozenset({"quick"})
@@ -35,7 +35,7 @@ class NextStep:
 
 def next_step(
     subject: Subject,
-    found: Sequence[Line],
+    found: Sequence[StepLine],
     warnings: Sequence[WarningGroup],
     *,
     on_page: bool = False,

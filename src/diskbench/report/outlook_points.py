@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from diskbench.report.charts.promised import Held, Promise
-from diskbench.report.charts.runs_line import CliffMark, RunLine
+from diskbench.report.charts.promised import ChartPromise, FigureBesidePromise
+from diskbench.report.charts.runs_line import ChartRunLine, CliffMark
 
 if TYPE_CHECKING:
     from diskbench.model.expectation import PlanExpectation, StepExpectation
-    from diskbench.report.charts.point import Point
+    from diskbench.report.charts.point import ChartPoint
 
 _ABOVE = 1.05
 """A figure so far above the lasting promise was measured on credit, and is held against the burst.
 Our choice."""
 
 
-def held_of(point: Point, outlook: PlanExpectation | None, *, source: str = "") -> Held | None:
+def held_of(
+    point: ChartPoint, outlook: PlanExpectation | None, *, source: str = ""
+) -> FigureBesidePromise | None:
     """A figure beside what its disk promises for the figure's step; None where nothing is promised,
     or it is no rate."""
     step = _step(outlook, point.step)
@@ -28,14 +30,14 @@ def held_of(point: Point, outlook: PlanExpectation | None, *, source: str = "") 
     lasting = expected.lasting
     if lasting.iops <= 0:
         return None
-    promise = Promise(
+    promise = ChartPromise(
         value=lasting.iops * per,
         low=lasting.low_iops * per,
         high=lasting.high_iops * per,
         burst=expected.begin.iops * per if expected.bursts else None,
         source=source,
     )
-    return Held(point, promise, on_credit=point.value > _ABOVE * promise.value)
+    return FigureBesidePromise(point, promise, on_credit=point.value > _ABOVE * promise.value)
 
 
 def monthly_usd(outlook: PlanExpectation | None) -> float | None:
@@ -46,7 +48,7 @@ def monthly_usd(outlook: PlanExpectation | None) -> float | None:
 
 def predicted_lines(
     outlook: PlanExpectation | None, steps: Sequence[tuple[str, str, str]], runs: int, label: str
-) -> tuple[RunLine, ...]:
+) -> tuple[ChartRunLine, ...]:
     """The mean rate of each run that the catalogue predicts, for (step, metric, direction)."""
     found = []
     for name, metric, direction in steps:
@@ -62,7 +64,7 @@ def predicted_lines(
             per = expected.load.block_bytes if metric == "bytes_per_s" else 1
             values.append((run, step.mean_iops * per))
         if values:
-            found.append(RunLine(label, metric, "predicted", tuple(values), direction))
+            found.append(ChartRunLine(label, metric, "predicted", tuple(values), direction))
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from diskbench.report.course import Course
+    from diskbench.report.course import StepCourse
 
 MOST_STRETCHES = 100
 MOST_CELLS = 12_000
@@ -61,7 +61,7 @@ class Telling:
     why: str
 
 
-def band(course: Course) -> Band:
+def band(course: StepCourse) -> Band:
     """The band of a course."""
     import numpy as np
 

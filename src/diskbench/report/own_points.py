@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from diskbench.analysis.falls import fall_of
 from diskbench.plan.published import GOBONNIEGO_FILE
 from diskbench.report.charts.measure import with_unit
-from diskbench.report.charts.point import Point
-from diskbench.report.charts.runs_line import CliffMark, RunLine
+from diskbench.report.charts.point import ChartPoint
+from diskbench.report.charts.runs_line import ChartRunLine, CliffMark
 from diskbench.report.outlook_points import predicted_cliffs
-from diskbench.report.published_draw import Own
+from diskbench.report.published_draw import OwnTrials
 from diskbench.report.published_level import at_one_level, run_values
 from diskbench.report.published_points import short
 
@@ -43,10 +43,10 @@ class Trial:
     doubts: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
-def own_of(trials: Iterable[Trial]) -> Own:
+def own_of(trials: Iterable[Trial]) -> OwnTrials:
     """Points, lines, cliffs and expectations of trials."""
-    points: list[Point] = []
-    lines: list[RunLine] = []
+    points: list[ChartPoint] = []
+    lines: list[ChartRunLine] = []
     cliffs: dict[CliffMark, None] = {}
     outlooks: dict[str, PlanExpectation] = {}
     for trial in trials:
@@ -60,10 +60,10 @@ def own_of(trials: Iterable[Trial]) -> Own:
             cliffs |= dict.fromkeys(predicted)
         numbers = {str(run["run_id"]): int(run["run_index"]) + 1 for run in trial.runs}
         cliffs |= dict.fromkeys(_fallen(of_trial, numbers) or found_cliffs(trial.phases, numbers))
-    return Own(tuple(points), tuple(lines), tuple(cliffs), outlooks)
+    return OwnTrials(tuple(points), tuple(lines), tuple(cliffs), outlooks)
 
 
-def _fallen(points: Sequence[Point], numbers: Mapping[str, int]) -> tuple[CliffMark, ...]:
+def _fallen(points: Sequence[ChartPoint], numbers: Mapping[str, int]) -> tuple[CliffMark, ...]:
     """The run from which on a figure stays down, of the figure that falls first."""
     found = []
     for one in points:
@@ -89,7 +89,7 @@ def found_cliffs(phases: Iterable[StepPhases], numbers: Mapping[str, int]) -> tu
     return (CliffMark(numbers[first.run_id], "measured", words),)
 
 
-def _point(trial: Trial, figure: Published) -> Point | None:
+def _point(trial: Trial, figure: Published) -> ChartPoint | None:
     first = trial.runs[0]
     ids = [str(run["run_id"]) for run in trial.runs]
     theirs = first["provider"] == GOBONNIEGO_FILE
@@ -100,7 +100,7 @@ def _point(trial: Trial, figure: Published) -> Point | None:
     by_run = run_values(figure, rows, gobonniego_file=theirs)
     values = tuple(by_run.values())
     rental = trial.plan.rental if trial.plan else None
-    return Point(
+    return ChartPoint(
         label=short(figure),
         metric=figure.metric,
         value=whole.ours,
@@ -137,15 +137,15 @@ def _doubted(trial: Trial, step: str, run_ids: Iterable[str]) -> str:
     return next(filter(None, told), "")
 
 
-def _lines(trial: Trial, points: Sequence[Point]) -> list[RunLine]:
+def _lines(trial: Trial, points: Sequence[ChartPoint]) -> list[ChartRunLine]:
     """A line for each metric and direction, a value a run."""
     numbers = {str(run["run_id"]): int(run["run_index"]) + 1 for run in trial.runs}
-    found: dict[tuple[str, str], RunLine] = {}
+    found: dict[tuple[str, str], ChartRunLine] = {}
     for one in points:
         values = tuple(
             (numbers[run_id], value) for run_id, value in zip(one.run_ids, one.values, strict=True)
         )
-        line = RunLine(
+        line = ChartRunLine(
             one.label, one.metric, "measured", values, one.direction, one.run_ids, marks=one.marks
         )
         found.setdefault((one.metric, one.direction), line)

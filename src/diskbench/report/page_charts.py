@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.figure import ChartFigure
 
 WIDE_PX = 460
 """A drawing wider than this has a row of the page for itself."""
@@ -17,7 +17,7 @@ _VARIABLE = re.compile(r"var\((--[a-z0-9-]+)\)")
 
 
 @dataclass(frozen=True)
-class Drawn:
+class PageChart:
     """A figure with its drawings; `log` where its axis can be switched."""
 
     id: str
@@ -32,7 +32,9 @@ class Drawn:
     wide: bool = False
 
 
-def drawn(figures: Sequence[Figure], *, first: int = 1, paper: bool = False) -> list[Drawn]:
+def drawn(
+    figures: Sequence[ChartFigure], *, first: int = 1, paper: bool = False
+) -> list[PageChart]:
     """The figures; those without an id are numbered from `first`. On paper colours are fixed, and
     an axis is not switched: it is the one that the data calls for."""
     return [
@@ -41,12 +43,12 @@ def drawn(figures: Sequence[Figure], *, first: int = 1, paper: bool = False) -> 
     ]
 
 
-def _drawn(figure: Figure, *, paper: bool) -> Drawn:
+def _drawn(figure: ChartFigure, *, paper: bool) -> PageChart:
     linear = _svg(figure, log=figure.log_first if paper else False, paper=paper)
     both = figure.log_drawing is not None and not paper
     log = _svg(figure, log=True, paper=paper) if both else ""
     width = _width(linear)
-    return Drawn(
+    return PageChart(
         id=figure.id,
         title=figure.title,
         subtitle=figure.subtitle,
@@ -60,7 +62,7 @@ def _drawn(figure: Figure, *, paper: bool) -> Drawn:
     )
 
 
-def _svg(figure: Figure, *, log: bool, paper: bool) -> str:
+def _svg(figure: ChartFigure, *, log: bool, paper: bool) -> str:
     from markupsafe import Markup
 
     from diskbench.report.charts import PAGE, svg

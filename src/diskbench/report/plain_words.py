@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.bucket import Allowance
     from diskbench.model.verdict import Judged, LimiterName, Verdict
-    from diskbench.report.headline import Promised
+    from diskbench.report.headline import HeadlinePromise
     from diskbench.report.trial_report import TrialFacts
 
 KEPT = 0.9
@@ -57,7 +57,7 @@ BECAUSE: dict[LimiterName, str] = {
 
 
 @dataclass(frozen=True)
-class Fall:
+class LastingFall:
     """A step that fell for good: its level before and after, and how long the first one lasted, in
     words (`31 min 02 s`, `4 runs`); `at` is when that was over. `run_id` is the run in which it
     fell; empty where it fell from one run to the next."""
@@ -69,7 +69,7 @@ class Fall:
     run_id: str = ""
 
 
-def fall_of(verdicts: Sequence[Verdict]) -> Fall | None:
+def fall_of(verdicts: Sequence[Verdict]) -> LastingFall | None:
     """The first fall: within a run, or from one run to the next where credit was used up by then.
     None where every step kept its level or rose."""
     steps = verdicts_by_step(verdicts)
@@ -124,7 +124,7 @@ def slowed(trial: TrialFacts) -> tuple[str, ...]:
     return _of_bucket(bucket, trial.subject.promised)
 
 
-def _of_bucket(bucket: Allowance, told: Promised | None) -> tuple[str, ...]:
+def _of_bucket(bucket: Allowance, told: HeadlinePromise | None) -> tuple[str, ...]:
     scale = told.time_scale if told else 1.0
     own = scaled(bucket, time_scale=scale)
     held = capacity(own)
@@ -214,15 +214,15 @@ def _is_kept(found: Verdict) -> bool:
     return ratio is not None and ratio >= KEPT
 
 
-def _within(found: Verdict) -> Fall | None:
+def _within(found: Verdict) -> LastingFall | None:
     first, last = found.stretches[0], found.stands_for
     if first is last or not _is_lower(last, first):
         return None
     lasted = format_duration_s((first.end_s or 0.0) - (first.start_s or 0.0))
-    return Fall(first, last, lasted, f"After {clock(last.start_s or 0.0)}", found.run_id)
+    return LastingFall(first, last, lasted, f"After {clock(last.start_s or 0.0)}", found.run_id)
 
 
-def _between(of_step: Sequence[Verdict]) -> Fall | None:
+def _between(of_step: Sequence[Verdict]) -> LastingFall | None:
     """Runs differ for many reasons: only where credit was used up is that a fall."""
     levels = [one.stands_for for one in of_step]
     if levels[-1].limiter.name != "credit" or not _is_lower(levels[-1], levels[0]):
@@ -233,7 +233,7 @@ def _between(of_step: Sequence[Verdict]) -> Fall | None:
     before, after = shown_stretch(levels[:held]), shown(of_step).stands_for
     if after.limiter.name != "credit" or not _is_lower(after, before):
         after = levels[-1]
-    return Fall(before, after, runs, f"After {runs}")
+    return LastingFall(before, after, runs, f"After {runs}")
 
 
 def _is_lower(one: Judged, than: Judged) -> bool:
@@ -261,7 +261,7 @@ def _figure(one: Judged) -> str:
     return words
 
 
-def _bucket(told: Promised | None) -> Allowance | None:
+def _bucket(told: HeadlinePromise | None) -> Allowance | None:
     """The bucket of I/Os of the disk; None where it has none."""
     pools = told.limits.pools if told and told.limits else ()
     kept = (pool.iops for pool in pools if pool.iops is not None)

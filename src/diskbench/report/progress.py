@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from diskbench.report.track import Track, live_figures, result_figures
+from diskbench.report.track import TrialProgress, live_figures, result_figures
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def open_progress(
     if quiet:
         return _Silent()
     names = _names(plans)
-    tracks = {plan.trial_id: Track(plan, names[plan.trial_id]) for plan in plans}
+    tracks = {plan.trial_id: TrialProgress(plan, names[plan.trial_id]) for plan in plans}
     if stream.isatty():
         return _Bars(tracks, stream, clock, course_of)
     return _Lines(tracks, stream, clock, course_of)
@@ -90,7 +90,7 @@ def _names(plans: Sequence[Plan]) -> dict[str, str]:
     }
 
 
-def _course(track: Track, result: StepResult, of: CourseOf | None) -> StepPhases | None:
+def _course(track: TrialProgress, result: StepResult, of: CourseOf | None) -> StepPhases | None:
     """The seconds of a step that is done. Reading them must not end what is measured."""
     if of is None or result.seconds_in_fio < _SHORTEST_S:
         return None
@@ -116,7 +116,7 @@ class _Lines:
 
     def __init__(
         self,
-        tracks: dict[str, Track],
+        tracks: dict[str, TrialProgress],
         stream: TextIO,
         clock: Callable[[], float],
         course_of: CourseOf | None,
@@ -159,7 +159,7 @@ class _Lines:
     def close(self) -> None:
         """Nothing to give back."""
 
-    def _say(self, track: Track, text: str) -> None:
+    def _say(self, track: TrialProgress, text: str) -> None:
         try:
             print(f"{track.name}: {text}" if track.name else text, file=self._stream, flush=True)
         except (OSError, ValueError):
@@ -171,7 +171,7 @@ class _Bars:
 
     def __init__(
         self,
-        tracks: dict[str, Track],
+        tracks: dict[str, TrialProgress],
         stream: TextIO,
         clock: Callable[[], float],
         course_of: CourseOf | None,
@@ -227,7 +227,7 @@ class _Bars:
 
         return screen(stream=self._stream)
 
-    def _print(self, track: Track, label: str, text: str, style: str) -> None:
+    def _print(self, track: TrialProgress, label: str, text: str, style: str) -> None:
         from rich.text import Text
 
         prefix = f"{track.name} " if track.name else ""
@@ -247,7 +247,7 @@ class _Bars:
             return Group(*(_host_line(track, now) for track in tracks))
 
 
-def _bar(track: Track, now: float) -> RenderableType:
+def _bar(track: TrialProgress, now: float) -> RenderableType:
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
@@ -264,7 +264,7 @@ def _bar(track: Track, now: float) -> RenderableType:
     return grid
 
 
-def _step_line(track: Track, now: float) -> Text:
+def _step_line(track: TrialProgress, now: float) -> Text:
     from rich.text import Text
 
     step = track.step
@@ -277,7 +277,7 @@ def _step_line(track: Track, now: float) -> Text:
     )
 
 
-def _host_line(track: Track, now: float) -> Text:
+def _host_line(track: TrialProgress, now: float) -> Text:
     from rich.text import Text
 
     name = track.step.name if track.step else "collecting" if track.finished else "starting"

@@ -21,7 +21,7 @@ Named = Literal["disk", "disk and step", "disk and direction", "workload"]
 
 
 @dataclass(frozen=True)
-class Fall:
+class PublishedFall:
     """A fall that a post tells of: the run in which it came, and how many runs are drawn."""
 
     run: int
@@ -43,7 +43,7 @@ class PostChart:
     metric: str | None = None
     direction: str | None = None
     named: Named = "disk"
-    fall: Fall | None = None
+    fall: PublishedFall | None = None
 
     def of(self, figures: Iterable[Published]) -> tuple[Published, ...]:
         """Those of the figures that it draws, pattern by pattern."""
@@ -92,13 +92,15 @@ _IAAS = (
         "iaas-2018", "throttling", "runs", "Google's pd-standard 20 GiB falls in its fifth run",
         "the post's chart of Google's throttling over ten runs, IOPS, read and write",
         ("before-the-fall/pd-standard-20/*", "after-the-fall/pd-standard-20/*"),
-        fall=Fall(5, 10, "the post: performance fell after four runs, about twenty minutes"),
+        fall=PublishedFall(
+            5, 10, "the post: performance fell after four runs, about twenty minutes"
+        ),
     ),
     PostChart(
         "iaas-2018", "throttling-aws", "runs", "AWS gp2 20 GiB falls in its 34th run",
         "the post's chart of AWS's throttling over forty runs, with the predicted cliff",
         ("results/gp2/iops",),
-        fall=Fall(34, 40, "the post: performance fell in the 34th run, after three hours"),
+        fall=PublishedFall(34, 40, "the post: performance fell in the 34th run, after three hours"),
     ),
     PostChart(
         "iaas-2018", "local", "multiples", "Local SSDs against Google's fastest disk, 2018",

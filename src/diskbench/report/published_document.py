@@ -8,7 +8,7 @@ from typing import Literal
 from diskbench.catalog.published import Published
 from diskbench.catalog.published_beside import Beside
 from diskbench.catalog.published_differ import differences
-from diskbench.catalog.published_match import Asked, Near, match, part
+from diskbench.catalog.published_match import Near, RunSubject, match, part
 from diskbench.model.base import Frozen
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.report.published_level import at_one_level
@@ -61,7 +61,7 @@ class ComparePublishedDocument(Frozen):
 
 
 def trial_beside(
-    asked: Asked,
+    asked: RunSubject,
     measured: Sequence[Measurement],
     figures: Sequence[Published],
     *,
@@ -107,7 +107,7 @@ def _near(one: Near) -> NearFigure:
     return NearFigure(name=one.name, why=one.words, same_workload=one.same_workload)
 
 
-def _subject(asked: Asked) -> str:
+def _subject(asked: RunSubject) -> str:
     """`gobonniego on TYPE of PROVIDER, 20 GiB, c5.xlarge`."""
     disk = f"{asked.disk_type} of {asked.cloud}" if asked.disk_type else "a disk of no known type"
     words = [f"{asked.profile} on {disk}"]

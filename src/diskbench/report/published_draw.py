@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from diskbench.errors import InvalidValue
 from diskbench.report.charts.bars import bars_chart
 from diskbench.report.charts.multiples import multiples_chart
-from diskbench.report.charts.point import Point
+from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.price import Priced, price_chart
-from diskbench.report.charts.promised import Held, promised_chart
-from diskbench.report.charts.runs_line import CliffMark, RunLine, runs_chart
-from diskbench.report.charts.spread import Group, spread_chart
+from diskbench.report.charts.promised import FigureBesidePromise, promised_chart
+from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
+from diskbench.report.charts.spread import SpreadRow, spread_chart
 from diskbench.report.outlook_points import (
     held_of,
     monthly_usd,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.published import Published
     from diskbench.model.expectation import PlanExpectation
-    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.figure import ChartFigure
     from diskbench.report.charts.palette import Palette
     from diskbench.report.published_charts import PostChart
 
@@ -35,7 +35,7 @@ _PRICES = "list prices of diskbench's catalogue, not of the post's year"
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnTrials:
     """Own trials that match published figures.
 
     `points` bear as `key` the id of the figure that they are laid over. `lines` are their runs,
@@ -43,19 +43,19 @@ class Own:
     first run's id.
     """
 
-    points: tuple[Point, ...] = ()
-    lines: tuple[RunLine, ...] = ()
+    points: tuple[ChartPoint, ...] = ()
+    lines: tuple[ChartRunLine, ...] = ()
     cliffs: tuple[CliffMark, ...] = ()
     outlooks: Mapping[str, PlanExpectation] = field(default_factory=dict)
 
 
 def rows_of(
-    chart: PostChart, figures: Sequence[Published], own: Own, *, linked: bool = False
-) -> tuple[Point, ...]:
+    chart: PostChart, figures: Sequence[Published], own: OwnTrials, *, linked: bool = False
+) -> tuple[ChartPoint, ...]:
     """What a chart is drawn of: published figures in its order, then the own points that lie over
     any of them. `linked`: the mark of the n-th leads to `#row-n`."""
     published = tuple(published_point(one, label=_label(chart, one)) for one in chart.of(figures))
-    points: tuple[Point, ...] = (*published, *_laid_over(own.points, published))
+    points: tuple[ChartPoint, ...] = (*published, *_laid_over(own.points, published))
     if chart.kind == "latency":
         points = with_extremes(points)
     if not linked:
@@ -69,15 +69,15 @@ def draw(
     palette: Palette,
     *,
     outlook: Callable[[Published, int], PlanExpectation | None],
-    own: Own | None = None,
+    own: OwnTrials | None = None,
     linked: bool = False,
-) -> Figure:
+) -> ChartFigure:
     """One chart of a post, of the rows that `rows_of` gives. `outlook` tells what the catalogue
     foresees of so many runs on a figure's disk.
 
     Raises InvalidValue where nothing of it can be drawn (no price is known).
     """
-    own = own or Own()
+    own = own or OwnTrials()
     wanted = chart.of(figures)
     points = rows_of(chart, figures, own, linked=linked)
     name, heading = f"{chart.post}-{chart.name}", chart.heading
@@ -117,7 +117,9 @@ def _label(chart: PostChart, figure: Published) -> str:
             return f"{words}, {direction} of {size.removesuffix('m')} MB"
 
 
-def _laid_over(own: Sequence[Point], published: Sequence[Point]) -> tuple[Point, ...]:
+def _laid_over(
+    own: Sequence[ChartPoint], published: Sequence[ChartPoint]
+) -> tuple[ChartPoint, ...]:
     """Own points under the labels of the figures that they lie over, and in their panels."""
     by_id = {one.key: one for one in published}
     return tuple(
@@ -127,10 +129,10 @@ def _laid_over(own: Sequence[Point], published: Sequence[Point]) -> tuple[Point,
     )
 
 
-def _samples(point: Point) -> Group:
+def _samples(point: ChartPoint) -> SpreadRow:
     of_each = zip(point.values, point.run_ids or [""] * len(point.values), strict=True)
     word = "yours: " if point.source == "measured" else ""
-    return Group(
+    return SpreadRow(
         f"{word}{point.label}",
         tuple(
             replace(point, value=value, values=(), low=None, high=None, n=1,
@@ -143,11 +145,11 @@ def _samples(point: Point) -> Group:
 def _runs(
     chart: PostChart,
     figures: Sequence[Published],
-    points: Sequence[Point],
-    own: Own,
+    points: Sequence[ChartPoint],
+    own: OwnTrials,
     outlook: Callable[[Published, int], PlanExpectation | None],
     palette: Palette,
-) -> Figure:
+) -> ChartFigure:
     fall = chart.fall
     assert fall is not None, "a chart of runs tells of a fall"
     lines: dict[tuple[str, str], list[tuple[int, float]]] = {}
@@ -158,7 +160,7 @@ def _runs(
         of_line += [(run, figure.value) for run in range(first, last + 1)]
     label, words = short(figures[0]), f"published {figures[0].post.date or '(undated)'}"
     found = [
-        RunLine(label, metric, "published", tuple(values), direction, stated=True, words=words)
+        ChartRunLine(label, metric, "published", tuple(values), direction, stated=True, words=words)
         for (metric, direction), values in lines.items()
     ]
     foreseen = outlook(figures[0], fall.runs)
@@ -188,11 +190,11 @@ def _runs(
 
 
 def _held(
-    points: Sequence[Point],
+    points: Sequence[ChartPoint],
     figures: Sequence[Published],
-    own: Own,
+    own: OwnTrials,
     outlook: Callable[[Published, int], PlanExpectation | None],
-) -> list[Held]:
+) -> list[FigureBesidePromise]:
     by_id = {one.id: one for one in figures}
     found = []
     for point in points:
@@ -205,12 +207,12 @@ def _held(
 
 def _price(
     chart: PostChart,
-    points: Sequence[Point],
+    points: Sequence[ChartPoint],
     figures: Sequence[Published],
-    own: Own,
+    own: OwnTrials,
     outlook: Callable[[Published, int], PlanExpectation | None],
     palette: Palette,
-) -> Figure:
+) -> ChartFigure:
     by_id = {one.id: one for one in figures}
     found, without = [], dict[str, None]()
     for point in points:
@@ -230,9 +232,9 @@ def _price(
 
 
 def _foreseen(
-    point: Point,
+    point: ChartPoint,
     figures: Mapping[str, Published],
-    own: Own,
+    own: OwnTrials,
     outlook: Callable[[Published, int], PlanExpectation | None],
 ) -> PlanExpectation | None:
     """What was foreseen of an own trial, or is of a published disk."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diskbench.plugins import known_plugin
-from diskbench.report.charts.point import Point, provider_label
+from diskbench.report.charts.point import ChartPoint, provider_label
 
 if TYPE_CHECKING:
     from diskbench.catalog.published import Published
@@ -17,10 +17,10 @@ _SAID_OF_MODEL = re.compile(r" \(\D[^)]*\)")
 _CACHES = {"readonly": ", read cache", "readwrite": ", rw cache"}
 
 
-def published_point(figure: Published, *, label: str | None = None) -> Point:
+def published_point(figure: Published, *, label: str | None = None) -> ChartPoint:
     """One figure as it was published; it leads to nothing of ours, so it has no link."""
     samples = figure.samples
-    return Point(
+    return ChartPoint(
         label=label if label is not None else short(figure),
         metric=figure.metric,
         value=figure.value,
@@ -46,7 +46,7 @@ def published_point(figure: Published, *, label: str | None = None) -> Point:
     )
 
 
-def published_points(figures: Iterable[Published]) -> tuple[Point, ...]:
+def published_points(figures: Iterable[Published]) -> tuple[ChartPoint, ...]:
     """Each as a point, in their order."""
     return tuple(published_point(one) for one in figures)
 
@@ -59,10 +59,10 @@ def short(figure: Published) -> str:
     return f"{whose} {words}".strip() + _CACHES.get(figure.cache or "", "")
 
 
-def with_extremes(points: Iterable[Point]) -> tuple[Point, ...]:
+def with_extremes(points: Iterable[ChartPoint]) -> tuple[ChartPoint, ...]:
     """Mean, shortest and longest latency of one disk and direction as one point: the mean, with the
     others as its ends. What has no mean is left out."""
-    found: dict[tuple[str, ...], dict[str, Point]] = {}
+    found: dict[tuple[str, ...], dict[str, ChartPoint]] = {}
     for one in points:
         whose = (one.label, one.direction, one.step, one.source, *one.run_ids)
         found.setdefault(whose, {})[one.metric] = one

@@ -39,7 +39,7 @@ _WORST_FIRST = ("no", "doubtful", "yes")
 
 
 @dataclass(frozen=True)
-class Cell:
+class RowCell:
     """A figure, and what is said below it in small letters."""
 
     text: str = NONE
@@ -55,11 +55,11 @@ class ResultRow:
     step: str
     stands: int = 0
     when: str = ""
-    iops: Cell = Cell()
-    mb_per_s: Cell = Cell()
-    promised: Cell = Cell()
-    ratio: Cell = Cell()
-    price: Cell = Cell()
+    iops: RowCell = RowCell()
+    mb_per_s: RowCell = RowCell()
+    promised: RowCell = RowCell()
+    ratio: RowCell = RowCell()
+    price: RowCell = RowCell()
     limiter: str = NONE
     evidence: tuple[str, ...] = ()
     believe: str = NONE
@@ -140,9 +140,11 @@ def _row(id_: str, step: str, when: str, found: Sequence[_Found]) -> ResultRow:
         when=when,
         iops=_figure(found, lambda one: one.iops, format_iops),
         mb_per_s=_figure(found, lambda one: one.bytes_per_s, format_mb_per_s),
-        promised=_range(promise.iops, promise.low_iops, promise.high_iops) if promise else Cell(),
+        promised=_range(promise.iops, promise.low_iops, promise.high_iops)
+        if promise
+        else RowCell(),
         ratio=_ratio(found),
-        price=Cell(price or NONE),
+        price=RowCell(price or NONE),
         limiter=common.limiter.words(),
         evidence=common.limiter.evidence,
         believe=worst.believe,
@@ -162,7 +164,7 @@ def _unjudged(trials: Sequence[TrialFacts], name: str) -> tuple[ResultRow, ...]:
                 step=line.step if line.direction in line.step else f"{line.step} {line.direction}",
                 when=line.level or "",
                 iops=iops,
-                mb_per_s=Cell() if line.direction == "sync" else mb_per_s,
+                mb_per_s=RowCell() if line.direction == "sync" else mb_per_s,
             )
         )
     return tuple(rows)
@@ -191,40 +193,40 @@ def _samples(found: Sequence[_Found], pick: Callable[[Judged], float | None]) ->
 
 def _figure(
     found: Sequence[_Found], pick: Callable[[Judged], float | None], show: Callable[[float], str]
-) -> Cell:
+) -> RowCell:
     samples = _samples(found, pick)
     if not samples:
-        return Cell()
+        return RowCell()
     together = repeats(samples)
     if together.interval is not None:
-        return Cell(show(together.median), _interval(together.interval, show))
+        return RowCell(show(together.median), _interval(together.interval, show))
     values = [value for one in found if (value := pick(one.level)) is not None]
-    return Cell(show(together.median), _span(values, show))
+    return RowCell(show(together.median), _span(values, show))
 
 
-def _ratio(found: Sequence[_Found]) -> Cell:
+def _ratio(found: Sequence[_Found]) -> RowCell:
     samples = _samples(found, lambda one: one.ratio)
     if not samples:
-        return Cell()
+        return RowCell()
     together = repeats(samples)
     told = (
         _interval(together.interval, _percent)
         if together.interval
         else NO_INTERVAL.format(n=together.n)
     )
-    return Cell(_percent(together.median), told)
+    return RowCell(_percent(together.median), told)
 
 
 def _interval(one: MedianInterval, show: Callable[[float], str]) -> str:
     return f"{one.coverage:.0%}: {show(one.low)}–{show(one.high)}"
 
 
-def _spread(found: Spread, show: Callable[[float], str]) -> Cell:
-    return Cell(show(found.median), _span(found.values, show))
+def _spread(found: Spread, show: Callable[[float], str]) -> RowCell:
+    return RowCell(show(found.median), _span(found.values, show))
 
 
-def _range(middle: float, low: float, high: float) -> Cell:
-    return Cell(format_iops(middle), _span((low, high), format_iops))
+def _range(middle: float, low: float, high: float) -> RowCell:
+    return RowCell(format_iops(middle), _span((low, high), format_iops))
 
 
 def _span(values: Sequence[float], show: Callable[[float], str]) -> str:

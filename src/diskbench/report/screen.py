@@ -2,7 +2,7 @@
 
 Whatever is printed, logged or drawn passes `Shown` or `Screen`, which make control characters
 visible (diskbench/visible.py). Colours, cursor movements and the live display are ours: they are
-made by rich, or marked as `Own`, and are the only escape sequences that leave.
+made by rich, or marked as `OwnText`, and are the only escape sequences that leave.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ WIDE = 100_000
 """Columns where no terminal sets a limit: no column and no row of a piped table is cut."""
 
 
-class Own(str):
+class OwnText(str):
     """Text with escape sequences of our own making; foreign parts of it are made visible first."""
 
     __slots__ = ()
 
 
 class Shown:
-    """A text stream that writes nothing but visible characters, line feeds and tabs, and `Own`.
+    """A text stream that writes nothing but visible characters, line feeds and tabs, and `OwnText`.
 
     It has no `buffer`: libraries that look for one would write past it.
     """
@@ -39,7 +39,7 @@ class Shown:
 
     def write(self, text: str) -> int:
         """Write `text`, made visible."""
-        return self.unguarded.write(text if isinstance(text, Own) else visible(text))
+        return self.unguarded.write(text if isinstance(text, OwnText) else visible(text))
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write each of `lines`, made visible."""

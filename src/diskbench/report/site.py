@@ -24,7 +24,7 @@ from diskbench.report.site_table import (
 from diskbench.report.templates import asset, environment, policy, styled
 
 if TYPE_CHECKING:
-    from diskbench.model.site import ConfigurationLine, RunLine
+    from diskbench.model.site import ConfigurationLine, SiteRunLine
 
 CHANGES_SHOWN = 10
 METRIC_TITLES = {
@@ -81,7 +81,7 @@ def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> 
     )
 
 
-def runs_page(site: Site, lines: Sequence[RunLine]) -> str:
+def runs_page(site: Site, lines: Sequence[SiteRunLine]) -> str:
     """Every run, the newest first."""
     return render(
         "site_index.html.j2",

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from diskbench.model.configuration import Configuration, FactChange, Track
-    from diskbench.model.site import RunLine
+    from diskbench.model.configuration import Configuration, FactChange, MetricHistory
+    from diskbench.model.site import SiteRunLine
     from diskbench.report.site import Site
 
 DRAWN = ("iops", "lat_mean_ns", "p99_ns")
@@ -51,7 +51,7 @@ class TrackLine:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SiteChart:
     """A chart as the page shows it; `rows` is the id of the row that it was drawn of."""
 
     id: str
@@ -69,10 +69,10 @@ class MetricPart:
     key: str
     title: str
     lines: tuple[TrackLine, ...]
-    charts: tuple[Drawn, ...]
+    charts: tuple[SiteChart, ...]
 
 
-def configuration_page(site: Site, one: Configuration, runs: Sequence[RunLine]) -> str:
+def configuration_page(site: Site, one: Configuration, runs: Sequence[SiteRunLine]) -> str:
     """The page of a configuration; `runs` are its runs, newest first."""
     marks = _marks(one.fact_changes)
     parts = tuple(
@@ -99,7 +99,9 @@ def configuration_page(site: Site, one: Configuration, runs: Sequence[RunLine]) 
     )
 
 
-def _part(metric: str, tracks: Sequence[Track], marks: Sequence[tuple[str, str]]) -> MetricPart:
+def _part(
+    metric: str, tracks: Sequence[MetricHistory], marks: Sequence[tuple[str, str]]
+) -> MetricPart:
     lines = tuple(_line(track, place) for place, track in enumerate(tracks))
     drawn = [
         (track, line)
@@ -111,7 +113,7 @@ def _part(metric: str, tracks: Sequence[Track], marks: Sequence[tuple[str, str]]
     return MetricPart(metric, METRIC_TITLES[metric], lines, charts)
 
 
-def _line(track: Track, place: int) -> TrackLine:
+def _line(track: MetricHistory, place: int) -> TrackLine:
     show = figure_text(track.metric)
     now = track.now
     changes = track.history.changes
@@ -136,14 +138,14 @@ def _line(track: Track, place: int) -> TrackLine:
     )
 
 
-def _job(track: Track) -> str:
+def _job(track: MetricHistory) -> str:
     """`randread, 4 KiB, depth 32`."""
     block = format_bytes(track.block_bytes) if track.block_bytes else None
     depth = f"depth {track.iodepth}" if track.iodepth else None
     return ", ".join(filter(None, (track.rw, block, depth)))
 
 
-def _history(track: Track) -> str:
+def _history(track: MetricHistory) -> str:
     """What could be seen of changes, and what could not."""
     history = track.history
     times = len(history.points)
@@ -157,7 +159,7 @@ def _history(track: Track) -> str:
     )
 
 
-def _drawn(track: Track, line: TrackLine, marks: Sequence[tuple[str, str]]) -> Drawn:
+def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str]]) -> SiteChart:
     from markupsafe import Markup
 
     from diskbench.report.charts.figure import svg
@@ -189,7 +191,7 @@ def _drawn(track: Track, line: TrackLine, marks: Sequence[tuple[str, str]]) -> D
         medians=medians,
         marks=[(at, number) for at, number in marks if first.at <= at <= last.at],
     )
-    return Drawn(
+    return SiteChart(
         id=figure.id,
         title=figure.title,
         subtitle=figure.subtitle,
@@ -209,7 +211,7 @@ def _unit(metric: str) -> str:
     return "operations per second" if metric == "iops" else "time of one operation"
 
 
-def _changes(track: Track) -> list[dict[str, object]]:
+def _changes(track: MetricHistory) -> list[dict[str, object]]:
     show = figure_text(track.metric)
     runs: Mapping[str, str] = {one.at: one.run_id for one in track.sampled}
     return [

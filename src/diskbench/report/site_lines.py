@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from diskbench.model.site import Best, ConfigurationLine, NewLevel, RunLine
+from diskbench.model.site import Best, ConfigurationLine, NewLevel, SiteRunLine
 from diskbench.report.run_list import disk as disk_bought
 from diskbench.units import format_bytes
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from diskbench.model.configuration import Configuration
     from diskbench.model.verdict import Believe, Verdict
     from diskbench.report.assemble.trial_view import TrialView
-    from diskbench.report.lines import Line
+    from diskbench.report.lines import StepLine
 
 _SHOWN = frozenset(
     {"provider", "region", "disk", "size", "instance_type", "machine", "profile", "target"}
@@ -29,13 +29,13 @@ def run_line(
     asked: Mapping[str, str],
     key: str,
     view: TrialView | None = None,
-) -> RunLine:
+) -> SiteRunLine:
     """The line of a run (a row as in the database); `asked` are the fields of its subject, `view`
     is what is shown of it, where anything is known."""
     found = view.lines if view is not None else ()
     verdicts = view.trial.verdicts if view is not None else ()
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
-    return RunLine(
+    return SiteRunLine(
         run_id=row["run_id"],
         key=key,
         at=row["started_at"] or row["measured_at"] or "",
@@ -58,7 +58,7 @@ def run_line(
     )
 
 
-def configuration_line(one: Configuration, runs: Sequence[RunLine] = ()) -> ConfigurationLine:
+def configuration_line(one: Configuration, runs: Sequence[SiteRunLine] = ()) -> ConfigurationLine:
     """The line of a configuration and of its `runs`. Levels are those of IOPS, oldest first."""
     believe = _worst(run.believe for run in runs)
     fields = [(name, value) for name, value in one.fields if name not in _SHOWN]
@@ -113,7 +113,7 @@ def _limiter(verdicts: Sequence[Verdict]) -> str:
     return named.most_common(1)[0][0] if named else ""
 
 
-def _best(found: Sequence[Line], direction: str) -> Best | None:
+def _best(found: Sequence[StepLine], direction: str) -> Best | None:
     told = [
         Best(value=one.iops.median, step=one.step)
         for one in found

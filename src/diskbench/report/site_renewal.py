@@ -15,7 +15,7 @@ from rich.progress import Progress
 
 import diskbench
 from diskbench.engine.publish import configurations
-from diskbench.model.site import ConfigurationLine, RunLine
+from diskbench.model.site import ConfigurationLine, SiteRunLine
 from diskbench.report.screen import screen
 from diskbench.report.site import Site, index_page, runs_page
 from diskbench.report.site_configuration import configuration_page
@@ -84,7 +84,7 @@ def publish_site(
             for entry in folder.entries.values():
                 entry.digest = None
         wanted = {INDEX, RUNS}
-        run_lines: dict[str, RunLine] = {}
+        run_lines: dict[str, SiteRunLine] = {}
         for row, line, names in _run_pages(
             folder, database, site, told, digests, common, wishes, open_store
         ):
@@ -124,7 +124,7 @@ def _run_pages(
     common: str,
     wishes: Wishes,
     open_store: OpenStore,
-) -> Iterator[tuple[Mapping[str, Any], RunLine, set[str]]]:
+) -> Iterator[tuple[Mapping[str, Any], SiteRunLine, set[str]]]:
     """Each run with its line, and the files that are its own; pages that are not right are made."""
     pages = RunPages(database, site, told, wishes, open_store)
     stale = []
@@ -137,7 +137,7 @@ def _run_pages(
         if entry is None or not entry.told or not all(map(folder.has, entry.told["evidence"])):
             stale.append((row, name, digest, around))
             continue
-        yield row, RunLine.model_validate(entry.told["line"]), {name, *entry.told["evidence"]}
+        yield row, SiteRunLine.model_validate(entry.told["line"]), {name, *entry.told["evidence"]}
     with _progress("runs", len(stale)) as advance:
         for row, name, digest, around in stale:
             copied = pages.copy_evidence(folder, row)
@@ -160,7 +160,7 @@ def _configuration_pages(
     site: Site,
     told: Told,
     filters: Sequence[Filter],
-    run_lines: Mapping[str, RunLine],
+    run_lines: Mapping[str, SiteRunLine],
     digests: Mapping[str, str],
     common: str,
 ) -> list[ConfigurationLine]:
@@ -194,7 +194,7 @@ def _listings(
     folder: SiteFolder,
     site: Site,
     lines: Sequence[ConfigurationLine],
-    runs: Sequence[RunLine],
+    runs: Sequence[SiteRunLine],
 ) -> None:
     for name, html in (
         (INDEX, index_page(site, lines, runs=len(runs))),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.engine.run_evidence import OpenStore
-    from diskbench.model.site import RunLine
+    from diskbench.model.site import SiteRunLine
     from diskbench.report.site import Site
     from diskbench.report.site_renewal import Wishes
     from diskbench.report.site_run import Around
@@ -38,7 +38,7 @@ class RunPage:
     be read."""
 
     html: str
-    line: RunLine
+    line: SiteRunLine
     complete: bool
 
 

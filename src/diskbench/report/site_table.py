@@ -14,7 +14,7 @@ from diskbench.units import format_iops
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from diskbench.model.site import Best, ConfigurationLine, RunLine
+    from diskbench.model.site import Best, ConfigurationLine, SiteRunLine
     from diskbench.model.verdict import Believe
 
 SHOWN_FIRST = 100
@@ -44,7 +44,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
+class SiteCell:
     """Text, and what it is sorted by where that is not the text; `small` stands below it."""
 
     text: str
@@ -55,14 +55,14 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Table:
+class SiteTable:
     """Rows of cells in the order of `columns`. `sorted_by` is a column's key, with − for down;
     `step` rows are laid out at once."""
 
     id: str
     what: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[SiteCell, ...], ...]
     sorted_by: str
     step: int = SHOWN_FIRST
 
@@ -90,7 +90,9 @@ def day(utc: str) -> str:
     return moment(utc)[: len("2026-11-21")] if utc else NO_DATE
 
 
-def runs_table(lines: Sequence[RunLine], *, up: str = "", one_subject: bool = False) -> Table:
+def runs_table(
+    lines: Sequence[SiteRunLine], *, up: str = "", one_subject: bool = False
+) -> SiteTable:
     """Runs, newest first. `up` leads from the page to the site's top. Of one subject the columns
     that are the same in all rows are left out."""
     columns = (
@@ -119,26 +121,26 @@ def runs_table(lines: Sequence[RunLine], *, up: str = "", one_subject: bool = Fa
     )
 
 
-def _run_cells(line: RunLine, up: str) -> tuple[Cell, ...]:
+def _run_cells(line: SiteRunLine, up: str) -> tuple[SiteCell, ...]:
     labels = ", ".join(f"{key}={value}" for key, value in line.labels)
     return (
-        Cell(moment(line.at), line.at, href=f"{up}runs/{line.run_id}.html"),
-        Cell(line.provider, small=", ".join(line.marks)),
-        Cell(line.disk, href=f"{up}configurations/{line.key}.html" if line.disk else ""),
-        Cell(line.region),
-        Cell(line.machine),
-        Cell(line.profile),
-        Cell(line.state, tone="" if line.state == "done" else "bad"),
+        SiteCell(moment(line.at), line.at, href=f"{up}runs/{line.run_id}.html"),
+        SiteCell(line.provider, small=", ".join(line.marks)),
+        SiteCell(line.disk, href=f"{up}configurations/{line.key}.html" if line.disk else ""),
+        SiteCell(line.region),
+        SiteCell(line.machine),
+        SiteCell(line.profile),
+        SiteCell(line.state, tone="" if line.state == "done" else "bad"),
         believe_cell(line.believe),
-        Cell(line.limiter),
+        SiteCell(line.limiter),
         best_cell(line.read),
         best_cell(line.write),
-        Cell(labels),
-        Cell(line.run_id),
+        SiteCell(labels),
+        SiteCell(line.run_id),
     )
 
 
-def configurations_table(lines: Sequence[ConfigurationLine]) -> Table:
+def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
     """Configurations by provider, disk and region."""
     columns = (
         Column("provider", "provider", facet=True),
@@ -180,7 +182,7 @@ def _telling(lines: Sequence[ConfigurationLine]) -> dict[str, str]:
     return found
 
 
-def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[Cell, ...]:
+def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[SiteCell, ...]:
     change = line.levels[-1] if line.levels else None
     some = 0 < line.doubted < line.runs
     of = f"{line.doubted:,} of {line.runs:,} runs" if some else ""
@@ -188,55 +190,55 @@ def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[Cell, ...]
     if change is not None:
         level = "worse" if change.worse else "better"
     return (
-        Cell(line.provider, small=", ".join(line.marks)),
-        Cell(
+        SiteCell(line.provider, small=", ".join(line.marks)),
+        SiteCell(
             line.disk or line.target or "not named",
             href=f"configurations/{line.key}.html",
             small=rest,
         ),
-        Cell(line.region),
-        Cell(line.machine),
-        Cell(line.profile),
+        SiteCell(line.region),
+        SiteCell(line.machine),
+        SiteCell(line.profile),
         best_cell(line.read),
         best_cell(line.write),
         believe_cell(line.believe, of),
-        Cell(level, tone="bad" if level == "worse" else ""),
-        Cell(change_text(change.change), change.change, small=day(change.at))
+        SiteCell(level, tone="bad" if level == "worse" else ""),
+        SiteCell(change_text(change.change), change.change, small=day(change.at))
         if change
-        else Cell(""),
-        Cell(f"{line.machines:,}", line.machines),
-        Cell(f"{line.runs:,}", line.runs),
-        Cell(moment(line.last), line.last),
+        else SiteCell(""),
+        SiteCell(f"{line.machines:,}", line.machines),
+        SiteCell(f"{line.runs:,}", line.runs),
+        SiteCell(moment(line.last), line.last),
     )
 
 
-def believe_cell(believe: Believe | None, small: str = "") -> Cell:
+def believe_cell(believe: Believe | None, small: str = "") -> SiteCell:
     """Whether figures are to be believed; empty where there is no verdict."""
     tones = {"no": "bad", "doubtful": "doubt"}
-    return Cell(believe or "", small=small, tone=tones.get(believe or "", ""))
+    return SiteCell(believe or "", small=small, tone=tones.get(believe or "", ""))
 
 
-def best_cell(best: Best | None) -> Cell:
+def best_cell(best: Best | None) -> SiteCell:
     """The highest figure of a direction, with its step."""
-    return Cell(format_iops(best.value), best.value, small=best.step) if best else Cell("")
+    return SiteCell(format_iops(best.value), best.value, small=best.step) if best else SiteCell("")
 
 
 def _table(
     what: str,
     columns: Sequence[Column],
-    rows: Sequence[tuple[Cell, ...]],
+    rows: Sequence[tuple[SiteCell, ...]],
     *,
     sorted_by: str,
     step: int = SHOWN_FIRST,
     without: Collection[str] = (),
-) -> Table:
+) -> SiteTable:
     """A table without columns that no row fills."""
     kept = [
         place
         for place, column in enumerate(columns)
         if column.key not in without and (not rows or any(row[place].text for row in rows))
     ]
-    return Table(
+    return SiteTable(
         id=what,
         what=what,
         columns=tuple(columns[place] for place in kept),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.plan.rent_flags import words as rent_words
-from diskbench.report.headline import Promised, expected, promised
+from diskbench.report.headline import HeadlinePromise, expected, promised
 from diskbench.units import GIB, format_bytes
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Subject:
     """The other flags of the same trial: its profile's parameters and its labels."""
     runs_planned: int = 1
     """How many runs of one machine and disk were asked for."""
-    promised: Promised | None = None
+    promised: HeadlinePromise | None = None
     """What was rented for it, or what its owner expects; None for neither."""
     trial_id: str = ""
     steps_planned: int | None = None
@@ -114,7 +114,7 @@ def subject_of_runs(rows: Sequence[Mapping[str, Any]], plan: Plan | None = None)
     )
 
 
-def _promised(plan: Plan) -> Promised | None:
+def _promised(plan: Plan) -> HeadlinePromise | None:
     if plan.rental is not None:
         return replace(promised(plan.rental), shared=plan.machine is not None)
     return expected(plan.cell.promise) if plan.cell.promise else None

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from diskbench.report.assemble.trial_view import trial_view
-from diskbench.report.lines import Line, Spread, WarningGroup, runs_words
+from diskbench.report.lines import Spread, StepLine, WarningGroup, runs_words
 from diskbench.report.plain import print_trimmed
 from diskbench.report.result_rows import NONE
 from diskbench.report.sparkline import sparkline
@@ -116,7 +116,7 @@ def promise_line(subject: Subject) -> str:
     return "\n".join(f"{name}: {text}" for name, text in told.items() if text)
 
 
-def _table(found: Sequence[Line]) -> Table:
+def _table(found: Sequence[StepLine]) -> Table:
 
     table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
     table.add_column("step", overflow="fold", min_width=12)
@@ -133,7 +133,7 @@ def _table(found: Sequence[Line]) -> Table:
     return table
 
 
-def _name(line: Line) -> str:
+def _name(line: StepLine) -> str:
     told: list[str] = [line.level] if line.level else []
     if line.rounds is not None:
         first, last = line.rounds
@@ -141,7 +141,7 @@ def _name(line: Line) -> str:
     return f"{line.step} ({', '.join(told)})" if told else line.step
 
 
-def _cells(line: Line, pick: _Pick) -> list[str]:
+def _cells(line: StepLine, pick: _Pick) -> list[str]:
     latencies = (line.mean_ns, line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns)
     sync = line.direction == "sync"
     return [

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from diskbench.model.threshold import Threshold
-    from diskbench.report.lines import Line, Spread
+    from diskbench.report.lines import Spread, StepLine
 
 Outcome = Literal["passed", "not passed", "not measured"]
 
@@ -25,7 +25,7 @@ class ThresholdLine:
 
 
 def threshold_lines(
-    thresholds: Sequence[Threshold], lines: Sequence[Line]
+    thresholds: Sequence[Threshold], lines: Sequence[StepLine]
 ) -> tuple[ThresholdLine, ...]:
     """Every threshold with the lines that it speaks of, judged by the worst of their runs.
 
@@ -34,7 +34,7 @@ def threshold_lines(
     return tuple(line for one in thresholds for line in _judged(one, lines))
 
 
-def _judged(threshold: Threshold, lines: Sequence[Line]) -> Iterator[ThresholdLine]:
+def _judged(threshold: Threshold, lines: Sequence[StepLine]) -> Iterator[ThresholdLine]:
     matching = [
         line
         for line in lines
@@ -58,7 +58,7 @@ def _judged(threshold: Threshold, lines: Sequence[Line]) -> Iterator[ThresholdLi
         yield ThresholdLine(outcome, said)
 
 
-def _spread(line: Line, threshold: Threshold) -> Spread | None:
+def _spread(line: StepLine, threshold: Threshold) -> Spread | None:
     found: dict[str, Spread | None] = {
         "iops": line.iops,
         "mb_per_s": line.bytes_per_s,

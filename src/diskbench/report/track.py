@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Track:
+class TrialProgress:
     """One trial: what is done, what runs, and the last second of it."""
 
     plan: Plan

@@ -53,14 +53,14 @@ _MOST_STEPS = 4
 _MOST_LEVELS = 6
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """One line, and how it is to look: `head`, `row`, `doubt` or `ground`."""
 
     kind: str
     text: str
 
 
-def verdict_lines(found: Sequence[Verdict]) -> list[Line]:
+def verdict_lines(found: Sequence[Verdict]) -> list[TextLine]:
     """The table of the verdicts on the runs of one trial, in order, then what each rests on. Empty
     without any."""
     if not found:
@@ -69,9 +69,12 @@ def verdict_lines(found: Sequence[Verdict]) -> list[Line]:
     rows = [row for name, of in steps.items() for row in _rows(name, of)]
     wide = [max(len(row[at]) for row in (_HEAD, *rows)) for at in range(len(_HEAD))]
     wide[0] = min(wide[0], max(WIDTH - sum(wide[1:]) - 2 * (len(_HEAD) - 1), 12))
-    lines = [Line("head", _line(_HEAD, wide)), *(Line("row", _line(row, wide)) for row in rows)]
-    lines += [Line("ground", text) for text in _grounds(steps)]
-    return lines + [Line("doubt", text) for text in _doubts(steps)]
+    lines = [
+        TextLine("head", _line(_HEAD, wide)),
+        *(TextLine("row", _line(row, wide)) for row in rows),
+    ]
+    lines += [TextLine("ground", text) for text in _grounds(steps)]
+    return lines + [TextLine("doubt", text) for text in _doubts(steps)]
 
 
 def figure(iops: float | None, bytes_per_s: float | None) -> str:

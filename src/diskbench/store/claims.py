@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Claim:
+class TrialClaim:
     """An unfinished trial: the executor that works on it (None: nobody), and whether to stop it."""
 
     trial_id: str
@@ -81,12 +81,12 @@ def claim_trial(
     return swapped.rowcount == 1
 
 
-def list_claims(database: Engine) -> Sequence[Claim]:
+def list_claims(database: Engine) -> Sequence[TrialClaim]:
     """All unfinished trials, oldest first."""
     claim = schema.claim
     query = sa.select(claim.c.trial_id, claim.c.owner, claim.c.cancel).order_by(claim.c.trial_id)
     with transaction(database) as connection:
-        return [Claim(*row) for row in connection.execute(query)]
+        return [TrialClaim(*row) for row in connection.execute(query)]
 
 
 def request_cancel(database: Engine, trial_id: str) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.logs import LogName, log_name
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
-from diskbench.store.imports import Source
+from diskbench.store.imports import ImportSource
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Left:
 class ImportSet:
     """The sources of one import in order, and what was left."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[ImportSource, ...]
     left: tuple[Left, ...]
 
 
@@ -267,10 +267,10 @@ def _check(
 
 def _source(
     path: Path, logs: Iterable[Path], contents: Mapping[Path, bytes], *, steps: Mapping[Path, int]
-) -> Source:
+) -> ImportSource:
     named = {log.name: contents[log] for log in logs}
     places = {log.name: place for log, place in steps.items()}
-    return Source(path.name, contents[path], named, places)
+    return ImportSource(path.name, contents[path], named, places)
 
 
 def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:

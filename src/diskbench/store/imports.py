@@ -33,7 +33,7 @@ _ULID_DIGEST_DIGITS = 16
 
 
 @dataclass(frozen=True)
-class Source:
+class ImportSource:
     """One file that holds runs (or the first of several logs), and the logs that belong to it.
 
     `steps` says of which step (its place in the file) each log is, in a file of several.
@@ -47,7 +47,7 @@ class Source:
 
 def import_source(
     evidence: EvidenceStore,
-    source: Source,
+    source: ImportSource,
     *,
     labels: Mapping[str, str],
     version: str,
@@ -103,7 +103,7 @@ def imported_rows(
 
 def _keep(
     evidence: EvidenceStore,
-    source: Source,
+    source: ImportSource,
     found: Imported,
     ids: Sequence[str],
     index: int,
@@ -214,7 +214,9 @@ def _times(run: ImportedRun) -> tuple[str | None, str | None]:
     return started, run.finished_at or started
 
 
-def _run_id(evidence: EvidenceStore, source: Source, index: int, run: ImportedRun, at: str) -> str:
+def _run_id(
+    evidence: EvidenceStore, source: ImportSource, index: int, run: ImportedRun, at: str
+) -> str:
     """A ULID of the time in the file and a digest of its bytes.
 
     Where the file tells no time it is that of the import. That is another one the next time, so a
@@ -234,7 +236,7 @@ def _run_id(evidence: EvidenceStore, source: Source, index: int, run: ImportedRu
     return str(ULID.from_bytes(in_range.to_bytes(6, "big") + digest)).lower()
 
 
-def _digest(source: Source, index: int) -> bytes:
+def _digest(source: ImportSource, index: int) -> bytes:
     """The 80 bits of an id that follow from the bytes alone."""
     digest = hashlib.sha256(f"{index}\n".encode() + source.data)
     for name, data in sorted(source.logs.items()):

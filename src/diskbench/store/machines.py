@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MachineState = Literal["open", "ending"]
 
 
-class Machine(Frozen):
+class MachineRecord(Frozen):
     """One machine; its lease is a row of its own with the same id.
 
     `name` is that of the cells that may use it. `turn` counts the trials that it was given to, from
@@ -40,24 +40,24 @@ class Machine(Frozen):
     rental: Rental
 
 
-def save_machine(database: Engine, machine: Machine, lease: Lease) -> None:
+def save_machine(database: Engine, machine: MachineRecord, lease: Lease) -> None:
     """A new machine and its lease, before it is rented; twice is as once."""
     with transaction(database) as connection:
         insert_lease(connection, lease)
         insert_missing(connection, schema.machine, [machine.model_dump(mode="json")])
 
 
-def find_machine(database: Engine, lease_id: str) -> Machine | None:
+def find_machine(database: Engine, lease_id: str) -> MachineRecord | None:
     """The machine of a lease; None for a lease of something else."""
     return _one(database, schema.machine.c.lease_id == lease_id)
 
 
-def machine_of_trial(database: Engine, trial_id: str) -> Machine | None:
+def machine_of_trial(database: Engine, trial_id: str) -> MachineRecord | None:
     """The machine that was given to a trial, and to none after it."""
     return _one(database, schema.machine.c.trial_id == trial_id)
 
 
-def free_machine(database: Engine, campaign_id: str, name: str) -> Machine | None:
+def free_machine(database: Engine, campaign_id: str, name: str) -> MachineRecord | None:
     """A machine that cells of this name may use; None where none stands."""
     machine = schema.machine
     return _one(
@@ -70,7 +70,7 @@ def free_machine(database: Engine, campaign_id: str, name: str) -> Machine | Non
     )
 
 
-def list_machines(database: Engine, campaign_id: str | None = None) -> list[Machine]:
+def list_machines(database: Engine, campaign_id: str | None = None) -> list[MachineRecord]:
     """The machines, of one matrix or of all, whose leases are open."""
     machine, lease = schema.machine, schema.lease
     query = (
@@ -107,7 +107,7 @@ def leases_by_machine(database: Engine, campaign_id: str) -> list[tuple[Lease, l
     return [(one, turns.get(one.lease_id, [])) for one in found]
 
 
-def give_machine(database: Engine, machine: Machine, trial_id: str) -> Machine | None:
+def give_machine(database: Engine, machine: MachineRecord, trial_id: str) -> MachineRecord | None:
     """The next turn on a machine (compare and swap); None when it is not to be had any more."""
     table = schema.machine
     with transaction(database) as connection:
@@ -132,7 +132,7 @@ def keep_machine(database: Engine, lease_id: str, zone: str | None) -> None:
         connection.execute(sa.update(table).where(table.c.lease_id == lease_id).values(zone=zone))
 
 
-def end_machine(database: Engine, machine: Machine) -> bool:
+def end_machine(database: Engine, machine: MachineRecord) -> bool:
     """Give the machine to nobody any more, unless it was given on meanwhile; whether it ends."""
     table = schema.machine
     with transaction(database) as connection:
@@ -147,7 +147,7 @@ def end_machine(database: Engine, machine: Machine) -> bool:
     return swapped.rowcount == 1
 
 
-def route_of(database: Engine, machine: Machine) -> str | None:
+def route_of(database: Engine, machine: MachineRecord) -> str | None:
     """The route of the cells that use it: all have the same one."""
     cell = schema.cell
     query = sa.select(cell.c.route).where(
@@ -157,7 +157,7 @@ def route_of(database: Engine, machine: Machine) -> str | None:
         return connection.execute(query.limit(1)).scalar_one_or_none()
 
 
-def is_wanted(database: Engine, machine: Machine) -> bool:
+def is_wanted(database: Engine, machine: MachineRecord) -> bool:
     """Whether a cell waits for the machine, or works on it."""
     cell = schema.cell
     query = sa.select(sa.func.count()).where(
@@ -169,7 +169,7 @@ def is_wanted(database: Engine, machine: Machine) -> bool:
         return _count(connection, query) > 0
 
 
-def is_used(database: Engine, machine: Machine) -> bool:
+def is_used(database: Engine, machine: MachineRecord) -> bool:
     """Whether the cell that the machine was given to is under way."""
     cell = schema.cell
     query = sa.select(sa.func.count()).where(
@@ -183,12 +183,12 @@ def _count(connection: Connection, query: sa.Select[Any]) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def _one(database: Engine, condition: sa.ColumnElement[bool]) -> Machine | None:
+def _one(database: Engine, condition: sa.ColumnElement[bool]) -> MachineRecord | None:
     query = sa.select(schema.machine).where(condition).order_by(schema.machine.c.lease_id.desc())
     with transaction(database) as connection:
         row = connection.execute(query).mappings().first()
     return _machine(row) if row else None
 
 
-def _machine(row: sa.RowMapping) -> Machine:
-    return Machine.model_validate(dict(row))
+def _machine(row: sa.RowMapping) -> MachineRecord:
+    return MachineRecord.model_validate(dict(row))

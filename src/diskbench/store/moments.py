@@ -13,14 +13,14 @@ _DATE_LENGTH = len("2026-11-21")
 
 
 @dataclass(frozen=True)
-class Moment:
+class TimeRange:
     """What a typed time covers: from `start` up to but not including `end`, both as in rows."""
 
     start: str
     end: str
 
 
-def parse_moment(text: str, *, at: datetime | None = None) -> Moment:
+def parse_moment(text: str, *, at: datetime | None = None) -> TimeRange:
     """`2026-11-21` (that day), `2026-11-21T10:00` (that microsecond), `7d` (ago, from `at`).
 
     A time without an offset is UTC, as everything in rows is. Raises InvalidValue.
@@ -35,7 +35,7 @@ def parse_moment(text: str, *, at: datetime | None = None) -> Moment:
             start = start if start.tzinfo else start.replace(tzinfo=UTC)
             is_date = len(text.strip()) <= _DATE_LENGTH
             covers = timedelta(days=1) if is_date else timedelta(microseconds=1)
-        return Moment(iso(start), iso(start + covers))
+        return TimeRange(iso(start), iso(start + covers))
     except (ValueError, OverflowError):
         raise InvalidValue(
             f"{text!r} is no time",

@@ -22,8 +22,8 @@ pytest.register_assert_rewrite(
 from diskbench.testing.end_to_end import EndToEndContract  # noqa: E402 - see above
 from diskbench.testing.renter import RenterContract  # noqa: E402
 from diskbench.testing.rig import (  # noqa: E402
-    Onlooker,
     Rig,
+    RigOnlooker,
     acquire,
     cell,
     claim,
@@ -34,9 +34,9 @@ from diskbench.testing.swaps import SwapContract  # noqa: E402
 
 __all__ = [
     "EndToEndContract",
-    "Onlooker",
     "RenterContract",
     "Rig",
+    "RigOnlooker",
     "SwapContract",
     "acquire",
     "cell",

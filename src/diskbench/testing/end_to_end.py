@@ -11,8 +11,8 @@ from diskbench.model.rental import LeaseEnd
 from diskbench.ports import ExtendsLeases, SwapsDisks
 from diskbench.testing.renter import EXPIRES_AT
 from diskbench.testing.rig import (
-    Onlooker,
     Rig,
+    RigOnlooker,
     acquire,
     cell,
     claim,
@@ -65,7 +65,7 @@ class EndToEndContract:
         made = acquired.made
         if isinstance(provider, SwapsDisks):
             rental = resolved(rig, larger(rig))
-            swapped = provider.swap(claim("one", turn=2), rental, Onlooker())
+            swapped = provider.swap(claim("one", turn=2), rental, RigOnlooker())
             assert swapped.size_bytes == 2 * acquired.size_bytes
             assert (swapped.identity, swapped.directory) != (acquired.identity, acquired.directory)
             made = swapped.made

@@ -21,8 +21,8 @@ from diskbench.ports import (
     TellsTime,
 )
 from diskbench.testing.rig import (
-    Onlooker,
     Rig,
+    RigOnlooker,
     acquire,
     cell,
     guest_of,
@@ -206,7 +206,7 @@ class RenterContract:
         assert rig.count("one") == 0
 
     def test_stopped_before_it_began_it_makes_nothing_that_release_leaves(self, rig: Rig) -> None:
-        onlooker = Onlooker()
+        onlooker = RigOnlooker()
         onlooker.stop.set()
         with pytest.raises(Interrupted):
             acquire(rig, "one", onlooker)
@@ -215,7 +215,7 @@ class RenterContract:
 
     def test_released_in_the_middle_of_renting_nothing_is_left_in_the_end(self, rig: Rig) -> None:
         halfway, scope = threading.Event(), scope_of(rig)
-        onlooker = Onlooker()
+        onlooker = RigOnlooker()
 
         def stop_at_the_first_note() -> None:
             onlooker.stop.set()

@@ -54,7 +54,7 @@ class Rig(Protocol):
 
 
 @dataclass
-class Onlooker:
+class RigOnlooker:
     """A RentWatch that keeps the notes, and stops when told."""
 
     notes: list[str] = field(default_factory=list)
@@ -115,9 +115,9 @@ def scope_of(rig: Rig) -> Scope:
     return resolved(rig).scope
 
 
-def acquire(rig: Rig, lease_id: str, onlooker: Onlooker | None = None) -> Acquired:
+def acquire(rig: Rig, lease_id: str, onlooker: RigOnlooker | None = None) -> Acquired:
     """Rent the rig's disk; raises what `acquire` raises."""
-    return rig.provider.acquire(claim(lease_id), resolved(rig), onlooker or Onlooker())
+    return rig.provider.acquire(claim(lease_id), resolved(rig), onlooker or RigOnlooker())
 
 
 def guest_of(acquired: Acquired) -> Host:

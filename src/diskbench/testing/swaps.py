@@ -8,7 +8,7 @@ import pytest
 
 from diskbench.errors import RentalFailed
 from diskbench.ports import SwapsDisks
-from diskbench.testing.rig import Onlooker, Rig, acquire, claim, larger, resolved, scope_of
+from diskbench.testing.rig import Rig, RigOnlooker, acquire, claim, larger, resolved, scope_of
 
 if TYPE_CHECKING:
     from diskbench.model.disk import Acquired
@@ -18,7 +18,7 @@ def swap(rig: Rig, turn: int) -> Acquired:
     """Give the machine of lease `one` another disk, twice as large; raises what `swap` raises."""
     provider = rig.provider
     assert isinstance(provider, SwapsDisks), "SwapContract is for providers that swap disks"
-    return provider.swap(claim("one", turn=turn), resolved(rig, larger(rig)), Onlooker())
+    return provider.swap(claim("one", turn=turn), resolved(rig, larger(rig)), RigOnlooker())
 
 
 class SwapContract:

@@ -27,11 +27,11 @@ from diskbench.providers.lab.disks import (
     size_bytes,
 )
 from diskbench.providers.lab.groups import find_groups, init_of, members
-from diskbench.providers.lab.names import Names
+from diskbench.providers.lab.names import DeviceNames
 from diskbench.providers.lab.names import Style as Style  # for those who know no lab
 from diskbench.providers.lab.places import VARIABLE, locked, place
 from diskbench.providers.lab.request import LabKeys, LabRequest, disk_limits
-from diskbench.providers.lab.supervisor.orders import Disk, Pool
+from diskbench.providers.lab.supervisor.orders import LabPool, ThrottledDisk
 
 LAB_VARIABLE = VARIABLE
 """The environment variable that says where lab hosts are kept."""
@@ -113,7 +113,7 @@ def plug_local(guest: str, serial: str, size: int, node: str, links: tuple[str, 
         with image.open("ab") as file:
             file.truncate(size)
         limits = disk_limits("aws-nvme", DiskSpec(type=CUSTOM, size_gib=1))
-        made = LabDisk(serial, Names(node, links), loops.attach(image), limits)
+        made = LabDisk(serial, DeviceNames(node, links), loops.attach(image), limits)
         assert size_bytes(made.loop) == size
         make_nodes(init, made)
 
@@ -126,7 +126,7 @@ def serve_from_cache(
 
     The machine's cap is not for what comes from there; it is lifted for all of its disks.
     """
-    cached = Pool("both" if writes else "read", Allowance(iops), Allowance(bytes_per_s))
+    cached = LabPool("both" if writes else "read", Allowance(iops), Allowance(bytes_per_s))
     with locked(guest) as here:
         kernels = {loop.kernel for loop in loops.find(here.images / f"{volume}.img")}
         orders = read_orders(here)
@@ -149,7 +149,7 @@ def serve_from_cache(
         processes.await_orders(here)
 
 
-def _writes_of(disk: Disk, *, writes: bool) -> list[Pool]:
+def _writes_of(disk: ThrottledDisk, *, writes: bool) -> list[LabPool]:
     """What is left of a disk's own limits when its reads, or all of it, come from a cache."""
     if writes:
         return []

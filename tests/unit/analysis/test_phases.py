@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.synthetic import Noise, bucket, flat, settling, steps, with_stalls
-from diskbench.model.expectation import Expectation, Level, Load
+from diskbench.model.expectation import Expectation, ExpectedLevel, Load
 
 QUIET = Noise(sd=0.03, phi=0.5)
 
@@ -21,8 +21,8 @@ def kinds(found):
 
 
 def expectation(begin: float, lasting: float) -> Expectation:
-    def level(iops: float) -> Level:
-        return Level(
+    def level(iops: float) -> ExpectedLevel:
+        return ExpectedLevel(
             iops=iops,
             low_iops=iops,
             high_iops=iops,

@@ -16,14 +16,14 @@ from diskbench.catalog.bucket import (
     rate,
     scaled,
 )
-from diskbench.catalog.expect import Disk, Machine, expect
+from diskbench.catalog.expect import CatalogDisk, MachineLimits, expect
 from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.model.expectation import Expectation, Load
 from diskbench.units import KIB, MIB
 
 
 def found(disk: DiskLimits, size: int = 4 * KIB, rate: float | None = None) -> Expectation:
-    told = expect(Disk(disk), Machine(""), Load(block_bytes=size, max_per_s=rate))
+    told = expect(CatalogDisk(disk), MachineLimits(""), Load(block_bytes=size, max_per_s=rate))
     assert told is not None
     return told
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.books import SHIPPED
 
 from diskbench.catalog.expect import (
-    Disk,
-    Machine,
+    CatalogDisk,
+    MachineLimits,
     capped,
     disk_of,
     expect,
@@ -25,14 +25,14 @@ from diskbench.model.expectation import Expectation, Load
 from diskbench.model.promise import Promise
 from diskbench.units import KIB, MIB
 
-NO_LIMIT = Machine("a machine that limits nothing")
+NO_LIMIT = MachineLimits("a machine that limits nothing")
 
 
 def load(block: int = 4 * KIB, **other: object) -> Load:
     return Load.model_validate({"block_bytes": block, "depth": 64, **other})
 
 
-def found(disk: Disk, job: Load, machine: Machine = NO_LIMIT) -> Expectation:
+def found(disk: CatalogDisk, job: Load, machine: MachineLimits = NO_LIMIT) -> Expectation:
     result = expect(disk, machine, job)
     assert result is not None
     return result
@@ -122,9 +122,9 @@ class TestAzureCaching:
 
     machine = machine_of(SHIPPED, "azure", "Standard_D2s_v3", "Premium_LRS")
 
-    def disk(self, cache: str) -> Disk:
+    def disk(self, cache: str) -> CatalogDisk:
         plain = disk_of("azure", "Premium_LRS", 256)
-        return Disk(plain.limits, cache=cache)  # type: ignore[arg-type]
+        return CatalogDisk(plain.limits, cache=cache)  # type: ignore[arg-type]
 
     def test_without_a_cache_the_uncached_path_counts(self):
         levels = found(self.disk("none"), load(), self.machine)
@@ -171,7 +171,7 @@ def test_nothing_is_expected_of_a_disk_without_figures():
 
 def test_several_disks_have_several_times_the_limits():
     one = disk_of("aws", "gp2", 20)
-    four = found(Disk(one.limits, count=4), load())
+    four = found(CatalogDisk(one.limits, count=4), load())
     assert (four.begin.iops, four.lasting.iops) == (12_000, 400)
     assert four.lasts_s == found(one, load()).lasts_s
 
@@ -198,7 +198,7 @@ sizes = st.integers(1, 20_000)
 machines = st.sampled_from([*SHIPPED.of("aws").machines.types, "unknown"])
 
 
-def any_disk(kind: tuple[str, str], size: int) -> Disk:
+def any_disk(kind: tuple[str, str], size: int) -> CatalogDisk:
     cloud, name = kind
     for provisioned in ({}, {"iops": 500.0}, {"iops": 500.0, "throughput": 20.0}):
         try:

@@ -7,10 +7,10 @@ import pytest
 from diskbench.catalog.published import find_published
 from diskbench.catalog.published_beside import beside
 from diskbench.catalog.published_differ import differences
-from diskbench.catalog.published_match import Asked
+from diskbench.catalog.published_match import RunSubject
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 
-GP2 = Asked(
+GP2 = RunSubject(
     profile="gobonniego",
     cloud="aws",
     disk_type="gp2",
@@ -164,7 +164,7 @@ def test_the_years_between_are_told():
 
 
 def test_unknown_sizes_and_dates_are_told():
-    asked = Asked(profile="diskspd", cloud="azure", disk_type="Standard_LRS", size_gib=64)
+    asked = RunSubject(profile="diskspd", cloud="azure", disk_type="Standard_LRS", size_gib=64)
     told = reasons("azure-caching/latencies/hdd/write-mean", asked)
     assert "size of theirs is not known" in told
     assert "no date" in told

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diskbench.catalog.published import find_published, load_published
-from diskbench.catalog.published_match import FACTOR, NEAREST, Asked, group, match, part
+from diskbench.catalog.published_match import FACTOR, NEAREST, RunSubject, group, match, part
 
 FIGURES = load_published()
-GP2 = Asked(
+GP2 = RunSubject(
     profile="gobonniego",
     cloud="aws",
     disk_type="gp2",
@@ -20,9 +20,9 @@ GP2 = Asked(
 )
 
 
-def asked_as(figure, **changes) -> Asked:
+def asked_as(figure, **changes) -> RunSubject:
     """A run of exactly what a figure was of."""
-    same = Asked(
+    same = RunSubject(
         profile=figure.profile,
         parameters=dict(figure.parameters),
         cloud=figure.provider,
@@ -37,7 +37,7 @@ def asked_as(figure, **changes) -> Asked:
     return dataclasses.replace(same, **changes)
 
 
-def taken(asked: Asked) -> set[str]:
+def taken(asked: RunSubject) -> set[str]:
     return {group(figure) for figure in match(asked, FIGURES).figures}
 
 
@@ -55,7 +55,7 @@ def test_other_machines_do_not_part_figures():
 
 
 def test_of_two_machines_that_match_the_same_one_is_taken():
-    st1 = Asked(profile="hdparm", cloud="aws", disk_type="st1", size_gib=500)
+    st1 = RunSubject(profile="hdparm", cloud="aws", disk_type="st1", size_gib=500)
     assert len(taken(st1)) == 2
     same = dataclasses.replace(st1, instance_type="c3.8xlarge")
     assert taken(same) == {"ebs-types/c3.8xlarge-read/st1"}
@@ -85,7 +85,7 @@ def test_sizes_within_a_factor_of_two_are_the_same_disk(size):
 
 
 def test_host_caching_parts_figures_of_azure():
-    hdd = Asked(profile="diskspd", cloud="azure", disk_type="Standard_LRS", size_gib=64)
+    hdd = RunSubject(profile="diskspd", cloud="azure", disk_type="Standard_LRS", size_gib=64)
     assert taken(dataclasses.replace(hdd, cache="none")) == {"azure-caching/latencies/hdd"}
     cached = dataclasses.replace(hdd, cache="readwrite")
     assert taken(cached) == {"azure-caching/latencies/hdd-cached"}
@@ -93,12 +93,12 @@ def test_host_caching_parts_figures_of_azure():
 
 
 def test_provisioned_iops_part_figures_of_io1():
-    io1 = Asked(profile="hdparm", cloud="aws", disk_type="io1", iops=400)
+    io1 = RunSubject(profile="hdparm", cloud="aws", disk_type="io1", iops=400)
     assert {name.rpartition("/")[2] for name in taken(io1)} == {"io1-400"}
 
 
 def test_parameters_part_the_two_fio_lines():
-    small = Asked("ebs-randrw", {"size": 25 * 2**20}, cloud="aws", disk_type="gp2", size_gib=8)
+    small = RunSubject("ebs-randrw", {"size": 25 * 2**20}, cloud="aws", disk_type="gp2", size_gib=8)
     figures = match(small, FIGURES).figures
     assert {figure.value for figure in figures} == {5000, 1300}
     large = dataclasses.replace(small, parameters={"size": 250 * 2**20})
@@ -108,21 +108,21 @@ def test_parameters_part_the_two_fio_lines():
 @pytest.mark.parametrize(
     ("asked", "told", "nearest"),
     [
-        (Asked("quick", cloud="aws", disk_type="gp2"), "profile quick", None),
-        (Asked("gobonniego", size_gib=20.0), "not known", None),
-        (Asked("gobonniego", cloud="oci", disk_type="block"), "of a disk of oci", None),
+        (RunSubject("quick", cloud="aws", disk_type="gp2"), "profile quick", None),
+        (RunSubject("gobonniego", size_gib=20.0), "not known", None),
+        (RunSubject("gobonniego", cloud="oci", disk_type="block"), "of a disk of oci", None),
         (
-            Asked("gobonniego", cloud="aws", disk_type="gp3", size_gib=20),
+            RunSubject("gobonniego", cloud="aws", disk_type="gp3", size_gib=20),
             "gp3 of aws",
             "iaas-2018/results/standard",
         ),
         (
-            Asked("gobonniego", cloud="gcp", disk_type="pd-ssd", size_gib=1000),
+            RunSubject("gobonniego", cloud="gcp", disk_type="pd-ssd", size_gib=1000),
             "other sizes",
             "iaas-2018/results/pd-ssd-256",
         ),
         (
-            Asked("gobonniego", cloud="gcp", disk_type="pd-ssd", size_gib=5),
+            RunSubject("gobonniego", cloud="gcp", disk_type="pd-ssd", size_gib=5),
             "other sizes",
             "iaas-2018/results/pd-ssd-20",
         ),
@@ -142,7 +142,7 @@ def test_beside_no_figures_nothing_matches():
 
 
 anything = st.builds(
-    Asked,
+    RunSubject,
     profile=st.sampled_from(sorted({f.profile for f in FIGURES} | {"quick"})),
     cloud=st.sampled_from([None, "aws", "azure", "gcp", "vsphere", "ssh", "oci"]),
     disk_type=st.none() | st.sampled_from(sorted({f.disk_type for f in FIGURES} | {"gp3"})),

@@ -8,7 +8,7 @@ import yaml
 from tests.books import SHIPPED, text_of
 
 from diskbench.catalog.book import CHARGES, LIMITS, catalogues, shipped
-from diskbench.catalog.entry import Source, catalogue, clouds, parse_catalogue
+from diskbench.catalog.entry import FigureSource, catalogue, clouds, parse_catalogue
 from diskbench.catalog.expect import machine_of
 from diskbench.catalog.lookup import disk_types
 from diskbench.catalog.overlay import MACHINES, PRICES
@@ -53,7 +53,7 @@ def test_every_figure_has_a_source(cloud: str, name: str):
 @pytest.mark.parametrize(("cloud", "name"), FILES)
 def test_every_source_has_a_date_or_the_day_it_was_read_on(cloud: str, name: str):
     for source in yaml.safe_load(text_of(cloud, name))["sources"].values():
-        assert "20" in Source.model_validate(source).words()
+        assert "20" in FigureSource.model_validate(source).words()
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_every_source_has_a_date_or_the_day_it_was_read_on(cloud: str, name: str
 )
 def test_a_source_without_title_or_date_is_refused(source: dict[str, str]):
     with pytest.raises(ValueError, match=r"title|date|as_of"):
-        Source.model_validate(source)
+        FigureSource.model_validate(source)
 
 
 def test_every_disk_type_of_every_cloud_is_known():

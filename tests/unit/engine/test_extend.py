@@ -25,7 +25,7 @@ from diskbench.store import cells
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import Lease, create_lease, load_lease
 from diskbench.store.rows import save_plan
-from diskbench.testing import Onlooker
+from diskbench.testing import RigOnlooker
 
 SCOPE = Scope(provider="fake", region="fake-1")
 RUN = "01jd3v9c7m8r2k5w6x4y1z0abc"
@@ -226,13 +226,13 @@ class TestDraft:
         made(cloud, plan.trial_id, ends)
         check_lasts(session, plan)
         assert claim(session, plan)
-        renew(session, plan, Onlooker())
+        renew(session, plan, RigOnlooker())
         assert row_end(session, plan.trial_id) == ends
         (found,) = cloud.found(SCOPE)
         assert found.expires_at == pytest.approx(ends.timestamp(), abs=1e-3)
 
     def test_one_whose_lease_is_too_short_is_begun_anew(self, session, monkeypatch):
-        cloud, watch = FakeProvider(), Onlooker()
+        cloud, watch = FakeProvider(), RigOnlooker()
         plan, ends = rented_plan(
             session, cloud, monkeypatch, left=timedelta(minutes=10), acquired=None
         )
@@ -254,7 +254,7 @@ class TestDraft:
         lease = Lease(lease_id=MACHINE, provider="fake", expires_at=iso(ends))
         create_lease(session.database, lease)
         with pytest.raises(RentalFailed, match="that cells share cannot be used"):
-            renew(session, plan, Onlooker())
+            renew(session, plan, RigOnlooker())
 
 
 def test_what_is_left_is_counted_by_the_steps_that_have_ended():

@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.engine import held
-from diskbench.engine.held import Held, Patience, hold
+from diskbench.engine.held import StationHeld, WorkerPatience, hold
 from diskbench.engine.stop import Stop
 from diskbench.errors import HostUnavailable, KeyTaken, StoreUnavailable
 
@@ -24,7 +24,7 @@ def stop():
 
 @pytest.fixture
 def patience(stop, notes):
-    return Patience(stop, lambda _, text: notes.append(text))
+    return WorkerPatience(stop, lambda _, text: notes.append(text))
 
 
 def failing(error, times):
@@ -60,7 +60,7 @@ def test_what_a_station_was_held_up_by_counts_as_itself(patience):
 
 
 def test_a_held_store_is_waited_for(patience):
-    assert through(patience, failing(Held(StoreUnavailable("full")), 2)) == "done"
+    assert through(patience, failing(StationHeld(StoreUnavailable("full")), 2)) == "done"
 
 
 def test_a_host_that_stays_away_is_given_up(patience, monkeypatch):

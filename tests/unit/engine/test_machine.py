@@ -27,7 +27,7 @@ from diskbench.model.disk import Acquired
 from diskbench.model.matrix import Limits
 from diskbench.model.rental import RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.plan.trial import Names
+from diskbench.plan.trial import TrialIds
 from diskbench.providers.fake import VARIABLE, FakeProvider, plan_fault
 from diskbench.store import schema
 from diskbench.store.campaigns import find_campaign, save_campaign
@@ -78,7 +78,7 @@ def place(session: Session, trial_id: str):
 
     def draft_in(zone):
         zones.append(zone)
-        names = Names(CAMPAIGN, trial_id, run_ids(trial_id, 1))
+        names = TrialIds(CAMPAIGN, trial_id, run_ids(trial_id, 1))
         return draft_of(row.cell, profile, renter.resolve(row.cell, SHIPPED), names, SHIPPED)
 
     return placed(session, row, draft_in, None), zones

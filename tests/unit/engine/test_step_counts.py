@@ -4,7 +4,7 @@ import pytest
 
 from diskbench.engine.step_counts import counted_otherwise
 from diskbench.engine.step_evidence import StepEvidence
-from diskbench.engine.step_groups import Group
+from diskbench.engine.step_groups import StepGroup
 from diskbench.model.expectation import Load
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.samples import SampleSummary
@@ -42,7 +42,7 @@ def group(device_ios, *, device_bytes=100 * MIB):
     )
     samples = SampleSummary(seconds=1, device_read_ios=device_ios, device_read_bytes=device_bytes)
     step = Step(index=0, name="seq", job="", expected_s=1)
-    return Group(results=[result], kept=[StepEvidence(step, samples=samples)])
+    return StepGroup(results=[result], kept=[StepEvidence(step, samples=samples)])
 
 
 DIRECT = Load(block_bytes=MIB, depth=8, random=False)

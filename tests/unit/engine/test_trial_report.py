@@ -1,7 +1,7 @@
 import pytest
 from tests.rigs.plans import make_plan
 
-from diskbench.engine.execute import TrialReport
+from diskbench.engine.execute import TrialEnding
 from diskbench.errors import (
     AccessDenied,
     ConnectionLost,
@@ -34,4 +34,4 @@ def ended(*states):
     ],
 )
 def test_the_exit_code_tells_what_costs_most(how, code):
-    assert TrialReport(make_plan(), **how).exit_code == code
+    assert TrialEnding(make_plan(), **how).exit_code == code

@@ -10,7 +10,7 @@ from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.audit import audit_logs, audit_output, audit_warnings, block_sizes
 from diskbench.fio.declared import declared
 from diskbench.fio.output import parse_output
-from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, Latency
+from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
 from diskbench.model.audit import StepAudit
 from diskbench.report.audit_text import audit_line
 
@@ -120,7 +120,9 @@ def test_iops_times_runtime_are_the_ios(iops, expected):
 
 @pytest.mark.parametrize(("last", "expected"), [(300, True), (199, False)])
 def test_percentiles_rise(last, expected):
-    latency = Latency(1000, 1, 400, 200.0, 1.0, percentiles={50.0: 100, 99.0: 200, 99.9: last})
+    latency = ReportedLatency(
+        1000, 1, 400, 200.0, 1.0, percentiles={50.0: 100, 99.0: 200, 99.9: last}
+    )
     assert holds(output(clat=latency), "percentiles") is expected
 
 

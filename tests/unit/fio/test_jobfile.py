@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.errors import ProfileError
-from diskbench.fio.jobfile import JobFile, Option, Section, groups, jobs, parse, write
+from diskbench.fio.jobfile import JobFile, JobOption, Section, groups, jobs, parse, write
 
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 _.+-]{0,18}[A-Za-z0-9]", fullmatch=True)
 KEYS = st.from_regex(r"[a-z][a-z0-9_-]{0,15}", fullmatch=True).filter(
@@ -16,7 +16,7 @@ KEYS = st.from_regex(r"[a-z][a-z0-9_-]{0,15}", fullmatch=True).filter(
 )
 PRINTABLE = "".join(chr(c) for c in range(0x20, 0x7F) if chr(c) not in ";#")
 VALUES = st.none() | st.text(alphabet=PRINTABLE, max_size=20).map(str.strip)
-OPTIONS = st.lists(st.builds(Option, key=KEYS, value=VALUES), max_size=5).map(tuple)
+OPTIONS = st.lists(st.builds(JobOption, key=KEYS, value=VALUES), max_size=5).map(tuple)
 SECTIONS = st.lists(st.builds(Section, name=NAMES, options=OPTIONS), min_size=1, max_size=6).map(
     tuple
 )
@@ -28,7 +28,7 @@ def without_lines(file: JobFile) -> list[tuple[str, list[tuple[str, str | None]]
 
 @given(SECTIONS)
 def test_what_is_written_is_read_again(sections):
-    sections = (*sections, Section(name="last", options=(Option(key="rw", value="read"),)))
+    sections = (*sections, Section(name="last", options=(JobOption(key="rw", value="read"),)))
     assert without_lines(parse(write(sections))) == without_lines(JobFile(sections=sections))
 
 

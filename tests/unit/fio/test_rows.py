@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from diskbench.fio.histogram import bucket_index, bucket_middle_ns, merge, value_at
 from diskbench.fio.output import parse_output
 from diskbench.fio.quantiles import QUANTILES
-from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, Latency
+from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
 from diskbench.fio.rows import ALL_JOBS, measurements
 from diskbench.model.spec import Step
 
@@ -188,7 +188,7 @@ def test_pooled_mean_and_deviation_are_those_of_all_samples_together(samples):
 
 def fake_job(index, values):
     deviation = statistics.stdev(values) if len(values) > 1 else 0.0
-    latency = Latency(
+    latency = ReportedLatency(
         samples=len(values),
         min_ns=int(min(values)),
         max_ns=int(max(values)),
@@ -213,7 +213,9 @@ def test_no_quantile_lies_beyond_the_exact_extremes(jobs, total):
     found = []
     for index, samples in enumerate(jobs):
         bins = merge({bucket_middle_ns(bucket_index(ns)): 1} for ns in samples * 10)
-        latency = Latency(len(samples) * 10, min(samples), max(samples), 1.0, 0.0, bins=bins)
+        latency = ReportedLatency(
+            len(samples) * 10, min(samples), max(samples), 1.0, 0.0, bins=bins
+        )
         stats = DirectionStats(
             ios=latency.samples,
             bytes=4096,

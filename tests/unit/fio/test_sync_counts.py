@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.rigs.plans import make_step
 
 from diskbench.fio.output import parse_output
-from diskbench.fio.reported import DirectionStats, Latency
+from diskbench.fio.reported import DirectionStats, ReportedLatency
 from diskbench.fio.rows import measurements
 from diskbench.fio.sync_counts import count_syncs
 from diskbench.fio.warnings import step_warnings
@@ -66,7 +66,7 @@ def stats(ios, short=0, lat=None):
 
 def timed(samples):
     return (
-        Latency(samples=samples, min_ns=1, max_ns=2, mean_ns=1.5, stddev_ns=0.0)
+        ReportedLatency(samples=samples, min_ns=1, max_ns=2, mean_ns=1.5, stddev_ns=0.0)
         if samples
         else None
     )

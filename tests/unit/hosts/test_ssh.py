@@ -14,7 +14,13 @@ from tests.rigs.sshd import keygen, running_sshd
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.hosts.known_hosts import fingerprint_of, known_keys, parse_found
 from diskbench.hosts.ssh import SshHost
-from diskbench.hosts.ssh_config import Address, expand_proxy, parse_address, parse_resolved, resolve
+from diskbench.hosts.ssh_config import (
+    TypedHost,
+    expand_proxy,
+    parse_address,
+    parse_resolved,
+    resolve,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -259,15 +265,15 @@ def test_a_broken_configuration_is_told_in_openssh_words(configure):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("box", Address("box")),
-        ("me@box", Address("box", "me")),
-        ("me@box:2222", Address("box", "me", 2222)),
-        ("box:22", Address("box", None, 22)),
-        ("[2001:db8::1]:2222", Address("2001:db8::1", None, 2222)),
-        ("me@[::1]", Address("::1", "me")),
-        ("2001:db8::1", Address("2001:db8::1")),
-        ("me@fe80::1%eth0", Address("fe80::1%eth0", "me")),
-        ("a@b@box", Address("box", "a@b")),
+        ("box", TypedHost("box")),
+        ("me@box", TypedHost("box", "me")),
+        ("me@box:2222", TypedHost("box", "me", 2222)),
+        ("box:22", TypedHost("box", None, 22)),
+        ("[2001:db8::1]:2222", TypedHost("2001:db8::1", None, 2222)),
+        ("me@[::1]", TypedHost("::1", "me")),
+        ("2001:db8::1", TypedHost("2001:db8::1")),
+        ("me@fe80::1%eth0", TypedHost("fe80::1%eth0", "me")),
+        ("a@b@box", TypedHost("box", "a@b")),
     ],
 )
 def test_addresses(text, expected):

@@ -9,15 +9,15 @@ from tests.rigs.matrix_rows import cell_row
 
 from diskbench.model.campaign import LIVE
 from diskbench.model.matrix import Limits
-from diskbench.plan.admit import Decision, Moment, admit, full
+from diskbench.plan.admit import AdmissionMoment, Decision, admit, full
 
 NOW = "2026-11-21T12:00:00.000000+00:00"
 LATER = "2026-11-21T12:01:00.000000+00:00"
-MOMENT = Moment(now=NOW, elapsed_s=0.0)
+MOMENT = AdmissionMoment(now=NOW, elapsed_s=0.0)
 
 
 def moment(**changes):
-    return Moment(**{"now": NOW, "elapsed_s": 0.0} | changes)
+    return AdmissionMoment(**{"now": NOW, "elapsed_s": 0.0} | changes)
 
 
 def kinds(decision):

@@ -4,7 +4,7 @@ import pytest
 from tests.rigs.matrix_rows import cell_row
 
 from diskbench.model.matrix import Limits
-from diskbench.plan.admit import Moment, admit
+from diskbench.plan.admit import AdmissionMoment, admit
 
 NOW = "2026-11-21T12:00:00.000000+00:00"
 JUST_NOW = "2026-11-21T11:59:30.000000+00:00"
@@ -13,7 +13,7 @@ A_MINUTE_AGO = "2026-11-21T11:59:00.000000+00:00"
 
 def begun(cells, **rates):
     limits = Limits(max_parallel=99, calls_per_minute=rates)
-    return admit(cells, limits, Moment(now=NOW, elapsed_s=600.0)).begin
+    return admit(cells, limits, AdmissionMoment(now=NOW, elapsed_s=600.0)).begin
 
 
 def test_no_more_begin_than_the_rate_of_their_provider_lets():

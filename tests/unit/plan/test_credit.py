@@ -5,7 +5,7 @@ from tests.books import SHIPPED
 
 from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.gate import disk_gates
-from diskbench.catalog.lookup import DiskLimits, Pool, limits
+from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
 from diskbench.catalog.path import Path
 from diskbench.engine.draft import draft
 from diskbench.fio.profiles import parse_profile, shipped_profile
@@ -118,8 +118,8 @@ def test_reads_do_not_use_up_what_writes_have():
         "x",
         20,
         (
-            Pool("read", Allowance(100, 1000, 90_000), None),
-            Pool("write", Allowance(100, 1000, 9_000), None),
+            SharedLimits("read", Allowance(100, 1000, 90_000), None),
+            SharedLimits("write", Allowance(100, 1000, 9_000), None),
         ),
     )
     assert outlook(job("rw=randread\nbs=4k\ndirect=1", 90), apart).gone_s is None

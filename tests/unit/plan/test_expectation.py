@@ -9,7 +9,7 @@ from diskbench.catalog.expect import expect_on, promised_path
 from diskbench.engine.draft import draft
 from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
 from diskbench.model.disk import DiskSpec
-from diskbench.model.expectation import Expectation, Level, Load, PlanExpectation
+from diskbench.model.expectation import Expectation, ExpectedLevel, Load, PlanExpectation
 from diskbench.model.promise import Promise
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Cell, Plan, Step, TargetSpec
@@ -236,7 +236,7 @@ LARGE = job("rw=read\nbs=1m\ndirect=1\niodepth=8\nioengine=libaio")
 class TestIopsOfLargeBlocks:
     """IOPS that somebody set or said are counted by size, as those of a catalogue are."""
 
-    def level(self, profile: str, **told: object) -> Level:
+    def level(self, profile: str, **told: object) -> ExpectedLevel:
         return first(expected(profile, disk=None, **told)).begin
 
     def test_esxi_counts_32_kib_against_its_limit(self):

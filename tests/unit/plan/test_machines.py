@@ -4,7 +4,7 @@ from tests.rigs.matrix_rows import cell_row
 from tests.unit.plan.matrices import a_matrix
 
 from diskbench.model.matrix import Limits
-from diskbench.plan.admit import Decision, Moment, admit
+from diskbench.plan.admit import AdmissionMoment, Decision, admit
 from diskbench.plan.matrix import expand
 
 AWS = {"provider": "aws", "region": "us-east-1", "instance_type": "m5.large", "size": 20}
@@ -18,7 +18,7 @@ def machines(*, reuse_host=True, **fields):
 
 
 def standing(*cells):
-    return Moment(now=NOW, elapsed_s=0.0, machines=cells)
+    return AdmissionMoment(now=NOW, elapsed_s=0.0, machines=cells)
 
 
 def shared(position, machine="one", **changes):

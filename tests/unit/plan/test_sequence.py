@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from diskbench.model.expectation import (
     CreditRange,
     Expectation,
-    Level,
+    ExpectedLevel,
     Load,
     PlanExpectation,
     StepExpectation,
@@ -118,8 +118,8 @@ def test_a_loop_that_never_settles_ends_at_its_last_round_and_says_so() -> None:
 def with_credit(plan: Plan, lasting: float) -> Plan:
     """The plan on a disk that bursts to 3,000 and comes to `lasting`."""
 
-    def level(iops: float) -> Level:
-        return Level(
+    def level(iops: float) -> ExpectedLevel:
+        return ExpectedLevel(
             iops=iops, low_iops=iops, high_iops=iops, bytes_per_s=iops, limited_by="disk-iops"
         )
 

@@ -8,7 +8,7 @@ import pytest
 from diskbench.errors import HostUnavailable, Interrupted, NoCapacity, Unanswered
 from diskbench.providers.patience import CloudTiming
 from diskbench.providers.unanswered import repeated, while_looking
-from diskbench.testing import Onlooker
+from diskbench.testing import RigOnlooker
 
 SHORT = CloudTiming(first_retry_s=0.001, max_retry_s=0.002, retry_s=30.0)
 
@@ -51,7 +51,7 @@ def test_patience_ends_with_the_last_error() -> None:
 
 
 def test_who_is_told_to_stop_asks_no_more() -> None:
-    watch = Onlooker()
+    watch = RigOnlooker()
     watch.stop.set()
     with pytest.raises(Interrupted):
         repeated(answers(Unanswered("no"), 7), SHORT, watch)

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from diskbench.model.expectation import Expectation, Level, Load
+from diskbench.model.expectation import Expectation, ExpectedLevel, Load
 from diskbench.model.result import Measurement
 
 
@@ -36,7 +36,7 @@ def series(values, *, step="burst", index=1, of_round=None, directions=("read",)
 
 
 def level(iops, limit="disk-iops"):
-    return Level(
+    return ExpectedLevel(
         iops=iops, low_iops=iops, high_iops=iops, bytes_per_s=4096 * iops, limited_by=limit
     )
 

@@ -9,7 +9,7 @@ from diskbench.model.expectation import (
     CreditRange,
     DiskPrice,
     Expectation,
-    Level,
+    ExpectedLevel,
     Load,
     PlanExpectation,
     StepExpectation,
@@ -23,8 +23,8 @@ from diskbench.report.expectation_text import (
 from diskbench.report.matrix_expected import expected_table, price_table
 
 
-def level(iops: float, counts: float = 1) -> Level:
-    return Level(
+def level(iops: float, counts: float = 1) -> ExpectedLevel:
+    return ExpectedLevel(
         iops=iops,
         low_iops=iops,
         high_iops=iops,

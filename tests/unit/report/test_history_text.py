@@ -3,7 +3,7 @@ import time
 import pytest
 
 from diskbench.model.comparison import Difference
-from diskbench.model.history import History, LevelChange, Point, Regressions
+from diskbench.model.history import History, HistoryPoint, LevelChange, Regressions
 from diskbench.report.history_text import regression_lines
 
 
@@ -22,7 +22,7 @@ def at(day):
 
 def history(values, *changes, visible=0.05, block="aws gp2"):
     points = tuple(
-        Point(at=at(day), campaign_id=f"c{day}", value=value, trials=3)
+        HistoryPoint(at=at(day), campaign_id=f"c{day}", value=value, trials=3)
         for day, value in enumerate(values, 1)
     )
     return History(

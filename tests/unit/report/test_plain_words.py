@@ -6,12 +6,12 @@ from tests.unit.report.made import plan
 from tests.unit.report.reported import DOUBT, fallen, group, judged, reported, trial, verdict
 
 from diskbench.catalog.lookup import limits
-from diskbench.report.headline import Promised
+from diskbench.report.headline import HeadlinePromise
 from diskbench.report.plain_many import many_sentences
 from diskbench.report.plain_words import believe_sentence, slowed, two_sentences
 from diskbench.report.subject import subject_of_plan
 
-GP2 = Promised(
+GP2 = HeadlinePromise(
     "m7i.large with gp2 of 20 GiB", "100 IOPS, bursts to 3,000 for 31 min", limits("aws", "gp2", 20)
 )
 

@@ -7,7 +7,7 @@ from tests.unit.report.made import STEPS, plan, result, row
 from diskbench.model.result import Tick
 from diskbench.model.spec import Loop
 from diskbench.report.progress import open_progress
-from diskbench.report.track import Track, live_figures
+from diskbench.report.track import TrialProgress, live_figures
 
 TICK = Tick(elapsed_s=3.0, read_iops=12_000.0, read_bytes_per_s=49.2e6, latency_ns=2_660_000.0)
 
@@ -130,7 +130,7 @@ def test_a_stream_that_is_gone_does_not_end_the_measurement():
 
 
 def test_the_bar_moves_with_the_steps_and_waits_for_a_late_one():
-    track = Track(plan(), "")
+    track = TrialProgress(plan(), "")
     track.start(0, STEPS[0], 0.0)
     assert track.fraction(2.0) == 2 / 28
     assert track.fraction(60.0) == 4 / 28, "a late step does not run into the next one's share"
@@ -140,7 +140,7 @@ def test_the_bar_moves_with_the_steps_and_waits_for_a_late_one():
 
 def test_a_loop_that_needs_more_rounds_than_planned_stays_below_the_end():
     loop = Loop(first=1, tracked="seq-read-1m", direction="read")
-    track = Track(plan(loop=loop), "")
+    track = TrialProgress(plan(loop=loop), "")
     for index in range(9):
         round_ = max(0, index - 1) // 3 + 1 if index else None
         one = STEPS[0 if not index else 1 + (index - 1) % 3]

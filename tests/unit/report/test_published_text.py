@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.catalog.published import find_published, load_published
-from diskbench.catalog.published_match import Asked, group
+from diskbench.catalog.published_match import RunSubject, group
 from diskbench.model.result import Measurement
 from diskbench.report.published_beside_text import beside_lines
 from diskbench.report.published_document import ComparePublishedDocument, trial_beside
@@ -37,7 +37,7 @@ def measured(figure, *, ios=1000):
 def test_every_published_disk_beside_a_run_fits_80_columns(name):
     first, *others = find_published(name)
     figures = [first, *(one for one in others if one.parameters == first.parameters)]
-    asked = Asked(
+    asked = RunSubject(
         profile=first.profile,
         parameters=first.parameters,
         cloud=first.provider,
@@ -67,7 +67,7 @@ def test_every_published_disk_beside_a_run_fits_80_columns(name):
 def test_two_figures_of_one_step_are_told_apart():
     figures = find_published("ebs-fio")
     trial = trial_beside(
-        Asked(profile="ebs-randrw"),
+        RunSubject(profile="ebs-randrw"),
         [measured(figures[0])],
         figures,
         trial_id="a",

@@ -1,5 +1,5 @@
 from diskbench.model.configuration import Configuration
-from diskbench.model.site import Best, ConfigurationLine, NewLevel, RunLine
+from diskbench.model.site import Best, ConfigurationLine, NewLevel, SiteRunLine
 from diskbench.report.site_lines import configuration_line
 from diskbench.report.site_table import configurations_table, runs_table
 
@@ -15,7 +15,7 @@ def configuration(key, **more):
 
 
 def run(run_id, **more):
-    return RunLine(run_id=run_id, key="k", at=AT, state="done", provider="aws", **more)
+    return SiteRunLine(run_id=run_id, key="k", at=AT, state="done", provider="aws", **more)
 
 
 def column(table, key):

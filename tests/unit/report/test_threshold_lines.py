@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.model.threshold import Threshold
-from diskbench.report.lines import Line, Spread
+from diskbench.report.lines import Spread, StepLine
 from diskbench.report.threshold_lines import threshold_lines
 
 ETCD = Threshold.parse("sync p99 < 10ms", step="commit", source="etcd")
 
 
 def line(*p99_ns, direction="sync", step="commit"):
-    return Line(
+    return StepLine(
         step=step,
         direction=direction,
         role="measure",

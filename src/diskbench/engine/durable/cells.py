@@ -102,7 +102,7 @@ def enqueue(trial_id: str, *, queue: str, priority: int, partition: str | None =
 
 
 @dataclass(frozen=True)
-class Standing:
+class WorkflowState:
     """Where the workflow of a cell stands: its state, the queue it is in, and who runs it."""
 
     state: str
@@ -129,11 +129,12 @@ def running_in(queue: str) -> list[tuple[str, str | None]]:
     return [(one.workflow_id, one.executor_id) for one in found]
 
 
-def known(trial_ids: Sequence[str]) -> dict[str, Standing]:
+def known(trial_ids: Sequence[str]) -> dict[str, WorkflowState]:
     """Where each of these cells stands that has a workflow."""
     if not trial_ids:
         return {}
     found = DBOS.list_workflows(workflow_ids=list(trial_ids), load_input=False, load_output=False)
     return {
-        one.workflow_id: Standing(str(one.status), one.queue_name, one.executor_id) for one in found
+        one.workflow_id: WorkflowState(str(one.status), one.queue_name, one.executor_id)
+        for one in found
     }

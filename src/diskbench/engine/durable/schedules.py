@@ -36,7 +36,7 @@ _arrived: Callable[[str, datetime], None] | None = None
 
 
 @dataclass(frozen=True)
-class Clock:
+class ScheduleClock:
     """When a schedule is due: `cron` in the timezone `zone`; a paused one never is."""
 
     name: str
@@ -75,7 +75,7 @@ def make_room(engine: sa.Engine) -> None:
         DBOS.migrate(engine.url.render_as_string(hide_password=False))
 
 
-def keep_clock(engine: sa.Engine, clock: Clock) -> None:
+def keep_clock(engine: sa.Engine, clock: ScheduleClock) -> None:
     """Write a schedule, or change it; one that is paused stays so. The cron expression and the
     timezone were checked (plan/cron.py)."""
     with _client(engine) as client:
@@ -93,12 +93,12 @@ def keep_clock(engine: sa.Engine, clock: Clock) -> None:
         )
 
 
-def clocks(engine: sa.Engine) -> dict[str, Clock]:
+def clocks(engine: sa.Engine) -> dict[str, ScheduleClock]:
     """All schedules by name."""
     with _client(engine) as client:
         found: list[Any] = list(client.list_schedules(workflow_name=_WORKFLOW))
     return {
-        one["schedule_name"]: Clock(
+        one["schedule_name"]: ScheduleClock(
             name=one["schedule_name"],
             cron=one["schedule"],
             zone=one["cron_timezone"] or "UTC",

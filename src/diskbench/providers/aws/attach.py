@@ -22,12 +22,12 @@ from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from diskbench.providers.aws.inventory import Item
-    from diskbench.providers.aws.provision import Made, Order
+    from diskbench.providers.aws.provision import AwsOrder, AwsProvisioned
     from diskbench.providers.guest import Guest
     from diskbench.providers.guest_disks import GuestDisk
 
 
-def address_of(order: Order, made: Made) -> str:
+def address_of(order: AwsOrder, made: AwsProvisioned) -> str:
     """The address to reach the machine at: its public one, else the one in its network."""
     instance_id = str(made.instance["InstanceId"])
     return order.until(
@@ -37,7 +37,7 @@ def address_of(order: Order, made: Made) -> str:
     )
 
 
-def _address(order: Order, instance_id: str, *, public: bool) -> str | Still:
+def _address(order: AwsOrder, instance_id: str, *, public: bool) -> str | Still:
     instance = _alive(order, instance_id)
     if instance is None:
         return Still("not listed")
@@ -47,7 +47,7 @@ def _address(order: Order, instance_id: str, *, public: bool) -> str | Still:
     return str(found) if found else Still("none yet")
 
 
-def machine_of(order: Order, made: Made) -> Machine:
+def machine_of(order: AwsOrder, made: AwsProvisioned) -> Machine:
     """The machine as it is reached."""
     instance_id = str(made.instance["InstanceId"])
     address = address_of(order, made)
@@ -60,7 +60,7 @@ def machine_of(order: Order, made: Made) -> Machine:
     return Machine(f"instance {instance_id}", address, access, alive)
 
 
-def attach(order: Order, made: Made, guest: Guest) -> tuple[GuestDisk, ...]:
+def attach(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
     """The volumes as they appear in the guest, in order. Raises RentalFailed."""
     instance_id = str(made.instance["InstanceId"])
     attached = any(_attachment(v, instance_id) for v in made.volumes)
@@ -76,7 +76,7 @@ def attach(order: Order, made: Made, guest: Guest) -> tuple[GuestDisk, ...]:
     )
 
 
-def stores(order: Order, guest: Guest) -> tuple[GuestDisk, ...]:
+def stores(order: AwsOrder, guest: Guest) -> tuple[GuestDisk, ...]:
     """The machine's own disks that were asked for."""
     local = order.details.machine.local
     assert local is not None, "resolve refuses a machine without disks of its own"
@@ -84,7 +84,7 @@ def stores(order: Order, guest: Guest) -> tuple[GuestDisk, ...]:
     return find_stores(found, order.details.wanted.count, local.size_gb)
 
 
-def await_ready(order: Order, made: Made, guest: Guest) -> None:
+def await_ready(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> None:
     """Wait until the first boot's work is done in the guest and EC2's checks have passed, so that
     neither disturbs a measurement. Raises RentalFailed with what is said to be wrong."""
     instance_id = str(made.instance["InstanceId"])
@@ -96,7 +96,7 @@ def await_ready(order: Order, made: Made, guest: Guest) -> None:
     )
 
 
-def _checked(order: Order, instance_id: str) -> bool | Still:
+def _checked(order: AwsOrder, instance_id: str) -> bool | Still:
     if _alive(order, instance_id) is None:
         return Still("not listed")
     found = order.ec2.listed(
@@ -110,7 +110,7 @@ def _checked(order: Order, instance_id: str) -> bool | Still:
     return Still(f"EC2 says system {states['SystemStatus']}, instance {states['InstanceStatus']}")
 
 
-def _alive(order: Order, instance_id: str) -> Item | None:
+def _alive(order: AwsOrder, instance_id: str) -> Item | None:
     """The instance while it may still be what was rented. Raises with EC2's reason when not."""
     instance = describe_instance(order.ec2, instance_id)
     if instance is not None and instance["State"]["Name"] in {*ENDING, "stopping", "stopped"}:
@@ -118,7 +118,7 @@ def _alive(order: Order, instance_id: str) -> Item | None:
     return instance
 
 
-def _attach_one(order: Order, volume_id: str, instance_id: str, name: str) -> None:
+def _attach_one(order: AwsOrder, volume_id: str, instance_id: str, name: str) -> None:
     def ask() -> bool | Still:
         volume = describe_volume(order.ec2, volume_id)
         if volume is None:
@@ -136,7 +136,7 @@ def _attach_one(order: Order, volume_id: str, instance_id: str, name: str) -> No
     order.watch.note(f"volume {volume_id} is attached as {name}")
 
 
-def _start_attaching(order: Order, volume_id: str, instance_id: str, name: str) -> Still:
+def _start_attaching(order: AwsOrder, volume_id: str, instance_id: str, name: str) -> Still:
     try:
         order.ec2.call("attach_volume", requests.attach_volume(volume_id, instance_id, name))
     except DiskbenchError as error:
@@ -160,7 +160,7 @@ def _attachment(volume: Item, instance_id: str) -> Item | None:
 
 
 def _appeared(
-    order: Order, guest: Guest, item: Item, name: str, before: tuple[GuestDisk, ...] | None
+    order: AwsOrder, guest: Guest, item: Item, name: str, before: tuple[GuestDisk, ...] | None
 ) -> GuestDisk:
     volume = Volume(str(item["VolumeId"]), name, int(item["Size"]) * GIB)
     nvme = order.details.machine.ebs_nvme

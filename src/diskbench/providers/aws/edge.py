@@ -29,7 +29,7 @@ _ACCOUNT = re.compile(r"(?:(?P<profile>.+)@)?(?P<id>[0-9]{12})")
 
 
 @dataclass(frozen=True)
-class Edge:
+class AwsClient:
     """One AWS service in one region. `watch` is asked before a call is repeated."""
 
     client: Any
@@ -80,9 +80,9 @@ class Aws:
     endpoint: str | None
     _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def edge(self, service: str, timing: AwsTiming, watch: RentWatch | None = None) -> Edge:
+    def edge(self, service: str, timing: AwsTiming, watch: RentWatch | None = None) -> AwsClient:
         """A service of this region."""
-        return Edge(self._client(service), service, self, timing, watch)
+        return AwsClient(self._client(service), service, self, timing, watch)
 
     def decode(self, message: str) -> str | None:
         """What an encoded authorization message says; None where that is not permitted either."""

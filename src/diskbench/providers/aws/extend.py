@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from diskbench.model.ours import Which
     from diskbench.model.rental import LeaseEnd, Scope
     from diskbench.ports import Host
-    from diskbench.providers.aws.edge import Edge
+    from diskbench.providers.aws.edge import AwsClient
     from diskbench.providers.aws.inventory import Item
     from diskbench.providers.aws.timing import AwsTiming
 
@@ -35,7 +35,7 @@ def extend(which: Which, scope: Scope, timing: AwsTiming, end: LeaseEnd, guest: 
             ec2.call("create_tags", requests.new_expiry(ids, end.expires_at))
 
 
-def _ids(ec2: Edge, which: Which) -> Iterator[str]:
+def _ids(ec2: AwsClient, which: Which) -> Iterator[str]:
     """The ids of all that was made for the lease, with what a machine takes along when it ends."""
     there = inventory(ec2, which)
     for kind, item in there.things():

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.catalog.machines import MachineEntry
     from diskbench.model.rental import PricePart, RentSpec
-    from diskbench.providers.aws.wanted import Wanted
+    from diskbench.providers.aws.wanted import AwsDiskRequest
 
 IMAGE_GIB = 8
 """The root disk of Ubuntu's and Debian's images for AWS; another image may have more."""
 _ARCH = "x86_64"
 
 
-def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
+def foresee(books: Books, spec: RentSpec, asked: AwsDiskRequest) -> Rental:
     """The rental that is to be expected; a price or a machine that the catalogue lacks is None."""
     book = books.of("aws")
     size_gib = asked.size_gib or IMAGE_GIB
@@ -60,7 +60,7 @@ def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
 
 
 def _prices(
-    books: Books, asked: Wanted, size_gib: int, machine: str, region: str
+    books: Books, asked: AwsDiskRequest, size_gib: int, machine: str, region: str
 ) -> Iterator[PricePart]:
     yield machine_part(books, "aws", machine, region)
     if asked.kind != "root":
@@ -72,7 +72,7 @@ def _prices(
     yield address_part("aws", region)
 
 
-def _words(asked: Wanted, size_gib: int, machine: str | None) -> str:
+def _words(asked: AwsDiskRequest, size_gib: int, machine: str | None) -> str:
     what = "its own disk" if asked.kind == "instance-store" else f"{asked.type} of {size_gib:,} GiB"
     return f"{machine or 'a machine'} with {what}"
 

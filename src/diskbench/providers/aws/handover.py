@@ -17,10 +17,10 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from diskbench.model.disk import Acquired
     from diskbench.providers.aws.inventory import Item
-    from diskbench.providers.aws.provision import Made, Order
+    from diskbench.providers.aws.provision import AwsOrder, AwsProvisioned
 
 
-def hand_over(order: Order, made: Made) -> Acquired:
+def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
     """The machine with its disk, proved. Raises RentalFailed for anything not as asked."""
     reach = attach.machine_of(order, made)
     with reached(order, reach) as guest:
@@ -50,7 +50,7 @@ def hand_over(order: Order, made: Made) -> Acquired:
     )
 
 
-def _all_made(order: Order, made: Made, instance: Item) -> tuple[str, ...]:
+def _all_made(order: AwsOrder, made: AwsProvisioned, instance: Item) -> tuple[str, ...]:
     """Kinds and ids of everything of the lease. A listing by tag may lag behind what was made, so
     what is known to be there is added."""
     listed = inventory(order.ec2, Which(order.lease)).names()
@@ -59,7 +59,7 @@ def _all_made(order: Order, made: Made, instance: Item) -> tuple[str, ...]:
     return tuple(sorted({*listed, told("instances", instance), *volumes}))
 
 
-def _volume(order: Order, volume_id: str) -> Item:
+def _volume(order: AwsOrder, volume_id: str) -> Item:
     found = describe_volume(order.ec2, volume_id)
     if found is None:
         raise RentalFailed(
@@ -68,7 +68,7 @@ def _volume(order: Order, volume_id: str) -> Item:
     return found
 
 
-def _root_volume(order: Order, instance: Item) -> Item:
+def _root_volume(order: AwsOrder, instance: Item) -> Item:
     root = instance.get("RootDeviceName")
     for mapping in instance.get("BlockDeviceMappings", []):
         if mapping.get("DeviceName") == root:

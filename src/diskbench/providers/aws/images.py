@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.providers.aws.errors import is_missing
-from diskbench.providers.aws.resolved import Image
+from diskbench.providers.aws.resolved import AwsImage
 
 if TYPE_CHECKING:
-    from diskbench.providers.aws.edge import Edge
+    from diskbench.providers.aws.edge import AwsClient
 
 _PARAMETERS = {
     "ubuntu": {
@@ -31,7 +31,7 @@ _USERS = {
 _DEFAULT_USER = "ec2-user"
 
 
-def find_image(ec2: Edge, ssm: Edge, typed: str | None, arch: str) -> Image:
+def find_image(ec2: AwsClient, ssm: AwsClient, typed: str | None, arch: str) -> AwsImage:
     """The image of `--image`: an AMI, an SSM parameter, `ubuntu` or `amazon-linux`; without it the
     first of these that the region has. Raises InvalidValue."""
     if typed is None:
@@ -49,7 +49,7 @@ def find_image(ec2: Edge, ssm: Edge, typed: str | None, arch: str) -> Image:
     )
 
 
-def _first_known(ssm: Edge, arch: str) -> str:
+def _first_known(ssm: AwsClient, arch: str) -> str:
     tried = []
     for parameters in _PARAMETERS.values():
         try:
@@ -63,11 +63,11 @@ def _first_known(ssm: Edge, arch: str) -> str:
     )
 
 
-def _parameter(ssm: Edge, name: str) -> str:
+def _parameter(ssm: AwsClient, name: str) -> str:
     return str(ssm.call("get_parameter", {"Name": name})["Parameter"]["Value"])
 
 
-def _image(ec2: Edge, image_id: str) -> Image:
+def _image(ec2: AwsClient, image_id: str) -> AwsImage:
     found = ec2.listed("describe_images", "Images", {"ImageIds": [image_id]})
     if not found:
         raise InvalidValue(
@@ -83,7 +83,7 @@ def _image(ec2: Edge, image_id: str) -> Image:
     mapped: dict[str, Any] = next(
         (m["Ebs"] for m in told.get("BlockDeviceMappings", []) if m.get("DeviceName") == root), {}
     )
-    return Image(
+    return AwsImage(
         id=image_id,
         name=str(told.get("Name", "")),
         arch=str(told.get("Architecture", "x86_64")),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.model.ours import Which
-    from diskbench.providers.aws.edge import Edge
+    from diskbench.providers.aws.edge import AwsClient
 
 Item = dict[str, Any]
 _IDS = {
@@ -41,7 +41,7 @@ ENDING = frozenset({"shutting-down", "terminated"})
 
 
 @dataclass(frozen=True)
-class Inventory:
+class AwsInventory:
     """Instances (ended ones too, as long as EC2 lists them), volumes, interfaces that no machine
     will take along, addresses (diskbench makes none), groups and key pairs; images and snapshots of
     the account where copies were asked for."""
@@ -80,12 +80,12 @@ class Inventory:
         return tuple(item for item in self.instances if item["State"]["Name"] in ENDING)
 
 
-def inventory(ec2: Edge, of: Which | None = None, *, copies: bool = False) -> Inventory:
+def inventory(ec2: AwsClient, of: Which | None = None, *, copies: bool = False) -> AwsInventory:
     """What there is of one lease, or everything that carries the tag of any; with `copies` also the
     images and snapshots that carry it, which takes two calls more. Raises our errors."""
     request = {"Filters": of_lease(of.lease_id) if of else of_any_lease()}
     reservations = ec2.listed("describe_instances", "Reservations", request)
-    listed = Inventory(
+    listed = AwsInventory(
         instances=tuple(item for held in reservations for item in held["Instances"]),
         volumes=tuple(
             item
@@ -110,14 +110,14 @@ def inventory(ec2: Edge, of: Which | None = None, *, copies: bool = False) -> In
     return listed if of is None else _meant(listed, of)
 
 
-def _meant(listed: Inventory, which: Which) -> Inventory:
+def _meant(listed: AwsInventory, which: Which) -> AwsInventory:
     """Without what carries the lease's tag and is not meant, which is kept by name apart."""
 
     def of(kind: str) -> tuple[Item, ...]:
         items: tuple[Item, ...] = getattr(listed, kind)
         return tuple(one for one in items if which.takes(called(kind, one), told(kind, one)))
 
-    meant = Inventory(
+    meant = AwsInventory(
         instances=of("instances"),
         volumes=of("volumes"),
         interfaces=of("interfaces"),

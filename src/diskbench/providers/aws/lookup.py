@@ -9,7 +9,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.aws.choice import candidates
 from diskbench.providers.aws.images import find_image
 from diskbench.providers.aws.machine_type import check_support, find_machine
-from diskbench.providers.aws.resolved import Place, Resolved
+from diskbench.providers.aws.resolved import AwsResolved, AwsZone
 from diskbench.providers.caller import caller_cidr, ssh_cidr
 from diskbench.providers.needs import needs
 
@@ -18,35 +18,35 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import ProviderBook
     from diskbench.model.rental import RentSpec
-    from diskbench.providers.aws.edge import Aws, Edge
-    from diskbench.providers.aws.resolved import Image, Machine
+    from diskbench.providers.aws.edge import Aws, AwsClient
+    from diskbench.providers.aws.resolved import AwsImage, AwsMachine
     from diskbench.providers.aws.timing import AwsTiming
-    from diskbench.providers.aws.wanted import Wanted
+    from diskbench.providers.aws.wanted import AwsDiskRequest
 
 
 @dataclass(frozen=True)
-class Lookup:
+class AwsLookup:
     """What is asked for, and where to look."""
 
     aws: Aws
-    ec2: Edge
-    ssm: Edge
+    ec2: AwsClient
+    ssm: AwsClient
     spec: RentSpec
-    wanted: Wanted
+    wanted: AwsDiskRequest
     known: ProviderBook
 
 
 def look_up(
     aws: Aws,
     spec: RentSpec,
-    wanted: Wanted,
+    wanted: AwsDiskRequest,
     known: ProviderBook,
     timing: AwsTiming,
     ask_caller: Callable[[], str] = caller_cidr,
-) -> Resolved:
+) -> AwsResolved:
     """Everything about a rental that has to be known before; machines are chosen from `known`.
     Raises UserError."""
-    here = Lookup(aws, aws.edge("ec2", timing), aws.edge("ssm", timing), spec, wanted, known)
+    here = AwsLookup(aws, aws.edge("ec2", timing), aws.edge("ssm", timing), spec, wanted, known)
     account_id = aws.account_id(timing)
     if spec.zone is not None:
         _check_zone(here, spec.zone)
@@ -62,7 +62,7 @@ def look_up(
     places = _places(here, machine, zones)
     _check_group(here, places)
     local = machine.local if wanted.kind == "instance-store" else None
-    return Resolved(
+    return AwsResolved(
         account_id=account_id,
         region=aws.region,
         wanted=wanted,
@@ -75,12 +75,12 @@ def look_up(
     )
 
 
-def _typed_machine(here: Lookup) -> Machine | None:
+def _typed_machine(here: AwsLookup) -> AwsMachine | None:
     name = here.spec.instance_type
     return find_machine(here.ec2, name, tuple(here.known.machines.types)) if name else None
 
 
-def _size_gib(wanted: Wanted, image: Image) -> int:
+def _size_gib(wanted: AwsDiskRequest, image: AwsImage) -> int:
     """The size of the disk, a root disk's being the image's where nothing is typed."""
     if wanted.kind == "instance-store":
         return 1
@@ -94,7 +94,9 @@ def _size_gib(wanted: Wanted, image: Image) -> int:
     return size
 
 
-def _cheapest(here: Lookup, image: Image, size_gib: int) -> tuple[Machine, tuple[str, ...]]:
+def _cheapest(
+    here: AwsLookup, image: AwsImage, size_gib: int
+) -> tuple[AwsMachine, tuple[str, ...]]:
     """The cheapest machine that is good enough and offered, and where."""
     wanted = here.wanted
     need = needs(wanted.limits(size_gib), wanted.count)
@@ -116,7 +118,7 @@ def _cheapest(here: Lookup, image: Image, size_gib: int) -> tuple[Machine, tuple
     )
 
 
-def _offered(here: Lookup, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _offered(here: AwsLookup, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Which of the types are offered in which zones. Raises InvalidValue when the only one is
     not, or not in the zone that was typed."""
     listed = here.ec2.listed(
@@ -143,7 +145,7 @@ def _offered(here: Lookup, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return {name: at for name, at in found.items() if at}
 
 
-def _check_pair(image: Image, machine: Machine) -> None:
+def _check_pair(image: AwsImage, machine: AwsMachine) -> None:
     if image.arch != machine.arch:
         raise InvalidValue(
             f"{image.id} is for {image.arch}, {machine.type} is {machine.arch}",
@@ -151,7 +153,7 @@ def _check_pair(image: Image, machine: Machine) -> None:
         )
 
 
-def _places(here: Lookup, machine: Machine, zones: Sequence[str]) -> tuple[Place, ...]:
+def _places(here: AwsLookup, machine: AwsMachine, zones: Sequence[str]) -> tuple[AwsZone, ...]:
     """The zones to try, in order: those that offer the machine and have a subnet."""
     typed = here.spec.subnet
     request: dict[str, Any] = (
@@ -162,7 +164,7 @@ def _places(here: Lookup, machine: Machine, zones: Sequence[str]) -> tuple[Place
     subnets = here.ec2.listed("describe_subnets", "Subnets", request)
     known = {subnet["AvailabilityZone"] for subnet in subnets}
     found = [
-        Place(
+        AwsZone(
             zone=subnet["AvailabilityZone"],
             zone_id=subnet.get("AvailabilityZoneId"),
             subnet=subnet["SubnetId"],
@@ -187,14 +189,14 @@ def _places(here: Lookup, machine: Machine, zones: Sequence[str]) -> tuple[Place
     )
 
 
-def _check_zone(here: Lookup, zone: str) -> None:
+def _check_zone(here: AwsLookup, zone: str) -> None:
     listed = here.ec2.call("describe_availability_zones")["AvailabilityZones"]
     names = [item["ZoneName"] for item in listed]
     if zone not in names:
         raise UnknownName(f"zone of {here.aws.region}", zone, names, field="zone")
 
 
-def _check_group(here: Lookup, places: Sequence[Place]) -> None:
+def _check_group(here: AwsLookup, places: Sequence[AwsZone]) -> None:
     group = here.spec.security_group
     if group is None:
         return

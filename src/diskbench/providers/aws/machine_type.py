@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
 from diskbench.providers.aws.choice import EbsFigures, room_for_disks
 from diskbench.providers.aws.errors import error_code
-from diskbench.providers.aws.resolved import LocalDisks, Machine
+from diskbench.providers.aws.resolved import AwsLocalDisks, AwsMachine
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.providers.aws.edge import Edge
-    from diskbench.providers.aws.wanted import Wanted
+    from diskbench.providers.aws.edge import AwsClient
+    from diskbench.providers.aws.wanted import AwsDiskRequest
 
 _XEN_MAX_IOPS = 32_000
 _XEN_MAX_GIB = 16_384
 """What io1 and io2 reach without Nitro, which has no Block Express (provisioned-iops.md, 2023)."""
 
 
-def find_machine(ec2: Edge, name: str, known: Sequence[str]) -> Machine:
+def find_machine(ec2: AwsClient, name: str, known: Sequence[str]) -> AwsMachine:
     """A type by its name. Raises UnknownName with the nearest of `known`."""
     try:
         found = ec2.listed("describe_instance_types", "InstanceTypes", {"InstanceTypes": [name]})
@@ -41,14 +41,14 @@ def find_machine(ec2: Edge, name: str, known: Sequence[str]) -> Machine:
     return machine(found[0])
 
 
-def machine(told: dict[str, Any]) -> Machine:
+def machine(told: dict[str, Any]) -> AwsMachine:
     """One item of DescribeInstanceTypes."""
     ebs = told.get("EbsInfo", {})
     store = told.get("InstanceStorageInfo")
     limits = ebs.get("EbsOptimizedInfo", {})
     support = ebs.get("EbsOptimizedSupport", "unsupported")
     hypervisor = str(told.get("Hypervisor", "nitro"))  # bare metal names none
-    return Machine(
+    return AwsMachine(
         type=told["InstanceType"],
         arch="arm64" if "arm64" in told["ProcessorInfo"]["SupportedArchitectures"] else "x86_64",
         vcpus=told["VCpuInfo"]["DefaultVCpus"],
@@ -70,18 +70,18 @@ def machine(told: dict[str, Any]) -> Machine:
     )
 
 
-def _local(store: dict[str, Any]) -> LocalDisks | None:
+def _local(store: dict[str, Any]) -> AwsLocalDisks | None:
     disks = store.get("Disks", [])
     if not disks:
         return None
-    return LocalDisks(
+    return AwsLocalDisks(
         count=sum(disk["Count"] for disk in disks),
         size_gb=disks[0]["SizeInGB"],
         nvme=store.get("NvmeSupport") != "unsupported",
     )
 
 
-def check_support(found: Machine, wanted: Wanted) -> None:
+def check_support(found: AwsMachine, wanted: AwsDiskRequest) -> None:
     """Refuse a disk that the machine cannot carry: pure. Raises InvalidValue."""
     if wanted.kind == "instance-store":
         _check_local(found, wanted.count)
@@ -107,7 +107,7 @@ def check_support(found: Machine, wanted: Wanted) -> None:
             )
 
 
-def _check_local(found: Machine, count: int) -> None:
+def _check_local(found: AwsMachine, count: int) -> None:
     local = found.local
     if local is None:
         raise InvalidValue(

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.model.rental import PricePart, RentSpec
-    from diskbench.providers.aws.resolved import Resolved
+    from diskbench.providers.aws.resolved import AwsResolved
 
 
-def rental(books: Books, spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
+def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | None) -> Rental:
     """The rental of what was looked up; `endpoint` is that of an emulator."""
     wanted, machine = details.wanted, details.machine
     limits = wanted.limits(details.size_gib)
@@ -49,7 +49,7 @@ def rental(books: Books, spec: RentSpec, details: Resolved, endpoint: str | None
     )
 
 
-def _words(spec: RentSpec, details: Resolved) -> str:
+def _words(spec: RentSpec, details: AwsResolved) -> str:
     wanted, zones = details.wanted, [place.zone for place in details.places]
     size = f"{details.size_gib:,} GiB"
     what = {
@@ -68,7 +68,7 @@ def _words(spec: RentSpec, details: Resolved) -> str:
     return f"{spot}{details.machine.type} in {zones[0]}{other} with {what}; {details.image.name}"
 
 
-def _prices(books: Books, details: Resolved) -> Iterator[PricePart]:
+def _prices(books: Books, details: AwsResolved) -> Iterator[PricePart]:
     """Machine, its root disk, the disks, and the address that SSH comes in by."""
     region, wanted = details.region, details.wanted
     yield machine_part(books, "aws", details.machine.type, region)
@@ -82,7 +82,7 @@ def _prices(books: Books, details: Resolved) -> Iterator[PricePart]:
     yield address_part("aws", region)
 
 
-def _warnings(books: Books, spec: RentSpec, details: Resolved) -> Iterator[str]:
+def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[str]:
     book, machine, wanted = books.of("aws"), details.machine, details.wanted
     need = needs(wanted.limits(details.size_gib), wanted.count)
     better = candidates(book, need, arch=machine.arch, disks=wanted.count)

@@ -11,8 +11,8 @@ from diskbench.providers.asked import provisioned_types
 from diskbench.providers.aws.edge import open_aws, open_scope
 from diskbench.providers.aws.inventory import inventory, why_ended
 from diskbench.providers.aws.offer import rental
-from diskbench.providers.aws.provision import Order, provision
-from diskbench.providers.aws.resolved import Resolved
+from diskbench.providers.aws.provision import AwsOrder, provision
+from diskbench.providers.aws.resolved import AwsResolved
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.aws.wanted import wanted
 from diskbench.providers.caller import caller_cidr
@@ -111,13 +111,13 @@ class AWSProvider:
         order = self._order(claim, rental, watch)
         return hand_over(order, swapped(order))
 
-    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> Order:
+    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AwsOrder:
         aws = open_scope(rental.scope, self.timing)
-        return Order(
+        return AwsOrder(
             ec2=aws.edge("ec2", self.timing, watch),
             claim=claim,
             spec=rental.spec,
-            details=Resolved.model_validate(rental.details),
+            details=AwsResolved.model_validate(rental.details),
             keys=lease_keys(watch.secret(), claim.lease_id),
             watch=watch,
             timing=self.timing,

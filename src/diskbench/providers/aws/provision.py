@@ -13,7 +13,7 @@ from diskbench.model.ours import Which
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.errors import error_code, is_missing, of_code
 from diskbench.providers.aws.inventory import ENDING, inventory, tag, why_ended
-from diskbench.providers.aws.resolved import Place, Resolved
+from diskbench.providers.aws.resolved import AwsResolved, AwsZone
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.aws.wanted import ROOT_TYPE
 from diskbench.providers.cloud_init import user_data
@@ -25,15 +25,15 @@ from diskbench.providers.waits import Still
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from diskbench.providers.aws.edge import Edge
-    from diskbench.providers.aws.inventory import Inventory, Item
+    from diskbench.providers.aws.edge import AwsClient
+    from diskbench.providers.aws.inventory import AwsInventory, Item
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order(skeleton.Order[Resolved, AwsTiming]):
+class AwsOrder(skeleton.Order[AwsResolved, AwsTiming]):
     """What is to be made on AWS; `ec2` is its API in one region."""
 
-    ec2: Edge
+    ec2: AwsClient
 
     @property
     def lab(self) -> str:
@@ -56,15 +56,15 @@ class Order(skeleton.Order[Resolved, AwsTiming]):
 
 
 @dataclass(frozen=True)
-class Made:
+class AwsProvisioned:
     """A running machine, and its volumes in the same zone, in order."""
 
     instance: Item
     volumes: tuple[Item, ...]
-    place: Place
+    place: AwsZone
 
 
-def provision(order: Order) -> Made:
+def provision(order: AwsOrder) -> AwsProvisioned:
     """The machine and volumes of the lease, made or found; zones are tried in turn.
 
     Raises NoCapacity when no zone has any, RentalFailed with EC2's reason for a machine that ended.
@@ -84,7 +84,7 @@ def provision(order: Order) -> Made:
     )
 
 
-def _key_pair(order: Order, there: Inventory) -> None:
+def _key_pair(order: AwsOrder, there: AwsInventory) -> None:
     if there.keys:
         return
     request = requests.import_key_pair(order.claim, order.keys.user_public)
@@ -92,7 +92,7 @@ def _key_pair(order: Order, there: Inventory) -> None:
         order.ec2.call("import_key_pair", request)
 
 
-def _security_group(order: Order, there: Inventory) -> str:
+def _security_group(order: AwsOrder, there: AwsInventory) -> str:
     """The lease's own group, open to one network."""
     group = str(there.groups[0]["GroupId"]) if there.groups else _new_group(order)
     cidr = order.details.ssh_cidr
@@ -108,7 +108,7 @@ def _security_group(order: Order, there: Inventory) -> str:
     return group
 
 
-def _new_group(order: Order) -> str:
+def _new_group(order: AwsOrder) -> str:
     """The id of the lease's group, made now, or made by a call whose answer was lost."""
     vpc = order.details.places[0].vpc
     request = requests.create_security_group(order.claim, vpc)
@@ -128,7 +128,7 @@ def _new_group(order: Order) -> str:
     return order.until(ask, what, order.timing.volume_s)
 
 
-def _when_listed(order: Order, operation: str, request: requests.Request) -> bool | Still:
+def _when_listed(order: AwsOrder, operation: str, request: requests.Request) -> bool | Still:
     """A call on something that was just made, which EC2 may not know everywhere yet."""
     try:
         order.ec2.call(operation, request)
@@ -149,7 +149,7 @@ def _made_before(code: str) -> Iterator[None]:
             raise
 
 
-def _in_zone(order: Order, group: str, place: Place) -> Made:
+def _in_zone(order: AwsOrder, group: str, place: AwsZone) -> AwsProvisioned:
     """Machine and volumes in one zone, running and available. Raises NoCapacity."""
     there = inventory(order.ec2, Which(order.lease))
     live = [i for i in there.live if i["Placement"]["AvailabilityZone"] == place.zone]
@@ -165,10 +165,10 @@ def _in_zone(order: Order, group: str, place: Place) -> Made:
         f"instance {instance_id}",
         order.timing.instance_s,
     )
-    return Made(running, _when_available(order, ids), place)
+    return AwsProvisioned(running, _when_available(order, ids), place)
 
 
-def next_volumes(order: Order, there: Inventory, place: Place) -> tuple[Item, ...]:
+def next_volumes(order: AwsOrder, there: AwsInventory, place: AwsZone) -> tuple[Item, ...]:
     """The volumes of this turn, made or found, for a machine that runs in `place`."""
     disk = order.volume
     assert disk is not None, "check_swap refuses disks that come with the machine"
@@ -177,7 +177,7 @@ def next_volumes(order: Order, there: Inventory, place: Place) -> tuple[Item, ..
     )
 
 
-def _when_available(order: Order, ids: Sequence[str]) -> tuple[Item, ...]:
+def _when_available(order: AwsOrder, ids: Sequence[str]) -> tuple[Item, ...]:
     return tuple(
         order.until(
             partial(_available, order.ec2, volume_id), f"volume {volume_id}", order.timing.volume_s
@@ -186,10 +186,10 @@ def _when_available(order: Order, ids: Sequence[str]) -> tuple[Item, ...]:
     )
 
 
-def _launch(order: Order, group: str, place: Place, generation: int) -> Item:
+def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Item:
     details, spec = order.details, order.spec
     guest = order.guest(details.image.user, packages=("fio", "mdadm") if spec.stripe else ("fio",))
-    launch = requests.Launch(
+    launch = requests.AwsLaunch(
         image=details.image.id,
         instance_type=details.machine.type,
         subnet=place.subnet,
@@ -212,7 +212,9 @@ def _launch(order: Order, group: str, place: Place, generation: int) -> Item:
     return made
 
 
-def _volume(order: Order, there: Inventory, disk: DiskSpec, place: Place, index: int) -> str:
+def _volume(
+    order: AwsOrder, there: AwsInventory, disk: DiskSpec, place: AwsZone, index: int
+) -> str:
     """The id of the disk number `index`, made or found in this zone."""
     name = disk_name(order, index)
     for item in there.volumes:
@@ -224,12 +226,12 @@ def _volume(order: Order, there: Inventory, disk: DiskSpec, place: Place, index:
     return str(made["VolumeId"])
 
 
-def disk_name(order: Order, index: int) -> str:
+def disk_name(order: AwsOrder, index: int) -> str:
     """What the disk number `index` of this turn is called."""
     return requests.name_of(order.lease, requests.disk_kind(index, order.claim.turn))
 
 
-def _running(ec2: Edge, instance_id: str) -> Item | Still:
+def _running(ec2: AwsClient, instance_id: str) -> Item | Still:
     instance = describe_instance(ec2, instance_id)
     if instance is None:
         return Still("not listed yet")
@@ -241,7 +243,7 @@ def _running(ec2: Edge, instance_id: str) -> Item | Still:
     raise ended(instance)
 
 
-def describe_instance(ec2: Edge, instance_id: str) -> Item | None:
+def describe_instance(ec2: AwsClient, instance_id: str) -> Item | None:
     """One instance as EC2 describes it; None while, or when, it is not listed."""
     try:
         held = ec2.listed("describe_instances", "Reservations", {"InstanceIds": [instance_id]})
@@ -268,7 +270,7 @@ def ended(instance: Item) -> DiskbenchError:
     )
 
 
-def describe_volume(ec2: Edge, volume_id: str) -> Item | None:
+def describe_volume(ec2: AwsClient, volume_id: str) -> Item | None:
     """One volume as EC2 describes it; None while, or when, it is not listed."""
     try:
         found = ec2.listed("describe_volumes", "Volumes", {"VolumeIds": [volume_id]})
@@ -279,7 +281,7 @@ def describe_volume(ec2: Edge, volume_id: str) -> Item | None:
     return found[0] if found else None
 
 
-def _available(ec2: Edge, volume_id: str) -> Item | Still:
+def _available(ec2: AwsClient, volume_id: str) -> Item | Still:
     volume = describe_volume(ec2, volume_id)
     if volume is None:
         return Still("not listed yet")
@@ -294,7 +296,7 @@ def _available(ec2: Edge, volume_id: str) -> Item | Still:
     )
 
 
-def _undo(order: Order) -> None:
+def _undo(order: AwsOrder) -> None:
     """Take back what a zone without capacity had given so far; what resists is released later."""
     there = inventory(order.ec2, Which(order.lease))
     for instance in there.live:

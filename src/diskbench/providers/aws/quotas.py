@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.model.rental import Scope
-    from diskbench.providers.aws.edge import Edge
+    from diskbench.providers.aws.edge import AwsClient
     from diskbench.providers.aws.timing import AwsTiming
 
 STANDARD = frozenset("acdhimrtz")
@@ -73,7 +73,7 @@ def quotas(scope: Scope, timing: AwsTiming) -> Sequence[Quota]:
     return found
 
 
-def _limit(told: Edge, service: str, code: str) -> dict[str, Any] | None:
+def _limit(told: AwsClient, service: str, code: str) -> dict[str, Any] | None:
     try:
         answer = told.call("get_service_quota", {"ServiceCode": service, "QuotaCode": code})
     except DiskbenchError as error:
@@ -84,7 +84,7 @@ def _limit(told: Edge, service: str, code: str) -> dict[str, Any] | None:
     return quota
 
 
-def _vcpus(ec2: Edge) -> Counter[str]:
+def _vcpus(ec2: AwsClient) -> Counter[str]:
     """What runs of the standard families, on demand and spot."""
     running: Counter[tuple[str, str]] = Counter()
     for held in ec2.listed("describe_instances", "Reservations", {}):
@@ -99,7 +99,7 @@ def _vcpus(ec2: Edge) -> Counter[str]:
     return found
 
 
-def _sizes(ec2: Edge, types: list[str]) -> dict[str, int]:
+def _sizes(ec2: AwsClient, types: list[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for start in range(0, len(types), _TYPES_A_CALL):
         asked = {"InstanceTypes": types[start : start + _TYPES_A_CALL]}

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
     from diskbench.model.disk import DiskSpec
     from diskbench.providers.aws.inventory import Item
-    from diskbench.providers.aws.resolved import Machine, Place, Resolved
+    from diskbench.providers.aws.resolved import AwsMachine, AwsResolved, AwsZone
     from diskbench.providers.guest_disks import GuestDisk
 
 
 def check(
-    details: Resolved,
-    place: Place,
+    details: AwsResolved,
+    place: AwsZone,
     instance: Item,
-    machine: Machine,
+    machine: AwsMachine,
     volumes: Sequence[Item],
 ) -> None:
     """Raise RentalFailed naming every value that differs, as asked and as it is.
@@ -37,7 +37,7 @@ def check(
 
 
 def _of_instance(
-    details: Resolved, place: Place, instance: Item, machine: Machine
+    details: AwsResolved, place: AwsZone, instance: Item, machine: AwsMachine
 ) -> Iterator[str]:
     what = f"instance {instance['InstanceId']}"
     metadata = instance.get("MetadataOptions", {})
@@ -54,7 +54,7 @@ def _of_instance(
     yield from differs(machine.type, "hypervisor", details.machine.hypervisor, machine.hypervisor)
 
 
-def _of_volume(details: Resolved, volume: Item) -> Iterator[str]:
+def _of_volume(details: AwsResolved, volume: Item) -> Iterator[str]:
     disk = details.wanted.spec(details.size_gib)
     what = f"volume {volume['VolumeId']}"
     iops, throughput = provisioned(disk)
@@ -85,10 +85,10 @@ def _on(flag: bool | None) -> str | None:
 
 
 def facts(
-    details: Resolved,
-    place: Place,
+    details: AwsResolved,
+    place: AwsZone,
     instance: Item,
-    machine: Machine,
+    machine: AwsMachine,
     volumes: Sequence[Item],
     disks: Sequence[GuestDisk],
 ) -> dict[str, Any]:

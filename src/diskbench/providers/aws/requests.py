@@ -110,7 +110,7 @@ def allow_ssh(group_id: str, cidr: str) -> Request:
 
 
 @dataclass(frozen=True)
-class Launch:
+class AwsLaunch:
     """One machine. `root` is what its root disk is to be (`root_disk`). `public` asks for a public
     address; None leaves that to the subnet."""
 
@@ -128,7 +128,7 @@ class Launch:
     lab: str = ""
 
 
-def run_instances(claim: Claim, launch: Launch, generation: int = 0) -> Request:
+def run_instances(claim: Claim, launch: AwsLaunch, generation: int = 0) -> Request:
     """One machine that ends, with its root disk, when it is switched off.
 
     `generation` counts the machines of the lease that ended before it: EC2 would answer the same

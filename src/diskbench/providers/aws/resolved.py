@@ -6,10 +6,10 @@ from typing import Literal
 
 from diskbench.model.base import Frozen
 from diskbench.providers.aws.choice import EbsFigures
-from diskbench.providers.aws.wanted import Wanted
+from diskbench.providers.aws.wanted import AwsDiskRequest
 
 
-class Place(Frozen):
+class AwsZone(Frozen):
     """A zone to try: its id is the same for all accounts, its name is not. `public` asks for a
     public address; None leaves that to the subnet."""
 
@@ -20,7 +20,7 @@ class Place(Frozen):
     public: bool | None = None
 
 
-class LocalDisks(Frozen):
+class AwsLocalDisks(Frozen):
     """The machine's own disks; `size_gb` is 10^9 bytes."""
 
     count: int
@@ -28,7 +28,7 @@ class LocalDisks(Frozen):
     nvme: bool
 
 
-class Machine(Frozen):
+class AwsMachine(Frozen):
     """A machine type as EC2 describes it. `ebs_nvme` says how its volumes appear in the guest."""
 
     type: str
@@ -42,10 +42,10 @@ class Machine(Frozen):
     max_disks: int | None = None
     disks_apart: bool = False
     burstable: bool = False
-    local: LocalDisks | None = None
+    local: AwsLocalDisks | None = None
 
 
-class Image(Frozen):
+class AwsImage(Frozen):
     """What the machine starts from, and the user to log in as."""
 
     id: str
@@ -56,15 +56,15 @@ class Image(Frozen):
     user: str
 
 
-class Resolved(Frozen):
+class AwsResolved(Frozen):
     """A rental's details."""
 
     account_id: str
     region: str
-    wanted: Wanted
+    wanted: AwsDiskRequest
     size_gib: int
-    machine: Machine
-    image: Image
-    places: tuple[Place, ...]
+    machine: AwsMachine
+    image: AwsImage
+    places: tuple[AwsZone, ...]
     ssh_cidr: str | None
     emulated: bool

@@ -15,7 +15,7 @@ from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.guest import Volume, is_volume
 from diskbench.providers.aws.inventory import inventory, tag
 from diskbench.providers.aws.provision import (
-    Made,
+    AwsProvisioned,
     describe_volume,
     disk_name,
     ended,
@@ -27,30 +27,30 @@ from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from diskbench.providers.aws.inventory import Inventory, Item
-    from diskbench.providers.aws.provision import Order
-    from diskbench.providers.aws.resolved import Place
+    from diskbench.providers.aws.inventory import AwsInventory, Item
+    from diskbench.providers.aws.provision import AwsOrder
+    from diskbench.providers.aws.resolved import AwsZone
     from diskbench.providers.guest import Guest
 
 _GOING = frozenset({"VolumeInUse", "IncorrectState"})
 """What EC2 says of a volume that has not left its machine yet, or has left it just now."""
 
 
-def swapped(order: Order) -> Made:
+def swapped(order: AwsOrder) -> AwsProvisioned:
     """The lease's machine and the volumes of this turn; twice is as once. Raises RentalFailed."""
     there = inventory(order.ec2, Which(order.lease))
     machine, place = _machine(order, there)
-    made = Made(machine, (), place)
+    made = AwsProvisioned(machine, (), place)
     earlier = _earlier(order, there)
     if earlier:
         with reached(order, attach.machine_of(order, made)) as guest:
             for volume in earlier:
                 _take_away(order, volume, str(machine["InstanceId"]))
             _await_gone(order, guest, earlier)
-    return Made(machine, next_volumes(order, there, place), place)
+    return AwsProvisioned(machine, next_volumes(order, there, place), place)
 
 
-def _machine(order: Order, there: Inventory) -> tuple[Item, Place]:
+def _machine(order: AwsOrder, there: AwsInventory) -> tuple[Item, AwsZone]:
     if not there.live:
         if there.ended:
             raise ended(there.ended[-1])
@@ -69,7 +69,7 @@ def _machine(order: Order, there: Inventory) -> tuple[Item, Place]:
     return machine, place
 
 
-def _earlier(order: Order, there: Inventory) -> list[Item]:
+def _earlier(order: AwsOrder, there: AwsInventory) -> list[Item]:
     """The measured volumes of other turns; a machine's root is none."""
     disk = order.volume
     mine = {disk_name(order, index) for index in range(disk.count if disk else 0)}
@@ -81,7 +81,7 @@ def _earlier(order: Order, there: Inventory) -> list[Item]:
     ]
 
 
-def _take_away(order: Order, volume: Item, instance_id: str) -> None:
+def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
     """Detach a volume and delete it."""
     volume_id = str(volume["VolumeId"])
 
@@ -104,7 +104,7 @@ def _take_away(order: Order, volume: Item, instance_id: str) -> None:
     order.watch.note(f"volume {volume_id} is deleted")
 
 
-def _call(order: Order, operation: str, request: requests.Request) -> bool:
+def _call(order: AwsOrder, operation: str, request: requests.Request) -> bool:
     """Whether it was done, or there was nothing left to do."""
     try:
         order.ec2.call(operation, request)
@@ -116,7 +116,7 @@ def _call(order: Order, operation: str, request: requests.Request) -> bool:
     return True
 
 
-def _await_gone(order: Order, guest: Guest, earlier: list[Item]) -> None:
+def _await_gone(order: AwsOrder, guest: Guest, earlier: list[Item]) -> None:
     """Wait until the guest shows none of them: the next has the same name there."""
     nvme = order.details.machine.ebs_nvme
     attached = [

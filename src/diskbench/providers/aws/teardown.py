@@ -14,8 +14,8 @@ from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
     from diskbench.model.ours import Which
-    from diskbench.providers.aws.edge import Edge
-    from diskbench.providers.aws.inventory import Inventory
+    from diskbench.providers.aws.edge import AwsClient
+    from diskbench.providers.aws.inventory import AwsInventory
     from diskbench.providers.aws.timing import AwsTiming
     from diskbench.providers.skeleton.release import Failures
 
@@ -41,10 +41,10 @@ _KINDS = (
 and what it names."""
 
 
-def release(ec2: Edge, which: Which, timing: AwsTiming) -> None:
+def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
     """Give back all that is meant of a lease in one region; see skeleton.release."""
 
-    def give_back(found: Inventory, failures: Failures) -> None:
+    def give_back(found: AwsInventory, failures: Failures) -> None:
         _instances(ec2, found, timing, failures)
         for kind, operation, key in _KINDS:
             for item in getattr(found, kind):
@@ -62,7 +62,7 @@ def release(ec2: Edge, which: Which, timing: AwsTiming) -> None:
     )
 
 
-def _instances(ec2: Edge, found: Inventory, timing: AwsTiming, failures: Failures) -> None:
+def _instances(ec2: AwsClient, found: AwsInventory, timing: AwsTiming, failures: Failures) -> None:
     """Terminate all of them, then wait for each."""
     ids = [i["InstanceId"] for i in found.instances if i["State"]["Name"] not in ENDED]
     for instance_id in ids:
@@ -74,7 +74,7 @@ def _instances(ec2: Edge, found: Inventory, timing: AwsTiming, failures: Failure
                 until(partial(_ended, ec2, instance_id), what, timing.terminate_s, timing)
 
 
-def _ended(ec2: Edge, instance_id: str) -> bool | Still:
+def _ended(ec2: AwsClient, instance_id: str) -> bool | Still:
     try:
         answer = ec2.listed("describe_instances", "Reservations", {"InstanceIds": [instance_id]})
     except DiskbenchError as error:
@@ -85,7 +85,7 @@ def _ended(ec2: Edge, instance_id: str) -> bool | Still:
     return True if all(state in ENDED for state in states) else Still(states[0])
 
 
-def _deleted(ec2: Edge, operation: str, request: dict[str, str]) -> bool | Still:
+def _deleted(ec2: AwsClient, operation: str, request: dict[str, str]) -> bool | Still:
     """Delete one thing; Still while something hangs on it, which was let go of just now."""
     try:
         ec2.call(operation, request)

@@ -42,7 +42,7 @@ _FORMS = {
 Kind = Literal["volume", "root", "instance-store"]
 
 
-class Wanted(Frozen):
+class AwsDiskRequest(Frozen):
     """The disk that is asked for. `size_gib` is None where it is not chosen: the machine's own, or
     a root disk as large as its image. `type` is the volume's, also of a root disk."""
 
@@ -70,7 +70,7 @@ class Wanted(Frozen):
         )
 
 
-def wanted(spec: RentSpec | None) -> Wanted:
+def wanted(spec: RentSpec | None) -> AwsDiskRequest:
     """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
     if spec is None or spec.disk is None:
         raise InvalidValue(
@@ -83,7 +83,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
     check_count(spec, MAX_COUNT)
     if spec.disk == INSTANCE_STORE:
         _come_with_machine(spec)
-        return Wanted(kind="instance-store", type=INSTANCE_STORE, count=spec.count)
+        return AwsDiskRequest(kind="instance-store", type=INSTANCE_STORE, count=spec.count)
     root, _, named = spec.disk.partition(":")
     if root == ROOT:
         return _root(spec, named)
@@ -101,7 +101,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
     return asked
 
 
-def _root(spec: RentSpec, named: str) -> Wanted:
+def _root(spec: RentSpec, named: str) -> AwsDiskRequest:
     if spec.count > 1:
         raise InvalidValue(
             f"--count {spec.count}: a machine has one root disk",
@@ -124,8 +124,8 @@ def _root(spec: RentSpec, named: str) -> Wanted:
     return asked
 
 
-def _of(spec: RentSpec, kind: Kind, disk_type: str) -> Wanted:
-    return Wanted(
+def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AwsDiskRequest:
+    return AwsDiskRequest(
         kind=kind,
         type=disk_type,
         size_gib=spec.size_gib,

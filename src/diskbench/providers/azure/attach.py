@@ -17,14 +17,14 @@ from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from diskbench.providers.azure.edge import Item
-    from diskbench.providers.azure.provision import Made, Order
+    from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned
     from diskbench.providers.guest import Guest
     from diskbench.providers.guest_disks import GuestDisk
 
 _NETWORK = "Microsoft.Network"
 
 
-def address_of(order: Order) -> str:
+def address_of(order: AzureOrder) -> str:
     """The address to reach the machine at: its public one, else the one in its network."""
     role = "address" if order.details.subnet is None else "interface"
 
@@ -36,7 +36,7 @@ def address_of(order: Order) -> str:
     return order.until(ask, what, order.timing.network_s)
 
 
-def _public(order: Order) -> str | None:
+def _public(order: AzureOrder) -> str | None:
     found = read(
         order.edge, f"{_NETWORK}/publicIPAddresses/read", "network", "public_ip_addresses.get",
         order.group, name_of(order.lease, "address"),
@@ -44,7 +44,7 @@ def _public(order: Order) -> str | None:
     return ((found or {}).get("properties") or {}).get("ipAddress")
 
 
-def _private(order: Order) -> str | None:
+def _private(order: AzureOrder) -> str | None:
     found = read(
         order.edge, f"{_NETWORK}/networkInterfaces/read", "network", "network_interfaces.get",
         order.group, name_of(order.lease, "interface"),
@@ -53,7 +53,7 @@ def _private(order: Order) -> str | None:
     return (configured[0].get("properties") or {}).get("privateIPAddress")
 
 
-def machine_of(order: Order) -> Machine:
+def machine_of(order: AzureOrder) -> Machine:
     """The machine as it is reached."""
     address = address_of(order)
 
@@ -64,7 +64,9 @@ def machine_of(order: Order) -> Machine:
     return Machine(f"machine {name_of(order.lease, 'machine')}", address, access, there)
 
 
-def attach(order: Order, made: Made, guest: Guest) -> tuple[tuple[GuestDisk, ...], list[str]]:
+def attach(
+    order: AzureOrder, made: AzureProvisioned, guest: Guest
+) -> tuple[tuple[GuestDisk, ...], list[str]]:
     """The disks as they appear in the guest, in order of LUN; and what was changed on the way to
     the wanted host cache. Raises RentalFailed."""
     already = bool(data_disks(made.machine))
@@ -76,7 +78,7 @@ def attach(order: Order, made: Made, guest: Guest) -> tuple[tuple[GuestDisk, ...
     return found, changes
 
 
-def _attach_one(order: Order, disk: Item, lun: int) -> list[str]:
+def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
     """Attach a disk with the wanted host cache. One that is attached with another is detached
     first: only so is the cache empty, and the setting known to hold. Returns what was changed."""
     disk_id, name = str(disk["id"]), str(disk["name"])
@@ -105,7 +107,7 @@ def _attach_one(order: Order, disk: Item, lun: int) -> list[str]:
     return found
 
 
-def change(order: Order, attached: list[dict[str, Any]], what: str) -> Still:
+def change(order: AzureOrder, attached: list[dict[str, Any]], what: str) -> Still:
     """Set the machine's data disks; what came of it is looked at afterwards."""
     name = name_of(order.lease, "machine")
     try:
@@ -119,7 +121,7 @@ def change(order: Order, attached: list[dict[str, Any]], what: str) -> Still:
     return Still(what)
 
 
-def _machine(order: Order) -> Item:
+def _machine(order: AzureOrder) -> Item:
     found = alive(order)
     if found is None:
         raise RentalFailed(
@@ -141,7 +143,7 @@ def _is(attached: dict[str, Any], disk_id: str) -> bool:
 
 
 def _appeared(
-    order: Order, guest: Guest, disk: Item, lun: int, before: tuple[GuestDisk, ...] | None
+    order: AzureOrder, guest: Guest, disk: Item, lun: int, before: tuple[GuestDisk, ...] | None
 ) -> GuestDisk:
     size = int(disk["properties"]["diskSizeGB"]) * GIB
 

@@ -13,11 +13,11 @@ from diskbench.providers.needs import MIN_VCPUS, Needs
 if TYPE_CHECKING:
     from diskbench.catalog.books import ProviderBook
     from diskbench.catalog.machines import MachineEntry
-    from diskbench.providers.azure.resolved import DiskPath, Machine
-    from diskbench.providers.azure.wanted import Wanted
+    from diskbench.providers.azure.resolved import AzureMachine, DiskPath
+    from diskbench.providers.azure.wanted import AzureDiskRequest
 
 
-def candidates(book: ProviderBook, need: Needs, wanted: Wanted) -> tuple[str, ...]:
+def candidates(book: ProviderBook, need: Needs, wanted: AzureDiskRequest) -> tuple[str, ...]:
     """The sizes that are good enough, cheapest first: current ones before those that are going."""
     good = [
         (not entry.current, usd, name)
@@ -29,7 +29,9 @@ def candidates(book: ProviderBook, need: Needs, wanted: Wanted) -> tuple[str, ..
     return tuple(name for _, _, name in sorted(good))
 
 
-def too_small(found: Machine, need: Needs, wanted: Wanted, better: str | None) -> str | None:
+def too_small(
+    found: AzureMachine, need: Needs, wanted: AzureDiskRequest, better: str | None
+) -> str | None:
     """Why a machine that somebody picked would measure itself; None when it is good enough."""
     if not need.iops and not need.mb_per_s:
         return None
@@ -55,7 +57,7 @@ def _words(size: str, name: str, path: DiskPath, need: Needs) -> str:
     )
 
 
-def _is_fit(entry: MachineEntry, wanted: Wanted) -> bool:
+def _is_fit(entry: MachineEntry, wanted: AzureDiskRequest) -> bool:
     return (
         not entry.burstable
         and entry.vcpus >= MIN_VCPUS

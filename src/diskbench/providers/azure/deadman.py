@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.model.rental import Claim, LeaseEnd
-    from diskbench.providers.azure.edge import Edge, Item
+    from diskbench.providers.azure.edge import AzureClient, Item
 
 API_VERSION = "2018-09-15"
 LONGEST_S = 24 * 3600 - 3600
@@ -52,7 +52,7 @@ def schedule(
     }
 
 
-def arm(edge: Edge, claim: Claim, region: str, machine_id: str) -> str:
+def arm(edge: AzureClient, claim: Claim, region: str, machine_id: str) -> str:
     """Make the switch, and say what there is now: `schedule`, or why there is none. A run is not
     lost for it: the guest has a timer, and the expiry stands in the tags."""
     if claim.expires_at - time.time() > LONGEST_S:
@@ -65,7 +65,7 @@ def is_schedule(item: Item) -> bool:
     return str(item.get("type")).lower() == _KIND.lower()
 
 
-def move(edge: Edge, lease_id: str, held: Sequence[Item], end: LeaseEnd) -> None:
+def move(edge: AzureClient, lease_id: str, held: Sequence[Item], end: LeaseEnd) -> None:
     """Let the switch of the lease's machine go off after `end`, or switch it off itself where the
     end is more than a daily time of day can mean: it would go off too early. `held` is what is in
     the lease's group.
@@ -90,7 +90,7 @@ def move(edge: Edge, lease_id: str, held: Sequence[Item], end: LeaseEnd) -> None
         _armed(edge, request)
 
 
-def _armed(edge: Edge, request: Request) -> str:
+def _armed(edge: AzureClient, request: Request) -> str:
     try:
         _put(edge, request)
     except Interrupted:
@@ -100,7 +100,7 @@ def _armed(edge: Edge, request: Request) -> str:
     return "schedule"
 
 
-def _put(edge: Edge, request: Request) -> None:
+def _put(edge: AzureClient, request: Request) -> None:
     """Make or replace the schedule of the machine that it is for."""
     machine_id = str(request["properties"]["targetResourceId"])
     group, *_, machine = machine_id.rsplit("/", 4)  # GROUP/providers/Microsoft.Compute/KIND/NAME

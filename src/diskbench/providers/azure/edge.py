@@ -48,9 +48,9 @@ class Azure:
     endpoint: str | None
     _made: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def edge(self, timing: AzureTiming, watch: RentWatch | None = None) -> Edge:
+    def edge(self, timing: AzureTiming, watch: RentWatch | None = None) -> AzureClient:
         """Its services, called with this patience."""
-        return Edge(self, timing, watch)
+        return AzureClient(self, timing, watch)
 
     def client(self, service: str) -> Any:  # noqa: ANN401 - one of three classes without a base
         """One client a service, made at first use: each imports thousands of models."""
@@ -94,7 +94,7 @@ class Azure:
 
 
 @dataclass(frozen=True)
-class Edge:
+class AzureClient:
     """Azure's services. `watch` is asked before each call, and before one is repeated."""
 
     azure: Azure

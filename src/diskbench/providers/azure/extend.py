@@ -21,12 +21,12 @@ from diskbench.providers.guest import move_timer
 if TYPE_CHECKING:
     from diskbench.model.rental import LeaseEnd
     from diskbench.ports import Host
-    from diskbench.providers.azure.edge import Edge, Item
+    from diskbench.providers.azure.edge import AzureClient, Item
 
 WRITE_TAGS = "Microsoft.Resources/tags/write"
 
 
-def extend(edge: Edge, lease_id: str, end: LeaseEnd, guest: Host) -> None:
+def extend(edge: AzureClient, lease_id: str, end: LeaseEnd, guest: Host) -> None:
     """See ports.ExtendsLeases. What somebody else put into the group keeps its tags."""
     move_timer(guest, end)
     for group in tagged_groups(edge, lease_id):
@@ -40,7 +40,7 @@ def extend(edge: Edge, lease_id: str, end: LeaseEnd, guest: Host) -> None:
         _tag(edge, told_group(group), group, end)
 
 
-def _tag(edge: Edge, what: str, item: Item, end: LeaseEnd) -> None:
+def _tag(edge: AzureClient, what: str, item: Item, end: LeaseEnd) -> None:
     """Write the end on one thing; its other tags stay."""
     edge.finished(
         f"tags of {what}", edge.timing.network_s, WRITE_TAGS,

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.catalog.machines import MachineEntry
     from diskbench.model.rental import RentSpec
-    from diskbench.providers.azure.wanted import Wanted
+    from diskbench.providers.azure.wanted import AzureDiskRequest
 
 
-def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
+def foresee(books: Books, spec: RentSpec, asked: AzureDiskRequest) -> Rental:
     """The rental that is to be expected; a price or a machine that the catalogue lacks is None."""
     book = books.of("azure")
     size_gib = asked.size_gib or DEFAULT_OS_GIB
@@ -53,7 +53,12 @@ def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
 
 
 def _prices(
-    books: Books, asked: Wanted, size_gib: int, size: str, region: str, entry: MachineEntry | None
+    books: Books,
+    asked: AzureDiskRequest,
+    size_gib: int,
+    size: str,
+    region: str,
+    entry: MachineEntry | None,
 ) -> Iterator[PricePart]:
     yield machine_part(books, "azure", size, region)
     if asked.kind != "root":
@@ -68,7 +73,9 @@ def _prices(
     yield address_part("azure", region)
 
 
-def _warnings(size: str | None, entry: MachineEntry | None, asked: Wanted) -> Iterator[str]:
+def _warnings(
+    size: str | None, entry: MachineEntry | None, asked: AzureDiskRequest
+) -> Iterator[str]:
     if entry is None:
         return
     if not _is_premium(entry) and asked.type.startswith(("Premium", "Ultra")):

@@ -18,11 +18,11 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from diskbench.model.disk import Acquired
     from diskbench.providers.azure.edge import Item
-    from diskbench.providers.azure.provision import Made, Order
+    from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned
     from diskbench.providers.guest import Guest
 
 
-def hand_over(order: Order, made: Made) -> Acquired:
+def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     """The machine with its disk, proved. Raises RentalFailed for anything not as asked."""
     name = name_of(order.lease, "machine")
     dead_man = deadman.arm(order.edge, order.claim, order.details.region, str(made.machine["id"]))
@@ -55,7 +55,7 @@ def hand_over(order: Order, made: Made) -> Acquired:
     )
 
 
-def _look(order: Order, made: Made, guest: Guest) -> tuple[Seen, list[str]]:
+def _look(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tuple[Seen, list[str]]:
     """What was found in the guest, and what was changed on the way to the wanted host cache."""
     wanted = order.details.wanted
     if wanted.kind == "root":
@@ -70,7 +70,7 @@ def _look(order: Order, made: Made, guest: Guest) -> tuple[Seen, list[str]]:
     return Seen(found, azure_guest.mounted_at(guest.host, found[0])), []
 
 
-def _disk(order: Order, name: str) -> Item:
+def _disk(order: AzureOrder, name: str) -> Item:
     found = read_disk(order.edge, order.lease, name)
     if found is None:
         raise RentalFailed(f"disk {name} is not listed any more", advice="somebody deleted it")

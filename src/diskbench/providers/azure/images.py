@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.providers.azure.errors import is_missing
-from diskbench.providers.azure.resolved import Image
+from diskbench.providers.azure.resolved import AzureImage
 
 if TYPE_CHECKING:
-    from diskbench.providers.azure.edge import Edge, Item
+    from diskbench.providers.azure.edge import AzureClient, Item
 
 _KNOWN = {
     "ubuntu": {
@@ -29,12 +29,12 @@ _ID = re.compile(r"/(subscriptions|CommunityGalleries|SharedGalleries)/.+", re.I
 _READ = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read"
 
 
-def find_image(edge: Edge, region: str, typed: str | None, arch: str) -> Image:
+def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> AzureImage:
     """The image of `--image`: `ubuntu`, `debian`, a URN, or the id of an image of yours. The newest
     version is named, so that a second try has the same. Raises InvalidValue."""
     named = _KNOWN.get(typed or "ubuntu", {}).get(arch, typed or "")
     if _ID.fullmatch(named):
-        return Image(name=named.rpartition("/")[2], reference={"id": named})
+        return AzureImage(name=named.rpartition("/")[2], reference={"id": named})
     if not _URN.fullmatch(named):
         raise InvalidValue(
             f"--image {typed!r} is no image",
@@ -55,12 +55,12 @@ def find_image(edge: Edge, region: str, typed: str | None, arch: str) -> Image:
             ) from error
         raise
     reference = {"publisher": publisher, "offer": offer, "sku": sku, "version": version}
-    return Image(
+    return AzureImage(
         name=f"{publisher}:{offer}:{sku}:{version}", reference=reference, os_gib=_size_gib(told)
     )
 
 
-def _newest(edge: Edge, where: tuple[str, str, str, str]) -> str:
+def _newest(edge: AzureClient, where: tuple[str, str, str, str]) -> str:
     listed = edge.listed(_READ, "compute", "virtual_machine_images.list", *where)
     if not listed:
         raise InvalidValue("it has no version")

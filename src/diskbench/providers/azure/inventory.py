@@ -18,7 +18,7 @@ from diskbench.providers.azure.requests import (
 
 if TYPE_CHECKING:
     from diskbench.model.ours import Which
-    from diskbench.providers.azure.edge import Edge, Item
+    from diskbench.providers.azure.edge import AzureClient, Item
 
 GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"
 MACHINES = "Microsoft.Compute/virtualMachines"
@@ -46,7 +46,7 @@ def told_group(group: Item) -> str:
     return f"resource-group {group['name']}"
 
 
-def tagged_groups(edge: Edge, lease_id: str | None = None) -> list[Item]:
+def tagged_groups(edge: AzureClient, lease_id: str | None = None) -> list[Item]:
     """The groups that carry the tag of a lease, or of any. Raises our errors."""
     wanted = of_lease(lease_id) if lease_id else of_any_lease()
     found = edge.listed(f"{GROUPS}/read", "resources", "resource_groups.list", filter=wanted)
@@ -54,7 +54,7 @@ def tagged_groups(edge: Edge, lease_id: str | None = None) -> list[Item]:
     return [one for one in found if lease_of(one) and lease_id in {None, lease_of(one)}]
 
 
-def inside(edge: Edge, group: Item) -> list[Item]:
+def inside(edge: AzureClient, group: Item) -> list[Item]:
     """What is in a group; nothing in one that is gone. Raises our errors."""
     try:
         return edge.listed(
@@ -99,7 +99,7 @@ def expiry_of(item: Item) -> float | None:
     return float(text) if text.isdecimal() else None
 
 
-def read_machine(edge: Edge, lease_id: str) -> Item | None:
+def read_machine(edge: AzureClient, lease_id: str) -> Item | None:
     """The lease's machine with its state as seen now; None where there is none."""
     return read(
         edge, f"{MACHINES}/read", "compute", "virtual_machines.get",
@@ -107,13 +107,13 @@ def read_machine(edge: Edge, lease_id: str) -> Item | None:
     )  # fmt: skip
 
 
-def read_disk(edge: Edge, lease_id: str, name: str) -> Item | None:
+def read_disk(edge: AzureClient, lease_id: str, name: str) -> Item | None:
     """One disk of the lease; None where there is none."""
     return read(edge, f"{DISKS}/read", "compute", "disks.get", group_name(lease_id), name)
 
 
 def read(
-    edge: Edge, action: str, service: str, method: str, *args: str, **more: str
+    edge: AzureClient, action: str, service: str, method: str, *args: str, **more: str
 ) -> Item | None:
     """One thing; None where Azure says that it does not exist."""
     try:

@@ -9,7 +9,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.azure.choice import candidates
 from diskbench.providers.azure.edge import region_of
 from diskbench.providers.azure.images import find_image
-from diskbench.providers.azure.resolved import DEFAULT_OS_GIB, Resolved
+from diskbench.providers.azure.resolved import DEFAULT_OS_GIB, AzureResolved
 from diskbench.providers.azure.sizes import check_support, offer
 from diskbench.providers.azure.wanted import check_cache
 from diskbench.providers.caller import caller_cidr, ssh_cidr
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import ProviderBook
     from diskbench.model.rental import RentSpec
-    from diskbench.providers.azure.edge import Azure, Edge
-    from diskbench.providers.azure.resolved import Image, Machine
+    from diskbench.providers.azure.edge import Azure, AzureClient
+    from diskbench.providers.azure.resolved import AzureImage, AzureMachine
     from diskbench.providers.azure.sizes import Offer
     from diskbench.providers.azure.timing import AzureTiming
-    from diskbench.providers.azure.wanted import Wanted
+    from diskbench.providers.azure.wanted import AzureDiskRequest
 
 _SKUS = "Microsoft.Compute/skus/read"
 _ZONAL = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
@@ -32,13 +32,13 @@ _ZONAL = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 
 
 @dataclass(frozen=True)
-class Lookup:
+class AzureLookup:
     """What is asked for, and where to look."""
 
     azure: Azure
-    edge: Edge
+    edge: AzureClient
     spec: RentSpec
-    wanted: Wanted
+    wanted: AzureDiskRequest
     known: ProviderBook
     region: str
 
@@ -46,15 +46,15 @@ class Lookup:
 def look_up(
     azure: Azure,
     spec: RentSpec,
-    wanted: Wanted,
+    wanted: AzureDiskRequest,
     known: ProviderBook,
     timing: AzureTiming,
     ask_caller: Callable[[], str] = caller_cidr,
-) -> Resolved:
+) -> AzureResolved:
     """Everything about a rental that has to be known before; machines are chosen from `known`.
     Raises UserError."""
     region = region_of(spec)
-    here = Lookup(azure, azure.edge(timing), spec, wanted, known, region)
+    here = AzureLookup(azure, azure.edge(timing), spec, wanted, known, region)
     sold = _sold(here)
     if spec.zone is not None and spec.zone not in sold.all_zones():
         raise UnknownName(f"zone of {region}", spec.zone, sold.all_zones(), field="zone")
@@ -63,7 +63,7 @@ def look_up(
     check_support(machine, wanted, tuple(sold.disks))
     image = find_image(here.edge, region, spec.image, machine.arch)
     size_gib = _size_gib(wanted, image, machine)
-    return Resolved(
+    return AzureResolved(
         region=region,
         wanted=wanted,
         size_gib=size_gib,
@@ -77,7 +77,7 @@ def look_up(
     )
 
 
-def _sold(here: Lookup) -> Offer:
+def _sold(here: AzureLookup) -> Offer:
     listed = here.edge.listed(
         _SKUS, "compute", "resource_skus.list", filter=f"location eq '{here.region}'"
     )
@@ -90,7 +90,7 @@ def _sold(here: Lookup) -> Offer:
     return found
 
 
-def _cheapest(here: Lookup, sold: Offer) -> Machine:
+def _cheapest(here: AzureLookup, sold: Offer) -> AzureMachine:
     """The cheapest size of the catalogue that is good enough and sold here."""
     wanted = here.wanted
     need = needs(wanted.limits(wanted.size_gib or DEFAULT_OS_GIB), wanted.count)
@@ -112,14 +112,14 @@ def _cheapest(here: Lookup, sold: Offer) -> Machine:
     )
 
 
-def _has_zone(here: Lookup, sold: Offer, name: str) -> bool:
+def _has_zone(here: AzureLookup, sold: Offer, name: str) -> bool:
     zones = sold.zones(name, here.wanted.type)
     if here.spec.zone is not None:
         return here.spec.zone in zones
     return bool(zones) or here.wanted.type not in _ZONAL or not sold.zones(name, None)
 
 
-def _size_gib(wanted: Wanted, image: Image, machine: Machine) -> int:
+def _size_gib(wanted: AzureDiskRequest, image: AzureImage, machine: AzureMachine) -> int:
     """The size of the disk, an OS disk's being the image's where nothing is typed."""
     if wanted.kind == "local":
         return max(1, int(machine.local_gib))
@@ -135,13 +135,13 @@ def _size_gib(wanted: Wanted, image: Image, machine: Machine) -> int:
     return size
 
 
-def _os_type(wanted: Wanted, machine: Machine) -> str:
+def _os_type(wanted: AzureDiskRequest, machine: AzureMachine) -> str:
     if wanted.kind == "root":
         return wanted.type
     return "Premium_LRS" if machine.premium else "StandardSSD_LRS"
 
 
-def _zones(here: Lookup, sold: Offer, machine: Machine) -> tuple[str, ...]:
+def _zones(here: AzureLookup, sold: Offer, machine: AzureMachine) -> tuple[str, ...]:
     """The zones to try, in order: near its disk a machine measures the disk and not the way."""
     disk_type = here.wanted.type if here.wanted.kind != "local" else None
     zones = sold.zones(machine.size, disk_type)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.model.rental import RentSpec
     from diskbench.providers.azure.edge import Azure
-    from diskbench.providers.azure.resolved import Resolved
+    from diskbench.providers.azure.resolved import AzureResolved
 
 
-def rental(books: Books, spec: RentSpec, details: Resolved, azure: Azure) -> Rental:
+def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -> Rental:
     """The rental of what was looked up."""
     wanted, machine = details.wanted, details.machine
     found = wanted.limits(details.size_gib)
@@ -50,7 +50,7 @@ def rental(books: Books, spec: RentSpec, details: Resolved, azure: Azure) -> Ren
     )
 
 
-def _words(spec: RentSpec, details: Resolved) -> str:
+def _words(spec: RentSpec, details: AzureResolved) -> str:
     wanted, zones = details.wanted, details.zones
     size = f"{details.size_gib:,} GiB"
     what = {
@@ -77,7 +77,7 @@ def _words(spec: RentSpec, details: Resolved) -> str:
     return f"{spot}{details.machine.size} in {where} with {what}; {details.image.name}"
 
 
-def _prices(books: Books, details: Resolved) -> Iterator[PricePart]:
+def _prices(books: Books, details: AzureResolved) -> Iterator[PricePart]:
     """Machine, its OS disk, the disks, and the address that SSH comes in by."""
     region, wanted = details.region, details.wanted
     yield machine_part(books, "azure", details.machine.size, region)
@@ -95,7 +95,7 @@ def _prices(books: Books, details: Resolved) -> Iterator[PricePart]:
         yield address_part("azure", region)
 
 
-def _warnings(books: Books, spec: RentSpec, details: Resolved) -> Iterator[str]:
+def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[str]:
     machine, wanted = details.machine, details.wanted
     need = needs(wanted.limits(details.size_gib), wanted.count)
     better = candidates(books.of("azure"), need, wanted)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from diskbench.model.rental import Claim, Found, LeaseEnd, Rental, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import Host, RentWatch
-    from diskbench.providers.azure.provision import Order
+    from diskbench.providers.azure.provision import AzureOrder
 
 _TIMING = AzureTiming()
 
@@ -106,16 +106,16 @@ class AzureProvider:
         order = self._order(claim, rental, watch)
         return hand_over(order, swapped(order))
 
-    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> Order:
+    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AzureOrder:
         from diskbench.providers.azure.edge import open_scope
-        from diskbench.providers.azure.provision import Order
-        from diskbench.providers.azure.resolved import Resolved
+        from diskbench.providers.azure.provision import AzureOrder
+        from diskbench.providers.azure.resolved import AzureResolved
 
-        return Order(
+        return AzureOrder(
             edge=open_scope(rental.scope).edge(self.timing, watch),
             claim=claim,
             spec=rental.spec,
-            details=Resolved.model_validate(rental.details),
+            details=AzureResolved.model_validate(rental.details),
             keys=lease_keys(watch.secret(), claim.lease_id),
             watch=watch,
             timing=self.timing,

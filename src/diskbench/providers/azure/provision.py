@@ -19,9 +19,9 @@ from diskbench.providers.azure.inventory import (
     state_of,
     why,
 )
-from diskbench.providers.azure.put import Thing, delete, put
-from diskbench.providers.azure.requests import Launch, NewDisk, disk_kind, group_name, name_of
-from diskbench.providers.azure.resolved import Resolved
+from diskbench.providers.azure.put import AzureResource, delete, put
+from diskbench.providers.azure.requests import AzureLaunch, NewDisk, disk_kind, group_name, name_of
+from diskbench.providers.azure.resolved import AzureResolved
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.emulation import EmulationOptions
@@ -30,14 +30,14 @@ from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_fro
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
-    from diskbench.providers.azure.edge import Edge, Item
+    from diskbench.providers.azure.edge import AzureClient, Item
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order(skeleton.Order[Resolved, AzureTiming]):
+class AzureOrder(skeleton.Order[AzureResolved, AzureTiming]):
     """What is to be made on Azure; `edge` is its services in one subscription."""
 
-    edge: Edge
+    edge: AzureClient
 
     @property
     def group(self) -> str:
@@ -55,7 +55,7 @@ class Order(skeleton.Order[Resolved, AzureTiming]):
 
 
 @dataclass(frozen=True)
-class Made:
+class AzureProvisioned:
     """A running machine, and its disks in the same zone, in order."""
 
     machine: Item
@@ -63,7 +63,7 @@ class Made:
     zone: str | None
 
 
-def provision(order: Order) -> Made:
+def provision(order: AzureOrder) -> AzureProvisioned:
     """The machine and disks of the lease, made or found; zones are tried in order.
 
     Raises NoCapacity when no zone has any, RentalFailed with Azure's reason for what failed.
@@ -82,7 +82,7 @@ def provision(order: Order) -> Made:
     )
 
 
-def _group(order: Order) -> None:
+def _group(order: AzureOrder) -> None:
     request = requests.resource_group(order.claim, order.details.region)
     order.edge.call(
         f"{GROUPS}/write", "resources", "resource_groups.create_or_update", order.group, request
@@ -90,7 +90,7 @@ def _group(order: Order) -> None:
     order.watch.note(f"resource-group {order.group} is there")
 
 
-def _interface(order: Order) -> str:
+def _interface(order: AzureOrder) -> str:
     """The id of the machine's interface, in a network of the lease's own or in a subnet typed."""
     details, claim, region = order.details, order.claim, order.details.region
     thing = _of_network(order, "network_interfaces", "networkInterfaces", "interface")
@@ -115,7 +115,7 @@ def _interface(order: Order) -> str:
     return str(made["id"])
 
 
-def _security_group(order: Order) -> str:
+def _security_group(order: AzureOrder) -> str:
     """The id of the lease's own group, open to one network."""
     cidr = order.details.ssh_cidr
     assert cidr is not None, "resolve refuses a rental without a group and without a network"
@@ -124,31 +124,33 @@ def _security_group(order: Order) -> str:
     return str(made["id"])
 
 
-def _put_network(order: Order, group: str, kind: str, role: str, request: requests.Request) -> Item:
+def _put_network(
+    order: AzureOrder, group: str, kind: str, role: str, request: requests.Request
+) -> Item:
     thing = _of_network(order, group, kind, role)
     return put(order.edge, thing, lambda: request, order.timing.network_s)
 
 
-def _of_network(order: Order, methods: str, kind: str, role: str) -> Thing:
+def _of_network(order: AzureOrder, methods: str, kind: str, role: str) -> AzureResource:
     name = name_of(order.lease, role)
-    return Thing(role, f"Microsoft.Network/{kind}", "network", methods, order.group, name)
+    return AzureResource(role, f"Microsoft.Network/{kind}", "network", methods, order.group, name)
 
 
-def _in_zone(order: Order, zone: str | None) -> Made:
+def _in_zone(order: AzureOrder, zone: str | None) -> AzureProvisioned:
     """Machine and disks in one zone. Raises NoCapacity."""
     wanted = order.details.wanted
     # An interface goes with its machine: the next zone needs another.
     _machine(order, _interface(order), zone)
     disks = disks_of_turn(order, zone) if wanted.kind == "disk" else ()
-    return Made(running(order), disks, zone)
+    return AzureProvisioned(running(order), disks, zone)
 
 
-def disks_of_turn(order: Order, zone: str | None) -> tuple[Item, ...]:
+def disks_of_turn(order: AzureOrder, zone: str | None) -> tuple[Item, ...]:
     """The disks of this turn on the machine, made or found."""
     return tuple(_disk(order, index, zone) for index in range(order.details.wanted.count))
 
 
-def _machine(order: Order, interface: str, zone: str | None) -> None:
+def _machine(order: AzureOrder, interface: str, zone: str | None) -> None:
     """Make the machine, or see to the one that is being made already."""
     name = name_of(order.lease, "machine")
 
@@ -157,15 +159,15 @@ def _machine(order: Order, interface: str, zone: str | None) -> None:
         order.watch.note(f"machine {name} is being made: {size}{_in(zone)}")
         return requests.virtual_machine(order.claim, _launch(order, interface, zone))
 
-    thing = Thing("machine", MACHINES, "compute", "virtual_machines", order.group, name)
+    thing = AzureResource("machine", MACHINES, "compute", "virtual_machines", order.group, name)
     put(order.edge, thing, request, order.timing.machine_s)
 
 
-def _launch(order: Order, interface: str, zone: str | None) -> Launch:
+def _launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
     details, spec, wanted = order.details, order.spec, order.details.wanted
     guest = order.guest(requests.USER)
     root = wanted.kind == "root"
-    return Launch(
+    return AzureLaunch(
         region=details.region,
         size=details.machine.size,
         zone=zone,
@@ -184,7 +186,7 @@ def _launch(order: Order, interface: str, zone: str | None) -> Launch:
     )
 
 
-def _disk(order: Order, index: int, zone: str | None) -> Item:
+def _disk(order: AzureOrder, index: int, zone: str | None) -> Item:
     """The disk number `index`, made or found."""
     name = order.disk_name(index)
     wanted, details = order.details.wanted, order.details
@@ -196,14 +198,14 @@ def _disk(order: Order, index: int, zone: str | None) -> Item:
         bursting=wanted.bursting,
         lab=order.lab,
     )
-    thing = Thing("disk", DISKS, "compute", "disks", order.group, name)
+    thing = AzureResource("disk", DISKS, "compute", "disks", order.group, name)
     request = requests.disk(order.claim, new)
     made = put(order.edge, thing, lambda: request, order.timing.disk_s)
     order.watch.note(f"disk {name} is there: {wanted.type}, {details.size_gib} GiB")
     return made
 
 
-def running(order: Order) -> Item:
+def running(order: AzureOrder) -> Item:
     """The machine once it is made and runs. Raises RentalFailed."""
     name = name_of(order.lease, "machine")
 
@@ -221,7 +223,7 @@ def running(order: Order) -> Item:
     return order.until(ask, f"machine {name}", order.timing.machine_s)
 
 
-def alive(order: Order) -> Item | None:
+def alive(order: AzureOrder) -> Item | None:
     """The machine while it may still be what was rented. Raises with Azure's reason when not."""
     found = read_machine(order.edge, order.lease)
     if found is None:
@@ -240,7 +242,7 @@ def ended(machine: Item) -> RentalFailed:
     )
 
 
-def _undo(order: Order) -> None:
+def _undo(order: AzureOrder) -> None:
     """Take back what a zone without capacity had given so far; what resists is released later."""
     machine = name_of(order.lease, "machine")
     with contextlib.suppress(DiskbenchError):

@@ -12,14 +12,14 @@ from diskbench.providers.waits import Still, until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.providers.azure.edge import Edge, Item
+    from diskbench.providers.azure.edge import AzureClient, Item
     from diskbench.providers.azure.requests import Request
 
 _UNDER_WAY = frozenset({"Creating", "Updating", "Deleting"})
 
 
 @dataclass(frozen=True)
-class Thing:
+class AzureResource:
     """Where a resource stands: `role` for people, `right` is its type, `methods` the SDK's name for
     what can be done with it."""
 
@@ -30,14 +30,16 @@ class Thing:
     group: str
     name: str
 
-    def read(self, edge: Edge) -> Item | None:
+    def read(self, edge: AzureClient) -> Item | None:
         """The thing as Azure describes it; None where it is not there."""
         return read(
             edge, f"{self.right}/read", self.service, f"{self.methods}.get", self.group, self.name
         )
 
 
-def put(edge: Edge, thing: Thing, request: Callable[[], Request], limit_s: float) -> Item:
+def put(
+    edge: AzureClient, thing: AzureResource, request: Callable[[], Request], limit_s: float
+) -> Item:
     """The thing as it is there, or made by `request`. Raises our errors, RentalFailed when it takes
     longer than `limit_s`."""
 
@@ -59,7 +61,7 @@ def put(edge: Edge, thing: Thing, request: Callable[[], Request], limit_s: float
     return until(ask, f"{thing.role} {thing.name}", limit_s, edge.timing, edge.watch)
 
 
-def delete(edge: Edge, kind: str, group: str, name: str, **more: bool) -> None:
+def delete(edge: AzureClient, kind: str, group: str, name: str, **more: bool) -> None:
     """Delete a machine or a disk (`kind` is MACHINES or DISKS). Raises our errors."""
     role, methods, limit_s = {
         MACHINES: ("machine", "virtual_machines", edge.timing.machine_s),

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from diskbench.providers.azure.edge import Item
-    from diskbench.providers.azure.provision import Made, Order
-    from diskbench.providers.azure.resolved import Resolved
+    from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned
+    from diskbench.providers.azure.resolved import AzureResolved
     from diskbench.providers.guest_disks import GuestDisk
 
 
-def check(details: Resolved, zone: str | None, machine: Item, disks: Sequence[Item]) -> None:
+def check(details: AzureResolved, zone: str | None, machine: Item, disks: Sequence[Item]) -> None:
     """Raise RentalFailed naming every value that differs, as asked and as it is.
 
     `disks` are those that are measured: in order of LUN, or the OS disk. What Azure does not report
@@ -34,7 +34,7 @@ def check(details: Resolved, zone: str | None, machine: Item, disks: Sequence[It
     )
 
 
-def _of_machine(details: Resolved, zone: str | None, machine: Item) -> Iterator[str]:
+def _of_machine(details: AzureResolved, zone: str | None, machine: Item) -> Iterator[str]:
     what = f"machine {machine['name']}"
     properties = machine.get("properties") or {}
     profile = properties.get("storageProfile") or {}
@@ -47,7 +47,7 @@ def _of_machine(details: Resolved, zone: str | None, machine: Item) -> Iterator[
     yield from differs(what, "image version", details.image.reference.get("version"), version)
 
 
-def _of_disk(details: Resolved, zone: str | None, disk: Item) -> Iterator[str]:
+def _of_disk(details: AzureResolved, zone: str | None, disk: Item) -> Iterator[str]:
     wanted = details.wanted
     what, properties = f"disk {disk['name']}", disk.get("properties") or {}
     iops, mb_per_s = provisioned(details)
@@ -63,7 +63,7 @@ def _of_disk(details: Resolved, zone: str | None, disk: Item) -> Iterator[str]:
     yield from differs(what, "bursting on demand", wanted.bursting, burst)
 
 
-def _attached(details: Resolved, machine: Item, disks: Sequence[Item]) -> Iterator[str]:
+def _attached(details: AzureResolved, machine: Item, disks: Sequence[Item]) -> Iterator[str]:
     """Host cache and LUN of each disk as the machine has them."""
     wanted = details.wanted
     for lun, disk in enumerate(disks):
@@ -74,7 +74,7 @@ def _attached(details: Resolved, machine: Item, disks: Sequence[Item]) -> Iterat
         yield from differs(what, "host cache", wanted.caching, held.get("caching") or "None")
 
 
-def provisioned(details: Resolved) -> tuple[float | None, float | None]:
+def provisioned(details: AzureResolved) -> tuple[float | None, float | None]:
     """The IOPS and MB/s that a disk is to have, where they are sold apart; None where they follow
     from the size, which Azure reports as what the tier has."""
     wanted = details.wanted
@@ -93,8 +93,8 @@ def provisioned(details: Resolved) -> tuple[float | None, float | None]:
 
 
 def facts(
-    order: Order,
-    made: Made,
+    order: AzureOrder,
+    made: AzureProvisioned,
     machine: Item,
     disks: Sequence[Item],
     seen: Sequence[GuestDisk],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import ProviderBook
     from diskbench.catalog.price_book import PriceBook
-    from diskbench.providers.azure.edge import Edge
+    from diskbench.providers.azure.edge import AzureClient
 
 URL = "https://prices.azure.com/api/retail/prices"
 _SKUS, _PRICES = "refreshed-skus", "refreshed-prices"
@@ -37,7 +37,7 @@ _PRODUCTS = {
 Item = dict[str, Any]
 
 
-def refreshed(edge: Edge, known: ProviderBook, today: str, *, url: str = URL) -> Overlay:
+def refreshed(edge: AzureClient, known: ProviderBook, today: str, *, url: str = URL) -> Overlay:
     """What Azure says today of the region of `known`."""
     region = known.prices.region
     skus = edge.listed(_ACTION, "compute", "resource_skus.list", filter=f"location eq '{region}'")

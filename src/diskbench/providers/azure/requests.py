@@ -136,7 +136,7 @@ def interface(
 
 
 @dataclass(frozen=True)
-class Launch:
+class AzureLaunch:
     """One machine. `image` is an image reference, `zone` None lets Azure choose."""
 
     region: str
@@ -155,7 +155,7 @@ class Launch:
     lab: str = ""
 
 
-def virtual_machine(claim: Claim, launch: Launch) -> Request:
+def virtual_machine(claim: Claim, launch: AzureLaunch) -> Request:
     """One machine that takes its OS disk and interface along when it is deleted."""
     os_disk: Request = {
         "name": name_of(claim.lease_id, "os"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from diskbench.model.base import Frozen
-from diskbench.providers.azure.wanted import Wanted
+from diskbench.providers.azure.wanted import AzureDiskRequest
 
 DEFAULT_OS_GIB = 30
 """What Ubuntu's and Debian's images have, where an image does not say."""
@@ -19,7 +19,7 @@ class DiskPath(Frozen):
     mb_per_s: float | None = None
 
 
-class Machine(Frozen):
+class AzureMachine(Frozen):
     """A machine size as Azure describes it. `local_gib` is the temporary disk, or all NVMe disks of
     its own together where `local_nvme`."""
 
@@ -38,7 +38,7 @@ class Machine(Frozen):
     burstable: bool = False
 
 
-class Image(Frozen):
+class AzureImage(Frozen):
     """What the machine starts from: a reference with a version, or the id of an image."""
 
     name: str
@@ -46,15 +46,15 @@ class Image(Frozen):
     os_gib: int | None = None
 
 
-class Resolved(Frozen):
+class AzureResolved(Frozen):
     """A rental's details. `zones` are tried in order; empty: no zone in particular. `subnet` is
     somebody's own, and reached without a public address."""
 
     region: str
-    wanted: Wanted
+    wanted: AzureDiskRequest
     size_gib: int
-    machine: Machine
-    image: Image
+    machine: AzureMachine
+    image: AzureImage
     os_type: str
     zones: tuple[str, ...]
     subnet: str | None

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.providers.azure.resolved import DiskPath, Machine
+from diskbench.providers.azure.resolved import AzureMachine, DiskPath
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from diskbench.catalog.books import ProviderBook
-    from diskbench.providers.azure.wanted import Wanted
+    from diskbench.providers.azure.wanted import AzureDiskRequest
 
 Sku = dict[str, Any]
 _MACHINES = "virtualMachines"
@@ -33,7 +33,7 @@ class Offer:
     disks: dict[str, Sku]
     restricted: dict[str, str]
 
-    def machine(self, name: str, book: ProviderBook) -> Machine:
+    def machine(self, name: str, book: ProviderBook) -> AzureMachine:
         """A size by its name. Raises UnknownName, or InvalidValue for one that is restricted."""
         if name in self.restricted:
             raise InvalidValue(
@@ -77,7 +77,7 @@ def offer(region: str, skus: Iterable[Sku]) -> Offer:
     return Offer(region, kinds[_MACHINES], kinds[_DISKS], restricted)
 
 
-def machine(sku: Sku, book: ProviderBook) -> Machine:
+def machine(sku: Sku, book: ProviderBook) -> AzureMachine:
     """One machine size; what it does not say of its cache is in `book`."""
     told = {str(one["name"]): str(one["value"]) for one in sku.get("capabilities", [])}
     name = str(sku["name"])
@@ -88,7 +88,7 @@ def machine(sku: Sku, book: ProviderBook) -> Machine:
     )
     known = book.machines.types.get(name)
     local_nvme_mib = _number(told, "NvmeDiskSizeInMiB") or 0
-    return Machine(
+    return AzureMachine(
         size=name,
         arch="arm64" if told.get("CpuArchitectureType", "").lower() == "arm64" else "x86_64",
         vcpus=int(_number(told, "vCPUsAvailable") or _number(told, "vCPUs") or 1),
@@ -111,7 +111,7 @@ def machine(sku: Sku, book: ProviderBook) -> Machine:
     )
 
 
-def check_support(found: Machine, wanted: Wanted, sold: Sequence[str]) -> None:
+def check_support(found: AzureMachine, wanted: AzureDiskRequest, sold: Sequence[str]) -> None:
     """Refuse a disk that the machine or the region cannot carry. Raises InvalidValue."""
     if wanted.kind == "local":
         if not found.local_gib:

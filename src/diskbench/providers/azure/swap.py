@@ -13,7 +13,7 @@ from diskbench.providers.azure import attach
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.guest import is_at_lun
 from diskbench.providers.azure.inventory import DISKS, GROUPS, state_of
-from diskbench.providers.azure.provision import Made, alive, disks_of_turn, running
+from diskbench.providers.azure.provision import AzureProvisioned, alive, disks_of_turn, running
 from diskbench.providers.azure.put import delete
 from diskbench.providers.azure.requests import name_of
 from diskbench.providers.guest_disks import disks
@@ -22,11 +22,11 @@ from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
     from diskbench.providers.azure.edge import Item
-    from diskbench.providers.azure.provision import Order
+    from diskbench.providers.azure.provision import AzureOrder
     from diskbench.providers.guest import Guest
 
 
-def swapped(order: Order) -> Made:
+def swapped(order: AzureOrder) -> AzureProvisioned:
     """The lease's machine and the disks of this turn; twice is as once. Raises RentalFailed."""
     zone = _zone(order, _machine(order))
     earlier = _detached(order)
@@ -36,10 +36,10 @@ def swapped(order: Order) -> Made:
     for name in _earlier_disks(order):
         _delete(order, name)
     made = disks_of_turn(order, zone)
-    return Made(running(order), made, zone)
+    return AzureProvisioned(running(order), made, zone)
 
 
-def _machine(order: Order) -> Item:
+def _machine(order: AzureOrder) -> Item:
     found = alive(order)
     if found is None:
         raise RentalFailed(
@@ -49,7 +49,7 @@ def _machine(order: Order) -> Item:
     return found
 
 
-def _zone(order: Order, machine: Item) -> str | None:
+def _zone(order: AzureOrder, machine: Item) -> str | None:
     held = next((str(one) for one in machine.get("zones") or []), None)
     zones = order.details.zones
     if zones and held not in zones:
@@ -60,13 +60,13 @@ def _zone(order: Order, machine: Item) -> str | None:
     return held
 
 
-def _is_earlier(order: Order, name: str) -> bool:
+def _is_earlier(order: AzureOrder, name: str) -> bool:
     """Whether a disk is one that was measured in another turn."""
     mine = {order.disk_name(index) for index in range(order.details.wanted.count)}
     return name.startswith(name_of(order.lease, "disk-")) and name not in mine
 
 
-def _detached(order: Order) -> list[int]:
+def _detached(order: AzureOrder) -> list[int]:
     """Detach the disks of earlier turns; returns their LUNs."""
     luns: dict[int, None] = {}
 
@@ -90,7 +90,7 @@ def _name(attached: dict[str, Any]) -> str:
     return str((attached.get("managedDisk") or {}).get("id", "")).rpartition("/")[2]
 
 
-def _await_gone(order: Order, guest: Guest, luns: list[int]) -> None:
+def _await_gone(order: AzureOrder, guest: Guest, luns: list[int]) -> None:
     """Wait until the guest shows none of them: the next has the same names there."""
 
     def ask() -> bool | Still:
@@ -101,7 +101,7 @@ def _await_gone(order: Order, guest: Guest, luns: list[int]) -> None:
     order.ask_guest("the disks before", ask)
 
 
-def _earlier_disks(order: Order) -> list[str]:
+def _earlier_disks(order: AzureOrder) -> list[str]:
     listed = order.edge.listed(
         f"{GROUPS}/resources/read", "resources", "resources.list_by_resource_group", order.group
     )
@@ -109,7 +109,7 @@ def _earlier_disks(order: Order) -> list[str]:
     return [name for name in names if _is_earlier(order, name)]
 
 
-def _delete(order: Order, name: str) -> None:
+def _delete(order: AzureOrder, name: str) -> None:
     try:
         delete(order.edge, DISKS, order.group, name)
     except DiskbenchError as error:

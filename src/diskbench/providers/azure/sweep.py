@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.model.rental import Scope
-    from diskbench.providers.azure.edge import Edge, Item
+    from diskbench.providers.azure.edge import AzureClient, Item
 
 
-def found(edge: Edge, scope: Scope) -> Sequence[Found]:
+def found(edge: AzureClient, scope: Scope) -> Sequence[Found]:
     """See ports.Renter.found. A lease's group has one name, so each group is a lease's own, or a
     copy of its tags in one region."""
     leases: dict[str, Found] = {}
@@ -39,7 +39,7 @@ def found(edge: Edge, scope: Scope) -> Sequence[Found]:
     return [leases[lease_id] for lease_id in sorted(leases)]
 
 
-def _added(edge: Edge, before: Found, group: Item, here: Scope) -> dict[str, object]:
+def _added(edge: AzureClient, before: Found, group: Item, here: Scope) -> dict[str, object]:
     """What a group changes of what is known of the lease whose tag it carries."""
     if not is_ours(group):
         return {"not_ours": (*before.not_ours, told_group(group))}

@@ -24,7 +24,7 @@ from diskbench.providers.skeleton.release import noting
 
 if TYPE_CHECKING:
     from diskbench.model.ours import Which
-    from diskbench.providers.azure.edge import Edge, Item
+    from diskbench.providers.azure.edge import AzureClient, Item
     from diskbench.providers.skeleton.release import Failures
 
 _FORCED = MACHINES
@@ -42,7 +42,7 @@ class _Listing:
         return tuple(told_group(group) for group in self.groups)
 
 
-def release(edge: Edge, which: Which) -> None:
+def release(edge: AzureClient, which: Which) -> None:
     """Give back all that is meant of a lease; see skeleton.release.
 
     A group is deleted with all that is in it, so one that holds something of somebody else stays:
@@ -70,7 +70,7 @@ def release(edge: Edge, which: Which) -> None:
     skeleton.release(which, edge.azure.subscription, look, give_back, tell)
 
 
-def _give_back(edge: Edge, which: Which, group: Item) -> str:
+def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
     """Delete one group, or our things in it; why it is still there, or nothing."""
     name = str(group["name"])
     try:
@@ -91,7 +91,7 @@ def _give_back(edge: Edge, which: Which, group: Item) -> str:
     return "; ".join([f"it holds {names}, not made by us: move that elsewhere", *why])
 
 
-def _delete_costly(edge: Edge, group: str, ours: list[Item]) -> list[str]:
+def _delete_costly(edge: AzureClient, group: str, ours: list[Item]) -> list[str]:
     """Delete machines and disks one by one, which cost most; why any of them is still there."""
     failures: Failures = {}
     for kind, more in ((MACHINES, {"force_deletion": True}), (DISKS, {})):

@@ -38,7 +38,7 @@ Caching = Literal["None", "ReadOnly", "ReadWrite"]
 CACHES: dict[str, Caching] = {"none": "None", "readonly": "ReadOnly", "readwrite": "ReadWrite"}
 
 
-class Wanted(Frozen):
+class AzureDiskRequest(Frozen):
     """The disk that is asked for. `size_gib` is None where it is not chosen: the machine's own, or
     an OS disk as large as its image. `mb_per_s` are 10^6 bytes ("MBps means millions of bytes per
     second": azure-mgmt-compute 39.0.0, Disk). `caching` is that of the disk that is measured; a
@@ -75,7 +75,7 @@ class Wanted(Frozen):
         )
 
 
-def wanted(spec: RentSpec | None) -> Wanted:
+def wanted(spec: RentSpec | None) -> AzureDiskRequest:
     """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
     if spec is None or spec.disk is None:
         raise InvalidValue(
@@ -100,7 +100,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
     return _checked(_of(spec, "disk", spec.disk), spec.size_gib)
 
 
-def check_swappable(asked: Wanted, spec: RentSpec) -> None:
+def check_swappable(asked: AzureDiskRequest, spec: RentSpec) -> None:
     """Refuse a disk that no machine can be given later. Raises InvalidValue."""
     if asked.kind != "disk":
         raise InvalidValue(
@@ -116,7 +116,7 @@ def check_swappable(asked: Wanted, spec: RentSpec) -> None:
         )
 
 
-def check_cache(asked: Wanted, size_gib: int) -> None:
+def check_cache(asked: AzureDiskRequest, size_gib: int) -> None:
     """Refuse a host cache that the disk cannot have. Raises InvalidValue."""
     if asked.caching in {None, "None"}:
         return
@@ -135,7 +135,7 @@ def check_cache(asked: Wanted, size_gib: int) -> None:
         )
 
 
-def _checked(asked: Wanted, size_gib: int) -> Wanted:
+def _checked(asked: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
     asked.limits(size_gib)
     check_cache(asked, size_gib)
     if asked.bursting:
@@ -143,7 +143,7 @@ def _checked(asked: Wanted, size_gib: int) -> Wanted:
     return asked
 
 
-def _root(spec: RentSpec, named: str) -> Wanted:
+def _root(spec: RentSpec, named: str) -> AzureDiskRequest:
     if spec.count > 1:
         raise InvalidValue(
             f"--count {spec.count}: a machine has one OS disk",
@@ -163,7 +163,7 @@ def _root(spec: RentSpec, named: str) -> Wanted:
     return asked if spec.size_gib is None else _checked(asked, spec.size_gib)
 
 
-def _local(spec: RentSpec) -> Wanted:
+def _local(spec: RentSpec) -> AzureDiskRequest:
     azure = AzureOptions.of(spec)
     for flag, value in (
         ("--size", spec.size_gib),
@@ -179,15 +179,15 @@ def _local(spec: RentSpec) -> Wanted:
                 advice="this disk comes with the machine: choose by --instance-type",
                 field=field_of(flag),
             )
-    return Wanted(kind="local", type=TEMPORARY, count=spec.count, caching=None)
+    return AzureDiskRequest(kind="local", type=TEMPORARY, count=spec.count, caching=None)
 
 
-def _of(spec: RentSpec, kind: Kind, disk_type: str) -> Wanted:
+def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AzureDiskRequest:
     azure = AzureOptions.of(spec)
     if azure.cache is not None and azure.cache.lower() not in CACHES:
         raise UnknownName("host cache", azure.cache, CACHES, field="cache")
     tier = azure.performance_tier
-    return Wanted(
+    return AzureDiskRequest(
         kind=kind,
         type=disk_type,
         size_gib=spec.size_gib,

@@ -19,12 +19,12 @@ from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from diskbench.providers.gcp.edge import Item
-    from diskbench.providers.gcp.provision import Made, Order
+    from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned
     from diskbench.providers.guest import Guest
     from diskbench.providers.guest_disks import GuestDisk
 
 
-def address_of(order: Order, made: Made) -> str:
+def address_of(order: GcpOrder, made: GcpProvisioned) -> str:
     """The address to reach the machine at: its public one, else the one in its network."""
 
     def ask() -> str | Still:
@@ -40,7 +40,7 @@ def address_of(order: Order, made: Made) -> str:
     return order.until(ask, what, order.timing.instance_s)
 
 
-def alive(order: Order, made: Made) -> Item:
+def alive(order: GcpOrder, made: GcpProvisioned) -> Item:
     """The machine as it is now. Raises RentalFailed when it does not run any more."""
     instance = describe(order.compute, "instances", made.zone, order.machine_name)
     if instance is None:
@@ -53,7 +53,7 @@ def alive(order: Order, made: Made) -> Item:
     return instance
 
 
-def machine_of(order: Order, made: Made) -> Machine:
+def machine_of(order: GcpOrder, made: GcpProvisioned) -> Machine:
     """The machine as it is reached."""
     address = address_of(order, made)
 
@@ -64,7 +64,7 @@ def machine_of(order: Order, made: Made) -> Machine:
     return Machine(order.machine_name, address, access, going)
 
 
-def attach(order: Order, made: Made, guest: Guest) -> tuple[GuestDisk, ...]:
+def attach(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
     """The disks as they appear in the guest, in order. Raises RentalFailed."""
     names = [order.device_name(index) for index in range(len(made.disks))]
     held = {str(one.get("deviceName")) for one in alive(order, made).get("disks", [])}
@@ -77,14 +77,14 @@ def attach(order: Order, made: Made, guest: Guest) -> tuple[GuestDisk, ...]:
     )
 
 
-def local_ssds(order: Order, guest: Guest) -> tuple[GuestDisk, ...]:
+def local_ssds(order: GcpOrder, guest: Guest) -> tuple[GuestDisk, ...]:
     """The machine's own disks that were asked for."""
     wanted = order.details.wanted
     found = disks_now(order, guest)
     return find_local(found, wanted.count, wanted.interface or "nvme")
 
 
-def _attach_one(order: Order, made: Made, index: int) -> None:
+def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
     disk, name = made.disks[index], order.device_name(index)
     attempt = 0
 
@@ -136,7 +136,7 @@ def _held(instance: Item, disk_name: str, device_name: str) -> Item | None:
     return None
 
 
-def _refuse_elsewhere(order: Order, made: Made, name: str) -> None:
+def _refuse_elsewhere(order: GcpOrder, made: GcpProvisioned, name: str) -> None:
     """Raise RentalFailed when another machine has the disk."""
     disk = describe(order.compute, "disks", made.zone, name) or {}
     others = [last(str(user)) for user in disk.get("users", [])]
@@ -147,7 +147,7 @@ def _refuse_elsewhere(order: Order, made: Made, name: str) -> None:
         )
 
 
-def _goes_with_machine(order: Order, made: Made, index: int) -> None:
+def _goes_with_machine(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
     claim = order.claim
     request = requests.set_auto_delete(claim.lease_id, made.zone, index, claim.turn)
     what = f"disk {order.device_name(index)}"
@@ -155,7 +155,7 @@ def _goes_with_machine(order: Order, made: Made, index: int) -> None:
 
 
 def _appeared(
-    order: Order, guest: Guest, name: str, size_gib: int, before: tuple[GuestDisk, ...] | None
+    order: GcpOrder, guest: Guest, name: str, size_gib: int, before: tuple[GuestDisk, ...] | None
 ) -> GuestDisk:
     known = told_apart(before) if before is not None else None
 

@@ -15,7 +15,7 @@ from diskbench.units import MIB
 
 if TYPE_CHECKING:
     from diskbench.catalog.machines import Cap, Fit
-    from diskbench.providers.gcp.wanted import Wanted
+    from diskbench.providers.gcp.wanted import GcpDiskRequest
 
 MARGIN = 1.05
 """Headroom above what the disks promise, so that they and not the machine are the limit. A cap of
@@ -29,7 +29,7 @@ UNKNOWN_VCPUS = 8
 
 
 @dataclass(frozen=True)
-class Needs:
+class GcpNeeds:
     """What the machine has to let through, per direction: IOPS, and MiB/s."""
 
     read_iops: float = 0.0
@@ -47,11 +47,11 @@ class Needs:
         )
 
 
-def needs(wanted: Wanted, size_gib: int, margin: float = 1.0) -> Needs:
+def needs(wanted: GcpDiskRequest, size_gib: int, margin: float = 1.0) -> GcpNeeds:
     """`margin` times the ceiling of all disks together; nothing for disks without limits, and for
     the machine's own, which go by no cap."""
     if wanted.kind == "local-ssd" or not wanted.type:
-        return Needs()
+        return GcpNeeds()
     # Persistent disks of one type are one to Google: what comes without size comes once.
     shared = shares_limit(wanted)
     size = min(size_gib * wanted.count, MAX_PD_GIB) if shared else size_gib
@@ -64,16 +64,16 @@ def needs(wanted: Wanted, size_gib: int, margin: float = 1.0) -> Needs:
             if pool.bytes_per_s:
                 rate = pool.bytes_per_s.ceiling / MIB
                 found[f"{way}_mib_per_s"] = margin * count * rate
-    return Needs(**found)
+    return GcpNeeds(**found)
 
 
-def shares_limit(wanted: Wanted) -> bool:
+def shares_limit(wanted: GcpDiskRequest) -> bool:
     """Whether several of these disks on one machine have one limit, by their size together (Google
     Cloud, "About Persistent Disk performance")."""
     return wanted.count > 1 and wanted.type.startswith("pd-") and wanted.iops is None
 
 
-def candidates(wanted: Wanted, size_gib: int) -> tuple[str, ...]:
+def candidates(wanted: GcpDiskRequest, size_gib: int) -> tuple[str, ...]:
     """The types that take the disk and do not limit it, in order: those with room to spare, those
     without, those of which no cap is known."""
     spare, need = needs(wanted, size_gib, MARGIN), needs(wanted, size_gib)
@@ -94,13 +94,13 @@ def candidates(wanted: Wanted, size_gib: int) -> tuple[str, ...]:
     return (*good, *just, *unknown)
 
 
-def cap_of(machine_type: str, vcpus: int, wanted: Wanted) -> Cap | None:
+def cap_of(machine_type: str, vcpus: int, wanted: GcpDiskRequest) -> Cap | None:
     """What the catalogue says that a machine lets through; None where it knows nothing."""
     fit = _fit(machine_type, wanted)
     return fit.cap(vcpus) if fit else None
 
 
-def boot_type(machine_type: str, wanted: Wanted, offered: tuple[str, ...]) -> str:
+def boot_type(machine_type: str, wanted: GcpDiskRequest, offered: tuple[str, ...]) -> str:
     """What the root disk is made of, the first of `offered` that the machine takes.
 
     Not what is measured, if there is a choice: persistent disks of one type share their limit, and
@@ -113,7 +113,7 @@ def boot_type(machine_type: str, wanted: Wanted, offered: tuple[str, ...]) -> st
     return next((name for name in fits if name != wanted.type), fits[0] if fits else "")
 
 
-def too_small(machine_type: str, vcpus: int, wanted: Wanted, size_gib: int) -> str | None:
+def too_small(machine_type: str, vcpus: int, wanted: GcpDiskRequest, size_gib: int) -> str | None:
     """Why a machine that somebody picked would measure itself; None when it is good enough."""
     if not _is_capped(wanted):
         return None
@@ -136,7 +136,7 @@ def too_small(machine_type: str, vcpus: int, wanted: Wanted, size_gib: int) -> s
     )
 
 
-def _takes(machine_type: str, vcpus: int, wanted: Wanted) -> bool:
+def _takes(machine_type: str, vcpus: int, wanted: GcpDiskRequest) -> bool:
     series = machine_book("gcp").series_of(machine_type)
     if series is None:
         return False
@@ -148,10 +148,10 @@ def _takes(machine_type: str, vcpus: int, wanted: Wanted) -> bool:
     return fit is not None and vcpus >= fit.min_vcpus
 
 
-def _fit(machine_type: str, wanted: Wanted) -> Fit | None:
+def _fit(machine_type: str, wanted: GcpDiskRequest) -> Fit | None:
     series = machine_book("gcp").series_of(machine_type)
     return series.disks.get(wanted.type) if series else None
 
 
-def _is_capped(wanted: Wanted) -> bool:
+def _is_capped(wanted: GcpDiskRequest) -> bool:
     return wanted.kind != "local-ssd" and bool(wanted.type)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.model.rental import PricePart, RentSpec
-    from diskbench.providers.gcp.wanted import Wanted
+    from diskbench.providers.gcp.wanted import GcpDiskRequest
 
 IMAGE_GIB = 10
 """The root disk of Ubuntu's and Debian's images for Google Cloud; another image may have more."""
@@ -29,7 +29,7 @@ _GIB_PER_VCPU = {"highcpu": 1.0, "standard": 4.0, "highmem": 8.0}
 _OF_N1 = {"highcpu": 0.9, "standard": 3.75, "highmem": 6.5}
 
 
-def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
+def foresee(books: Books, spec: RentSpec, asked: GcpDiskRequest) -> Rental:
     """The rental that is to be expected; a price or a machine that the catalogue lacks is None."""
     size_gib = asked.size_gib or IMAGE_GIB
     limits = asked.limits(size_gib) if asked.type else None
@@ -56,7 +56,7 @@ def foresee(books: Books, spec: RentSpec, asked: Wanted) -> Rental:
 
 
 def _prices(
-    books: Books, asked: Wanted, size_gib: int, machine: str, region: str
+    books: Books, asked: GcpDiskRequest, size_gib: int, machine: str, region: str
 ) -> Iterator[PricePart]:
     yield machine_part(books, "gcp", machine, region)
     if asked.kind != "root":

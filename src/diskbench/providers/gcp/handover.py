@@ -17,10 +17,10 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from diskbench.model.disk import Acquired
     from diskbench.providers.gcp.edge import Item
-    from diskbench.providers.gcp.provision import Made, Order
+    from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned
 
 
-def hand_over(order: Order, made: Made) -> Acquired:
+def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
     """The machine with its disk, proved. Raises RentalFailed for anything not as asked."""
     machine = attach.machine_of(order, made)
     with reached(order, machine) as guest:
@@ -48,7 +48,7 @@ def hand_over(order: Order, made: Made) -> Acquired:
     )
 
 
-def _all_made(order: Order, made: Made, volumes: list[Item]) -> tuple[str, ...]:
+def _all_made(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> tuple[str, ...]:
     """Kinds and names of everything of the lease. A listing by label may lag behind what was made,
     so what is known to be there is added."""
     listed = inventory(order.compute, Which(order.lease)).names()
@@ -62,7 +62,7 @@ def _all_made(order: Order, made: Made, volumes: list[Item]) -> tuple[str, ...]:
     return tuple(sorted({*listed, *disks, *attached, instance}))
 
 
-def _disk(order: Order, made: Made, name: str) -> Item:
+def _disk(order: GcpOrder, made: GcpProvisioned, name: str) -> Item:
     found = describe(order.compute, "disks", made.zone, name)
     if found is None:
         raise RentalFailed(
@@ -71,7 +71,7 @@ def _disk(order: Order, made: Made, name: str) -> Item:
     return found
 
 
-def _root_disk(order: Order, made: Made, instance: Item) -> Item:
+def _root_disk(order: GcpOrder, made: GcpProvisioned, instance: Item) -> Item:
     for held in instance.get("disks", []):
         if held.get("boot") and held.get("source"):
             return _disk(order, made, last(str(held["source"])))

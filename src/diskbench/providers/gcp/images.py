@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.providers.gcp.errors import is_missing
 from diskbench.providers.gcp.operations import last
-from diskbench.providers.gcp.resolved import Image
+from diskbench.providers.gcp.resolved import GcpImage
 
 if TYPE_CHECKING:
     from diskbench.providers.gcp.edge import Compute, Item
@@ -26,7 +26,7 @@ _LINK = re.compile(
 )
 
 
-def find_image(compute: Compute, typed: str | None, arch: str) -> Image:
+def find_image(compute: Compute, typed: str | None, arch: str) -> GcpImage:
     """The image of `--image`: `ubuntu` (as without it), or a path as
     `projects/PROJECT/global/images/NAME` or `…/images/family/FAMILY`. Raises InvalidValue."""
     if typed in {None, "ubuntu"}:
@@ -45,7 +45,7 @@ def find_image(compute: Compute, typed: str | None, arch: str) -> Image:
     return _image(_asked(compute, "get", request, named["name"]), project)
 
 
-def _family(compute: Compute, project: str, family: str) -> Image:
+def _family(compute: Compute, project: str, family: str) -> GcpImage:
     request = {"project": project, "family": family}
     return _image(_asked(compute, "getFromFamily", request, family), project)
 
@@ -62,13 +62,13 @@ def _asked(compute: Compute, method: str, request: Item, name: str) -> Item:
         ) from error
 
 
-def _image(told: Item, project: str) -> Image:
+def _image(told: Item, project: str) -> GcpImage:
     state = str(told.get("status", "READY"))
     if state != "READY":
         raise InvalidValue(
             f"image {told.get('name')} is {state.lower()}", advice="use another --image"
         )
-    return Image(
+    return GcpImage(
         link=f"projects/{project}/global/images/{last(str(told['name']))}",
         name=str(told["name"]),
         arch=arch_of(told),

@@ -26,7 +26,7 @@ LIVE = STARTING | {"RUNNING"}
 
 
 @dataclass(frozen=True)
-class Inventory:
+class GcpInventory:
     """Instances (stopped ones too: their disks cost money), disks and firewall rules. `others` are
     kinds and names of what carries the lease's label and is not meant."""
 
@@ -59,14 +59,14 @@ class Inventory:
         return next((d for d in self.disks if d["name"] == name and zone_of(d) == zone), None)
 
 
-def inventory(compute: Compute, of: Which | None = None) -> Inventory:
+def inventory(compute: Compute, of: Which | None = None) -> GcpInventory:
     """What there is of one lease, or everything that carries the label of any, in all zones of the
     project. Raises our errors."""
     lease_id = of.lease_id if of else None
     request = of_lease(lease_id)
     # A rule has no labels to be found by, and a project has at most some hundred of them.
     named = {"filter": f"name={name_of(lease_id, 'ssh')}"} if lease_id else None
-    listed = Inventory(
+    listed = GcpInventory(
         instances=_of(compute.listed_everywhere("instances", request), lease_id),
         disks=_of(compute.listed_everywhere("disks", request), lease_id),
         rules=_of(compute.listed("firewalls", named), lease_id),
@@ -74,10 +74,10 @@ def inventory(compute: Compute, of: Which | None = None) -> Inventory:
     return listed if of is None else _meant(listed, of)
 
 
-def _meant(listed: Inventory, which: Which) -> Inventory:
+def _meant(listed: GcpInventory, which: Which) -> GcpInventory:
     """Without what carries the lease's label and is not meant, which is kept by name apart."""
     ours = {id(item) for told, item in listed.resources() if which.takes(item["name"], told)}
-    return Inventory(
+    return GcpInventory(
         instances=tuple(item for item in listed.instances if id(item) in ours),
         disks=tuple(item for item in listed.disks if id(item) in ours),
         rules=tuple(item for item in listed.rules if id(item) in ours),

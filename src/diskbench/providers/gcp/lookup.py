@@ -19,7 +19,7 @@ from diskbench.providers.gcp.machine_type import (
     typed_machine,
 )
 from diskbench.providers.gcp.operations import last
-from diskbench.providers.gcp.resolved import Network, Resolved
+from diskbench.providers.gcp.resolved import GcpNetwork, GcpResolved
 from diskbench.providers.gcp.wanted import BOOT_TYPES
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from diskbench.model.rental import RentSpec
     from diskbench.providers.gcp.edge import Compute, Item
-    from diskbench.providers.gcp.resolved import Image, Machine
-    from diskbench.providers.gcp.wanted import Wanted
+    from diskbench.providers.gcp.resolved import GcpImage, GcpMachine
+    from diskbench.providers.gcp.wanted import GcpDiskRequest
 
 REGION = "us-central1"
 """Where nothing names another: where the catalogue's prices are from. Our choice."""
@@ -37,12 +37,12 @@ _DEFAULT_REGION, _DEFAULT_ZONE = "google-compute-default-region", "google-comput
 
 
 @dataclass(frozen=True)
-class Lookup:
+class GcpLookup:
     """What is asked for, and where to look."""
 
     compute: Compute
     spec: RentSpec
-    wanted: Wanted
+    wanted: GcpDiskRequest
     region: str
     zones: tuple[str, ...]
 
@@ -55,13 +55,13 @@ class Lookup:
 def look_up(
     compute: Compute,
     spec: RentSpec,
-    wanted: Wanted,
+    wanted: GcpDiskRequest,
     ask_caller: Callable[[], str] = caller_cidr,
-) -> Resolved:
+) -> GcpResolved:
     """Everything about a rental that has to be known before. Raises UserError."""
     project = _project(compute)
     region = region_of(spec, project)
-    here = Lookup(compute, spec, wanted, region, _zones(compute, spec, region))
+    here = GcpLookup(compute, spec, wanted, region, _zones(compute, spec, region))
     typed = spec.instance_type
     if typed is not None:
         found, zones = typed_machine(compute, typed, here.zones, here.where)
@@ -84,7 +84,7 @@ def look_up(
         zones = disk_zones(compute, disk_type, zones, here.where)
     network, login = _network(here), compute.login
     private = login.endpoint if login.emulated else None
-    return Resolved(
+    return GcpResolved(
         project=compute.project,
         region=region,
         wanted=_named(wanted, boot),
@@ -100,7 +100,7 @@ def look_up(
     )
 
 
-def _named(wanted: Wanted, boot: str) -> Wanted:
+def _named(wanted: GcpDiskRequest, boot: str) -> GcpDiskRequest:
     """A root disk whose type was not typed has the one that was chosen."""
     if wanted.kind != "root" or wanted.type:
         return wanted
@@ -156,7 +156,7 @@ def _zones(compute: Compute, spec: RentSpec, region: str) -> tuple[str, ...]:
     return (spec.zone,)
 
 
-def _size_gib(wanted: Wanted, image: Image) -> int:
+def _size_gib(wanted: GcpDiskRequest, image: GcpImage) -> int:
     """The size of the disk, a root disk's being the image's where nothing is typed."""
     size = wanted.size_gib or image.root_gib
     if wanted.kind == "root" and size < image.root_gib:
@@ -167,7 +167,7 @@ def _size_gib(wanted: Wanted, image: Image) -> int:
     return size
 
 
-def _chosen(here: Lookup, size_gib: int) -> tuple[Machine, tuple[str, ...]]:
+def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]]:
     """The first machine that is good enough and offered, and where."""
     names = candidates(here.wanted, size_gib)
     for name in names:
@@ -187,7 +187,7 @@ def _chosen(here: Lookup, size_gib: int) -> tuple[Machine, tuple[str, ...]]:
     )
 
 
-def _network(here: Lookup) -> Network:
+def _network(here: GcpLookup) -> GcpNetwork:
     """The network and, where one was typed, the subnet. Raises InvalidValue."""
     compute, typed = here.compute, here.spec.subnet
     if typed is None:
@@ -200,7 +200,7 @@ def _network(here: Lookup) -> Network:
                 f"project {compute.project} has no network `default`",
                 advice="add --subnet with one of yours",
             ) from error
-        return Network(network=_path(str(found["selfLink"])))
+        return GcpNetwork(network=_path(str(found["selfLink"])))
     parts = typed.split("/")
     owner = parts[1] if parts[0] == "projects" else compute.project
     if "regions" in parts and parts[parts.index("regions") + 1] != here.region:
@@ -226,7 +226,7 @@ def _network(here: Lookup) -> Network:
             advice="add --security-group TAG, a network tag that a rule there lets SSH in for",
             field="subnet",
         )
-    return Network(network=network, subnetwork=_path(str(told["selfLink"])))
+    return GcpNetwork(network=network, subnetwork=_path(str(told["selfLink"])))
 
 
 def _path(url: str) -> str:

@@ -9,7 +9,7 @@ from diskbench.catalog.machines import machine_book
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.gcp.images import arch_of
 from diskbench.providers.gcp.operations import last
-from diskbench.providers.gcp.resolved import Machine
+from diskbench.providers.gcp.resolved import GcpMachine
 from diskbench.providers.gcp.wanted import check_series
 from diskbench.units import MIB
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.providers.gcp.edge import Compute, Item
-    from diskbench.providers.gcp.wanted import Wanted
+    from diskbench.providers.gcp.wanted import GcpDiskRequest
 
 _HOLDS = 16
 """Disks that a type holds which does not say; the least of all (CSI driver's node.go, 2026)."""
@@ -35,7 +35,7 @@ def offered(compute: Compute, collection: str, name: str) -> dict[str, Item]:
 
 def typed_machine(
     compute: Compute, name: str, zones: Sequence[str], where: str
-) -> tuple[Machine, tuple[str, ...]]:
+) -> tuple[GcpMachine, tuple[str, ...]]:
     """A machine type by its name, and which of the zones have it. Raises UnknownName for one that
     nobody has, InvalidValue with where it is when those have not."""
     everywhere = offered(compute, "machineTypes", name)
@@ -71,10 +71,10 @@ def disk_zones(
     return here
 
 
-def machine(told: Item) -> Machine:
+def machine(told: Item) -> GcpMachine:
     """One machine type of the API."""
     bundled = told.get("bundledLocalSsds", {})
-    return Machine(
+    return GcpMachine(
         type=str(told["name"]),
         arch=arch_of(told),
         vcpus=int(told["guestCpus"]),
@@ -85,7 +85,7 @@ def machine(told: Item) -> Machine:
     )
 
 
-def check_support(found: Machine, wanted: Wanted) -> None:
+def check_support(found: GcpMachine, wanted: GcpDiskRequest) -> None:
     """Raise InvalidValue for disks that the machine cannot carry."""
     check_series(found.type, found.vcpus, wanted)
     if wanted.kind == "disk" and wanted.count >= found.max_disks:

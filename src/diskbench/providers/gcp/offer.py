@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.model.rental import RentSpec
-    from diskbench.providers.gcp.resolved import Resolved
+    from diskbench.providers.gcp.resolved import GcpResolved
 
 
-def rental(books: Books, spec: RentSpec, details: Resolved, endpoint: str | None) -> Rental:
+def rental(books: Books, spec: RentSpec, details: GcpResolved, endpoint: str | None) -> Rental:
     """The rental of what was looked up; `endpoint` is one that was typed."""
     wanted, machine = details.wanted, details.machine
     limits = wanted.limits(details.size_gib)
@@ -42,7 +42,7 @@ def rental(books: Books, spec: RentSpec, details: Resolved, endpoint: str | None
     )
 
 
-def _words(spec: RentSpec, details: Resolved) -> str:
+def _words(spec: RentSpec, details: GcpResolved) -> str:
     wanted = details.wanted
     size = f"{details.size_gib:,} GiB"
     what = {
@@ -62,7 +62,7 @@ def _words(spec: RentSpec, details: Resolved) -> str:
     return f"{spot}{details.machine.type} in {first}{other} with {what}; {details.image.name}"
 
 
-def _prices(books: Books, details: Resolved) -> Iterator[PricePart]:
+def _prices(books: Books, details: GcpResolved) -> Iterator[PricePart]:
     """Machine, its root disk, the disks, and the address that SSH comes in by."""
     region, wanted = details.region, details.wanted
     yield machine_part(books, "gcp", details.machine.type, region)
@@ -78,7 +78,7 @@ def _prices(books: Books, details: Resolved) -> Iterator[PricePart]:
     yield address_part("gcp", region)
 
 
-def _warnings(spec: RentSpec, details: Resolved) -> Iterator[str]:
+def _warnings(spec: RentSpec, details: GcpResolved) -> Iterator[str]:
     machine, wanted = details.machine, details.wanted
     small = too_small(machine.type, machine.vcpus, wanted, details.size_gib)
     if small:

@@ -12,8 +12,8 @@ from diskbench.providers.caller import caller_cidr
 from diskbench.providers.gcp.edge import open_compute, open_scope
 from diskbench.providers.gcp.handover import hand_over
 from diskbench.providers.gcp.offer import rental
-from diskbench.providers.gcp.provision import Order, provision
-from diskbench.providers.gcp.resolved import Resolved
+from diskbench.providers.gcp.provision import GcpOrder, provision
+from diskbench.providers.gcp.resolved import GcpResolved
 from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.gcp.wanted import wanted
 from diskbench.providers.keys import lease_keys
@@ -103,12 +103,12 @@ class GCPProvider:
         order = self._order(claim, rental, watch)
         return hand_over(order, swapped(order))
 
-    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> Order:
-        return Order(
+    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> GcpOrder:
+        return GcpOrder(
             compute=open_scope(rental.scope, self.timing).watched(watch),
             claim=claim,
             spec=rental.spec,
-            details=Resolved.model_validate(rental.details),
+            details=GcpResolved.model_validate(rental.details),
             keys=lease_keys(watch.secret(), claim.lease_id),
             watch=watch,
             timing=self.timing,

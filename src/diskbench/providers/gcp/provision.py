@@ -18,7 +18,7 @@ from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import exists_already
 from diskbench.providers.gcp.inventory import STARTING, inventory, place, zone_of
 from diskbench.providers.gcp.operations import change, finish
-from diskbench.providers.gcp.resolved import Resolved
+from diskbench.providers.gcp.resolved import GcpResolved
 from diskbench.providers.gcp.teardown import give_back
 from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.scripts import script
@@ -29,7 +29,7 @@ from diskbench.providers.waits import Still
 if TYPE_CHECKING:
     from diskbench.model.rental import Claim
     from diskbench.providers.gcp.edge import Compute, Item
-    from diskbench.providers.gcp.inventory import Inventory
+    from diskbench.providers.gcp.inventory import GcpInventory
 
 GUEST_GRACE_S = 900.0
 """How much later than Google the guest ends itself: a machine that is only switched off is not
@@ -40,7 +40,7 @@ is the same request. Our choice."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order(skeleton.Order[Resolved, GceTiming]):
+class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
     """What is to be made on Compute Engine; `compute` is its API in one project."""
 
     compute: Compute
@@ -80,7 +80,7 @@ class Order(skeleton.Order[Resolved, GceTiming]):
 
 
 @dataclass(frozen=True)
-class Made:
+class GcpProvisioned:
     """A running machine, and its disks in the same zone, in order."""
 
     instance: Item
@@ -88,7 +88,7 @@ class Made:
     zone: str
 
 
-def provision(order: Order) -> Made:
+def provision(order: GcpOrder) -> GcpProvisioned:
     """The machine and disks of the lease, made or found; zones are tried in order.
 
     Raises NoCapacity when no zone has any, RentalFailed with Google's reason for a machine that
@@ -105,7 +105,7 @@ def provision(order: Order) -> Made:
     )
 
 
-def _firewall(order: Order, there: Inventory) -> None:
+def _firewall(order: GcpOrder, there: GcpInventory) -> None:
     """A rule of the lease's own, unless one of the user's lets SSH in."""
     if order.spec.security_group is not None or there.rules:
         return
@@ -122,7 +122,7 @@ def _firewall(order: Order, there: Inventory) -> None:
             raise
 
 
-def in_zone(order: Order, zone: str) -> Made:
+def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
     """Machine and disks of this turn in one zone, running and ready. Raises NoCapacity."""
     there = inventory(order.compute, Which(order.lease))
     _refuse_dead(there, zone)
@@ -147,10 +147,10 @@ def in_zone(order: Order, zone: str) -> Made:
         order.until(partial(_ready, order, zone, name), f"disk {name}", order.timing.disk_s)
         for name in names
     )
-    return Made(running, disks, zone)
+    return GcpProvisioned(running, disks, zone)
 
 
-def _refuse_dead(there: Inventory, zone: str) -> None:
+def _refuse_dead(there: GcpInventory, zone: str) -> None:
     """A machine of the lease that was switched off is not started again: its run is over."""
     for instance in there.instances:
         if instance not in there.live and zone_of(instance) == zone:
@@ -160,7 +160,7 @@ def _refuse_dead(there: Inventory, zone: str) -> None:
 _Started = tuple["Item", str, float]
 
 
-def _launch(order: Order, zone: str) -> _Started | None:
+def _launch(order: GcpOrder, zone: str) -> _Started | None:
     """The operation that makes the machine; None when it is there already."""
     details, spec = order.details, order.spec
     guest = order.guest(
@@ -171,7 +171,7 @@ def _launch(order: Order, zone: str) -> _Started | None:
     )
     wanted = details.wanted
     chosen = wanted.kind == "local-ssd" and not details.machine.bundled_ssds
-    launch = requests.Launch(
+    launch = requests.GcpLaunch(
         project=details.project,
         zone=zone,
         machine_type=details.machine.type,
@@ -201,7 +201,7 @@ def run_s(claim: Claim, now: float) -> float:
     return math.ceil(max(claim.expires_at - now, 0.0) / RUN_STEP_S) * RUN_STEP_S
 
 
-def _interface(order: Order) -> requests.Request:
+def _interface(order: GcpOrder) -> requests.Request:
     """The machine's network interface, with an address of its own to be reached at."""
     network = order.details.network
     where = (
@@ -210,7 +210,7 @@ def _interface(order: Order) -> requests.Request:
     return {**where, "accessConfigs": [{"name": "External NAT", "type": "ONE_TO_ONE_NAT"}]}
 
 
-def _new_disk(order: Order, disk: DiskSpec, zone: str, index: int) -> _Started | None:
+def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Started | None:
     """The operation that makes the disk number `index`; None when it is there already."""
     request = requests.insert_disk(order.claim, disk, order.details.project, zone, index)
     started = _insert(order, "disks", request)
@@ -219,7 +219,7 @@ def _new_disk(order: Order, disk: DiskSpec, zone: str, index: int) -> _Started |
     return None if started is None else (started, f"disk {name}", order.timing.disk_s)
 
 
-def _insert(order: Order, collection: str, request: requests.Request) -> Item | None:
+def _insert(order: GcpOrder, collection: str, request: requests.Request) -> Item | None:
     """Send it; None when Google says that it is there: a call whose answer was lost made it."""
     try:
         return order.compute.call(collection, "insert", request)
@@ -229,7 +229,7 @@ def _insert(order: Order, collection: str, request: requests.Request) -> Item | 
         raise
 
 
-def _running(order: Order, zone: str) -> Item | Still:
+def _running(order: GcpOrder, zone: str) -> Item | Still:
     instance = describe(order.compute, "instances", zone, order.machine_name)
     if instance is None:
         raise RentalFailed(
@@ -244,7 +244,7 @@ def _running(order: Order, zone: str) -> Item | Still:
     raise ended(instance)
 
 
-def _ready(order: Order, zone: str, name: str) -> Item | Still:
+def _ready(order: GcpOrder, zone: str, name: str) -> Item | Still:
     disk = describe(order.compute, "disks", zone, name)
     state = str(disk.get("status")) if disk else "not listed any more"
     if disk is not None and state == "READY":
@@ -265,7 +265,7 @@ def ended(instance: Item) -> DiskbenchError:
     )
 
 
-def _undo(order: Order) -> None:
+def _undo(order: GcpOrder) -> None:
     """Take back what a zone without capacity had given so far; what resists is released later."""
     compute, lease_id = order.compute, order.lease
     there = inventory(compute, Which(lease_id))

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from diskbench.providers.gcp.edge import Item
-    from diskbench.providers.gcp.resolved import Resolved
+    from diskbench.providers.gcp.resolved import GcpResolved
     from diskbench.providers.guest_disks import GuestDisk
 
 
-def check(details: Resolved, zone: str, instance: Item, disks: Sequence[Item]) -> None:
+def check(details: GcpResolved, zone: str, instance: Item, disks: Sequence[Item]) -> None:
     """Raise RentalFailed naming every value that differs, as asked and as it is.
 
     What Google does not report is no difference.
@@ -30,7 +30,7 @@ def check(details: Resolved, zone: str, instance: Item, disks: Sequence[Item]) -
     )
 
 
-def _of_instance(details: Resolved, zone: str, instance: Item) -> Iterator[str]:
+def _of_instance(details: GcpResolved, zone: str, instance: Item) -> Iterator[str]:
     what = f"instance {place(instance)}"
     scheduling = instance.get("scheduling", {})
     metadata = _metadata(instance)
@@ -57,7 +57,7 @@ def _of_instance(details: Resolved, zone: str, instance: Item) -> Iterator[str]:
             yield f"{what} has {len(local)} local SSDs, asked for was {details.wanted.count}"
 
 
-def _of_disk(details: Resolved, zone: str, disk: Item) -> Iterator[str]:
+def _of_disk(details: GcpResolved, zone: str, disk: Item) -> Iterator[str]:
     asked = details.wanted.spec(details.size_gib)
     what = f"disk {place(disk)}"
     yield from differs(what, "type", asked.type, _name(disk, "type"))
@@ -84,7 +84,7 @@ def _metadata(instance: Item) -> dict[str, str]:
 
 
 def facts(
-    details: Resolved,
+    details: GcpResolved,
     zone: str,
     instance: Item,
     disks: Sequence[Item],

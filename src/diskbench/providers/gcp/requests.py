@@ -109,7 +109,7 @@ def lease_of_rule(rule: Mapping[str, Any]) -> tuple[str, float] | None:
 
 
 @dataclass(frozen=True)
-class Launch:
+class GcpLaunch:
     """One machine. `boot` is its root disk; its type is "" where Google chooses. `run_s` is how
     long it may run at most. `local_ssds` are chosen ones, by interface."""
 
@@ -131,7 +131,7 @@ class Launch:
     lab: str = ""
 
 
-def insert_instance(claim: Claim, launch: Launch) -> Request:
+def insert_instance(claim: Claim, launch: GcpLaunch) -> Request:
     """One machine that Google deletes, with its disks, when its time is up."""
     name = name_of(claim.lease_id, "machine")
     carried = labels(claim)
@@ -171,7 +171,7 @@ def insert_instance(claim: Claim, launch: Launch) -> Request:
     return {**request, "requestId": token(claim.lease_id, "machine", request)}
 
 
-def _metadata(launch: Launch) -> list[dict[str, str]]:
+def _metadata(launch: GcpLaunch) -> list[dict[str, str]]:
     """What the guest is told. Logins by Google accounts and keys of the project are kept out: only
     the lease's key gets in."""
     values = {
@@ -185,7 +185,7 @@ def _metadata(launch: Launch) -> list[dict[str, str]]:
     return [{"key": key, "value": value} for key, value in values.items()]
 
 
-def _scheduling(launch: Launch) -> Request:
+def _scheduling(launch: GcpLaunch) -> Request:
     """When the machine ends: at its time, or (spot) when Google needs it. It is never started
     again, which would be another machine."""
     seconds = min(max(math.ceil(launch.run_s), MIN_RUN_S), MAX_RUN_S)

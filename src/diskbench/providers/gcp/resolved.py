@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from diskbench.model.base import Frozen
-from diskbench.providers.gcp.wanted import Wanted
+from diskbench.providers.gcp.wanted import GcpDiskRequest
 
 
-class Machine(Frozen):
+class GcpMachine(Frozen):
     """A machine type as Compute Engine describes it. `bundled_ssds` come with the type."""
 
     type: str
@@ -18,7 +18,7 @@ class Machine(Frozen):
     bundled_ssds: int = 0
 
 
-class Image(Frozen):
+class GcpImage(Frozen):
     """What the machine starts from, and the user to log in as; `link` is its path in the API."""
 
     link: str
@@ -28,25 +28,25 @@ class Image(Frozen):
     user: str
 
 
-class Network(Frozen):
+class GcpNetwork(Frozen):
     """Where the machine is: `network` is the one that a firewall rule belongs to."""
 
     network: str
     subnetwork: str | None = None
 
 
-class Resolved(Frozen):
+class GcpResolved(Frozen):
     """A rental's details. `boot_type` is "" where the choice is Google's. `tag` is one of the
     user's, whose firewall rules let SSH in; without one, a rule for `ssh_cidr` is made."""
 
     project: str
     region: str
-    wanted: Wanted
+    wanted: GcpDiskRequest
     size_gib: int
     boot_type: str
-    machine: Machine
-    image: Image
-    network: Network
+    machine: GcpMachine
+    image: GcpImage
+    network: GcpNetwork
     zones: tuple[str, ...]
     tag: str | None = None
     ssh_cidr: str | None = None

@@ -15,17 +15,17 @@ from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import is_busy, is_missing
 from diskbench.providers.gcp.inventory import inventory, zone_of
 from diskbench.providers.gcp.operations import change, last
-from diskbench.providers.gcp.provision import Made, ended, in_zone
+from diskbench.providers.gcp.provision import GcpProvisioned, ended, in_zone
 from diskbench.providers.gcp.teardown import give_back
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
     from diskbench.providers.gcp.edge import Item
-    from diskbench.providers.gcp.inventory import Inventory
-    from diskbench.providers.gcp.provision import Order
+    from diskbench.providers.gcp.inventory import GcpInventory
+    from diskbench.providers.gcp.provision import GcpOrder
 
 
-def swapped(order: Order) -> Made:
+def swapped(order: GcpOrder) -> GcpProvisioned:
     """The lease's machine and the disks of this turn; twice is as once. Raises RentalFailed."""
     there = inventory(order.compute, Which(order.lease))
     zone = _zone(order, there)
@@ -40,7 +40,7 @@ def swapped(order: Order) -> Made:
     return in_zone(order, zone)
 
 
-def _zone(order: Order, there: Inventory) -> str:
+def _zone(order: GcpOrder, there: GcpInventory) -> str:
     """The zone of the machine. Raises RentalFailed when there is none that runs, or no such disk
     there."""
     if not there.live:
@@ -59,14 +59,14 @@ def _zone(order: Order, there: Inventory) -> str:
     return zone
 
 
-def _is_earlier(order: Order, name: str) -> bool:
+def _is_earlier(order: GcpOrder, name: str) -> bool:
     """Whether a disk is one that was measured in another turn; a machine's root is none."""
     count = order.disk.count if order.disk else 0
     mine = {order.disk_name(index) for index in range(count)}
     return name.startswith(requests.name_of(order.lease, "disk-")) and name not in mine
 
 
-def _detach(order: Order, zone: str, name: str) -> None:
+def _detach(order: GcpOrder, zone: str, name: str) -> None:
     """Take a disk from the machine; one that it has not is as well."""
     what = f"disk {name}"
 

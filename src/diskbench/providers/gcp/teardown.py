@@ -18,7 +18,7 @@ from diskbench.providers.waits import Still, until
 if TYPE_CHECKING:
     from diskbench.model.ours import Which
     from diskbench.providers.gcp.edge import Compute, Item
-    from diskbench.providers.gcp.inventory import Inventory
+    from diskbench.providers.gcp.inventory import GcpInventory
     from diskbench.providers.skeleton.release import Failures
 
 _ORDER = (("instances", "instances"), ("disks", "disks"), ("firewalls", "rules"))
@@ -28,7 +28,7 @@ _ORDER = (("instances", "instances"), ("disks", "disks"), ("firewalls", "rules")
 def release(compute: Compute, which: Which) -> None:
     """Give back all that is meant of a lease in the project; see skeleton.release."""
 
-    def work_off(found: Inventory, failures: Failures) -> None:
+    def work_off(found: GcpInventory, failures: Failures) -> None:
         for collection, field in _ORDER:
             give_back(compute, which.lease_id, collection, getattr(found, field), failures)
 

@@ -34,7 +34,7 @@ Kind = Literal["disk", "root", "local-ssd"]
 Interface = Literal["scsi", "nvme"]
 
 
-class Wanted(Frozen):
+class GcpDiskRequest(Frozen):
     """The disk that is asked for. `size_gib` is None for a root disk as large as its image. `type`
     is that of a root disk, too; "" leaves that one to the machine. `iops` and
     `throughput_mib_per_s` are what is provisioned: as typed, or the type's default, so that what is
@@ -65,7 +65,7 @@ class Wanted(Frozen):
         )
 
 
-def wanted(spec: RentSpec | None) -> Wanted:
+def wanted(spec: RentSpec | None) -> GcpDiskRequest:
     """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
     if spec is None or spec.disk is None:
         raise InvalidValue(
@@ -87,7 +87,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
     return asked
 
 
-def _disk(spec: RentSpec) -> Wanted:
+def _disk(spec: RentSpec) -> GcpDiskRequest:
     known = [name for name in disk_types("gcp") if name != LOCAL_SSD]
     assert spec.disk is not None
     if spec.disk not in known:
@@ -102,7 +102,7 @@ def _disk(spec: RentSpec) -> Wanted:
     return _provisioned(spec, "disk", spec.disk, spec.size_gib)
 
 
-def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> Wanted:
+def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> GcpDiskRequest:
     """The disk with its IOPS and MiB/s, the type's default where nothing was typed."""
     entry = catalogue("gcp").disks[disk_type]
     iops, throughput = spec.iops, whole_throughput(spec, "MiB/s")
@@ -116,7 +116,7 @@ def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> W
         ratio = entry.throughput_ratio
         if throughput is not None and iops and ratio is not None and ratio.max_per_iops is not None:
             throughput = int(min(throughput, max(ratio.free, ratio.max_per_iops * iops)))
-    made = Wanted(
+    made = GcpDiskRequest(
         kind=kind,
         type=disk_type,
         size_gib=size_gib,
@@ -133,7 +133,7 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _root(spec: RentSpec, named: str) -> Wanted:
+def _root(spec: RentSpec, named: str) -> GcpDiskRequest:
     if spec.count > 1:
         raise InvalidValue(
             f"--count {spec.count}: a machine has one root disk",
@@ -151,10 +151,10 @@ def _root(spec: RentSpec, named: str) -> Wanted:
                 advice="as: --disk root:hyperdisk-balanced --size 100",
                 field=field_of(flag),
             )
-    return Wanted(kind="root", type=named, size_gib=spec.size_gib)
+    return GcpDiskRequest(kind="root", type=named, size_gib=spec.size_gib)
 
 
-def _local_ssd(spec: RentSpec, named: str) -> Wanted:
+def _local_ssd(spec: RentSpec, named: str) -> GcpDiskRequest:
     for flag, value in (("--iops", spec.iops), ("--throughput", spec.throughput_mib_per_s)):
         if value is not None:
             raise InvalidValue(
@@ -176,7 +176,7 @@ def _local_ssd(spec: RentSpec, named: str) -> Wanted:
         )
     if named not in {"", "nvme", "scsi"}:
         raise UnknownName("interface of a local SSD", named, ["nvme", "scsi"], field="disk")
-    return Wanted(
+    return GcpDiskRequest(
         kind="local-ssd",
         type=LOCAL_SSD,
         size_gib=LOCAL_SSD_GIB,
@@ -185,13 +185,13 @@ def _local_ssd(spec: RentSpec, named: str) -> Wanted:
     )
 
 
-def _check_machine(spec: RentSpec, asked: Wanted) -> None:
+def _check_machine(spec: RentSpec, asked: GcpDiskRequest) -> None:
     """Refuse a machine type that refuses the disk, as far as its name tells."""
     if spec.instance_type is not None:
         check_series(spec.instance_type, machine_book("gcp").vcpus_of(spec.instance_type), asked)
 
 
-def check_series(machine_type: str, vcpus: int | None, asked: Wanted) -> None:
+def check_series(machine_type: str, vcpus: int | None, asked: GcpDiskRequest) -> None:
     """Raise InvalidValue when the series of a machine type does not take the disk; `vcpus` is None
     while they are not known. A series that the catalogue does not have is left to Google."""
     book = machine_book("gcp")
@@ -220,7 +220,7 @@ def check_series(machine_type: str, vcpus: int | None, asked: Wanted) -> None:
         )
 
 
-def _check_local(machine_type: str, name: str, offered: str, asked: Wanted) -> None:
+def _check_local(machine_type: str, name: str, offered: str, asked: GcpDiskRequest) -> None:
     with_disks = [
         n.upper() for n, s in machine_book("gcp").series.items() if s.local_ssd == "optional"
     ]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from diskbench.errors import HostUnavailable
-from diskbench.providers.lab.places import ADDRESSES, Place
+from diskbench.providers.lab.places import ADDRESSES, LeaseFolder
 
 PORTS = (22, 2222)
 """Where a lab host's sshd listens: the second when this machine's own holds the first on all
@@ -22,7 +22,7 @@ _LISTENING = "0A"
 """TCP_LISTEN in /proc/net/tcp (include/net/tcp_states.h)."""
 
 
-def candidates(place: Place) -> Iterator[str]:
+def candidates(place: LeaseFolder) -> Iterator[str]:
     """Addresses in 127.0.0.0/8 for a lease, always the same, the likeliest first. The directory
     counts too: leases of the same name in different ones are different hosts.
 
@@ -34,7 +34,7 @@ def candidates(place: Place) -> Iterator[str]:
         yield f"127.{second}.{digest[1]}.{1 + digest[2] % 254}"
 
 
-def claim(place: Place) -> tuple[str, int]:
+def claim(place: LeaseFolder) -> tuple[str, int]:
     """The first address that nobody has, marked as this lease's, and a port that is free on it.
 
     Twice is as once. Raises HostUnavailable when none of many is free.
@@ -53,7 +53,7 @@ def claim(place: Place) -> tuple[str, int]:
     )
 
 
-def give_up(place: Place) -> None:
+def give_up(place: LeaseFolder) -> None:
     """Remove the lease's mark, wherever it is."""
     try:
         links = list((place.path.parent / ADDRESSES).iterdir())

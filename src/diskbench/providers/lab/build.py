@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from diskbench.model.disk import SshAccess
     from diskbench.providers.lab.disks import LabDisk
     from diskbench.providers.lab.groups import Groups
-    from diskbench.providers.lab.places import Place
+    from diskbench.providers.lab.places import LeaseFolder
     from diskbench.providers.lab.request import LabKeys
 
 
@@ -46,7 +46,7 @@ class LabRecord(Frozen):
     acquired: Acquired | None = None
 
 
-def read_record(here: Place) -> LabRecord | None:
+def read_record(here: LeaseFolder) -> LabRecord | None:
     """What was written down of a lease; None when nothing was, or nothing that can be read."""
     try:
         return LabRecord.model_validate_json(here.record.read_bytes())
@@ -55,7 +55,7 @@ def read_record(here: Place) -> LabRecord | None:
 
 
 def build(
-    here: Place,
+    here: LeaseFolder,
     groups: Groups,
     request: LabRequest,
     keys: LabKeys | None,
@@ -127,7 +127,7 @@ def _identity(disk: LabDisk) -> str:
     return f"{disk.loop.image}:{disk.loop.image.stat().st_ino}"
 
 
-def revive(here: Place, groups: Groups) -> bool:
+def revive(here: LeaseFolder, groups: Groups) -> bool:
     """Is a complete host still there? A supervisor that is gone is started again; a disk whose
     server is gone has lost what was under way, and its host is no longer complete."""
     group = groups.of(here.lease_id)
@@ -142,7 +142,7 @@ def revive(here: Place, groups: Groups) -> bool:
     return True
 
 
-def write_record(here: Place, record: LabRecord) -> None:
+def write_record(here: LeaseFolder, record: LabRecord) -> None:
     """Write down what was asked for and made, at once or not at all."""
     new = here.record.with_suffix(".new")
     new.write_text(record.model_dump_json(), "utf-8")

@@ -14,10 +14,10 @@ from diskbench.providers.lab.throttle import NO_LIMITS, write_limits
 
 if TYPE_CHECKING:
     from diskbench.providers.lab.groups import Groups
-    from diskbench.providers.lab.places import Place
+    from diskbench.providers.lab.places import LeaseFolder
 
 
-def demolish(here: Place, groups: Groups) -> None:
+def demolish(here: LeaseFolder, groups: Groups) -> None:
     """Everything but the directory and its record: processes, limits, devices, address, files.
 
     The processes first: with them go the host's mounts, nobody writes limits any more, and what
@@ -55,7 +55,7 @@ def demolish(here: Place, groups: Groups) -> None:
             entry.unlink()
 
 
-def remove(here: Place) -> None:
+def remove(here: LeaseFolder) -> None:
     """The record and the directory, last of all: until then the lease can be found."""
     here.record.unlink(missing_ok=True)
     here.path.rmdir()

@@ -14,9 +14,9 @@ from diskbench.catalog.bucket import LAB_CUT_BYTES, cut_at, scaled
 from diskbench.providers.lab import loops
 from diskbench.providers.lab.latency.mounts import mounted
 from diskbench.providers.lab.latency.start import slow_down
-from diskbench.providers.lab.names import Names, disk_names, made_up_volume
+from diskbench.providers.lab.names import DeviceNames, disk_names, made_up_volume
 from diskbench.providers.lab.request import check_volume, disk_limits
-from diskbench.providers.lab.supervisor.orders import Disk, Orders, Pool, parse_orders
+from diskbench.providers.lab.supervisor.orders import LabPool, Orders, ThrottledDisk, parse_orders
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from diskbench.catalog.lookup import DiskLimits
     from diskbench.model.disk import DiskSpec
     from diskbench.providers.lab.groups import Groups
-    from diskbench.providers.lab.loops import Loop
-    from diskbench.providers.lab.places import Place
+    from diskbench.providers.lab.loops import LoopDevice
+    from diskbench.providers.lab.places import LeaseFolder
     from diskbench.providers.lab.request import LabRequest
 
 
@@ -34,12 +34,12 @@ class LabDisk:
     """One attached disk."""
 
     volume: str
-    names: Names
-    loop: Loop
+    names: DeviceNames
+    loop: LoopDevice
     limits: DiskLimits
 
 
-def attach_disks(place: Place, group: Path, request: LabRequest) -> tuple[LabDisk, ...]:
+def attach_disks(place: LeaseFolder, group: Path, request: LabRequest) -> tuple[LabDisk, ...]:
     """Images and loop devices for all disks that were asked for; those that are there are kept.
     What serves slow ones is in `group`."""
     if request.disk is None:
@@ -50,7 +50,7 @@ def attach_disks(place: Place, group: Path, request: LabRequest) -> tuple[LabDis
     )
 
 
-def volumes_of(place: Place, request: LabRequest) -> tuple[str, ...]:
+def volumes_of(place: LeaseFolder, request: LabRequest) -> tuple[str, ...]:
     """The ids of the disks that were asked for: as given, and made up where they are missing."""
     count = request.disk.count if request.disk else 0
     made_up = (
@@ -60,7 +60,7 @@ def volumes_of(place: Place, request: LabRequest) -> tuple[str, ...]:
 
 
 def write_orders(
-    place: Place, groups: Groups, request: LabRequest, disks: tuple[LabDisk, ...]
+    place: LeaseFolder, groups: Groups, request: LabRequest, disks: tuple[LabDisk, ...]
 ) -> None:
     """The first orders of a host's supervisor."""
     orders = Orders(
@@ -78,12 +78,12 @@ def write_orders(
     save_orders(place, orders)
 
 
-def read_orders(place: Place) -> Orders:
+def read_orders(place: LeaseFolder) -> Orders:
     """What the supervisor was told last."""
     return parse_orders(place.orders.read_text("utf-8"))
 
 
-def save_orders(place: Place, orders: Orders) -> None:
+def save_orders(place: LeaseFolder, orders: Orders) -> None:
     """Tell the supervisor; it looks ten times a second."""
     new = place.orders.with_suffix(".new")
     new.write_text(json.dumps(asdict(orders)), "utf-8")
@@ -111,7 +111,7 @@ def make_nodes(init: int, disk: LabDisk) -> None:
             entry.symlink_to(f"/sys/devices/virtual/block/{disk.loop.kernel}")
 
 
-def remove_nodes(init: int, loop: Loop) -> None:
+def remove_nodes(init: int, loop: LoopDevice) -> None:
     """Let a disk disappear from the host, under whatever names it has there; twice is as once."""
     root = Path(f"/proc/{init}/root")
     for listing in ("/sys/block", "/sys/class/block"):
@@ -128,7 +128,7 @@ def remove_nodes(init: int, loop: Loop) -> None:
 
 
 def attach_disk(
-    place: Place, group: Path, request: LabRequest, index: int, volume: str, disk: DiskSpec
+    place: LeaseFolder, group: Path, request: LabRequest, index: int, volume: str, disk: DiskSpec
 ) -> LabDisk:
     """Image and loop device of one disk; those that are there are kept."""
     check_volume(volume)
@@ -146,20 +146,20 @@ def attach_disk(
     return LabDisk(volume, disk_names(request.style, index, volume), loop, limits)
 
 
-def size_bytes(loop: Loop) -> int:
+def size_bytes(loop: LoopDevice) -> int:
     """The device's size as the kernel has it."""
     sectors = Path("/sys/block", loop.kernel, "size").read_text("ascii")
     return int(sectors) * 512
 
 
-def ordered(disk: LabDisk, time_scale: float) -> Disk:
+def ordered(disk: LabDisk, time_scale: float) -> ThrottledDisk:
     """What the supervisor is told of a disk."""
     limits, rule = disk.limits, disk.limits.accounting
-    return Disk(
+    return ThrottledDisk(
         kernel=disk.loop.kernel,
         number=disk.loop.number,
         pools=tuple(
-            Pool(p.covers, _rate(p.iops, time_scale), _rate(p.bytes_per_s, time_scale))
+            LabPool(p.covers, _rate(p.iops, time_scale), _rate(p.bytes_per_s, time_scale))
             for p in limits.pools
         ),
         max_io_bytes=rule.max_io_bytes,

@@ -14,7 +14,7 @@ from diskbench.errors import HostUnavailable
 from diskbench.model.disk import SshAccess
 
 if TYPE_CHECKING:
-    from diskbench.providers.lab.places import Place
+    from diskbench.providers.lab.places import LeaseFolder
     from diskbench.providers.lab.request import LabKeys
 
 UID = 61000
@@ -22,7 +22,9 @@ UID = 61000
 _ACCOUNTS = ("passwd", "group", "shadow")
 
 
-def write_guest(place: Place, *, user: str, address: str, port: int, keys: LabKeys | None) -> None:
+def write_guest(
+    place: LeaseFolder, *, user: str, address: str, port: int, keys: LabKeys | None
+) -> None:
     """Write what the host is given; twice is as once, keys that are there are kept."""
     etc = place.guest / "etc"
     for directory in (place.access, etc, place.guest / "mnt", place.images):
@@ -39,7 +41,7 @@ def write_guest(place: Place, *, user: str, address: str, port: int, keys: LabKe
 
 
 def write_access(
-    place: Place, *, user: str, address: str, port: int, keys: LabKeys | None
+    place: LeaseFolder, *, user: str, address: str, port: int, keys: LabKeys | None
 ) -> SshAccess:
     """Write what a client needs, and say where it is."""
     public = _public_key(place.guest / "etc" / "host_key")
@@ -65,7 +67,7 @@ def write_access(
     )
 
 
-def _write_keys(place: Place, keys: LabKeys | None) -> None:
+def _write_keys(place: LeaseFolder, keys: LabKeys | None) -> None:
     etc = place.guest / "etc"
     if keys is not None:
         _write(etc / "host_key", keys.host_key.rstrip("\n") + "\n")

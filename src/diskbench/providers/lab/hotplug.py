@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.disk import Acquired, DiskSpec
     from diskbench.providers.lab.disks import LabDisk
-    from diskbench.providers.lab.places import Place
+    from diskbench.providers.lab.places import LeaseFolder
     from diskbench.providers.lab.request import LabRequest
 
 
@@ -85,7 +85,7 @@ def swap(lease_id: str, request: LabRequest) -> Acquired:
 
 
 def _plugged(
-    here: Place, init: int, request: LabRequest, index: int, volume: str, disk: DiskSpec
+    here: LeaseFolder, init: int, request: LabRequest, index: int, volume: str, disk: DiskSpec
 ) -> LabDisk:
     """One disk in the host, limited before it is seen."""
     made = attach_disk(here, find_groups().of(here.lease_id), request, index, volume, disk)
@@ -98,7 +98,7 @@ def _plugged(
     return made
 
 
-def _pulled(here: Place, init: int, image: Path) -> None:
+def _pulled(here: LeaseFolder, init: int, image: Path) -> None:
     """The disk of an image gone from the host, and from this machine."""
     for loop in loops.find(image):
         remove_nodes(init, loop)
@@ -110,7 +110,7 @@ def _pulled(here: Place, init: int, image: Path) -> None:
     image.unlink(missing_ok=True)
 
 
-def _forget(here: Place, kernel: str) -> None:
+def _forget(here: LeaseFolder, kernel: str) -> None:
     orders = read_orders(here)
     rest = tuple(disk for disk in orders.disks if disk.kernel != kernel)
     save_orders(here, replace(orders, disks=rest, generation=orders.generation + 1))

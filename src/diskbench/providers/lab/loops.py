@@ -28,7 +28,7 @@ DETACHED_WITHIN_S = 10.0
 
 
 @dataclass(frozen=True)
-class Loop:
+class LoopDevice:
     """A loop device: `kernel` is `loop3`, `number` MAJOR:MINOR, `image` the file behind it."""
 
     kernel: str
@@ -42,7 +42,7 @@ class Loop:
         return os.makedev(int(major), int(minor))
 
 
-def attach(image: Path) -> Loop:
+def attach(image: Path) -> LoopDevice:
     """The loop device on a file, with direct I/O; the one that is there already, or a new one.
 
     Raises HostUnavailable when there are no loop devices, or the file's filesystem takes no direct
@@ -61,7 +61,7 @@ def attach(image: Path) -> Loop:
     return loop
 
 
-def cut_requests(loop: Loop, size_bytes: int) -> None:
+def cut_requests(loop: LoopDevice, size_bytes: int) -> None:
     """Let the kernel cut requests above `size_bytes` in parts of that size, as the disk's cloud
     counts them. Raises HostUnavailable when it takes no such limit."""
     queue = Path("/sys/block", loop.kernel, "queue")
@@ -77,7 +77,7 @@ def cut_requests(loop: Loop, size_bytes: int) -> None:
         ) from error
 
 
-def _uncut(loop: Loop) -> None:
+def _uncut(loop: LoopDevice) -> None:
     """Undo `cut_requests`: the limit would stay with the device, which is anybody's next."""
     queue = Path("/sys/block", loop.kernel, "queue")
     with contextlib.suppress(OSError):
@@ -85,7 +85,7 @@ def _uncut(loop: Loop) -> None:
         (queue / "max_sectors_kb").write_text(most, "ascii")
 
 
-def find(directory: Path) -> tuple[Loop, ...]:
+def find(directory: Path) -> tuple[LoopDevice, ...]:
     """Every loop device on a file below `directory`, the deleted ones included."""
     found = []
     for file in Path("/sys/block").glob("loop*/loop/backing_file"):
@@ -95,11 +95,11 @@ def find(directory: Path) -> tuple[Loop, ...]:
         except OSError:  # detached while we looked
             continue
         if Path(image).is_relative_to(directory):
-            found.append(Loop(file.parent.parent.name, number, Path(image)))
+            found.append(LoopDevice(file.parent.parent.name, number, Path(image)))
     return tuple(found)
 
 
-def detach(loop: Loop) -> None:
+def detach(loop: LoopDevice) -> None:
     """Detach the device and wait until it is. Raises ReleaseFailed when somebody holds it."""
     deadline = time.monotonic() + DETACHED_WITHIN_S
     told = False
@@ -117,11 +117,11 @@ def detach(loop: Loop) -> None:
         time.sleep(0.005)  # the kernel tells nobody
 
 
-def _is_attached(loop: Loop) -> bool:
+def _is_attached(loop: LoopDevice) -> bool:
     return any(found.kernel == loop.kernel for found in find(loop.image))
 
 
-def _clear(loop: Loop) -> bool:
+def _clear(loop: LoopDevice) -> bool:
     """Ask the kernel to detach; says whether it took the request."""
     handle = os.open(f"/dev/{loop.kernel}", os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -137,7 +137,7 @@ def _clear(loop: Loop) -> bool:
     return True
 
 
-def _new(image: Path, handle: int) -> Loop:
+def _new(image: Path, handle: int) -> LoopDevice:
     info = (0, 0, 0, 0, 0, 0, 0, 0, _DIRECT_IO, os.fsencode(str(image))[:63], b"", b"", 0, 0)
     config = _CONFIG.pack(handle, 0, *info, *([0] * 8))
     for _ in range(_TRIES):
@@ -156,7 +156,7 @@ def _new(image: Path, handle: int) -> Loop:
                 advice="the lab needs loop devices (Linux 5.8 or newer, a privileged container)",
             ) from error
         sysfs = Path("/sys/block", f"loop{number}", "dev")
-        return Loop(f"loop{number}", sysfs.read_text("ascii").strip(), image)
+        return LoopDevice(f"loop{number}", sysfs.read_text("ascii").strip(), image)
     raise HostUnavailable(
         f"no loop device was free in {_TRIES} tries", advice="look with losetup who has them all"
     )

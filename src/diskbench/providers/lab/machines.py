@@ -23,7 +23,7 @@ from diskbench.providers.lab.latency.start import check_fuse
 from diskbench.providers.lab.names import MAX_DISKS
 from diskbench.providers.lab.places import (
     OWN_ENTRIES,
-    Place,
+    LeaseFolder,
     base_directory,
     is_held,
     lease_ids,
@@ -243,7 +243,7 @@ def _known(groups: Groups) -> tuple[str, ...]:
     return tuple(sorted(one for one in every if is_lease_id(one) and _is_ours(place(one))))
 
 
-def _is_ours(here: Place) -> bool:
+def _is_ours(here: LeaseFolder) -> bool:
     """Whether a directory was made for the lease that it is named after: by the lease in its record
     or, where that is lost, because it holds nothing else than a lab host does."""
     record = read_record(here)

@@ -18,7 +18,7 @@ _LETTERS = string.ascii_lowercase
 
 
 @dataclass(frozen=True)
-class Names:
+class DeviceNames:
     """A disk's device node and the links to it, all absolute paths in the guest."""
 
     node: str
@@ -30,25 +30,27 @@ class Names:
         return self.links[0] if self.links else self.node
 
 
-def disk_names(style: Style, index: int, volume: str) -> Names:
+def disk_names(style: Style, index: int, volume: str) -> DeviceNames:
     """The names of the disk attached as number `index` (from 0) with the cloud's id `volume`."""
     by_id = "/dev/disk/by-id"
     match style:
         case "aws-nvme":
             serial = volume.replace("-", "")
             link = f"{by_id}/nvme-Amazon_Elastic_Block_Store_{serial}"
-            return Names(f"/dev/nvme{index + 1}n1", (link,))
+            return DeviceNames(f"/dev/nvme{index + 1}n1", (link,))
         case "aws-xen":
-            return Names(f"/dev/xvd{_LETTERS[index + 5]}", ())  # f to p are for data disks
+            return DeviceNames(f"/dev/xvd{_LETTERS[index + 5]}", ())  # f to p are for data disks
         case "azure":
             # sda is the system's disk, sdb the temporary one.
-            return Names(f"/dev/sd{_LETTERS[index + 2]}", (f"/dev/disk/azure/scsi1/lun{index}",))
+            return DeviceNames(
+                f"/dev/sd{_LETTERS[index + 2]}", (f"/dev/disk/azure/scsi1/lun{index}",)
+            )
         case "google":
             links = (f"{by_id}/google-{volume}", f"{by_id}/scsi-0Google_PersistentDisk_{volume}")
-            return Names(f"/dev/sd{_LETTERS[index + 1]}", links)
+            return DeviceNames(f"/dev/sd{_LETTERS[index + 1]}", links)
         case "vsphere":
             uuid = volume.replace("-", "").lower()
-            return Names(
+            return DeviceNames(
                 f"/dev/sd{_LETTERS[index + 1]}", (f"{by_id}/wwn-0x{uuid}", f"{by_id}/scsi-3{uuid}")
             )
 

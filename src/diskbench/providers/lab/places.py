@@ -31,7 +31,7 @@ OWN_ENTRIES = frozenset(
 
 
 @dataclass(frozen=True)
-class Place:
+class LeaseFolder:
     """One lease's directory."""
 
     lease_id: str
@@ -73,9 +73,9 @@ def base_directory() -> Path:
     return Path(os.environ.get(VARIABLE) or DEFAULT).resolve()
 
 
-def place(lease_id: str) -> Place:
+def place(lease_id: str) -> LeaseFolder:
     """The place of a lease, which may not be there."""
-    return Place(lease_id, base_directory() / lease_id)
+    return LeaseFolder(lease_id, base_directory() / lease_id)
 
 
 def lease_ids() -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def lease_ids() -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def locked(lease_id: str) -> Iterator[Place]:
+def locked(lease_id: str) -> Iterator[LeaseFolder]:
     """Make the lease's directory unless it is there, and hold it until the block ends.
 
     Waits for whoever holds it; the lock ends with its process, however that ends. Raises
@@ -116,7 +116,7 @@ def locked(lease_id: str) -> Iterator[Place]:
             os.close(handle)
 
 
-def is_held(here: Place) -> bool:
+def is_held(here: LeaseFolder) -> bool:
     """Is somebody at work on this lease?"""
     try:
         handle = os.open(here.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -22,7 +22,7 @@ from diskbench.providers.lab.groups import init_of, members
 from diskbench.providers.lab.supervisor.orders import parse_orders, read_report
 
 if TYPE_CHECKING:
-    from diskbench.providers.lab.places import Place
+    from diskbench.providers.lab.places import LeaseFolder
 
 READY_WITHIN_S = 30.0
 """How long a host may take to answer: hundreds of times what it needs; our choice."""
@@ -35,7 +35,7 @@ def sshd_path() -> str | None:
     return shutil.which("sshd", path=_PATH)
 
 
-def start(place: Place, group: Path, address: str, port: int) -> int:
+def start(place: LeaseFolder, group: Path, address: str, port: int) -> int:
     """Start host and supervisor, and wait until the host's sshd listens and the orders are in
     force; the host's process 1 as seen from outside.
 
@@ -56,7 +56,7 @@ def start(place: Place, group: Path, address: str, port: int) -> int:
         reap(host)
 
 
-def start_supervisor(place: Place, group: Path, watched: int) -> None:
+def start_supervisor(place: LeaseFolder, group: Path, watched: int) -> None:
     """Start the supervisor, to end with the process `watched`, and wait until the orders are in
     force. Raises HostUnavailable."""
     package = Path(next(iter(diskbench.__path__))).parent
@@ -73,7 +73,7 @@ def start_supervisor(place: Place, group: Path, watched: int) -> None:
 
 
 def _await_host(
-    place: Place, group: Path, address: str, port: int, host: subprocess.Popen[bytes]
+    place: LeaseFolder, group: Path, address: str, port: int, host: subprocess.Popen[bytes]
 ) -> int:
     deadline = time.monotonic() + READY_WITHIN_S
     while time.monotonic() < deadline and host.poll() is None:
@@ -87,7 +87,7 @@ def _await_host(
     )
 
 
-def await_orders(place: Place, process: subprocess.Popen[bytes] | None = None) -> None:
+def await_orders(place: LeaseFolder, process: subprocess.Popen[bytes] | None = None) -> None:
     """Wait until the supervisor follows the newest orders. Raises HostUnavailable."""
     wanted = parse_orders(place.orders.read_text("utf-8")).generation
     deadline = time.monotonic() + READY_WITHIN_S

@@ -15,7 +15,7 @@ SECTOR_BYTES = 512
 
 
 @dataclass(frozen=True)
-class Limits:
+class ThrottleLimits:
     """What a device may do each second; None is no limit."""
 
     read_iops: int | None = None
@@ -34,10 +34,10 @@ class Counters:
     write_bytes: int
 
 
-NO_LIMITS = Limits()
+NO_LIMITS = ThrottleLimits()
 
 
-def write_limits(version: int, directory: str, number: str, limits: Limits) -> None:
+def write_limits(version: int, directory: str, number: str, limits: ThrottleLimits) -> None:
     """Limit the device MAJOR:MINOR in the group `directory`. Raises OSError when it is gone."""
     if version == 2:
         Path(directory, "io.max").write_text(io_max(number, limits), "ascii")
@@ -53,7 +53,7 @@ def write_limits(version: int, directory: str, number: str, limits: Limits) -> N
         )
 
 
-def io_max(number: str, limits: Limits) -> str:
+def io_max(number: str, limits: ThrottleLimits) -> str:
     """The line for cgroup v2's io.max."""
     return (
         f"{number} rbps={limits.read_bps or 'max'} wbps={limits.write_bps or 'max'} "

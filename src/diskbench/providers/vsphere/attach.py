@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from diskbench.providers.guest import Guest
     from diskbench.providers.guest_disks import GuestDisk
     from diskbench.providers.vsphere.edge import Ref
-    from diskbench.providers.vsphere.provision import Order
+    from diskbench.providers.vsphere.provision import VsphereOrder
 
 
-def address_of(order: Order, vm: Ref) -> str:
+def address_of(order: VsphereOrder, vm: Ref) -> str:
     """The address to reach the machine at, as VMware Tools in it tell. Raises RentalFailed."""
     return order.until(
         lambda: _address(order, vm), f"address of {moid(vm)}", order.timing.address_s
     )
 
 
-def machine_of(order: Order, vm: Ref) -> Machine:
+def machine_of(order: VsphereOrder, vm: Ref) -> Machine:
     """The machine as it is reached."""
     address = address_of(order, vm)
     access = order.access(address, GUEST_USER)
     return Machine(f"machine {moid(vm)}", address, access, lambda: alive(order, vm))
 
 
-def _address(order: Order, vm: Ref) -> str | Still:
+def _address(order: VsphereOrder, vm: Ref) -> str | Still:
     away = alive(order, vm)
     if away is not None:
         return away
@@ -69,7 +69,7 @@ def reachable(told: Sequence[str]) -> str | None:
 
 
 def attach(
-    order: Order, vm: Ref, guest: Guest
+    order: VsphereOrder, vm: Ref, guest: Guest
 ) -> tuple[tuple[VirtualDisk, ...], tuple[GuestDisk, ...]]:
     """The disks in order, as vSphere has them and as the guest sees them. Raises RentalFailed."""
     ours = virtual_disks(order, vm)
@@ -91,7 +91,7 @@ def attach(
     return ours, order.ask_guest("the disk", ask)
 
 
-def virtual_disks(order: Order, vm: Ref) -> tuple[VirtualDisk, ...]:
+def virtual_disks(order: VsphereOrder, vm: Ref) -> tuple[VirtualDisk, ...]:
     """The disks on the controller of our own, in their order."""
     return tuple(
         VirtualDisk(
@@ -103,7 +103,7 @@ def virtual_disks(order: Order, vm: Ref) -> tuple[VirtualDisk, ...]:
     )
 
 
-def our_devices(order: Order, vm: Ref) -> list[Any]:
+def our_devices(order: VsphereOrder, vm: Ref) -> list[Any]:
     """The same as pyVmomi has them."""
     devices = device_list(order, vm)
     controller = _our_controller(order, vm, devices)
@@ -113,7 +113,7 @@ def our_devices(order: Order, vm: Ref) -> list[Any]:
     )
 
 
-def _add(order: Order, vm: Ref) -> None:
+def _add(order: VsphereOrder, vm: Ref) -> None:
     """Hot-add the disks, which appear in the guest then."""
     details, timing, wanted = order.details, order.timing, order.details.wanted
     devices = device_list(order, vm)
@@ -138,7 +138,7 @@ def _add(order: Order, vm: Ref) -> None:
             raise
 
 
-def _our_controller(order: Order, vm: Ref, devices: Sequence[Any]) -> Any:  # noqa: ANN401 - pyVmomi's
+def _our_controller(order: VsphereOrder, vm: Ref, devices: Sequence[Any]) -> Any:  # noqa: ANN401 - pyVmomi's
     for device in devices:
         if requests.is_ours(device, order.details):
             return device

@@ -71,7 +71,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Server:
+class VsphereServer:
     """Where vCenter (or one ESXi host) answers, and how it is trusted."""
 
     url: str
@@ -235,7 +235,7 @@ def reference(vsphere: Vsphere, kind: str, name: str) -> Ref:
     return made
 
 
-def server_of(spec: RentSpec) -> Server:
+def server_of(spec: RentSpec) -> VsphereServer:
     """The server of a spec, or the one in the environment. Raises InvalidValue for neither."""
     named = spec.endpoint_url or os.environ.get(SERVER_VARIABLE)
     if not named:
@@ -245,14 +245,14 @@ def server_of(spec: RentSpec) -> Server:
             field="endpoint_url",
         )
     typed = VsphereOptions.of(spec)
-    return Server(
+    return VsphereServer(
         server_url(named),
         str(Path(typed.ca_file).expanduser().absolute()) if typed.ca_file else None,
         typed.insecure,
     )
 
 
-def server_in(scope: Scope) -> Server:
+def server_in(scope: Scope) -> VsphereServer:
     """The server of a scope, or the one in the environment."""
     named = scope.endpoint or os.environ.get(SERVER_VARIABLE)
     if not named:
@@ -261,12 +261,12 @@ def server_in(scope: Scope) -> Server:
             advice="add --endpoint-url https://vcenter.example",
             field="endpoint_url",
         )
-    return Server(server_url(named), scope.ca_file, scope.insecure)
+    return VsphereServer(server_url(named), scope.ca_file, scope.insecure)
 
 
 @contextlib.contextmanager
 def session(
-    server: Server, timing: VsphereTiming, watch: RentWatch | None = None
+    server: VsphereServer, timing: VsphereTiming, watch: RentWatch | None = None
 ) -> Iterator[Vsphere]:
     """A session for the block, ended with it.
 
@@ -292,7 +292,7 @@ def session(
             disconnect(vsphere.instance)
 
 
-def _connect(server: Server, credentials: tuple[str, str], trust: ssl.SSLContext) -> Any:  # noqa: ANN401 - as Ref
+def _connect(server: VsphereServer, credentials: tuple[str, str], trust: ssl.SSLContext) -> Any:  # noqa: ANN401 - as Ref
     connect = sdk("SmartConnect", "pyVim.connect")
 
     parts = urlsplit(server.url)
@@ -325,7 +325,7 @@ def _credentials() -> tuple[str, str]:
     return user, password
 
 
-def _trust(server: Server) -> ssl.SSLContext:
+def _trust(server: VsphereServer) -> ssl.SSLContext:
     import ssl
 
     try:

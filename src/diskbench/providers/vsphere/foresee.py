@@ -10,10 +10,10 @@ from diskbench.providers.vsphere.options import VsphereOptions
 if TYPE_CHECKING:
     from diskbench.model.promise import Promise
     from diskbench.model.rental import RentSpec
-    from diskbench.providers.vsphere.wanted import Wanted
+    from diskbench.providers.vsphere.wanted import VsphereDiskRequest
 
 
-def foresee(spec: RentSpec, asked: Wanted, promise: Promise | None) -> Rental:
+def foresee(spec: RentSpec, asked: VsphereDiskRequest, promise: Promise | None) -> Rental:
     """The rental that is to be expected; vSphere may have no such place."""
     typed = VsphereOptions.of(spec)
     place = typed.datastore or f"policy {typed.storage_policy}"

@@ -13,10 +13,10 @@ from diskbench.providers.vsphere.provision import alive, gone_missing
 if TYPE_CHECKING:
     from diskbench.model.disk import Acquired
     from diskbench.providers.vsphere.edge import Ref
-    from diskbench.providers.vsphere.provision import Order
+    from diskbench.providers.vsphere.provision import VsphereOrder
 
 
-def hand_over(order: Order, vm: Ref) -> Acquired:
+def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
     """The machine with its disk, proved. Raises RentalFailed for anything not as asked."""
     reach = attach.machine_of(order, vm)
     with reached(order, reach) as guest:

@@ -15,7 +15,7 @@ PATHS = ("name", "config.annotation", "config.template", "runtime.powerState")
 
 
 @dataclass(frozen=True)
-class Machine:
+class VsphereMachine:
     """A machine of a lease."""
 
     item: Item
@@ -32,7 +32,7 @@ class Machine:
         return str(self.item.values.get("runtime.powerState")) == "poweredOn"
 
 
-def machines(vsphere: Vsphere, of: Which | None = None) -> tuple[Machine, ...]:
+def machines(vsphere: Vsphere, of: Which | None = None) -> tuple[VsphereMachine, ...]:
     """The machines of one lease, or all that carry the notes of any, in the whole inventory: a
     datacenter that was renamed would pass for an empty one. Raises our errors."""
     found = []
@@ -40,7 +40,7 @@ def machines(vsphere: Vsphere, of: Which | None = None) -> tuple[Machine, ...]:
         marked = mark(item.values.get("config.annotation"))
         if marked is None or (of is not None and marked.lease_id != of.lease_id):
             continue
-        one = Machine(item, marked)
+        one = VsphereMachine(item, marked)
         if of is None or of.takes(item.name, one.told):
             found.append(one)
     return tuple(sorted(found, key=lambda one: (len(one.item.id), one.item.id)))

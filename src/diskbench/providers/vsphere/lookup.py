@@ -11,17 +11,22 @@ from diskbench.providers.networks import is_loopback
 from diskbench.providers.vsphere.edge import moid
 from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts
 from diskbench.providers.vsphere.requests import bus_number
-from diskbench.providers.vsphere.resolved import Network, Place, Policy, Resolved
+from diskbench.providers.vsphere.resolved import (
+    Policy,
+    VsphereNetwork,
+    VspherePlace,
+    VsphereResolved,
+)
 from diskbench.providers.vsphere.template import find_template
 from diskbench.units import GIB, format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.providers.vsphere.edge import Item, Ref, Server, Vsphere
+    from diskbench.providers.vsphere.edge import Item, Ref, Vsphere, VsphereServer
     from diskbench.providers.vsphere.options import VsphereOptions
     from diskbench.providers.vsphere.resolved import Template
-    from diskbench.providers.vsphere.wanted import Wanted
+    from diskbench.providers.vsphere.wanted import VsphereDiskRequest
 
 _RESERVE = 0.02
 """How much of a datastore is left free: a full one stops every machine on it; our choice."""
@@ -29,15 +34,17 @@ _COMPUTE = ("name", "datastore", "host", "resourcePool", "summary.numEffectiveHo
 
 
 @dataclass(frozen=True)
-class Chosen:
+class VsphereLocation:
     """Where the machine will run: a cluster or host, what it belongs to, and the host if one."""
 
     compute: Item
-    pool: Place
-    host: Place | None
+    pool: VspherePlace
+    host: VspherePlace | None
 
 
-def look_up(vsphere: Vsphere, server: Server, typed: VsphereOptions, wanted: Wanted) -> Resolved:
+def look_up(
+    vsphere: Vsphere, server: VsphereServer, typed: VsphereOptions, wanted: VsphereDiskRequest
+) -> VsphereResolved:
     """Everything about a rental that has to be known before. Raises UserError."""
     datacenter = one_of(
         "datacenter", vsphere.listed("Datacenter", ("name", "vmFolder")), typed.datacenter
@@ -47,7 +54,7 @@ def look_up(vsphere: Vsphere, server: Server, typed: VsphereOptions, wanted: Wan
     template = find_template(vsphere, datacenter.ref, typed.template)
     free = _check_room(datastore, template, wanted)
     about = vsphere.call("About", lambda: vsphere.content.about)
-    details = Resolved(
+    details = VsphereResolved(
         server=server.url,
         api=f"{about.fullName} (API {about.apiVersion})",
         datacenter=_place(datacenter),
@@ -101,8 +108,8 @@ def one_of(kind: str, found: Sequence[Item], typed: str | None) -> Item:
     )
 
 
-def _place(item: Item) -> Place:
-    return Place(id=item.id, name=item.name)
+def _place(item: Item) -> VspherePlace:
+    return VspherePlace(id=item.id, name=item.name)
 
 
 def _datastore(vsphere: Vsphere, root: Ref, typed: VsphereOptions) -> tuple[Item, Policy | None]:
@@ -132,7 +139,7 @@ def _usable(item: Item) -> bool:
     return bool(item.values.get("summary.accessible", True)) and mode == "normal"
 
 
-def _check_room(datastore: Item, template: Template, wanted: Wanted) -> int:
+def _check_room(datastore: Item, template: Template, wanted: VsphereDiskRequest) -> int:
     """The bytes that are free, when they are enough: for all that may be written, not only for what
     is allocated at once, because filling writes it. vSphere itself does not look at thin disks."""
     free, capacity = (int(datastore.values[f"summary.{n}"]) for n in ("freeSpace", "capacity"))
@@ -154,7 +161,9 @@ def _check_room(datastore: Item, template: Template, wanted: Wanted) -> int:
     return free
 
 
-def _compute(vsphere: Vsphere, root: Ref, typed: VsphereOptions, datastore: Item) -> Chosen:
+def _compute(
+    vsphere: Vsphere, root: Ref, typed: VsphereOptions, datastore: Item
+) -> VsphereLocation:
     """Where to run: what was named, or the only place that reaches the datastore."""
     found = vsphere.listed("ComputeResource", _COMPUTE, root)
     if typed.esxi_host is not None:
@@ -170,12 +179,12 @@ def _compute(vsphere: Vsphere, root: Ref, typed: VsphereOptions, datastore: Item
     else:
         chosen = one_of("cluster", reaching, None)
     pool = _pool(vsphere, chosen, typed.resource_pool)
-    return Chosen(chosen, pool, _default_host(vsphere, chosen, datastore))
+    return VsphereLocation(chosen, pool, _default_host(vsphere, chosen, datastore))
 
 
 def _on_host(
     vsphere: Vsphere, root: Ref, typed: VsphereOptions, datastore: Item, found: Sequence[Item]
-) -> Chosen:
+) -> VsphereLocation:
     hosts = vsphere.listed("HostSystem", _HOST, root)
     host = one_of("host", hosts, typed.esxi_host)
     if datastore.id not in _ids(host.values.get("datastore")):
@@ -188,13 +197,13 @@ def _on_host(
             f"host {host.name} is not connected, or in maintenance", advice="choose another --host"
         )
     compute = next(item for item in found if host.id in _ids(item.values.get("host")))
-    return Chosen(compute, _pool(vsphere, compute, typed.resource_pool), _place(host))
+    return VsphereLocation(compute, _pool(vsphere, compute, typed.resource_pool), _place(host))
 
 
 _HOST = ("name", "datastore", "runtime.connectionState", "runtime.inMaintenanceMode", "vm")
 
 
-def _default_host(vsphere: Vsphere, compute: Item, datastore: Item) -> Place | None:
+def _default_host(vsphere: Vsphere, compute: Item, datastore: Item) -> VspherePlace | None:
     """The host to clone to where nobody balances the load: the one with the fewest machines. None
     leaves it to vSphere (DRS)."""
     found = vsphere.properties(compute.ref, ("configurationEx",))
@@ -220,18 +229,18 @@ def _serves(host: Item) -> bool:
     return state == "connected" and not values.get("runtime.inMaintenanceMode", False)
 
 
-def _pool(vsphere: Vsphere, compute: Item, typed: str | None) -> Place:
+def _pool(vsphere: Vsphere, compute: Item, typed: str | None) -> VspherePlace:
     if typed is None:
-        return Place(id=moid(compute.values["resourcePool"]), name="Resources")
+        return VspherePlace(id=moid(compute.values["resourcePool"]), name="Resources")
     pools = vsphere.listed("ResourcePool", ("name",), compute.ref)
     return _place(one_of("resource pool", pools, typed))
 
 
-def _folder(vsphere: Vsphere, datacenter: Item, typed: str | None) -> Place:
+def _folder(vsphere: Vsphere, datacenter: Item, typed: str | None) -> VspherePlace:
     """A folder by its name, or by its path below the datacenter's folder of machines."""
     root = datacenter.values["vmFolder"]
     if typed is None:
-        return Place(id=moid(root), name="vm")
+        return VspherePlace(id=moid(root), name="vm")
     found = vsphere.listed("Folder", ("name", "parent"), root)
     by_id = {item.id: item for item in found}
 
@@ -250,7 +259,7 @@ def _folder(vsphere: Vsphere, datacenter: Item, typed: str | None) -> Place:
     raise UnknownName("folder", typed, [path(item) for item in found])
 
 
-def _network(vsphere: Vsphere, root: Ref, typed: str | None) -> Network | None:
+def _network(vsphere: Vsphere, root: Ref, typed: str | None) -> VsphereNetwork | None:
     """The network that was named; None leaves the template's."""
     if typed is None:
         return None
@@ -268,7 +277,9 @@ def _network(vsphere: Vsphere, root: Ref, typed: str | None) -> Network | None:
         portgroup = str(values["key"])
         about = vsphere.properties(values["config.distributedVirtualSwitch"], ("uuid",))
         switch = str(about.values["uuid"]) if about else None
-    return Network(id=found.id, name=found.name, kind=kind, switch=switch, portgroup=portgroup)
+    return VsphereNetwork(
+        id=found.id, name=found.name, kind=kind, switch=switch, portgroup=portgroup
+    )
 
 
 def _ids(refs: Sequence[Ref] | None) -> frozenset[str]:

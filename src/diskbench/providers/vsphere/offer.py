@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from diskbench.model.promise import Promise
     from diskbench.model.rental import RentSpec
     from diskbench.providers.emulation import EmulationOptions
-    from diskbench.providers.vsphere.edge import Server
-    from diskbench.providers.vsphere.resolved import Resolved
+    from diskbench.providers.vsphere.edge import VsphereServer
+    from diskbench.providers.vsphere.resolved import VsphereResolved
 
 _NVME_HARDWARE = 13
 """The virtual hardware that first had an NVMe controller (ESXi 6.5)."""
@@ -23,8 +23,8 @@ _NVME_HARDWARE = 13
 
 def rental(
     spec: RentSpec,
-    details: Resolved,
-    server: Server,
+    details: VsphereResolved,
+    server: VsphereServer,
     installation: str,
     promise: Promise | None,
 ) -> Rental:
@@ -57,7 +57,7 @@ def lab_words(lab: EmulationOptions) -> str:
     return " ".join(f"{key}={value}" for key, value in told.items())
 
 
-def _words(details: Resolved) -> str:
+def _words(details: VsphereResolved) -> str:
     wanted, store = details.wanted, details.facts
     count = f"{wanted.count} × " if wanted.count > 1 else ""
     striped = ", striped" if wanted.count > 1 else ""
@@ -71,7 +71,7 @@ def _words(details: Resolved) -> str:
     )
 
 
-def _warnings(details: Resolved, server: Server) -> Iterator[str]:
+def _warnings(details: VsphereResolved, server: VsphereServer) -> Iterator[str]:
     wanted = details.wanted
     if server.insecure:
         yield "the server's certificate is not verified: anybody on the way can read the password"

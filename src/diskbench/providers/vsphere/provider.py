@@ -17,7 +17,7 @@ from diskbench.providers.vsphere.edge import server_in, server_of, session
 from diskbench.providers.vsphere.inventory import machines
 from diskbench.providers.vsphere.offer import lab_words, rental
 from diskbench.providers.vsphere.options import VsphereOptions
-from diskbench.providers.vsphere.resolved import Resolved
+from diskbench.providers.vsphere.resolved import VsphereResolved
 from diskbench.providers.vsphere.timing import VsphereTiming
 from diskbench.providers.vsphere.wanted import wanted
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Cell
     from diskbench.ports import Host, RentWatch
     from diskbench.providers.vsphere.edge import Vsphere
-    from diskbench.providers.vsphere.provision import Order
+    from diskbench.providers.vsphere.provision import VsphereOrder
 
 _TIMING = VsphereTiming()
 
@@ -90,12 +90,12 @@ class VsphereProvider:
             return hand_over(order, swapped(order))
 
     @contextlib.contextmanager
-    def _ordered(self, claim: Claim, rental: Rental, watch: RentWatch) -> Iterator[Order]:
-        from diskbench.providers.vsphere.provision import Order
+    def _ordered(self, claim: Claim, rental: Rental, watch: RentWatch) -> Iterator[VsphereOrder]:
+        from diskbench.providers.vsphere.provision import VsphereOrder
 
-        details = Resolved.model_validate(rental.details)
+        details = VsphereResolved.model_validate(rental.details)
         with self._opened(rental.scope, self.timing, watch) as vsphere:
-            yield Order(
+            yield VsphereOrder(
                 vsphere=vsphere,
                 claim=claim,
                 spec=rental.spec,

@@ -14,7 +14,7 @@ from diskbench.providers.vsphere.edge import moid, reference
 from diskbench.providers.vsphere.errors import fault_name
 from diskbench.providers.vsphere.inventory import machines
 from diskbench.providers.vsphere.marks import machine_name, mark
-from diskbench.providers.vsphere.resolved import Resolved
+from diskbench.providers.vsphere.resolved import VsphereResolved
 from diskbench.providers.vsphere.sdk import sdk
 from diskbench.providers.vsphere.timing import VsphereTiming
 from diskbench.providers.waits import Still
@@ -27,7 +27,7 @@ GUEST_USER = "diskbench"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order(skeleton.Order[Resolved, VsphereTiming]):
+class VsphereOrder(skeleton.Order[VsphereResolved, VsphereTiming]):
     """What is to be made on vSphere; `vsphere` is a session. `lab` is how an emulated installation
     is to behave; empty for a real one."""
 
@@ -35,14 +35,14 @@ class Order(skeleton.Order[Resolved, VsphereTiming]):
     lab: str = ""
 
 
-def provision(order: Order) -> Ref:
+def provision(order: VsphereOrder) -> Ref:
     """The machine of the lease, switched on. Raises NoCapacity, or RentalFailed with the reason."""
     vm = existing(order) or _clone(order)
     _switch_on(order, vm)
     return vm
 
 
-def device_list(order: Order, vm: Ref) -> tuple[Any, ...]:
+def device_list(order: VsphereOrder, vm: Ref) -> tuple[Any, ...]:
     """The machine's virtual hardware. Raises RentalFailed when the machine is gone."""
     found = order.vsphere.properties(vm, ("config.hardware.device",))
     if found is None:
@@ -50,7 +50,7 @@ def device_list(order: Order, vm: Ref) -> tuple[Any, ...]:
     return tuple(found.values.get("config.hardware.device") or ())
 
 
-def alive(order: Order, vm: Ref) -> Still | None:
+def alive(order: VsphereOrder, vm: Ref) -> Still | None:
     """What is in the way of the machine. Raises RentalFailed when it is off or gone."""
     found = order.vsphere.properties(vm, ("runtime.powerState", "runtime.connectionState"))
     if found is None:
@@ -72,14 +72,14 @@ def gone_missing(vm: Ref) -> RentalFailed:
     )
 
 
-def existing(order: Order) -> Ref | None:
+def existing(order: VsphereOrder) -> Ref | None:
     """The machine of the lease; None where there is none."""
     found = machines(order.vsphere, Which(order.lease))
     name = machine_name(order.lease)
     return next((one.item.ref for one in found if one.item.name == name), None)
 
 
-def _clone(order: Order) -> Ref:
+def _clone(order: VsphereOrder) -> Ref:
     details, vsphere = order.details, order.vsphere
     name = machine_name(order.lease)
     template = reference(vsphere, "VirtualMachine", details.template.id)
@@ -107,7 +107,7 @@ def _clone(order: Order) -> Ref:
     return made or order.until(lambda: _named(order, name), f"machine {name}", order.timing.clone_s)
 
 
-def _named(order: Order, name: str) -> Ref | Still:
+def _named(order: VsphereOrder, name: str) -> Ref | Still:
     """The machine of that name, once it carries our lease."""
     for item in order.vsphere.listed("VirtualMachine", ("name", "config.annotation")):
         if item.name == name:
@@ -117,7 +117,7 @@ def _named(order: Order, name: str) -> Ref | Still:
     return Still("being cloned by another")
 
 
-def _references(order: Order, template: Ref) -> dict[str, Any]:
+def _references(order: VsphereOrder, template: Ref) -> dict[str, Any]:
     """The managed objects that a clone needs."""
     vim = sdk("vim")
 
@@ -144,7 +144,7 @@ def _references(order: Order, template: Ref) -> dict[str, Any]:
     return found
 
 
-def _switch_on(order: Order, vm: Ref) -> None:
+def _switch_on(order: VsphereOrder, vm: Ref) -> None:
     found = order.vsphere.properties(vm, ("runtime.powerState", "summary.runtime.bootTime"))
     if found is None:
         raise gone_missing(vm)

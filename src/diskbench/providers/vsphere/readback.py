@@ -11,7 +11,7 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from diskbench.providers.vsphere.resolved import Resolved
+    from diskbench.providers.vsphere.resolved import VsphereResolved
 
 PATHS = (
     "config.hardware.numCPU", "config.hardware.memoryMB", "config.hardware.device", "config.uuid",
@@ -20,7 +20,7 @@ PATHS = (
 )  # fmt: skip
 
 
-def check(details: Resolved, machine: Item, disks: Sequence[Any]) -> None:
+def check(details: VsphereResolved, machine: Item, disks: Sequence[Any]) -> None:
     """Raise RentalFailed naming every value that differs, as asked and as it is.
 
     What vSphere does not report is no difference.
@@ -34,7 +34,7 @@ def check(details: Resolved, machine: Item, disks: Sequence[Any]) -> None:
     )
 
 
-def _of_machine(details: Resolved, machine: Item) -> Iterator[str]:
+def _of_machine(details: VsphereResolved, machine: Item) -> Iterator[str]:
     values, wanted = machine.values, details.wanted
     yield from differs(machine.id, "vCPUs", wanted.vcpus, values.get("config.hardware.numCPU"))
     yield from differs(
@@ -46,7 +46,7 @@ def _of_machine(details: Resolved, machine: Item) -> Iterator[str]:
         yield from differs(machine.id, "host", details.host.id, moid(values["runtime.host"]))
 
 
-def _of_disk(details: Resolved, disk: Any) -> Iterator[str]:  # noqa: ANN401 - pyVmomi's
+def _of_disk(details: VsphereResolved, disk: Any) -> Iterator[str]:  # noqa: ANN401 - pyVmomi's
     wanted, backing = details.wanted, disk.backing
     what = f"disk {backing.uuid}"
     size = int(disk.capacityInBytes or disk.capacityInKB * 1024)
@@ -71,7 +71,7 @@ def option(machine: Item, key: str) -> str | None:
 
 
 def facts(
-    details: Resolved, machine: Item, disks: Sequence[Any], more: dict[str, Any]
+    details: VsphereResolved, machine: Item, disks: Sequence[Any], more: dict[str, Any]
 ) -> dict[str, Any]:
     """All that is recorded beside the result; JSON only, nothing secret. `instance_id` is the UUID
     that the guest's firmware shows, by which it can prove to be this machine."""
@@ -100,7 +100,7 @@ def facts(
     }
 
 
-def _disk_facts(details: Resolved, disk: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
+def _disk_facts(details: VsphereResolved, disk: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
     backing, allocation = disk.backing, disk.storageIOAllocation
     return {
         "uuid": backing.uuid,

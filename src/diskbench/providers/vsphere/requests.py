@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.model.rental import Claim
-    from diskbench.providers.vsphere.resolved import Network, Policy, Resolved
-    from diskbench.providers.vsphere.wanted import Controller, Wanted
+    from diskbench.providers.vsphere.resolved import Policy, VsphereNetwork, VsphereResolved
+    from diskbench.providers.vsphere.wanted import Controller, VsphereDiskRequest
 
 Spec = Any
 """An object of pyVmomi's: its types are made at run time."""
@@ -38,7 +38,7 @@ _KINDS: Mapping[Controller, str] = {
 
 
 def clone(
-    claim: Claim, details: Resolved, user_data: str, lab: str, refs: Mapping[str, Any]
+    claim: Claim, details: VsphereResolved, user_data: str, lab: str, refs: Mapping[str, Any]
 ) -> Spec:
     """The machine of a lease: switched off, with our controller and no disk on it yet. `refs` are
     the managed objects of pool, host and datastore.
@@ -80,7 +80,7 @@ def clone(
     return vim.vm.CloneSpec(location=location, powerOn=False, template=False, config=config)
 
 
-def bus_number(details: Resolved) -> int:
+def bus_number(details: VsphereResolved) -> int:
     """The bus of the controller of our own: the first that the template does not use."""
     template = details.template
     taken = template.nvme_buses if details.wanted.controller == "nvme" else template.buses
@@ -93,7 +93,7 @@ def bus_number(details: Resolved) -> int:
     )
 
 
-def is_ours(device: Spec, details: Resolved) -> bool:
+def is_ours(device: Spec, details: VsphereResolved) -> bool:
     """Whether a device of the machine is the controller that we gave it."""
     kind = _KINDS[details.wanted.controller]
     named = type(device).__name__.rpartition(".")[2]
@@ -101,7 +101,7 @@ def is_ours(device: Spec, details: Resolved) -> bool:
 
 
 def add_disks(
-    details: Resolved,
+    details: VsphereResolved,
     controller_key: int,
     datastore: Any,  # noqa: ANN401 - as Spec
     others: Sequence[Spec],
@@ -156,7 +156,7 @@ def unit_number(controller: Controller, index: int) -> int:
     return index if controller == "nvme" or index < _SELF_UNIT else index + 1
 
 
-def _disk(details: Resolved, controller_key: int, datastore: Any, index: int) -> Spec:  # noqa: ANN401 - as Spec
+def _disk(details: VsphereResolved, controller_key: int, datastore: Any, index: int) -> Spec:  # noqa: ANN401 - as Spec
     vim = sdk("vim")
 
     wanted = details.wanted
@@ -189,14 +189,14 @@ def _disk(details: Resolved, controller_key: int, datastore: Any, index: int) ->
     return spec
 
 
-def _allocation(wanted: Wanted) -> Spec:
+def _allocation(wanted: VsphereDiskRequest) -> Spec:
     vim = sdk("vim")
 
     shares = vim.SharesInfo(level=vim.SharesInfo.Level.normal, shares=1000)
     return vim.StorageResourceManager.IOAllocationInfo(limit=wanted.iops_limit, shares=shares)
 
 
-def _controller(details: Resolved) -> Spec:
+def _controller(details: VsphereResolved) -> Spec:
     vim = sdk("vim")
 
     kind = getattr(vim.vm.device, _KINDS[details.wanted.controller])
@@ -208,7 +208,7 @@ def _controller(details: Resolved) -> Spec:
     )
 
 
-def _network_card(details: Resolved, card: Any, network: Any) -> Spec:  # noqa: ANN401 - as Spec
+def _network_card(details: VsphereResolved, card: Any, network: Any) -> Spec:  # noqa: ANN401 - as Spec
     """The template's card, on another network."""
     vim = sdk("vim")
 
@@ -223,7 +223,7 @@ def _network_card(details: Resolved, card: Any, network: Any) -> Spec:  # noqa: 
     )
 
 
-def _network_backing(chosen: Network, network: Any) -> Spec:  # noqa: ANN401 - as Spec
+def _network_backing(chosen: VsphereNetwork, network: Any) -> Spec:  # noqa: ANN401 - as Spec
     vim = sdk("vim")
 
     card = vim.vm.device.VirtualEthernetCard

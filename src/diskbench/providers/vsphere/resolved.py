@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from diskbench.model.base import Frozen
-from diskbench.providers.vsphere.wanted import Wanted
+from diskbench.providers.vsphere.wanted import VsphereDiskRequest
 
 
-class Place(Frozen):
+class VspherePlace(Frozen):
     """Something in the inventory: vSphere's id and the name people know it by."""
 
     id: str
     name: str
 
 
-class Network(Frozen):
+class VsphereNetwork(Frozen):
     """A network to be on. `switch` and `portgroup` are of a distributed one."""
 
     id: str
@@ -46,21 +46,21 @@ class Policy(Frozen):
     name: str
 
 
-class Resolved(Frozen):
+class VsphereResolved(Frozen):
     """A rental's details."""
 
     server: str
     api: str
-    datacenter: Place
-    folder: Place
-    compute: Place
-    pool: Place
-    host: Place | None
-    datastore: Place
+    datacenter: VspherePlace
+    folder: VspherePlace
+    compute: VspherePlace
+    pool: VspherePlace
+    host: VspherePlace | None
+    datastore: VspherePlace
     policy: Policy | None = None
-    network: Network | None = None
+    network: VsphereNetwork | None = None
     template: Template
-    wanted: Wanted
+    wanted: VsphereDiskRequest
     free_bytes: int
     facts: dict[str, Any]
     emulated: bool

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from diskbench.providers.guest import Guest
     from diskbench.providers.vsphere.edge import Ref
     from diskbench.providers.vsphere.guest import VirtualDisk
-    from diskbench.providers.vsphere.provision import Order
+    from diskbench.providers.vsphere.provision import VsphereOrder
 
 
-def swapped(order: Order) -> Ref:
+def swapped(order: VsphereOrder) -> Ref:
     """The lease's machine without disks of earlier turns; twice is as once. Raises RentalFailed."""
     vm = existing(order)
     if vm is None:
@@ -45,7 +45,7 @@ def swapped(order: Order) -> Ref:
     return vm
 
 
-def _remove(order: Order, vm: Ref) -> None:
+def _remove(order: VsphereOrder, vm: Ref) -> None:
     spec = requests.remove_disks(attach.our_devices(order, vm))
     order.vsphere.run(
         "VirtualMachine.Config.RemoveDisk",
@@ -56,7 +56,7 @@ def _remove(order: Order, vm: Ref) -> None:
     order.watch.note(f"the disk before is gone from {moid(vm)}")
 
 
-def _await_gone(order: Order, guest: Guest, earlier: Sequence[VirtualDisk]) -> None:
+def _await_gone(order: VsphereOrder, guest: Guest, earlier: Sequence[VirtualDisk]) -> None:
     """Wait until the guest shows none of them: the next may have the same name there."""
     before = disks_before_ours(order, guest, attached=True)
     controller = order.details.wanted.controller

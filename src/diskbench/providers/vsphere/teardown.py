@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from diskbench.model.ours import Which
     from diskbench.providers.skeleton.release import Failures
     from diskbench.providers.vsphere.edge import Vsphere
-    from diskbench.providers.vsphere.inventory import Machine
+    from diskbench.providers.vsphere.inventory import VsphereMachine
     from diskbench.providers.vsphere.timing import VsphereTiming
 
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class _Listing:
     """The machines that are meant, and those that only carry the lease's notes."""
 
-    meant: tuple[Machine, ...]
+    meant: tuple[VsphereMachine, ...]
     others: tuple[str, ...]
 
     def names(self) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
     skeleton.release(which, "vSphere", look, give_back)
 
 
-def _remove(vsphere: Vsphere, machine: Machine, timing: VsphereTiming) -> None:
+def _remove(vsphere: Vsphere, machine: VsphereMachine, timing: VsphereTiming) -> None:
     """Switch the machine off and destroy it with all its disks."""
     vm = machine.item.ref
     name = moid(vm)

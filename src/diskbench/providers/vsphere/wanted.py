@@ -34,7 +34,7 @@ MAX_COUNT = 8
 """Disks on one controller of their own: fewer than any has places for (SCSI: 15 without unit 7)."""
 
 
-class Wanted(Frozen):
+class VsphereDiskRequest(Frozen):
     """The disks and the machine that are asked for. `provisioning` None leaves it to the policy."""
 
     size_gib: int
@@ -55,7 +55,7 @@ class Wanted(Frozen):
         return DiskSpec(type=place, size_gib=self.size_gib, count=self.count)
 
 
-def wanted(spec: RentSpec | None) -> Wanted:
+def wanted(spec: RentSpec | None) -> VsphereDiskRequest:
     """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
     here = VsphereOptions() if spec is None else VsphereOptions.of(spec)
     if spec is None or (here.datastore is None and here.storage_policy is None):
@@ -79,7 +79,7 @@ def wanted(spec: RentSpec | None) -> Wanted:
             f"--size {spec.size_gib}: a virtual disk has at most {MAX_SIZE_GIB:,} GiB", field="size"
         )
     check_count(spec, MAX_COUNT)
-    return Wanted(
+    return VsphereDiskRequest(
         size_gib=spec.size_gib,
         count=spec.count,
         provisioning=_provisioning(here),

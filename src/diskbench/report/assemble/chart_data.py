@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
     from diskbench.report.assemble.report_view import Group
     from diskbench.report.assemble.trial_view import TrialView
-    from diskbench.report.course import Course
+    from diskbench.report.course import StepCourse
     from diskbench.report.distribution import Distribution
     from diskbench.report.latency_map import LatencyMap
     from diskbench.report.load_curve import LoadCurve
@@ -82,7 +82,7 @@ class ChartData:
                 return self.evidence.store(self.run) is not None
 
     @cached_property
-    def courses(self) -> tuple[Course, ...]:
+    def courses(self) -> tuple[StepCourse, ...]:
         """The steps of the run to be drawn second by second, those that fell first."""
         return tuple(self._courses[:MOST_COURSES])
 
@@ -92,7 +92,7 @@ class ChartData:
         return len(self._courses[MOST_COURSES:])
 
     @cached_property
-    def detailed(self) -> Course | None:
+    def detailed(self) -> StepCourse | None:
         """The step whose latencies are drawn over time: the first that lasts long enough."""
         return next((one for one in self.courses if one.seconds >= LEAST_DETAIL_S), None)
 
@@ -137,18 +137,18 @@ class ChartData:
         found = [band(one) for row in self.runs for one in self.courses_of(row)]
         return tuple(one for one in by_step(found) if len(one) >= LEAST_RUNS)[:MOST_STEPS]
 
-    def courses_of(self, row: Row) -> tuple[Course, ...]:
+    def courses_of(self, row: Row) -> tuple[StepCourse, ...]:
         """The steps of a run of ten seconds or more, in the order of the plan."""
         return tuple(one for one in self._read(row) if one.seconds >= LEAST_COURSE_S)
 
     @cached_property
-    def _courses(self) -> list[Course]:
+    def _courses(self) -> list[StepCourse]:
         found = self._read(self.run)
         # A few seconds say nothing beside others; alone they are all there is.
         long = [one for one in found if one.seconds >= LEAST_COURSE_S or len(found) == 1]
         return sorted(long, key=lambda one: not (one.phases and one.phases.cliffs))
 
-    def _read(self, row: Row) -> tuple[Course, ...]:
+    def _read(self, row: Row) -> tuple[StepCourse, ...]:
         store = self.evidence.store(row)
         if store is None:
             return ()

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.report.lines import Line
+    from diskbench.report.lines import StepLine
 
 
-def footnotes(lines: Sequence[Line]) -> tuple[str, ...]:
+def footnotes(lines: Sequence[StepLine]) -> tuple[str, ...]:
     """The notes that these lines call for, whatever surface shows them; none for no line."""
     return tuple(text for text, applies in _notes(lines) if applies) if lines else ()
 
 
-def _notes(lines: Sequence[Line]) -> Sequence[tuple[str, bool]]:
+def _notes(lines: Sequence[StepLine]) -> Sequence[tuple[str, bool]]:
     roles = {line.role for line in lines}
     levels = ", ".join(f"({level})" for level in dict.fromkeys(one.level for one in lines) if level)
     return (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from diskbench.engine.stored_trial import Row
     from diskbench.model.verdict import Verdict
     from diskbench.report.published_charts import PostChart
-    from diskbench.report.published_draw import Own
+    from diskbench.report.published_draw import OwnTrials
 
 MARKS = ("emulated", "imported", "unverified")
 
@@ -36,7 +36,7 @@ def own_trials(
     evidence: EvidenceOfRuns,
     books: Books,
     include_emulated: bool,
-) -> tuple[Own, tuple[str, ...]]:
+) -> tuple[OwnTrials, tuple[str, ...]]:
     """The trials of these runs (rows) as points and lines over a chart, and why others are left
     out, in words. Without `include_emulated` only what says something of a cloud's disk counts."""
     by_trial: dict[str, list[Row]] = {}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.report.assemble.trial_view import TrialView
-    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.figure import ChartFigure
     from diskbench.report.next_step import NextStep
     from diskbench.report.result_rows import ResultRow
 
@@ -53,8 +53,8 @@ class Report:
 
     asked: str
     groups: tuple[Group, ...]
-    over: tuple[Figure, ...] = ()
-    inside: tuple[Figure, ...] = ()
+    over: tuple[ChartFigure, ...] = ()
+    inside: tuple[ChartFigure, ...] = ()
     inside_of: str = ""
     made: str = ""
     left_out: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.model.verdict import believe_words
-from diskbench.report.charts.point import Point
+from diskbench.report.charts.point import ChartPoint
 from diskbench.report.row_ids import row_href
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ def step_values(view: TrialView) -> list[StepValue]:
     return values
 
 
-def points_by_step(groups: Sequence[Group], least: int = 2) -> dict[str, list[Point]]:
+def points_by_step(groups: Sequence[Group], least: int = 2) -> dict[str, list[ChartPoint]]:
     """Steps of `least` trials or more, by the name of step and direction, a point a trial; labels
     leave out what all of them share."""
-    steps: dict[tuple[str, str], list[Point]] = {}
+    steps: dict[tuple[str, str], list[ChartPoint]] = {}
     for group in groups:
         for view in group.trials:
             for one in step_values(view):
@@ -69,7 +69,7 @@ def points_by_step(groups: Sequence[Group], least: int = 2) -> dict[str, list[Po
     }
 
 
-def _told_apart(points: Sequence[Point]) -> list[Point]:
+def _told_apart(points: Sequence[ChartPoint]) -> list[ChartPoint]:
     """Labels without the words that all of them have, the first (what it is) left as it is."""
     parts = [one.label.split(", ") for one in points]
     if len(set(map(tuple, parts))) == 1:
@@ -81,12 +81,12 @@ def _told_apart(points: Sequence[Point]) -> list[Point]:
     ]
 
 
-def _point(group: Group, view: TrialView, one: StepValue) -> Point:
+def _point(group: Group, view: TrialView, one: StepValue) -> ChartPoint:
     trial = view.trial
     promised = trial.subject.promised
     region, _, _ = trial.place.partition(",")
     several = len(one.values) > 1
-    return Point(
+    return ChartPoint(
         label=group.name,
         metric="iops",
         value=one.value,

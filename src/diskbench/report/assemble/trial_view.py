@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from diskbench.report.assemble.phase_rows import PhaseRow
-    from diskbench.report.lines import Line, Spread, WarningGroup
+    from diskbench.report.lines import Spread, StepLine, WarningGroup
     from diskbench.report.next_step import NextStep
-    from diskbench.report.plain_words import Fall
+    from diskbench.report.plain_words import LastingFall
     from diskbench.report.result_rows import ResultRow
     from diskbench.report.subject import Subject
     from diskbench.report.threshold_lines import ThresholdLine
@@ -87,14 +87,14 @@ class TrialView:
     headline: str
     unfinished: str
     missing: str
-    lines: tuple[Line, ...]
+    lines: tuple[StepLine, ...]
     figures: tuple[FigureRow, ...]
     notes: tuple[str, ...]
     runs_n: int
     rows: tuple[ResultRow, ...]
     shown: frozenset[str]
     thresholds: tuple[ThresholdLine, ...]
-    fell: Fall | None
+    fell: LastingFall | None
     slowed: tuple[str, ...]
     phases: tuple[PhaseRow, ...]
     phase_notes: tuple[str, ...]
@@ -190,7 +190,7 @@ def _when(trial: TrialFacts) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _figures(line: Line, name: str) -> FigureRow:
+def _figures(line: StepLine, name: str) -> FigureRow:
     latencies = (line.mean_ns, line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns)
     step = f"{line.step} ({line.level})" if line.level else line.step
     if line.iops.n < line.runs:

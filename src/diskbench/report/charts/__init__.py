@@ -1,6 +1,6 @@
 """Charts: frozen rows in, a Figure out; one file a kind. altair is imported when one is drawn."""
 
-from diskbench.report.charts.figure import Figure, document, picture, svg
+from diskbench.report.charts.figure import ChartFigure, document, picture, svg
 from diskbench.report.charts.iops import iops_chart
 from diskbench.report.charts.latency import latency_chart
 from diskbench.report.charts.palette import PAGE, PICTURE, Palette
@@ -9,7 +9,7 @@ from diskbench.report.charts.summary import summary_picture
 __all__ = [
     "PAGE",
     "PICTURE",
-    "Figure",
+    "ChartFigure",
     "Palette",
     "document",
     "iops_chart",

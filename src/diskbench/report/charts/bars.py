@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import CHARACTER_PX, wants_log
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.lanes import in_lanes, is_own, lanes_of
 from diskbench.report.charts.layers import dots, value_axis
 from diskbench.report.charts.measure import bare, linear_domain, log_domain, title, with_unit
 from diskbench.report.charts.overlay import own_layers, own_text
-from diskbench.report.charts.point import Point, of_source, subtitle
+from diskbench.report.charts.point import ChartPoint, of_source, subtitle
 from diskbench.report.charts.rows import carried, provider_colour, rest_and_outliers, row
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ class _Scale:
 
 
 def bars_chart(
-    points: Sequence[Point], palette: Palette, *, name: str, heading: str, ranked: bool = True
-) -> Figure:
+    points: Sequence[ChartPoint], palette: Palette, *, name: str, heading: str, ranked: bool = True
+) -> ChartFigure:
     """Points of one metric. Own points lie in a row beneath the published one of their label.
 
     Raises ValueError for points of several metrics, or none.
@@ -73,7 +73,7 @@ def bars_chart(
     log = wants_log(values) and min(values) > 0
     lanes = lanes_of(points, ranked=ranked)
     can_log = min(values) > 0 and (log or bool(broken))
-    return Figure(
+    return ChartFigure(
         title=heading,
         subtitle=_subtitle(points, metric),
         drawing=panel(points, palette, lanes),
@@ -85,7 +85,7 @@ def bars_chart(
 
 
 def panel(
-    points: Sequence[Point],
+    points: Sequence[ChartPoint],
     palette: Palette,
     lanes: Lanes,
     *,
@@ -129,7 +129,7 @@ def panel(
 
 
 def _scale(
-    by_lane: Mapping[str, Sequence[Point]],
+    by_lane: Mapping[str, Sequence[ChartPoint]],
     texts: Mapping[str, str],
     metric: str,
     *,
@@ -212,12 +212,12 @@ def _spans(rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, palette: Pal
     return [rule.encode(x=scale.x("low"), x2="high:Q", y=y)]
 
 
-def _extent(points: Sequence[Point]) -> list[float]:
+def _extent(points: Sequence[ChartPoint]) -> list[float]:
     values = [value for one in points for value in (one.value, one.low, one.high)]
     return [value for value in values if value is not None]
 
 
-def _words(points: Sequence[Point], name: str, *, brief: bool) -> str:
+def _words(points: Sequence[ChartPoint], name: str, *, brief: bool) -> str:
     """What stands at the end of a row."""
     if not points:
         return "" if is_own(name) else "not told"
@@ -229,13 +229,13 @@ def _words(points: Sequence[Point], name: str, *, brief: bool) -> str:
     )
 
 
-def _subtitle(points: Sequence[Point], metric: str) -> str:
+def _subtitle(points: Sequence[ChartPoint], metric: str) -> str:
     ends = any(one.low is not None for one in points if one.source == "published")
     words = "shortest to longest" if metric.endswith("_ns") else "lowest to highest"
     return subtitle(points, title(metric)) + (f"; line: {words}" if ends else "")
 
 
-def _sentence(points: Sequence[Point], metric: str, heading: str) -> str:
+def _sentence(points: Sequence[ChartPoint], metric: str, heading: str) -> str:
     best = max(points, key=lambda one: one.value)
     least = min(points, key=lambda one: one.value)
     count = len({one.label for one in points})

@@ -18,7 +18,7 @@ from diskbench.report.charts.course_layers import (
     round_layer,
     stall_layer,
 )
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import stroke_legend, stroke_scale, value_axis
 from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.palette import DIRECTIONS
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.course import Course
+    from diskbench.report.course import StepCourse
 
     Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ _FAR_ABOVE = 3.0
 """A level further above all that was reached is told in words: it would press the rest flat."""
 
 
-def course_chart(course: Course, palette: Palette, *, rate: Rate = "iops") -> Figure:
+def course_chart(course: StepCourse, palette: Palette, *, rate: Rate = "iops") -> ChartFigure:
     """IOPS or bytes a second of a step, over time.
 
     Phases are shaded and named, a cliff found and the one predicted are marked with words, levels
@@ -59,7 +59,7 @@ def course_chart(course: Course, palette: Palette, *, rate: Rate = "iops") -> Fi
     """
     levels = _levels(course, rate)
     log = wants_log(_usual(course, rate))
-    return Figure(
+    return ChartFigure(
         title=f"{course.step}: {_WORDS[rate]}",
         subtitle=_subtitle(course, rate, levels),
         drawing=_drawing(course, palette, rate, levels, log=False),
@@ -71,7 +71,7 @@ def course_chart(course: Course, palette: Palette, *, rate: Rate = "iops") -> Fi
 
 
 def _drawing(
-    course: Course, palette: Palette, rate: Rate, levels: Levels, *, log: bool
+    course: StepCourse, palette: Palette, rate: Rate, levels: Levels, *, log: bool
 ) -> alt.LayerChart:
     import altair as alt
 
@@ -130,7 +130,7 @@ def line_layers(lines: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.
     return [base.mark_line(strokeWidth=1.5, interpolate="linear", strokeJoin="round", aria=False)]
 
 
-def _usual(course: Course, rate: Rate) -> Sequence[float]:
+def _usual(course: StepCourse, rate: Rate) -> Sequence[float]:
     """The levels of its phases; of a step without them, what its seconds did that did not stall."""
     import numpy as np
 
@@ -145,7 +145,7 @@ def _usual(course: Course, rate: Rate) -> Sequence[float]:
     return kept_values
 
 
-def _levels(course: Course, rate: Rate) -> Levels:
+def _levels(course: StepCourse, rate: Rate) -> Levels:
     expected = course.expected
     if expected is None or expected.lasting.limited_by is None:
         return Levels()
@@ -162,7 +162,7 @@ def _is_promise(limit: str) -> bool:
     return limit.startswith(("disk-", "vm-"))
 
 
-def _subtitle(course: Course, rate: Rate, levels: Levels) -> str:
+def _subtitle(course: StepCourse, rate: Rate, levels: Levels) -> str:
     parts = [f"{_UNITS[rate]}, n = {course.seconds:,} s; no interval (n = 1 run)"]
     if course.rounds:
         parts.append(f"{len(course.rounds)} rounds after each other")
@@ -176,7 +176,7 @@ def _subtitle(course: Course, rate: Rate, levels: Levels) -> str:
     return "; ".join(parts)
 
 
-def _sentence(course: Course, rate: Rate) -> str:
+def _sentence(course: StepCourse, rate: Rate) -> str:
     """What there is to see, for those who do not."""
     import numpy as np
 
@@ -203,6 +203,6 @@ def _sentence(course: Course, rate: Rate) -> str:
     needs="the evidence of one run",
     rank=10,
 )
-def _of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     for one in data.courses:
         yield course_chart(one, palette)

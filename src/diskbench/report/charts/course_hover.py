@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.course import Course
+    from diskbench.report.course import StepCourse
 
     Floats = NDArray[np.float64]
 
@@ -25,14 +25,16 @@ MOST_COLUMNS = 60
 
 
 def hover_layer(
-    course: Course, tracks: Mapping[str, Floats], metric: str, x: alt.X, palette: Palette
+    course: StepCourse, tracks: Mapping[str, Floats], metric: str, x: alt.X, palette: Palette
 ) -> alt.Chart:
     """Columns that cannot be seen and say what lies in them: run, time, phase, values."""
     rows = column_words(course, tracks, metric)
     return columns(rows, palette, {"x": at_field(x, "start"), "x2": "end:Q"})
 
 
-def column_words(course: Course, tracks: Mapping[str, Floats], metric: str) -> list[dict[str, Any]]:
+def column_words(
+    course: StepCourse, tracks: Mapping[str, Floats], metric: str
+) -> list[dict[str, Any]]:
     """What each of at most 60 stretches of a course says: median, lowest and highest second."""
     import numpy as np
 
@@ -57,7 +59,7 @@ def column_words(course: Course, tracks: Mapping[str, Floats], metric: str) -> l
     return rows
 
 
-def phase_at(course: Course, second: float) -> str:
+def phase_at(course: StepCourse, second: float) -> str:
     """The kind of the phase that a second lies in; empty where none was found."""
     phases = course.phases.phases if course.phases else ()
     return next((one.kind for one in phases if one.start_s <= second < one.end_s), "")

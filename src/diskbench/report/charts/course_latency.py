@@ -13,7 +13,7 @@ from diskbench.report.charts.course_layers import (
     round_layer,
     stall_layer,
 )
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import latency_axis, stroke_legend, stroke_scale
 from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.palette import DIRECTIONS
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.course import Course, Track
+    from diskbench.report.course import DirectionSeries, StepCourse
 
     Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ _DASHES = {"p50": [1, 0], "mean": [1, 0], "p99": [5, 2], "max": [1, 2]}
 _LEAST_KNOWN = 0.5
 
 
-def course_latency_chart(course: Course, palette: Palette) -> Figure | None:
+def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | None:
     """Median (or mean), p99 and highest latency of each second, on a logarithmic axis; None where
     the logs tell no latencies.
 
@@ -73,7 +73,7 @@ def course_latency_chart(course: Course, palette: Palette) -> Figure | None:
         f"time of one I/O ({', '.join(kinds)}) in each second, logarithmic; "
         f"n = {course.seconds:,} s, no interval (n = 1 run)"
     )
-    return Figure(
+    return ChartFigure(
         title=f"{course.step}: latency",
         subtitle=subtitle,
         drawing=alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT),
@@ -82,7 +82,7 @@ def course_latency_chart(course: Course, palette: Palette) -> Figure | None:
     )
 
 
-def _figures(track: Track) -> list[str]:
+def _figures(track: DirectionSeries) -> list[str]:
     """What can be drawn of a direction: quantiles where they are known, else the mean; the
     highest."""
     import numpy as np
@@ -139,7 +139,7 @@ def _lines(rows: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.Y) -> 
     ]
 
 
-def _sentence(course: Course, shown: dict[tuple[str, str], Floats]) -> str:
+def _sentence(course: StepCourse, shown: dict[tuple[str, str], Floats]) -> str:
     import numpy as np
 
     told = []
@@ -156,7 +156,7 @@ def _sentence(course: Course, shown: dict[tuple[str, str], Floats]) -> str:
     needs="the evidence of one run",
     rank=20,
 )
-def _of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     found = course_latency_chart(data.detailed, palette) if data.detailed else None
     if found is not None:
         yield found

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.phase import Phase
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.course import Course
+    from diskbench.report.course import StepCourse
 
     Floats = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class Levels:
 
 
 def phase_layers(
-    course: Course, palette: Palette, x: alt.X, height: int, *, rate: Rate | None = None
+    course: StepCourse, palette: Palette, x: alt.X, height: int, *, rate: Rate | None = None
 ) -> list[Any]:
     """A band a phase (bursts and stalls shaded), lines between them, and names above, with their
     levels of the `rate` that the picture shows."""
@@ -141,7 +141,7 @@ def _phase_words(phase: Phase, rate: Rate) -> str:
 
 
 def cliff_layers(
-    course: Course, palette: Palette, x: alt.X, height: int, *, words: bool = True
+    course: StepCourse, palette: Palette, x: alt.X, height: int, *, words: bool = True
 ) -> list[Any]:
     """The cliffs that were found, and the one that was predicted with the range it may lie in.
 
@@ -234,7 +234,7 @@ def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list
     return [rules, texts]
 
 
-def stall_layer(course: Course, palette: Palette, x: alt.X, height: int) -> list[Any]:
+def stall_layer(course: StepCourse, palette: Palette, x: alt.X, height: int) -> list[Any]:
     """A triangle at the foot of each stall."""
     import altair as alt
 
@@ -250,7 +250,7 @@ def stall_layer(course: Course, palette: Palette, x: alt.X, height: int) -> list
     ]
 
 
-def round_layer(course: Course, palette: Palette, x: alt.X) -> list[Any]:
+def round_layer(course: StepCourse, palette: Palette, x: alt.X) -> list[Any]:
     """Thin lines where the rounds of a repeated step begin."""
     starts = [float(at) for at in course.rounds[1:]]
     if not starts:

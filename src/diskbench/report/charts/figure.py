@@ -25,7 +25,7 @@ WRAP = 84
 
 
 @dataclass(frozen=True)
-class Figure:
+class ChartFigure:
     """A chart, and the words about it.
 
     `title` says what is drawn; `subtitle` the unit, n, and the interval or `no interval (n = …)`;
@@ -87,7 +87,7 @@ def document(chart: TopLevelMixin, palette: Palette) -> dict[str, Any]:
     return shown
 
 
-def svg(figure: Figure, palette: Palette, *, log: bool | None = None) -> str:
+def svg(figure: ChartFigure, palette: Palette, *, log: bool | None = None) -> str:
     """The drawing alone as SVG, for a page that writes title and subtitle itself.
 
     Vega escapes every text in it. Names inside are made the figure's own, so that several may stand
@@ -118,7 +118,7 @@ def _two_digits(number: re.Match[str]) -> str:
 
 
 def picture(
-    figure: Figure, kind: str, *, log: bool | None = None, palette: Palette = PICTURE
+    figure: ChartFigure, kind: str, *, log: bool | None = None, palette: Palette = PICTURE
 ) -> bytes:
     """A picture that stands for itself, with title and subtitle: `kind` is `svg`, `png` or `pdf`.
 
@@ -139,7 +139,7 @@ def _told(drawn: str) -> str:
     return _MARK.sub(r"<\1 \2><title>\3</title></\1>", drawn)
 
 
-def titled(figure: Figure, *, log: bool | None = None) -> TopLevelMixin:
+def titled(figure: ChartFigure, *, log: bool | None = None) -> TopLevelMixin:
     """The drawing under its title and its subtitle, which is folded."""
     import altair as alt
 

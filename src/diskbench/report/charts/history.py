@@ -8,10 +8,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import LATENCY_LABELS, wants_log
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 
 if TYPE_CHECKING:
-    from diskbench.model.configuration import Track
+    from diskbench.model.configuration import MetricHistory
     from diskbench.report.charts.palette import Palette
 
 WIDTH = 420
@@ -23,7 +23,7 @@ _LEAST_RANGE = 0.10
 
 
 def history_chart(
-    track: Track,
+    track: MetricHistory,
     palette: Palette,
     *,
     id_: str,
@@ -33,7 +33,7 @@ def history_chart(
     links: Mapping[str, str],
     medians: Mapping[str, str],
     marks: Sequence[tuple[str, str]] = (),
-) -> Figure:
+) -> ChartFigure:
     """The history of a track. `words` and `links` are of run ids: what a trial's dot says, and the
     fragment (`#…`) that it leads to; `medians` are of campaigns: what the dot of a time says.
     `marks` are times with a number: facts that changed, told beside the chart.
@@ -120,7 +120,7 @@ def history_chart(
             ).encode(y=alt.value(HEIGHT), text="text:N"),
         ]
     drawing = alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
-    return Figure(track.name, subtitle, drawing, id=id_, alt=alt_text)
+    return ChartFigure(track.name, subtitle, drawing, id=id_, alt=alt_text)
 
 
 def change_text(change: float) -> str:
@@ -128,7 +128,7 @@ def change_text(change: float) -> str:
     return f"{'−' if change < 0 else '+'}{abs(change) * 100:.1f} %"
 
 
-def _domain(track: Track) -> list[float]:
+def _domain(track: MetricHistory) -> list[float]:
     values = [one.value for one in track.sampled]
     low, high = min(values), max(values)
     middle = track.now.median
@@ -138,7 +138,7 @@ def _domain(track: Track) -> list[float]:
     return [max(0.0, centre - half), centre + half]
 
 
-def _levels(track: Track) -> list[dict[str, Any]]:
+def _levels(track: MetricHistory) -> list[dict[str, Any]]:
     """Each level from its first time to its last."""
     points, changes = track.history.points, track.history.changes
     starts = [points[0].at, *(one.at for one in changes)]
@@ -151,7 +151,7 @@ def _levels(track: Track) -> list[dict[str, Any]]:
     ]
 
 
-def _band(track: Track) -> dict[str, Any]:
+def _band(track: MetricHistory) -> dict[str, Any]:
     interval, changes = track.now.interval, track.history.changes
     assert interval is not None
     start = changes[-1].at if changes else track.history.points[0].at

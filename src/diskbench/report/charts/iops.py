@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from diskbench.report.charts.axis import CHARACTER_PX, direction_colour
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.palette import DIRECTIONS
 from diskbench.report.charts.registry import chart
 from diskbench.report.charts.step_label import ONE_MACHINE, WIDTH, height, label, step_axis
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.lines import Line
+    from diskbench.report.lines import StepLine
 
 
-def iops_chart(lines: Sequence[Line], palette: Palette) -> Figure:
+def iops_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
     """Bars of IOPS, one a step and direction; a thin line spans the runs."""
     import altair as alt
 
@@ -60,10 +60,10 @@ def iops_chart(lines: Sequence[Line], palette: Palette) -> Figure:
         subtitle += "; n = 1 run"
     subtitle += f"; {ONE_MACHINE}"
     drawing = alt.LayerChart(layer=layers).properties(width=WIDTH, height=height(lines))
-    return Figure("IOPS", subtitle, drawing, id="iops")
+    return ChartFigure("IOPS", subtitle, drawing, id="iops")
 
 
-def _bar_text(line: Line) -> str:
+def _bar_text(line: StepLine) -> str:
     iops = format_iops(line.iops.median)
     if line.direction == "sync":
         return iops
@@ -71,6 +71,6 @@ def _bar_text(line: Line) -> str:
 
 
 @chart("iops", title="IOPS and throughput of each step", needs="one trial", rank=30)
-def _of_trial(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     if data.single and len(data.single.lines) > 1:
         yield iops_chart(data.single.lines, palette)

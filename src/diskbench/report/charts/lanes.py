@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.report.charts.axis import bare_labels
-from diskbench.report.charts.point import Point, of_source
+from diskbench.report.charts.point import ChartPoint, of_source
 from diskbench.report.charts.rows import labels_in_order
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Lanes:
     names: tuple[str, ...]
     beside: bool
 
-    def of(self, point: Point) -> str:
+    def of(self, point: ChartPoint) -> str:
         """The row of a point."""
         return _name(point, beside=self.beside)
 
@@ -43,7 +43,7 @@ class Lanes:
         return alt.Y("row:N", scale=scale, axis=labels)
 
 
-def lanes_of(points: Iterable[Point], *, ranked: bool) -> Lanes:
+def lanes_of(points: Iterable[ChartPoint], *, ranked: bool) -> Lanes:
     """The rows that points need, the published ones' order before that of own points."""
     found = list(points)
     published, own = of_source(found, "published"), of_source(found, "measured")
@@ -55,7 +55,7 @@ def lanes_of(points: Iterable[Point], *, ranked: bool) -> Lanes:
     return Lanes(tuple(names), beside)
 
 
-def _name(point: Point, *, beside: bool) -> str:
+def _name(point: ChartPoint, *, beside: bool) -> str:
     name = point.label.replace(_OWN, "")
     return name + _OWN if beside and point.source == "measured" else name
 
@@ -65,9 +65,9 @@ def is_own(name: str) -> bool:
     return name.endswith(_OWN)
 
 
-def in_lanes(points: Sequence[Point], lanes: Lanes) -> dict[str, list[Point]]:
+def in_lanes(points: Sequence[ChartPoint], lanes: Lanes) -> dict[str, list[ChartPoint]]:
     """Row → its points, in the order of the rows."""
-    found: dict[str, list[Point]] = {name: [] for name in lanes.names}
+    found: dict[str, list[ChartPoint]] = {name: [] for name in lanes.names}
     for one in points:
         found[lanes.of(one)].append(one)
     return found

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from diskbench.report.charts.axis import LATENCY_LABELS, decades, direction_colour
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.palette import DIRECTIONS
 from diskbench.report.charts.registry import chart
 from diskbench.report.charts.step_label import ONE_MACHINE, WIDTH, height, label, step_axis
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.lines import Line
+    from diskbench.report.lines import StepLine
 
 _TICK = "M-0.2,-1.2h0.4v2.4h-0.4Z"
 
 
-def latency_chart(lines: Sequence[Line], palette: Palette) -> Figure:
+def latency_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
     """p50, p99, p99.9 and maximum of each step and direction on a logarithmic axis."""
     import altair as alt
 
@@ -67,11 +67,11 @@ def latency_chart(lines: Sequence[Line], palette: Palette) -> Figure:
     of_runs = f"median of n = {runs} runs" if runs > 1 else "n = 1 run"
     drawing = alt.LayerChart(layer=[span, marks]).properties(width=WIDTH, height=height(lines))
     subtitle = f"time of one operation, logarithmic; {of_runs}; {ONE_MACHINE}"
-    return Figure("Latency", subtitle, drawing, id="latency")
+    return ChartFigure("Latency", subtitle, drawing, id="latency")
 
 
 @chart("latency", title="median, tail and longest latency of each step", needs="one trial", rank=40)
-def _of_trial(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     found = data.single.lines if data.single else ()
     if len(found) > 1 and any(one.p50_ns or one.max_ns for one in found):
         yield latency_chart(found, palette)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.clock import WIDTH, time_axis
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.heat import bounds_of, heat_colour, place_of
 from diskbench.report.charts.layers import columns, latency_axis
 from diskbench.report.charts.measure import bare
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from diskbench.report.assemble.chart_data import ChartData
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.latency_map import LatencyMap, Stretch
+    from diskbench.report.latency_map import LatencyMap, MapColumn
 
 HEIGHT = 170
 
 
-def latency_map_chart(found: LatencyMap, palette: Palette) -> Figure:
+def latency_map_chart(found: LatencyMap, palette: Palette) -> ChartFigure:
     """Time from left to right, latency from below (logarithmic), I/Os a second as colour.
 
     Colours are seven steps, equal factors apart: few I/Os that took very long stay visible beside
@@ -48,7 +48,7 @@ def latency_map_chart(found: LatencyMap, palette: Palette) -> Figure:
     drawing = alt.LayerChart(layer=[cells, columns(told, palette, high)]).properties(
         width=WIDTH, height=HEIGHT
     )
-    return Figure(
+    return ChartFigure(
         title=f"{found.step}: {found.direction} latency over time",
         subtitle=_subtitle(found),
         drawing=drawing,
@@ -73,7 +73,7 @@ def _joined(found: LatencyMap, bounds: list[float]) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(found: LatencyMap, one: Stretch) -> dict[str, Any]:
+def _row(found: LatencyMap, one: MapColumn) -> dict[str, Any]:
     until = f"–{clock(one.end_s)}" if one.end_s - one.start_s > 1 else ""
     told = [
         f"run {found.run_id}",
@@ -116,6 +116,6 @@ def _sentence(found: LatencyMap) -> str:
     needs="the evidence of one run",
     rank=30,
 )
-def _of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     for one in data.latency_maps[:1]:
         yield latency_map_chart(one, palette)

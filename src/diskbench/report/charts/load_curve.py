@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import wants_log
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import latency_axis, stroke_scale, value_axis
 from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.registry import chart
@@ -33,7 +33,7 @@ _CROWDED = 0.93
 _LINE_PX = 11
 
 
-def load_chart(curve: LoadCurve, palette: Palette) -> Figure:
+def load_chart(curve: LoadCurve, palette: Palette) -> ChartFigure:
     """p50 and p99 over the IOPS that were reached, a point a load, in the order of the loads.
 
     Points are labelled with what was asked for; saturated ones are hollow.
@@ -46,7 +46,7 @@ def load_chart(curve: LoadCurve, palette: Palette) -> Figure:
     ]
     rates = [point.iops for point in curve.points]
     log = wants_log(rates)
-    return Figure(
+    return ChartFigure(
         title=f"{curve.name} {curve.direction}: latency against throughput",
         subtitle=_subtitle(curve),
         drawing=_drawing(curve, rows, palette, log=False),
@@ -191,6 +191,6 @@ def _sentence(curve: LoadCurve) -> str:
     needs="the evidence of one run",
     rank=60,
 )
-def _of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     for one in data.load_curves[:MOST_CURVES]:
         yield load_chart(one, palette)

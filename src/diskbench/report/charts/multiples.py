@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.bars import panel
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.lanes import lanes_of
 from diskbench.report.charts.measure import title, with_unit
-from diskbench.report.charts.point import Point, subtitle
+from diskbench.report.charts.point import ChartPoint, subtitle
 
 if TYPE_CHECKING:
     import altair as alt
@@ -28,20 +28,20 @@ Panel = tuple[str, str]
 
 
 def multiples_chart(
-    points: Sequence[Point],
+    points: Sequence[ChartPoint],
     palette: Palette,
     *,
     name: str,
     heading: str,
     ranked: bool = False,
     by_instance: bool = False,
-) -> Figure:
+) -> ChartFigure:
     """A panel for each metric and direction in the order in which they come, or for each instance
     type (then all points are of one metric).
 
     Raises ValueError for no points.
     """
-    panels: dict[Panel, list[Point]] = {}
+    panels: dict[Panel, list[ChartPoint]] = {}
     for one in points:
         key = (one.metric, one.instance if by_instance else one.direction)
         panels.setdefault(key, []).append(one)
@@ -53,7 +53,7 @@ def multiples_chart(
     units = " · ".join(dict.fromkeys(_heading(key) for key in panels))
     if by_instance:
         units = title(points[0].metric)
-    return Figure(
+    return ChartFigure(
         title=heading,
         subtitle=subtitle(points, units),
         drawing=_drawing(panels, palette, lanes, log=False),
@@ -65,7 +65,7 @@ def multiples_chart(
 
 
 def _drawing(
-    panels: dict[Panel, list[Point]], palette: Palette, lanes: Lanes, *, log: bool
+    panels: dict[Panel, list[ChartPoint]], palette: Palette, lanes: Lanes, *, log: bool
 ) -> alt.TopLevelMixin:
     import altair as alt
 
@@ -84,7 +84,7 @@ def _heading(key: Panel) -> str:
     return direction
 
 
-def _sentence(panels: dict[Panel, list[Point]], heading: str) -> str:
+def _sentence(panels: dict[Panel, list[ChartPoint]], heading: str) -> str:
     told = []
     for key, found in panels.items():
         best = max(found, key=lambda one: one.value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.layers import SHAPES, dots, interval_rule
 from diskbench.report.charts.measure import bare
-from diskbench.report.charts.point import Point, middle
+from diskbench.report.charts.point import ChartPoint, middle
 from diskbench.report.charts.rows import row
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def own_layers(
-    points: Sequence[Point],
-    lane: Callable[[Point], str],
+    points: Sequence[ChartPoint],
+    lane: Callable[[ChartPoint], str],
     x: Callable[[str], alt.X],
     drawn: Callable[[float], float],
     y: alt.Y,
@@ -56,7 +56,7 @@ def own_layers(
     return layers
 
 
-def own_text(points: Sequence[Point], *, brief: bool = False) -> str:
+def own_text(points: Sequence[ChartPoint], *, brief: bool = False) -> str:
     """`3,100 (n = 3 runs)`, or of several points their median: `3,100 (n = 7 machines)`."""
     found = middle(points)
     value = bare(points[0].metric, found.value)
@@ -68,9 +68,9 @@ def own_text(points: Sequence[Point], *, brief: bool = False) -> str:
 
 
 def _brackets(
-    points: Sequence[Point], lane: Callable[[Point], str], drawn: Callable[[float], float]
+    points: Sequence[ChartPoint], lane: Callable[[ChartPoint], str], drawn: Callable[[float], float]
 ) -> list[dict[str, Any]]:
-    lanes: dict[str, list[Point]] = {}
+    lanes: dict[str, list[ChartPoint]] = {}
     for one in points:
         lanes.setdefault(lane(one), []).append(one)
     found = []

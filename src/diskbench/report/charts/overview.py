@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.clock import WIDTH, time_axis
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.heat import bounds_of, heat_colour
 from diskbench.report.charts.layers import columns
 from diskbench.report.charts.measure import with_unit
@@ -33,7 +33,7 @@ def overview_chart(
     *,
     name: str = "overview",
     hrefs: Mapping[str, str] | None = None,
-) -> Figure:
+) -> ChartFigure:
     """All runs of one step, the first above, with the mean rate of each stretch as colour.
 
     Colours are seven steps, equal factors apart. Each row says its run and values, and leads to
@@ -99,7 +99,7 @@ def overview_chart(
     if stalls:
         each += "; upright tick: a stall"
     counted = f"n = {len(bands):,} runs; no interval (n = 1 run each)"
-    return Figure(
+    return ChartFigure(
         title=f"{first.step}: all runs second by second",
         subtitle=f"{each}, a row a run, the oldest above; {counted}",
         drawing=drawing,
@@ -174,7 +174,7 @@ def _sentence(bands: Sequence[Band]) -> str:
     needs="the evidence of three runs or more",
     rank=10,
 )
-def _of_runs(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _of_runs(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     hrefs = {row["run_id"]: row_href(row["run_id"]) for row in data.runs}
     for number, bands in enumerate(data.bands):
         yield overview_chart(bands, palette, name=f"seconds-{number}", hrefs=hrefs)

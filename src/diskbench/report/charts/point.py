@@ -31,7 +31,7 @@ def provider_labels() -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Point:
+class ChartPoint:
     """One figure. `value` is in the unit of `metric`: IOPS, bytes a second or nanoseconds.
 
     `label` names the disk; points that share a `key` lie over each other (for a published figure
@@ -107,7 +107,7 @@ class Middle:
     """Several points of one thing together: their median, and its interval where six machines or
     more were measured."""
 
-    points: tuple[Point, ...]
+    points: tuple[ChartPoint, ...]
     value: float
     machines: int
     interval: tuple[float, float] | None
@@ -119,7 +119,7 @@ class Middle:
         return f"95 % interval over {counted}" if self.interval else f"no interval ({counted})"
 
 
-def middle(points: Sequence[Point]) -> Middle:
+def middle(points: Sequence[ChartPoint]) -> Middle:
     """The median of points, a value a machine: the median of those that share one (MR-5)."""
     by_machine: dict[str, list[float]] = {}
     for place, one in enumerate(points):
@@ -130,12 +130,12 @@ def middle(points: Sequence[Point]) -> Middle:
     return Middle(tuple(points), median(values), len(values), interval)
 
 
-def of_source(points: Iterable[Point], source: Source) -> tuple[Point, ...]:
+def of_source(points: Iterable[ChartPoint], source: Source) -> tuple[ChartPoint, ...]:
     """Those that were published, or measured."""
     return tuple(one for one in points if one.source == source)
 
 
-def subtitle(points: Sequence[Point], unit: str) -> str:
+def subtitle(points: Sequence[ChartPoint], unit: str) -> str:
     """The unit, n and the interval of each source, and what to know before believing a mark."""
     words = [unit, sample_words(points)]
     if any(one.doubt for one in points):
@@ -144,7 +144,7 @@ def subtitle(points: Sequence[Point], unit: str) -> str:
     return "; ".join([*words, *([f"yours: {', '.join(marks)}"] if marks else [])])
 
 
-def sample_words(points: Sequence[Point]) -> str:
+def sample_words(points: Sequence[ChartPoint]) -> str:
     """What n is in a chart, and its interval, in one clause for each source.
 
     `published: means of n = 10 runs, no interval (n = 1 machine each); yours: …`
@@ -159,7 +159,7 @@ def sample_words(points: Sequence[Point]) -> str:
     return "; ".join(clauses)
 
 
-def _counts(points: Sequence[Point]) -> str:
+def _counts(points: Sequence[ChartPoint]) -> str:
     words: dict[str, list[int | None]] = {}
     for one in points:
         words.setdefault(f"{one.statistic}|{one.counted}", []).append(one.n)
@@ -176,8 +176,8 @@ def _counts(points: Sequence[Point]) -> str:
     return " or ".join(told)
 
 
-def _intervals(points: Sequence[Point]) -> str:
-    by_key: dict[str, list[Point]] = {}
+def _intervals(points: Sequence[ChartPoint]) -> str:
+    by_key: dict[str, list[ChartPoint]] = {}
     for one in points:
         by_key.setdefault(one.key or one.label, []).append(one)
     found = [middle(of_key) for of_key in by_key.values()]

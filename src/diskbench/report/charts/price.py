@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import wants_log
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import dots_by_source, interval_rule, value_axis
 from diskbench.report.charts.measure import linear_domain, log_domain, title
 from diskbench.report.charts.place import Dot, place
-from diskbench.report.charts.point import Point, middle, subtitle
+from diskbench.report.charts.point import ChartPoint, middle, subtitle
 from diskbench.report.charts.rows import provider_colour, row
 from diskbench.units import format_usd
 
@@ -34,7 +34,7 @@ _PER = {"iops": (1000.0, "1,000 IOPS"), "bytes_per_s": (1e8, "100 MB/s")}
 class Priced:
     """A figure, and what its disk costs in a month in US dollars. `source` is where that stands."""
 
-    point: Point
+    point: ChartPoint
     usd: float
     source: str = ""
 
@@ -62,7 +62,7 @@ class _Plane:
 
 def price_chart(
     priced: Sequence[Priced], palette: Palette, *, name: str, heading: str, prices_of: str
-) -> Figure:
+) -> ChartFigure:
     """Disks by price and figure; `prices_of` says whose prices these are and of when.
 
     Raises ValueError for figures of several metrics, none, or one that has no price per unit.
@@ -82,7 +82,7 @@ def price_chart(
     best = min(priced, key=lambda one: one.per)
     dearest = max(priced, key=lambda one: one.per)
     unit = f"{title(metric)} against US dollars a month ({prices_of})"
-    return Figure(
+    return ChartFigure(
         title=heading,
         subtitle=subtitle(points, unit),
         drawing=_drawing(priced, metric, palette, log_x=False, log_y=False),
@@ -170,7 +170,7 @@ def _labelled(priced: Sequence[Priced], *, log: bool) -> int:
     return sum(spot is not None for spot in place(dots, width=WIDTH, height=HEIGHT))
 
 
-def _label(point: Point) -> str:
+def _label(point: ChartPoint) -> str:
     return f"{point.label} (yours)" if point.source == "measured" else point.label
 
 

@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import wants_log
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.lanes import Lanes, lanes_of
 from diskbench.report.charts.layers import dots_by_source, interval_rule, value_axis
 from diskbench.report.charts.measure import bare, linear_domain, log_domain, title, with_unit
-from diskbench.report.charts.point import Point, middle, subtitle
+from diskbench.report.charts.point import ChartPoint, middle, subtitle
 from diskbench.report.charts.rows import row
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ROW = 30
 
 
 @dataclass(frozen=True)
-class Promise:
+class ChartPromise:
     """What was promised, in the unit of the metric: `value`, and the plausible range of it.
 
     `burst` is what was promised while credit lasts; None where nothing bursts. `source` says who
@@ -42,12 +42,12 @@ class Promise:
 
 
 @dataclass(frozen=True)
-class Held:
+class FigureBesidePromise:
     """A figure and the promise that it is held against. `on_credit`: it was measured while the
     burst lasted, so the burst is what it is held against. `interval` is that of the figure."""
 
-    point: Point
-    promise: Promise
+    point: ChartPoint
+    promise: ChartPromise
     on_credit: bool = False
     interval: tuple[float, float] | None = None
 
@@ -72,8 +72,13 @@ class Held:
 
 
 def promised_chart(
-    held: Sequence[Held], palette: Palette, *, name: str, heading: str, by: str = "the catalogue"
-) -> Figure:
+    held: Sequence[FigureBesidePromise],
+    palette: Palette,
+    *,
+    name: str,
+    heading: str,
+    by: str = "the catalogue",
+) -> ChartFigure:
     """Figures of one metric, each beside its promise; one whose promise is 0 has no ratio, and is
     no input.
 
@@ -90,7 +95,7 @@ def promised_chart(
         drawn.append("shade: its plausible range")
     if any(one.promise.burst is not None for one in held):
         drawn.append("triangle: burst")
-    return Figure(
+    return ChartFigure(
         title=heading,
         subtitle=f"{subtitle(points, unit)}; {', '.join(drawn)}",
         drawing=_drawing(held, lanes, metric, palette, log=False),
@@ -105,7 +110,7 @@ _KEPT = 0.95
 """A promise is kept from this ratio on, in the words of the chart. Our choice."""
 
 
-def _sentence(held: Sequence[Held], heading: str) -> str:
+def _sentence(held: Sequence[FigureBesidePromise], heading: str) -> str:
     kept = sum(one.ratio >= _KEPT for one in held)
     least, best = min(held, key=lambda one: one.ratio), max(held, key=lambda one: one.ratio)
     told = f"{heading}: {kept} of {len(held)} give at least 95 % of the promise"
@@ -118,7 +123,7 @@ def _sentence(held: Sequence[Held], heading: str) -> str:
 
 
 def _drawing(
-    held: Sequence[Held], lanes: Lanes, metric: str, palette: Palette, *, log: bool
+    held: Sequence[FigureBesidePromise], lanes: Lanes, metric: str, palette: Palette, *, log: bool
 ) -> alt.TopLevelMixin:
     import altair as alt
 
@@ -126,7 +131,7 @@ def _drawing(
     domain = log_domain(values) if log else linear_domain(max(values) * 1.04)
     y = lanes.axis()
     rows = [_row(one, lanes) for one in held]
-    by_lane: dict[str, list[Held]] = {}
+    by_lane: dict[str, list[FigureBesidePromise]] = {}
     for one in held:
         by_lane.setdefault(lanes.of(one.point), []).append(one)
     base = alt.Chart({"values": rows})
@@ -167,7 +172,7 @@ def _drawing(
     return drawn.properties(width=WIDTH, height=ROW * len(lanes.names))
 
 
-def _row(one: Held, lanes: Lanes) -> dict[str, Any]:
+def _row(one: FigureBesidePromise, lanes: Lanes) -> dict[str, Any]:
     metric, promise = one.point.metric, one.promise
     burst = "" if promise.burst is None else f", burst {with_unit(metric, promise.burst)}"
     told = f"promised {with_unit(metric, promise.value)}{burst}"
@@ -186,14 +191,14 @@ def _row(one: Held, lanes: Lanes) -> dict[str, Any]:
     }
 
 
-def _interval(held: Sequence[Held]) -> tuple[float, float] | None:
+def _interval(held: Sequence[FigureBesidePromise]) -> tuple[float, float] | None:
     """That of the figure, or over the machines of a row."""
     if len(held) == 1:
         return held[0].interval
     return middle([one.point for one in held]).interval
 
 
-def _words(held: Sequence[Held]) -> str:
+def _words(held: Sequence[FigureBesidePromise]) -> str:
     """What stands beside a row: of several figures their median against the first one's promise."""
     first = held[0]
     if len(held) == 1:
@@ -202,7 +207,7 @@ def _words(held: Sequence[Held]) -> str:
     return f"{replace(first, point=replace(first.point, value=value)).words}, n = {len(held)}"
 
 
-def _extent(one: Held) -> list[float]:
+def _extent(one: FigureBesidePromise) -> list[float]:
     values = [one.point.value, one.promise.value, one.promise.low, one.promise.high]
     values += [one.promise.burst] if one.promise.burst is not None else []
     return [*values, *(one.interval or ())]

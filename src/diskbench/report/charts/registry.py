@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from diskbench.report.assemble.chart_data import ChartData
-    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.figure import ChartFigure
     from diskbench.report.charts.palette import Palette
 
-    Draw = Callable[[ChartData, Palette], Iterable[Figure]]
+    Draw = Callable[[ChartData, Palette], Iterable[ChartFigure]]
 
 Need = Literal[
     "one trial",
@@ -89,7 +89,7 @@ def chart_lines() -> Iterator[str]:
         yield f"{one.name:<{wide}}  {one.title} (needs {one.needs})"
 
 
-def drawn_over(data: ChartData, palette: Palette) -> tuple[Figure, ...]:
+def drawn_over(data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
     """The figures over steps, runs and trials."""
     one, several, many, _ = get_args(Need)
     single = data.single is not None
@@ -97,12 +97,12 @@ def drawn_over(data: ChartData, palette: Palette) -> tuple[Figure, ...]:
     return (*found, *(() if single else _drawn(data, palette, many)))
 
 
-def drawn_inside(data: ChartData, palette: Palette) -> tuple[Figure, ...]:
+def drawn_inside(data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
     """The figures of one run of a single trial; none of several trials."""
     return tuple(_drawn(data, palette, get_args(Need)[3])) if data.single is not None else ()
 
 
-def drawn_alone(name: str, data: ChartData, palette: Palette) -> tuple[Figure, ...]:
+def drawn_alone(name: str, data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
     """The figures of one chart. Raises UnknownName, and InvalidValue where there is none."""
     found = find_chart(name)
     figures = tuple(found.draw(data, palette)) if data.meets(found.needs) else ()
@@ -114,7 +114,7 @@ def drawn_alone(name: str, data: ChartData, palette: Palette) -> tuple[Figure, .
     return figures
 
 
-def _drawn(data: ChartData, palette: Palette, need: str) -> Iterator[Figure]:
+def _drawn(data: ChartData, palette: Palette, need: str) -> Iterator[ChartFigure]:
     if data.meets(need):
         for one in charts():
             if one.needs == need:

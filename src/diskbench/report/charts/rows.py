@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.charts.point import OTHER, Point, provider_label, provider_labels
+from diskbench.report.charts.point import OTHER, ChartPoint, provider_label, provider_labels
 
 if TYPE_CHECKING:
     import altair as alt
@@ -19,7 +19,7 @@ rest, and they are a third of six values or more, or fewer. Our choice."""
 _LEAST = 6
 
 
-def row(point: Point) -> Row:
+def row(point: ChartPoint) -> Row:
     """What a mark of a point needs, values as they are."""
     found: Row = {
         "label": point.label,
@@ -35,7 +35,7 @@ def row(point: Point) -> Row:
     return found | ({"href": point.href} if point.href else {})
 
 
-def labels_in_order(points: Iterable[Point], *, ranked: bool) -> list[str]:
+def labels_in_order(points: Iterable[ChartPoint], *, ranked: bool) -> list[str]:
     """The labels, each once: by value, the largest first, or as they come."""
     best: dict[str, float] = {}
     for one in points:
@@ -54,7 +54,7 @@ def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
     return (ordered[-1] if ordered else 1.0), 0
 
 
-def provider_colour(points: Sequence[Point], palette: Palette, *, legend: bool) -> alt.Color:
+def provider_colour(points: Sequence[ChartPoint], palette: Palette, *, legend: bool) -> alt.Color:
     """A colour for each provider, always the same one; labels say the provider, too."""
     import altair as alt
 

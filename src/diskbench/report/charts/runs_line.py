@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from diskbench.report.charts.axis import CHARACTER_PX, wants_log, whole_seconds
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import stroke_scale, value_axis
 from diskbench.report.charts.measure import linear_domain, log_domain, title, with_unit
 from diskbench.report.charts.rows import carried
@@ -35,7 +35,7 @@ _LABEL_PX = 14
 
 
 @dataclass(frozen=True)
-class RunLine:
+class ChartRunLine:
     """One figure of one disk: (run, value) with runs counted from 1, in the unit of `metric`.
 
     `run_ids` and `hrefs`, where there are any, stand beside `values`. `stated`: a post states these
@@ -74,26 +74,26 @@ class CliffMark:
 
 
 def runs_chart(
-    lines: Sequence[RunLine],
+    lines: Sequence[ChartRunLine],
     palette: Palette,
     *,
     name: str,
     heading: str,
     cliffs: Sequence[CliffMark] = (),
     notes: str = "",
-) -> Figure:
+) -> ChartFigure:
     """Lines of one or several figures over their runs, with cliffs marked.
 
     Raises ValueError where there is no run.
     """
     if not any(line.values for line in lines):
         raise ValueError("no runs to draw")
-    panels: dict[tuple[str, str], list[RunLine]] = {}
+    panels: dict[tuple[str, str], list[ChartRunLine]] = {}
     for line in lines:
         panels.setdefault((line.metric, line.direction), []).append(line)
     log = any(wants_log(_values(found)) for found in panels.values())
     positive = all(value > 0 for line in lines for _, value in line.values)
-    return Figure(
+    return ChartFigure(
         title=heading,
         subtitle=_subtitle(lines, panels, notes),
         drawing=_drawing(panels, cliffs, palette, log=False),
@@ -105,7 +105,7 @@ def runs_chart(
 
 
 def _drawing(
-    panels: dict[tuple[str, str], list[RunLine]],
+    panels: dict[tuple[str, str], list[ChartRunLine]],
     cliffs: Sequence[CliffMark],
     palette: Palette,
     *,
@@ -134,7 +134,7 @@ def _drawing(
     return alt.vconcat(*drawn, spacing=12)
 
 
-def _y(lines: Sequence[RunLine], metric: str, *, log: bool) -> alt.Y:
+def _y(lines: Sequence[ChartRunLine], metric: str, *, log: bool) -> alt.Y:
     values = _values(lines)
     domain = log_domain(values) if log else linear_domain(max(values) * 1.05)
     options: dict[str, Any] = {"title": None, "minExtent": 40, "labelFlush": False, "ticks": 3}
@@ -142,7 +142,7 @@ def _y(lines: Sequence[RunLine], metric: str, *, log: bool) -> alt.Y:
     return found
 
 
-def _lines(lines: Sequence[RunLine], x: alt.X, y: alt.Y, palette: Palette) -> list[Any]:
+def _lines(lines: Sequence[ChartRunLine], x: alt.X, y: alt.Y, palette: Palette) -> list[Any]:
     import altair as alt
 
     shown = list(dict.fromkeys(_WORDS[line.origin] for line in lines))
@@ -187,7 +187,7 @@ def _dots(
     return marked
 
 
-def _rows(line: RunLine) -> list[dict[str, Any]]:
+def _rows(line: ChartRunLine) -> list[dict[str, Any]]:
     found = []
     for place, (run, value) in enumerate(line.values):
         who = f"run {line.run_ids[place]}" if line.run_ids else line.words or _WORDS[line.origin]
@@ -253,7 +253,7 @@ def _cliffs(
 
 
 def _subtitle(
-    lines: Sequence[RunLine], panels: dict[tuple[str, str], list[RunLine]], notes: str
+    lines: Sequence[ChartRunLine], panels: dict[tuple[str, str], list[ChartRunLine]], notes: str
 ) -> str:
     words = [" · ".join(dict.fromkeys(_heading(key) for key in panels)) + " of each run"]
     for origin in ("published", "measured"):
@@ -278,7 +278,7 @@ def _heading(key: tuple[str, str]) -> str:
     return title(metric) if direction == "total" else f"{direction} {title(metric)}"
 
 
-def _sentence(lines: Sequence[RunLine], cliffs: Sequence[CliffMark], heading: str) -> str:
+def _sentence(lines: Sequence[ChartRunLine], cliffs: Sequence[CliffMark], heading: str) -> str:
     told = []
     for line in lines:
         if line.origin == "predicted" or not line.values:
@@ -294,5 +294,5 @@ def _sentence(lines: Sequence[RunLine], cliffs: Sequence[CliffMark], heading: st
     return f"{heading}: {'; '.join([*told, *marks])}."
 
 
-def _values(lines: Sequence[RunLine]) -> list[float]:
+def _values(lines: Sequence[ChartRunLine]) -> list[float]:
     return [value for line in lines for _, value in line.values]

@@ -18,10 +18,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from diskbench.report.charts.axis import label_room, wants_log
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import value_axis
 from diskbench.report.charts.measure import log_domain, title, with_unit
-from diskbench.report.charts.point import Point, middle
+from diskbench.report.charts.point import ChartPoint, middle
 from diskbench.report.charts.rows import carried, row
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ By = Literal["region", "hour", "label"]
 
 
 @dataclass(frozen=True)
-class Group:
+class SpreadRow:
     """The points of one row: a point a machine, else they are samples and make no interval."""
 
     name: str
-    points: tuple[Point, ...]
+    points: tuple[ChartPoint, ...]
 
     @property
     def values(self) -> list[float]:
@@ -52,33 +52,33 @@ class Group:
         return sorted(one.value for one in self.points)
 
 
-def groups_of(points: Iterable[Point], by: By) -> tuple[Group, ...]:
+def groups_of(points: Iterable[ChartPoint], by: By) -> tuple[SpreadRow, ...]:
     """Points by region (with the provider), by hour of their day in UTC, or by label. Hours and
     regions are in order; what has none is left out (`undated` names it)."""
-    found: dict[str, list[Point]] = {}
+    found: dict[str, list[ChartPoint]] = {}
     for one in points:
         name = _name(one, by)
         if name:
             found.setdefault(name, []).append(one)
     names = list(found) if by == "label" else sorted(found)
-    return tuple(Group(name, tuple(found[name])) for name in names)
+    return tuple(SpreadRow(name, tuple(found[name])) for name in names)
 
 
-def undated(points: Iterable[Point]) -> str:
+def undated(points: Iterable[ChartPoint]) -> str:
     """Which trials have no hour, in words; empty where all have one."""
     named = dict.fromkeys(one.key for one in points if not one.when)
     return f"left out, having no date: {', '.join(named)}" if named else ""
 
 
 def spread_chart(
-    groups: Sequence[Group],
+    groups: Sequence[SpreadRow],
     palette: Palette,
     *,
     name: str,
     heading: str,
     samples: bool = False,
     left_out: str = "",
-) -> Figure:
+) -> ChartFigure:
     """Groups of points of one metric, one below the other. `samples`: they are samples of one
     machine each, of which no interval is made (MR-5). `left_out` tells what is not drawn, and why.
 
@@ -87,7 +87,7 @@ def spread_chart(
     (metric,) = {one.metric for group in groups for one in group.points}
     values = [value for group in groups for value in group.values]
     log = wants_log(values) and min(values) > 0
-    return Figure(
+    return ChartFigure(
         title=heading,
         subtitle="; ".join(filter(None, (_subtitle(groups, metric, samples=samples), left_out))),
         drawing=_drawing(groups, metric, palette, log=False, samples=samples),
@@ -98,7 +98,7 @@ def spread_chart(
     )
 
 
-def _name(point: Point, by: By) -> str:
+def _name(point: ChartPoint, by: By) -> str:
     if by == "label":
         return point.label
     if by == "region":
@@ -111,7 +111,7 @@ def _name(point: Point, by: By) -> str:
 
 
 def _drawing(
-    groups: Sequence[Group], metric: str, palette: Palette, *, log: bool, samples: bool
+    groups: Sequence[SpreadRow], metric: str, palette: Palette, *, log: bool, samples: bool
 ) -> alt.TopLevelMixin:
     import altair as alt
 
@@ -150,7 +150,7 @@ def _drawing(
 
 
 def _group(
-    group: Group,
+    group: SpreadRow,
     place: int,
     at: Callable[[str], alt.X],
     level: Callable[[str], alt.Y],
@@ -209,7 +209,7 @@ def _group(
     return layers
 
 
-def _box(group: Group, place: int) -> dict[str, Any]:
+def _box(group: SpreadRow, place: int) -> dict[str, Any]:
     import numpy as np
 
     values = group.values
@@ -252,7 +252,7 @@ def _aside(number: int) -> float:
     return ((number * 7) % 11 - 5) * 0.032
 
 
-def _bracket(group: Group, place: int) -> list[dict[str, Any]]:
+def _bracket(group: SpreadRow, place: int) -> list[dict[str, Any]]:
     """The interval of the median, a little below the box; none of fewer than six machines."""
     interval = middle(group.points).interval
     if interval is None:
@@ -266,7 +266,7 @@ def _bracket(group: Group, place: int) -> list[dict[str, Any]]:
     return [{"low": low, "high": high, "y": place + 0.36, "description": words}]
 
 
-def _subtitle(groups: Sequence[Group], metric: str, *, samples: bool) -> str:
+def _subtitle(groups: Sequence[SpreadRow], metric: str, *, samples: bool) -> str:
     counts = sorted(len(group.points) for group in groups)
     machines = sorted(middle(group.points).machines for group in groups)
     with_interval = not samples and any(_bracket(group, 0) for group in groups)
@@ -289,8 +289,8 @@ def _span(counts: Sequence[int]) -> str:
     return f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]}–{counts[-1]}"
 
 
-def _sentence(groups: Sequence[Group], metric: str, heading: str) -> str:
-    def centre(group: Group) -> float:
+def _sentence(groups: Sequence[SpreadRow], metric: str, heading: str) -> str:
+    def centre(group: SpreadRow) -> float:
         values = group.values
         return (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
 

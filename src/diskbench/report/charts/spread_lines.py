@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.axis import label_room
-from diskbench.report.charts.figure import Figure
+from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import latency_axis, value_axis
 from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.registry import chart
@@ -37,7 +37,7 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down
 
 def percentile_chart(
     spread: Sequence[Distribution], palette: Palette, *, title: str = "Latency percentiles"
-) -> Figure:
+) -> ChartFigure:
     """Latency up to each percentile, at most six lines, with marks at 50, 90, 99, 99.9 … %."""
     import altair as alt
 
@@ -63,7 +63,7 @@ def percentile_chart(
     )
     y = latency_axis("ns", y_domain)
     drawn = _drawn(spread, names, palette, lines, marks, x, y)
-    return Figure(
+    return ChartFigure(
         title=title,
         subtitle="time of one I/O up to each percentile, both axes logarithmic; "
         f"{_counts(spread, of)}",
@@ -75,7 +75,7 @@ def percentile_chart(
 
 def cdf_chart(
     spread: Sequence[Distribution], palette: Palette, *, title: str = "Latency distribution"
-) -> Figure:
+) -> ChartFigure:
     """The share of I/Os that took at most so long, at most six lines."""
     import altair as alt
 
@@ -103,7 +103,7 @@ def cdf_chart(
         ),
     )
     drawn = _drawn(spread, names, palette, lines, marks, x, y, steps=True)
-    return Figure(
+    return ChartFigure(
         title=title,
         subtitle=f"share of I/Os that took at most so long; {_counts(spread, of)}",
         drawing=drawn.properties(width=WIDTH, height=HEIGHT),
@@ -281,7 +281,7 @@ def _id(kind: str, spread: Sequence[Distribution]) -> str:
     needs="the evidence of one run",
     rank=40,
 )
-def _percentiles(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _percentiles(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     if data.distributions:
         yield percentile_chart(data.distributions, palette)
 
@@ -292,6 +292,6 @@ def _percentiles(data: ChartData, palette: Palette) -> Iterator[Figure]:
     needs="the evidence of one run",
     rank=50,
 )
-def _shares_of_run(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _shares_of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     if data.distributions:
         yield cdf_chart(data.distributions, palette)

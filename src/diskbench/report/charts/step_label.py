@@ -10,7 +10,7 @@ from diskbench.report.charts.axis import label_axis
 if TYPE_CHECKING:
     import altair as alt
 
-    from diskbench.report.lines import Line
+    from diskbench.report.lines import StepLine
 
 WIDTH = 260
 ROW_HEIGHT = 26
@@ -18,17 +18,17 @@ ONE_MACHINE = "no interval (n = 1 machine)"
 """Runs of one trial are a series on one disk, and make no interval (MR-5)."""
 
 
-def label(line: Line, lines: Sequence[Line]) -> str:
+def label(line: StepLine, lines: Sequence[StepLine]) -> str:
     """The step's name, with the direction where the name alone would leave it open."""
     alone = sum(other.step == line.step for other in lines) == 1
     return line.step if alone and line.direction in line.step else f"{line.step} {line.direction}"
 
 
-def height(lines: Sequence[Line]) -> int:
+def height(lines: Sequence[StepLine]) -> int:
     """Of a chart with a row a line, in pixels."""
     return ROW_HEIGHT * max(len(lines), 1)
 
 
-def step_axis(lines: Sequence[Line]) -> alt.Y:
+def step_axis(lines: Sequence[StepLine]) -> alt.Y:
     """The steps in their order, one below the other."""
     return label_axis([label(line, lines) for line in lines])

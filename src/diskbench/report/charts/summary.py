@@ -16,11 +16,11 @@ WRAP = 100
 
 if TYPE_CHECKING:
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.lines import Line
+    from diskbench.report.lines import StepLine
 
 
 def summary_picture(
-    title: str, subtitle: str, lines: Sequence[Line], palette: Palette = PICTURE
+    title: str, subtitle: str, lines: Sequence[StepLine], palette: Palette = PICTURE
 ) -> dict[str, Any]:
     """Its Vega-Lite document."""
     import altair as alt

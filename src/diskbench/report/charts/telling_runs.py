@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.report.assemble.chart_data import ChartData
-    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.figure import ChartFigure
     from diskbench.report.charts.palette import Palette
 
 MOST_TELLING = 6
@@ -26,7 +26,7 @@ MOST_TELLING = 6
     needs="the evidence of three runs or more",
     rank=20,
 )
-def _of_runs(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _of_runs(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     by_id = {row["run_id"]: row for row in data.runs}
     for bands in data.bands[:1]:
         for one in telling(bands, MOST_TELLING):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.shown import shown, verdicts_by_step
-from diskbench.report.charts.point import Point
-from diskbench.report.charts.promised import Held, Promise, promised_chart
+from diskbench.report.charts.point import ChartPoint
+from diskbench.report.charts.promised import ChartPromise, FigureBesidePromise, promised_chart
 from diskbench.report.charts.registry import chart
 from diskbench.report.result_rows import trial_name
 from diskbench.report.row_ids import row_href
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from diskbench.model.verdict import Verdict
     from diskbench.report.assemble.chart_data import ChartData
-    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.figure import ChartFigure
     from diskbench.report.charts.palette import Palette
     from diskbench.report.trial_report import TrialFacts
 
 
 @chart("promised", title="each step beside what was promised", needs="one trial", rank=20)
-def _of_trial(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     if data.single is None:
         return
     trial = data.single.trial
@@ -32,14 +32,14 @@ def _of_trial(data: ChartData, palette: Palette) -> Iterator[Figure]:
         yield promised_chart(held, palette, name="promised", heading="Measured against promised")
 
 
-def _held(trial: TrialFacts, verdict: Verdict) -> Held | None:
+def _held(trial: TrialFacts, verdict: Verdict) -> FigureBesidePromise | None:
     """The figure of a step beside its promise; None where nothing is promised, or measured."""
     main = verdict.stands_for
     told = main.promised
     if told is None or not told.iops or not main.iops:
         return None
     burst = next((one.promised for one in verdict.stretches if one.kind == "burst"), None)
-    point = Point(
+    point = ChartPoint(
         label=verdict.step,
         metric="iops",
         value=main.iops,
@@ -51,11 +51,11 @@ def _held(trial: TrialFacts, verdict: Verdict) -> Held | None:
         marks=trial.subject.marks,
         machine=trial.machine,
     )
-    promise = Promise(
+    promise = ChartPromise(
         value=told.iops,
         low=told.low_iops,
         high=told.high_iops,
         burst=burst.iops if burst else None,
         source=told.source,
     )
-    return Held(point, promise, on_credit=main.kind == "burst")
+    return FigureBesidePromise(point, promise, on_credit=main.kind == "burst")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from diskbench.report.assemble.chart_data import LEAST_RUNS
 from diskbench.report.assemble.step_values import step_values
 from diskbench.report.charts.registry import chart
-from diskbench.report.charts.runs_line import CliffMark, RunLine, runs_chart
+from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
 from diskbench.report.row_ids import row_href
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from diskbench.report.assemble.chart_data import ChartData
-    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.figure import ChartFigure
     from diskbench.report.charts.palette import Palette
 
 MOST_STEPS = 2
@@ -24,14 +24,14 @@ MOST_STEPS = 2
 @chart(
     "runs", title="a step run after run, and the run in which it fell", needs="one trial", rank=10
 )
-def _of_trial(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     numbers = {row["run_id"]: row["run_index"] + 1 for row in data.runs}
     if data.single is None or len(numbers) < LEAST_RUNS:
         return
     found = step_values(data.single)
     found.sort(key=lambda one: min(one.values) / max(one.values))
     for number, one in enumerate(found[:MOST_STEPS]):
-        line = RunLine(
+        line = ChartRunLine(
             label=one.step,
             metric="iops",
             origin="measured",

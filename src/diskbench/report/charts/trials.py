@@ -10,16 +10,16 @@ from diskbench.report.assemble.step_values import points_by_step
 from diskbench.report.charts.bars import bars_chart
 from diskbench.report.charts.price import Priced, price_chart
 from diskbench.report.charts.registry import chart
-from diskbench.report.charts.spread import Group as Values
+from diskbench.report.charts.spread import SpreadRow as Values
 from diskbench.report.charts.spread import groups_of, spread_chart, undated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.report.assemble.chart_data import ChartData
-    from diskbench.report.charts.figure import Figure
+    from diskbench.report.charts.figure import ChartFigure
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.charts.point import Point
+    from diskbench.report.charts.point import ChartPoint
     from diskbench.report.charts.spread import By
 
 MOST_BARS = 40
@@ -29,7 +29,7 @@ LEAST_APART = 4
 
 
 @chart("trials", title="a step over all trials, by subject", needs="several trials", rank=10)
-def _by_subject(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _by_subject(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     for number, (step, points) in _steps(data):
         name, labels = f"trials-{number}", len({one.label for one in points})
         if labels > MOST_BARS:
@@ -42,7 +42,7 @@ def _by_subject(data: ChartData, palette: Palette) -> Iterator[Figure]:
 
 
 @chart("prices", title="what disks cost beside what they gave", needs="several trials", rank=20)
-def _by_price(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _by_price(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     prices = {one.trial.trial_id: one.trial.price for one in data.trials}
     usd = {key: one.total_usd for key, one in prices.items() if one and one.total_usd}
     for _, (step, points) in islice(_steps(data), 1):
@@ -58,16 +58,16 @@ def _by_price(data: ChartData, palette: Palette) -> Iterator[Figure]:
 
 
 @chart("regions", title="a step by region", needs="several trials", rank=30)
-def _by_region(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _by_region(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     yield from _apart(data, palette, "region", "region")
 
 
 @chart("hours", title="a step by hour of the day", needs="several trials", rank=40)
-def _by_hour(data: ChartData, palette: Palette) -> Iterator[Figure]:
+def _by_hour(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     yield from _apart(data, palette, "hour", "hour of the day (UTC)")
 
 
-def _apart(data: ChartData, palette: Palette, by: By, words: str) -> Iterator[Figure]:
+def _apart(data: ChartData, palette: Palette, by: By, words: str) -> Iterator[ChartFigure]:
     for number, (step, points) in _steps(data):
         groups = groups_of(points, by) if len(points) >= LEAST_APART else ()
         if len(groups) > 1:
@@ -80,6 +80,6 @@ def _apart(data: ChartData, palette: Palette, by: By, words: str) -> Iterator[Fi
             )
 
 
-def _steps(data: ChartData) -> Iterator[tuple[int, tuple[str, list[Point]]]]:
+def _steps(data: ChartData) -> Iterator[tuple[int, tuple[str, list[ChartPoint]]]]:
     """The first steps that several trials have, numbered."""
     yield from enumerate(islice(points_by_step(data.groups).items(), MOST_STEPS))

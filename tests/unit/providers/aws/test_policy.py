@@ -68,9 +68,9 @@ def test_nothing_is_made_without_the_tag_nor_changed_that_lacks_it() -> None:
 def test_every_kind_that_is_made_is_tagged_in_the_call_that_makes_it() -> None:
     """RunInstances names the kinds in its request; what it made untagged would be refused."""
     from diskbench.model.rental import Claim
-    from diskbench.providers.aws.requests import Launch, run_instances
+    from diskbench.providers.aws.requests import AwsLaunch, run_instances
 
-    launch = Launch(
+    launch = AwsLaunch(
         image="ami-1", instance_type="m5.large", subnet="s", group="g", user_data="",
         root_device="/dev/sda1", root={}, spot=True,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from botocore.stub import Stubber
 from tests.books import SHIPPED
 
 from diskbench.catalog.books import Books, ProviderBook
-from diskbench.providers.aws.edge import Edge
+from diskbench.providers.aws.edge import AwsClient
 from diskbench.providers.aws.refresh import overlay, refreshed
 from diskbench.providers.aws.timing import AwsTiming
 
@@ -141,9 +141,9 @@ def test_the_apis_are_asked_as_their_models_say():
             region = "us-east-1"
             profile = None
 
-            def edge(self, service: str, timing: AwsTiming) -> Edge:
+            def edge(self, service: str, timing: AwsTiming) -> AwsClient:
                 client = ec2 if service == "ec2" else pricing
-                return Edge(client, service, self, timing)  # type: ignore[arg-type]
+                return AwsClient(client, service, self, timing)  # type: ignore[arg-type]
 
         found = refreshed(Session(), AwsTiming(), SHIPPED.of("aws"), TODAY)  # type: ignore[arg-type]
         types.assert_no_pending_responses()

@@ -16,7 +16,7 @@ from diskbench.providers.emulation import EmulationOptions
 
 GOLDEN = Path(__file__).parent / "golden"
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="me@here", version="0.1.0")
-LAUNCH = requests.Launch(
+LAUNCH = requests.AwsLaunch(
     image="ami-0123456789abcdef0",
     instance_type="c6in.large",
     subnet="subnet-0123456789abcdef0",
@@ -27,7 +27,7 @@ LAUNCH = requests.Launch(
     public=True,
     ebs_optimized=True,
 )
-EVERYTHING = requests.Launch(
+EVERYTHING = requests.AwsLaunch(
     image="ami-0123456789abcdef0",
     instance_type="m7i.large",
     subnet="subnet-0123456789abcdef0",

@@ -18,7 +18,7 @@ GOLDEN = Path(__file__).parent / "golden"
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="me@here", version="0.1.0")
 BELOW = "/subscriptions/0/resourceGroups/diskbench-01jlease/providers"
 IMAGE = {"publisher": "Canonical", "offer": "ubuntu", "sku": "server", "version": "24.04.1"}
-LAUNCH = requests.Launch(
+LAUNCH = requests.AzureLaunch(
     region="westeurope",
     size="Standard_D4s_v5",
     zone="1",
@@ -27,7 +27,7 @@ LAUNCH = requests.Launch(
     public_key="ssh-ed25519 AAAA",
     user_data="#cloud-config\n",
 )
-EVERYTHING = requests.Launch(
+EVERYTHING = requests.AzureLaunch(
     region="westeurope",
     size="Standard_D4s_v5",
     zone=None,

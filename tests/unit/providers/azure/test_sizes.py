@@ -11,9 +11,9 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.rental import RentSpec
 from diskbench.providers.azure.choice import candidates, too_small
 from diskbench.providers.azure.options import AzureOptions
-from diskbench.providers.azure.resolved import Machine
+from diskbench.providers.azure.resolved import AzureMachine
 from diskbench.providers.azure.sizes import Offer, check_support, machine, offer
-from diskbench.providers.azure.wanted import Wanted, wanted
+from diskbench.providers.azure.wanted import AzureDiskRequest, wanted
 from diskbench.providers.needs import needs
 
 SCSI = {
@@ -40,11 +40,13 @@ def disk_sku(name: str, zones: tuple[str, ...]) -> dict:
     return sku(name, zones, resourceType="disks")
 
 
-def of(disk: str = "Premium_LRS", size: int | None = 256, cache: str | None = None) -> Wanted:
+def of(
+    disk: str = "Premium_LRS", size: int | None = 256, cache: str | None = None
+) -> AzureDiskRequest:
     return wanted(RentSpec(disk=disk, size_gib=size, azure=AzureOptions(cache=cache)))
 
 
-def small(asked: Wanted, found: Machine) -> str | None:
+def small(asked: AzureDiskRequest, found: AzureMachine) -> str | None:
     need = needs(asked.limits(asked.size_gib or 1))
     return too_small(found, need, asked, None)
 
@@ -116,7 +118,7 @@ def test_ultra_disks_are_where_the_size_takes_them() -> None:
     ],
 )
 def test_a_disk_that_the_machine_cannot_carry_is_refused(
-    asked: Wanted, told: dict, words: str
+    asked: AzureDiskRequest, told: dict, words: str
 ) -> None:
     with pytest.raises(InvalidValue, match=words):
         check_support(machine(sku(told=told), SHIPPED.of("azure")), asked, ("Premium_LRS",))

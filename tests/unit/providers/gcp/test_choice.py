@@ -4,10 +4,10 @@ import pytest
 
 from diskbench.model.rental import RentSpec
 from diskbench.providers.gcp.choice import boot_type, candidates, needs, too_small
-from diskbench.providers.gcp.wanted import BOOT_TYPES, Wanted, wanted
+from diskbench.providers.gcp.wanted import BOOT_TYPES, GcpDiskRequest, wanted
 
 
-def of(disk: str, size_gib: int | None = None, **more: object) -> Wanted:
+def of(disk: str, size_gib: int | None = None, **more: object) -> GcpDiskRequest:
     return wanted(RentSpec.model_validate({"disk": disk, "size_gib": size_gib, **more}))
 
 

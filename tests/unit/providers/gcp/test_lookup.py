@@ -12,8 +12,8 @@ from diskbench.model.rental import Rental, RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.gcp.machine_type import check_support
 from diskbench.providers.gcp.provider import GCPProvider
-from diskbench.providers.gcp.resolved import Machine, Resolved
-from diskbench.providers.gcp.wanted import Wanted
+from diskbench.providers.gcp.resolved import GcpMachine, GcpResolved
+from diskbench.providers.gcp.wanted import GcpDiskRequest
 
 pytestmark = pytest.mark.slow  # an emulated cloud answers over HTTP
 
@@ -38,8 +38,8 @@ def look(gcp: Gcp, monkeypatch):
     return resolve
 
 
-def details(rental: Rental) -> Resolved:
-    return Resolved.model_validate(rental.details)
+def details(rental: Rental) -> GcpResolved:
+    return GcpResolved.model_validate(rental.details)
 
 
 def test_everything_is_known_before_anything_is_rented(look, gcp: Gcp) -> None:
@@ -145,10 +145,10 @@ def test_local_ssds_come_with_the_machine(look) -> None:
 
 
 def test_a_machine_holds_so_many_disks_and_no_more() -> None:
-    small = Machine(type="e2-medium", arch="x86_64", vcpus=2, memory_bytes=2**32, max_disks=16)
-    check_support(small, Wanted(kind="disk", type="pd-ssd", size_gib=20, count=15))
+    small = GcpMachine(type="e2-medium", arch="x86_64", vcpus=2, memory_bytes=2**32, max_disks=16)
+    check_support(small, GcpDiskRequest(kind="disk", type="pd-ssd", size_gib=20, count=15))
     with pytest.raises(InvalidValue, match="holds 15 disks beside its root disk"):
-        check_support(small, Wanted(kind="disk", type="pd-ssd", size_gib=20, count=16))
+        check_support(small, GcpDiskRequest(kind="disk", type="pd-ssd", size_gib=20, count=16))
 
 
 def test_a_subnet_and_a_tag_of_the_users_are_used(look) -> None:

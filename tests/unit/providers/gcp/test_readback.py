@@ -7,17 +7,23 @@ import pytest
 
 from diskbench.errors import RentalFailed
 from diskbench.providers.gcp import readback
-from diskbench.providers.gcp.resolved import Image, Machine, Network, Resolved
-from diskbench.providers.gcp.wanted import Wanted
+from diskbench.providers.gcp.resolved import GcpImage, GcpMachine, GcpNetwork, GcpResolved
+from diskbench.providers.gcp.wanted import GcpDiskRequest
 
 ZONE = "us-central1-a"
 URL = f"https://www.googleapis.com/compute/v1/projects/p/zones/{ZONE}"
-DETAILS = Resolved(
+DETAILS = GcpResolved(
     project="p", region="us-central1", size_gib=100, boot_type="hyperdisk-balanced",
-    wanted=Wanted(kind="disk", type="hyperdisk-balanced", iops=4000, throughput_mib_per_s=250.0),
-    machine=Machine(type="n4-standard-4", arch="x86_64", vcpus=4, memory_bytes=2**34, max_disks=16),
-    image=Image(link="projects/u/global/images/i", name="i", arch="x86_64", root_gib=10, user="u"),
-    network=Network(network="projects/p/global/networks/default"),
+    wanted=GcpDiskRequest(
+        kind="disk", type="hyperdisk-balanced", iops=4000, throughput_mib_per_s=250.0
+    ),
+    machine=GcpMachine(
+        type="n4-standard-4", arch="x86_64", vcpus=4, memory_bytes=2**34, max_disks=16
+    ),
+    image=GcpImage(
+        link="projects/u/global/images/i", name="i", arch="x86_64", root_gib=10, user="u"
+    ),
+    network=GcpNetwork(network="projects/p/global/networks/default"),
     zones=(ZONE,), ssh_cidr="203.0.113.7/32", emulated=False,
 )  # fmt: skip
 INSTANCE: dict[str, Any] = {
@@ -87,7 +93,9 @@ def test_a_machine_that_is_another_is_refused(change: Any, says: str) -> None:
 
 
 def test_a_machine_without_its_local_ssds_is_refused() -> None:
-    own = Wanted(kind="local-ssd", type="local-ssd", size_gib=375, count=2, interface="nvme")
+    own = GcpDiskRequest(
+        kind="local-ssd", type="local-ssd", size_gib=375, count=2, interface="nvme"
+    )
     details = DETAILS.model_copy(update={"wanted": own, "size_gib": 375})
     instance = copy.deepcopy(INSTANCE)
     instance["disks"] += [{"type": "SCRATCH", "interface": "SCSI", "autoDelete": True}]

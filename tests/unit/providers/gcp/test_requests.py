@@ -21,7 +21,7 @@ from diskbench.providers.gcp.provision import GUEST_GRACE_S, run_s
 NETWORK = "projects/my-project/global/networks/default"
 GOLDEN = Path(__file__).parent / "golden"
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="Me@Here", version="0.1.0")
-LAUNCH = requests.Launch(
+LAUNCH = requests.GcpLaunch(
     project="my-project",
     zone="us-central1-a",
     machine_type="n2-standard-8",
@@ -36,7 +36,7 @@ LAUNCH = requests.Launch(
     user_key="ssh-ed25519 AAAA",
     user_data="#cloud-config\n",
 )
-EVERYTHING = requests.Launch(
+EVERYTHING = requests.GcpLaunch(
     project="my-project",
     zone="us-central1-a",
     machine_type="n2-standard-8",

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from diskbench.catalog.bucket import LAB_CUT_BYTES
 from diskbench.providers.lab.supervisor.governor import Governor
 from diskbench.providers.lab.supervisor.hold import Hold
-from diskbench.providers.lab.supervisor.orders import Disk, Orders
-from diskbench.providers.lab.throttle import NO_LIMITS, Counters, Limits
+from diskbench.providers.lab.supervisor.orders import Orders, ThrottledDisk
+from diskbench.providers.lab.throttle import NO_LIMITS, Counters, ThrottleLimits
 
 TICK_S = 0.1
 """As the supervisor's own (providers/lab/supervisor/__main__.py)."""
@@ -20,7 +20,7 @@ TICK_S = 0.1
 class SimulatedDisk:
     """One disk under its governor. `cut_bytes` is where its device cuts requests."""
 
-    disk: Disk
+    disk: ThrottledDisk
     cut_bytes: int = LAB_CUT_BYTES
     governor: Governor = field(init=False)
     at_s: float = 0.0
@@ -28,7 +28,7 @@ class SimulatedDisk:
     _under_way: float = 0.0
     _ops: int = 0
     _bytes: float = 0.0
-    _told: Limits = NO_LIMITS
+    _told: ThrottleLimits = NO_LIMITS
 
     def __post_init__(self) -> None:
         self.governor = Governor(Orders(1, 1, "/nowhere", (self.disk,)))

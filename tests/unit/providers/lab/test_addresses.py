@@ -10,11 +10,11 @@ import pytest
 
 from diskbench.providers.lab import machines
 from diskbench.providers.lab.address import candidates, claim, give_up
-from diskbench.providers.lab.places import ADDRESSES, VARIABLE, Place
+from diskbench.providers.lab.places import ADDRESSES, VARIABLE, LeaseFolder
 
 
-def places(base: Path, number: int) -> list[Place]:
-    found = [Place(f"lease{n}", base / f"lease{n}") for n in range(number)]
+def places(base: Path, number: int) -> list[LeaseFolder]:
+    found = [LeaseFolder(f"lease{n}", base / f"lease{n}") for n in range(number)]
     for place in found:
         place.path.mkdir(parents=True)
     return found
@@ -71,7 +71,7 @@ def test_hosts_that_are_released_at_once_leave_no_registry(tmp_path: Path) -> No
             claim(place)
         together = threading.Barrier(len(found))
 
-        def release(place: Place, together: threading.Barrier = together) -> None:
+        def release(place: LeaseFolder, together: threading.Barrier = together) -> None:
             together.wait()
             give_up(place)
 

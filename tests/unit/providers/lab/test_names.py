@@ -13,7 +13,7 @@ from diskbench.model.disk import CUSTOM, DiskSpec
 from diskbench.providers.lab.address import candidates, claim, give_up
 from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.names import MAX_DISKS, Style, disk_names, made_up_volume
-from diskbench.providers.lab.places import Place, locked
+from diskbench.providers.lab.places import LeaseFolder, locked
 from diskbench.providers.lab.request import (
     check_lease_id,
     check_volume,
@@ -26,7 +26,7 @@ LEASES = st.from_regex(r"[a-z0-9]{1,26}", fullmatch=True)
 
 @given(LEASES)
 def test_an_address_follows_from_the_lease(lease_id: str) -> None:
-    here = Place(lease_id, Path("/var/tmp/lab") / lease_id)
+    here = LeaseFolder(lease_id, Path("/var/tmp/lab") / lease_id)
     found = list(islice(candidates(here), 5))
     assert found == list(islice(candidates(here), 5))
     for address in found:
@@ -36,10 +36,10 @@ def test_an_address_follows_from_the_lease(lease_id: str) -> None:
 
 
 def test_two_leases_never_share_an_address(tmp_path: Path) -> None:
-    first = Place("one", tmp_path / "one")
+    first = LeaseFolder("one", tmp_path / "one")
     address, port = claim(first)
     assert claim(first) == (address, port)
-    second = Place("two", tmp_path / "two")
+    second = LeaseFolder("two", tmp_path / "two")
     taken = tmp_path / ".addresses" / next(candidates(second))
     taken.symlink_to("one")
     assert claim(second)[0] != taken.name

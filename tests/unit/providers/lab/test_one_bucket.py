@@ -15,7 +15,7 @@ from tests.unit.providers.lab.simulated import SimulatedDisk
 
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.setting import Setting
-from diskbench.analysis.stretches import Measured, Promise
+from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.bucket import Allowance, capacity, lasts_s, scaled
 from diskbench.catalog.entry import catalogue, clouds
@@ -28,13 +28,13 @@ from diskbench.errors import UserError
 from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import Load
 from diskbench.model.rental import RentSpec, Scope
-from diskbench.plan.recalled import Done, recalled
+from diskbench.plan.recalled import PastStep, recalled
 from diskbench.plan.way import way_of
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab.disks import LabDisk, ordered
-from diskbench.providers.lab.loops import Loop
-from diskbench.providers.lab.names import Names
-from diskbench.providers.lab.supervisor.orders import Disk, Pool
+from diskbench.providers.lab.loops import LoopDevice
+from diskbench.providers.lab.names import DeviceNames
+from diskbench.providers.lab.supervisor.orders import LabPool, ThrottledDisk
 from diskbench.units import KIB, MIB
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     _same_balances(lab, way.path, course.left)
 
     # The verdict on what the lab gave names what the plan names.
-    judged = _judged(series, block, Promise(expected, credit=measured.credit))
+    judged = _judged(series, block, StepPromise(expected, credit=measured.credit))
     last = judged.stands_for
     if expected.begin.iops < CLEAR_FALL * expected.lasting.iops:  # no fall, or one like noise
         assert last.limiter.name == expected.begin.limited_by
@@ -141,8 +141,8 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     assert first.end_s == pytest.approx(expected.lasts_s, abs=2.0)
 
     # What is reckoned afterwards from the rates alone is what the lab has left.
-    rates = [Done(expected.load, float(one), 1.0) for one in series]
-    after = recalled(way.path, [*rates, Done(expected.load, None, 0.0)])[-1]
+    rates = [PastStep(expected.load, float(one), 1.0) for one in series]
+    after = recalled(way.path, [*rates, PastStep(expected.load, None, 0.0)])[-1]
     assert after is not None
     for limit, share in after.credit.items():
         gate = next(g for g in way.path.gates if g.limit == limit and g.capacity)
@@ -175,17 +175,17 @@ def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud: str) -> Non
                 for gate in kept
             )
         )
-        pool = Pool("both", *(_of(path, limit) for limit in ("vm-iops", "vm-throughput")))
-        lab = SimulatedDisk(Disk("loop9", "7:9", (pool,), kept[0].accounting.max_io_bytes))
+        pool = LabPool("both", *(_of(path, limit) for limit in ("vm-iops", "vm-throughput")))
+        lab = SimulatedDisk(ThrottledDisk("loop9", "7:9", (pool,), kept[0].accounting.max_io_bytes))
         load = Load(block_bytes=4 * KIB)
         course = simulate(path, [Stage(load, seconds=2 * BURST_S)])
         series = lab.run(4 * KIB, seconds=2 * BURST_S)
         expected = sum(leg.iops * leg.seconds for leg in course.legs)
         assert sum(series) == pytest.approx(expected, rel=0.03), name
         _same_balances(lab, path, course.left)
-        [after] = recalled(path, [Done(load, one, 1.0) for one in series] + [Done(load, None, 0)])[
-            -1:
-        ]
+        [after] = recalled(
+            path, [PastStep(load, one, 1.0) for one in series] + [PastStep(load, None, 0)]
+        )[-1:]
         assert after is not None
         for gate, balance in zip(path.gates, course.left, strict=True):
             if gate.capacity:
@@ -231,8 +231,8 @@ def _lab(plan: Plan, found: DiskLimits, scale: float) -> SimulatedDisk:
     way = way_of(plan, SHIPPED)
     assert way is not None
     assert way.limits is not None
-    loop = Loop("loop9", "7:9", Path("/nowhere"))
-    names = Names("/dev/x", ())
+    loop = LoopDevice("loop9", "7:9", Path("/nowhere"))
+    names = DeviceNames("/dev/x", ())
     disk = ordered(LabDisk("vol", names, loop, way.limits), scale)
     assert [pool.covers for pool in disk.pools] == [pool.covers for pool in found.pools]
     rule = way.limits.accounting
@@ -261,7 +261,7 @@ def _nearly(gate: Gate) -> float:
     return 0.03 * gate.capacity + gate.allowance.baseline
 
 
-def _judged(series: NDArray[np.float64], block: int, promise: Promise) -> Verdict:
+def _judged(series: NDArray[np.float64], block: int, promise: StepPromise) -> Verdict:
     phases = step_phases(series, series * block, shortest_s=10)
     measured = Measured(
         step_index=1,

@@ -9,22 +9,22 @@ from diskbench.model.disk import DiskSpec
 from diskbench.providers.lab.supervisor.credit import allowed
 from diskbench.providers.lab.supervisor.governor import Governor
 from diskbench.providers.lab.supervisor.hold import Hold
-from diskbench.providers.lab.supervisor.orders import Disk, Orders, Pool, parse_orders
+from diskbench.providers.lab.supervisor.orders import LabPool, Orders, ThrottledDisk, parse_orders
 from diskbench.providers.lab.supervisor.share import share
 from diskbench.providers.lab.supervisor.weather import Weather
-from diskbench.providers.lab.throttle import Counters, Limits, io_max
+from diskbench.providers.lab.throttle import Counters, ThrottleLimits, io_max
 from diskbench.units import KIB, MIB
 
 TICK = 0.1
 
 
-def orders(*disks: Disk, **more: object) -> Orders:
+def orders(*disks: ThrottledDisk, **more: object) -> Orders:
     return Orders(1, 1, "/nowhere", disks, **more)  # type: ignore[arg-type]
 
 
-def gp2(*, size: int = 20, scale: float = 1.0) -> Disk:
+def gp2(*, size: int = 20, scale: float = 1.0) -> ThrottledDisk:
     iops = Allowance(max(100, 3 * size), 3000, 5_400_000 / scale)
-    return Disk("loop9", "7:9", (Pool("both", iops, Allowance(128 * MIB)),), 256 * KIB)
+    return ThrottledDisk("loop9", "7:9", (LabPool("both", iops, Allowance(128 * MIB)),), 256 * KIB)
 
 
 def run(
@@ -64,7 +64,7 @@ def test_large_requests_are_charged_as_several() -> None:
 
 def test_small_requests_cost_an_hdd_a_whole_credit() -> None:
     rate = Allowance(40 * MIB, 250 * MIB, 1000 * MIB)
-    disk = Disk("loop9", "7:9", (Pool("both", Allowance(500), rate),), MIB, MIB)
+    disk = ThrottledDisk("loop9", "7:9", (LabPool("both", Allowance(500), rate),), MIB, MIB)
     rates = run(Governor(orders(disk)), seconds=12)
     assert rates[0] == 250
     assert rates[-1] == pytest.approx(40, rel=0.1)  # four operations a tick are coarse
@@ -96,9 +96,9 @@ def test_new_orders_keep_the_balance() -> None:
 
 
 def test_a_disk_without_limits_is_told_none() -> None:
-    governor = Governor(orders(Disk("loop9", "7:9")))
+    governor = Governor(orders(ThrottledDisk("loop9", "7:9")))
     told = governor.tick({"loop9": Counters(0, 0, 0, 0)}, 0.0, 0.0)
-    assert told == {"loop9": Limits()}
+    assert told == {"loop9": ThrottleLimits()}
 
 
 def test_a_device_that_is_gone_is_left_out() -> None:
@@ -106,7 +106,9 @@ def test_a_device_that_is_gone_is_left_out() -> None:
 
 
 def test_a_stall_holds_a_disk_without_limits_too() -> None:
-    governor = Governor(orders(Disk("loop9", "7:9"), stall_every_s=0.01, stall_for_s=100.0))
+    governor = Governor(
+        orders(ThrottledDisk("loop9", "7:9"), stall_every_s=0.01, stall_for_s=100.0)
+    )
     told = governor.tick({"loop9": Counters(0, 0, 0, 0)}, 0.1, 50.0)
     assert told["loop9"].read_iops == 1
 
@@ -154,20 +156,22 @@ def test_ripples_are_not_followed_but_rest_is() -> None:
     hold = Hold()
     told = []
     for value in (100, 104, 97, 120, 140, 101, 101, 101):
-        if hold.due("loop9", Limits(read_iops=value)):
-            hold.told("loop9", Limits(read_iops=value))
+        if hold.due("loop9", ThrottleLimits(read_iops=value)):
+            hold.told("loop9", ThrottleLimits(read_iops=value))
             told.append(value)
     assert told == [100, 140, 101]
 
 
 def test_a_large_request_that_waits_is_not_made_to_wait_anew() -> None:
     hold = Hold()
-    hold.due("loop9", Limits(write_bps=100))
-    hold.told("loop9", Limits(write_bps=100))
-    noise = [Limits(write_bps=value) for value in (104, 97, 103) for _ in range(10)]
+    hold.due("loop9", ThrottleLimits(write_bps=100))
+    hold.told("loop9", ThrottleLimits(write_bps=100))
+    noise = [ThrottleLimits(write_bps=value) for value in (104, 97, 103) for _ in range(10)]
     assert not any(hold.due("loop9", wanted, moved=False) for wanted in noise)
-    assert hold.due("loop9", Limits(write_bps=4), moved=False)  # a stall begins all the same
-    at_rest = [hold.due("loop9", Limits(write_bps=103)) for _ in range(3)]
+    assert hold.due(
+        "loop9", ThrottleLimits(write_bps=4), moved=False
+    )  # a stall begins all the same
+    at_rest = [hold.due("loop9", ThrottleLimits(write_bps=103)) for _ in range(3)]
     assert at_rest == [False, False, True]
 
 
@@ -180,7 +184,7 @@ def test_orders_come_through_json_as_they_were() -> None:
 
 
 def test_cgroup_v2_is_told_in_one_line() -> None:
-    line = io_max("7:9", Limits(read_iops=100, write_bps=5))
+    line = io_max("7:9", ThrottleLimits(read_iops=100, write_bps=5))
     assert line == "7:9 rbps=max wbps=5 riops=100 wiops=max"
 
 

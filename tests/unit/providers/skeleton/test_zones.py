@@ -6,7 +6,7 @@ import pytest
 
 from diskbench.errors import NoCapacity, QuotaExceeded
 from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
-from diskbench.testing import Onlooker
+from diskbench.testing import RigOnlooker
 
 
 def rent(full: set[str], tried: list[str]):
@@ -20,7 +20,7 @@ def rent(full: set[str], tried: list[str]):
 
 
 def test_the_next_zone_is_tried_after_what_the_first_gave_is_taken_back() -> None:
-    onlooker, tried = Onlooker(), list[str]()
+    onlooker, tried = RigOnlooker(), list[str]()
     found = in_first_with_capacity(
         ("a", "b", "c"), rent({"a"}, tried), lambda: tried.append("undo"), onlooker, region="r"
     )
@@ -30,7 +30,7 @@ def test_the_next_zone_is_tried_after_what_the_first_gave_is_taken_back() -> Non
 
 
 def test_without_capacity_anywhere_each_zone_is_named_and_nothing_stays() -> None:
-    onlooker, tried = Onlooker(), list[str]()
+    onlooker, tried = RigOnlooker(), list[str]()
     with pytest.raises(NoCapacity, match="no zone of r has capacity: a: a is full; b: b is full"):
         in_first_with_capacity(
             ("a", "b"), rent({"a", "b"}, tried), lambda: tried.append("undo"), onlooker, region="r"
@@ -44,7 +44,7 @@ def test_another_refusal_ends_it_at_once() -> None:
         raise QuotaExceeded(zone)
 
     with pytest.raises(QuotaExceeded, match="a"):
-        in_first_with_capacity(("a", "b"), refuse, lambda: None, Onlooker(), region="r")
+        in_first_with_capacity(("a", "b"), refuse, lambda: None, RigOnlooker(), region="r")
 
 
 def test_a_lease_with_a_machine_goes_on_in_its_zone() -> None:

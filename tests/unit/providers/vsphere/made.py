@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from diskbench.providers.vsphere.resolved import Place, Resolved, Template
-from diskbench.providers.vsphere.wanted import Wanted
+from diskbench.providers.vsphere.resolved import Template, VspherePlace, VsphereResolved
+from diskbench.providers.vsphere.wanted import VsphereDiskRequest
 
-WANTED = Wanted(
+WANTED = VsphereDiskRequest(
     size_gib=20,
     count=1,
     provisioning="eager-zeroed",
@@ -16,26 +16,26 @@ WANTED = Wanted(
 )
 
 
-def resolved(**more: Any) -> Resolved:
+def resolved(**more: Any) -> VsphereResolved:
     """What `diskbench run --datastore nvme --size 20` comes to; `more` is other than that."""
     told: dict[str, Any] = {
         "server": "https://vcenter.example:443",
         "api": "VMware vCenter Server 8.0.3 (API 8.0.3.0)",
-        "datacenter": Place(id="datacenter-2", name="DC0"),
-        "folder": Place(id="group-v3", name="vm"),
-        "compute": Place(id="domain-c8", name="C0"),
-        "pool": Place(id="resgroup-9", name="Resources"),
-        "host": Place(id="host-22", name="esx-1"),
-        "datastore": Place(id="datastore-15", name="nvme"),
+        "datacenter": VspherePlace(id="datacenter-2", name="DC0"),
+        "folder": VspherePlace(id="group-v3", name="vm"),
+        "compute": VspherePlace(id="domain-c8", name="C0"),
+        "pool": VspherePlace(id="resgroup-9", name="Resources"),
+        "host": VspherePlace(id="host-22", name="esx-1"),
+        "datastore": VspherePlace(id="datastore-15", name="nvme"),
         "template": Template(id="vm-70", name="debian-12", buses=(0,), network_card=4000),
         "wanted": WANTED,
         "free_bytes": 2**40,
         "facts": {"kind": "VMFS"},
         "emulated": False,
     }
-    return Resolved(**(told | more))
+    return VsphereResolved(**(told | more))
 
 
-def wanted(**more: Any) -> Wanted:
+def wanted(**more: Any) -> VsphereDiskRequest:
     """As WANTED, but for `more`."""
     return WANTED.model_copy(update=more)

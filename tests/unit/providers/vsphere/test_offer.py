@@ -7,14 +7,16 @@ from tests.unit.providers.vsphere.made import resolved, wanted
 
 from diskbench.model.promise import Promise
 from diskbench.model.rental import RentSpec
-from diskbench.providers.vsphere.edge import Server
+from diskbench.providers.vsphere.edge import VsphereServer
 from diskbench.providers.vsphere.offer import rental
-from diskbench.providers.vsphere.resolved import Policy, Resolved, Template
+from diskbench.providers.vsphere.resolved import Policy, Template, VsphereResolved
 
-SERVER = Server("https://vcenter.example:443", "/etc/ca.pem")
+SERVER = VsphereServer("https://vcenter.example:443", "/etc/ca.pem")
 
 
-def offered(details: Resolved, server: Server = SERVER, promise: Promise | None = None) -> Any:
+def offered(
+    details: VsphereResolved, server: VsphereServer = SERVER, promise: Promise | None = None
+) -> Any:
     return rental(RentSpec(size_gib=20), details, server, "uuid-of-vcenter", promise)
 
 
@@ -48,7 +50,7 @@ def test_vsphere_promises_nothing_and_the_owner_may() -> None:
 @pytest.mark.parametrize(
     ("details", "server", "told"),
     [
-        (resolved(), Server("https://v:443", insecure=True), "not verified"),
+        (resolved(), VsphereServer("https://v:443", insecure=True), "not verified"),
         (resolved(facts={"other_machines_on": 3}), SERVER, "3 other machines on nvme are on"),
         (resolved(wanted=wanted(provisioning="thin")), SERVER, "slower at the first write"),
         (resolved(free_bytes=30 * 2**30), SERVER, "more than half of what is free"),
@@ -63,7 +65,7 @@ def test_vsphere_promises_nothing_and_the_owner_may() -> None:
     ],
 )
 def test_what_may_spoil_the_result_is_said_before(
-    details: Resolved, server: Server, told: str
+    details: VsphereResolved, server: VsphereServer, told: str
 ) -> None:
     assert told in " ".join(offered(details, server).warnings)
 

@@ -14,7 +14,7 @@ from tests.unit.providers.vsphere.made import resolved, wanted
 from diskbench.errors import InvalidValue
 from diskbench.model.rental import Claim
 from diskbench.providers.vsphere import requests
-from diskbench.providers.vsphere.resolved import Network, Policy, Template
+from diskbench.providers.vsphere.resolved import Policy, Template, VsphereNetwork
 from diskbench.units import GIB
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -27,14 +27,14 @@ REFS = {
     "datastore": DATASTORE,
 }
 GOLD = Policy(id="aa6d5a82-1c88-45da-85d3-3d74b91a5bad", name="gold")
-SWITCH = Network(
+SWITCH = VsphereNetwork(
     id="dvportgroup-13",
     name="bench",
     kind="DistributedVirtualPortgroup",
     switch="50 2c",
     portgroup="dvp-13",
 )
-PLAIN = Network(id="network-7", name="VM Network", kind="Network")
+PLAIN = VsphereNetwork(id="network-7", name="VM Network", kind="Network")
 LIMITED = resolved(
     wanted=wanted(provisioning="thin", controller="nvme", iops_limit=500, count=2), policy=GOLD
 )

@@ -15,7 +15,7 @@ from tests.unit.report.reported import PRICE, fallen, report, trial
 from diskbench.model.result import Warning as Doubt
 from diskbench.report import markdown as markdown_module
 from diskbench.report.assemble.trial_view import trial_view
-from diskbench.report.headline import Promised
+from diskbench.report.headline import HeadlinePromise
 from diskbench.report.markdown import escaped, markdown
 from diskbench.report.page import page
 from diskbench.report.subject import subject_of_plan
@@ -37,7 +37,7 @@ def full():
         subject_of_plan(plan(runs=2)),
         state="suspended",
         marks=("emulated",),
-        promised=Promised("m5 with gp2", "100 IOPS, bursts to 3,000", shared=True),
+        promised=HeadlinePromise("m5 with gp2", "100 IOPS, bursts to 3,000", shared=True),
     )
     doubt = Doubt(code="figures-disagree", message="bytes: 1 of 2", advice="look", step="s1")
     return trial(

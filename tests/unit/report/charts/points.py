@@ -1,9 +1,9 @@
 """Points as the tests of charts need them."""
 
-from diskbench.report.charts.point import Point
+from diskbench.report.charts.point import ChartPoint
 
 
-def point(label="gp2", value=3000.0, **changes) -> Point:
+def point(label="gp2", value=3000.0, **changes) -> ChartPoint:
     values = {
         "label": label,
         "metric": "iops",
@@ -13,9 +13,9 @@ def point(label="gp2", value=3000.0, **changes) -> Point:
         "n": 10,
         "words": f"published: {label}",
     }
-    return Point(**values | changes)
+    return ChartPoint(**values | changes)
 
 
-def own(label="gp2", value=2500.0, run="01aaa", **changes) -> Point:
+def own(label="gp2", value=2500.0, run="01aaa", **changes) -> ChartPoint:
     values = {"source": "measured", "run_ids": (run,), "n": 3, "words": "", "machine": run}
     return point(label, value, **values | changes)

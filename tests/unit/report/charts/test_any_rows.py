@@ -11,10 +11,10 @@ from diskbench.report.charts.bars import bars_chart
 from diskbench.report.charts.figure import picture
 from diskbench.report.charts.multiples import multiples_chart
 from diskbench.report.charts.palette import PICTURE
-from diskbench.report.charts.point import Point
+from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.price import Priced, price_chart
-from diskbench.report.charts.promised import Held, Promise, promised_chart
-from diskbench.report.charts.runs_line import CliffMark, RunLine, runs_chart
+from diskbench.report.charts.promised import ChartPromise, FigureBesidePromise, promised_chart
+from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
 from diskbench.report.charts.spread import groups_of, spread_chart
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def points(draw, metric=None, rates=VALUES, **fixed):
     value = draw(rates)
     spread = draw(st.none() | st.floats(0, 1))
     source = draw(st.sampled_from(["published", "measured"]))
-    return Point(
+    return ChartPoint(
         label=draw(NAMES),
         metric=metric or draw(st.sampled_from(["iops", "bytes_per_s", "p99_ns"])),
         value=value,
@@ -104,7 +104,8 @@ def test_spread(found, by):
 @given(of_one_metric(RATES, ("iops", "bytes_per_s")), RATES, st.none() | RATES, st.booleans())
 def test_promised(found, promise, burst, on_credit):
     held = [
-        Held(one, Promise(promise, promise / 2, promise * 2, burst), on_credit) for one in found
+        FigureBesidePromise(one, ChartPromise(promise, promise / 2, promise * 2, burst), on_credit)
+        for one in found
     ]
     figure = promised_chart(held, PICTURE, name="c", heading="Any")
     holds(figure, [promise, *(one.value for one in found)])
@@ -127,7 +128,9 @@ def test_price(found, usd):
 )
 def test_runs(values, origin, stated, cliffs):
     ids = tuple(f"r{n}" for n in range(len(values))) if origin == "measured" else ()
-    line = RunLine("any", "iops", origin, tuple(enumerate(values, 1)), run_ids=ids, stated=stated)
+    line = ChartRunLine(
+        "any", "iops", origin, tuple(enumerate(values, 1)), run_ids=ids, stated=stated
+    )
     marks = [CliffMark(run, "predicted", "credit is gone") for run in cliffs]
     figure = runs_chart([line], PICTURE, name="c", heading="Any", cliffs=marks)
     holds(figure, values)

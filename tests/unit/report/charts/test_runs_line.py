@@ -2,12 +2,12 @@ from tests.rigs.drawn import marks_in, rows_in, spec_of
 
 from diskbench.report.charts.figure import picture
 from diskbench.report.charts.palette import PICTURE
-from diskbench.report.charts.runs_line import CliffMark, RunLine, runs_chart
+from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
 
 
 def line(values, **changes):
     fields = {"label": "gp2", "metric": "iops", "origin": "measured", "values": tuple(values)}
-    return RunLine(**fields | changes)
+    return ChartRunLine(**fields | changes)
 
 
 OURS = line(((1, 3000.0), (2, 2990.0), (3, 100.0)), run_ids=("r1", "r2", "r3"))

@@ -6,7 +6,7 @@ from tests.unit.report.charts.points import own
 
 from diskbench.report.charts.figure import picture
 from diskbench.report.charts.palette import PICTURE
-from diskbench.report.charts.spread import Group, _density, groups_of, spread_chart
+from diskbench.report.charts.spread import SpreadRow, _density, groups_of, spread_chart
 
 
 def points(values, **changes):
@@ -26,20 +26,22 @@ def marks(figure):
     [(4, set(), 4), (5, {"bar"}, 5), (19, {"bar"}, 19), (20, {"bar", "line"}, 0)],
 )
 def test_few_values_are_dots_more_get_a_box_many_a_violin(n, drawn, dots):
-    figure = chart([Group("us", tuple(points(range(n))))])
+    figure = chart([SpreadRow("us", tuple(points(range(n))))])
     assert set(marks(figure)) & {"bar", "line"} == drawn
     assert sum("source" in row for row in rows_in(figure)) == dots
 
 
 def test_a_box_is_made_of_quartiles_and_reaches_the_extremes():
     values = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
-    box = next(row for row in rows_in(chart([Group("us", tuple(points(values)))])) if "q1" in row)
+    box = next(
+        row for row in rows_in(chart([SpreadRow("us", tuple(points(values)))])) if "q1" in row
+    )
     assert (box["q1"], box["median"], box["q3"]) == tuple(np.quantile(values, (0.25, 0.5, 0.75)))
     assert (box["low"], box["high"]) == (1.0, 64.0)
 
 
 def test_an_interval_is_drawn_from_six_machines_on_and_said_to_be_missing_before():
-    six, five = Group("us", tuple(points(range(6)))), Group("eu", tuple(points(range(5))))
+    six, five = SpreadRow("us", tuple(points(range(6)))), SpreadRow("eu", tuple(points(range(5))))
     assert "no interval (n = 5 machines)" in chart([five]).subtitle
     told = chart([six, five]).subtitle
     assert "n = 5–6 machines, bracket: 95 % interval of the median" in told
@@ -50,7 +52,7 @@ def test_an_interval_is_drawn_from_six_machines_on_and_said_to_be_missing_before
 
 
 def test_samples_of_one_machine_make_no_interval_however_many_they_are():
-    group = Group("gp2", tuple(points(range(30), machine="one")))
+    group = SpreadRow("gp2", tuple(points(range(30), machine="one")))
     assert "n = 30 samples, no interval" in chart([group], samples=True).subtitle
 
 
@@ -68,7 +70,7 @@ def test_points_are_grouped_by_region_and_by_the_hour_in_utc():
 
 
 def test_names_of_groups_stay_text():
-    figure = chart([Group("'];alert(1)//", tuple(points([1, 2])))])
+    figure = chart([SpreadRow("'];alert(1)//", tuple(points([1, 2])))])
     assert "alert(1)//" in picture(figure, "svg").decode()
 
 

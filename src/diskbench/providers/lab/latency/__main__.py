@@ -12,7 +12,7 @@ from pathlib import Path
 
 from diskbench.providers.lab.latency.draws import draws
 from diskbench.providers.lab.latency.mounts import mount
-from diskbench.providers.lab.latency.server import Server
+from diskbench.providers.lab.latency.server import FuseServer
 
 _PR_SET_IO_FLUSHER = 57
 _PRIORITY = -20
@@ -22,7 +22,7 @@ def main(image: Path, volume: str, seed: int, median_s: float, sigma: float) -> 
     """Serve until the file is unmounted. Raises OSError when it cannot be mounted."""
     file = os.open(image, os.O_RDWR | os.O_CLOEXEC)
     device = os.open("/dev/fuse", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-    server = Server(device, file, draws(seed, volume, median_s, sigma))
+    server = FuseServer(device, file, draws(seed, volume, median_s, sigma))
     _be_on_time()
     mount(device, image)
     server.serve()

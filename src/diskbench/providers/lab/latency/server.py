@@ -37,7 +37,7 @@ class _Due(NamedTuple):
 
 
 @dataclass
-class Server:
+class FuseServer:
     """The file on `image` behind the FUSE connection `device` (both file descriptors), with one of
     `latencies` (seconds) for each request that reads, writes, flushes or discards."""
 

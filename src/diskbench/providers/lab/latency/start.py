@@ -14,7 +14,7 @@ from diskbench.providers.lab.latency.mounts import mounted
 from diskbench.providers.lab.processes import READY_WITHIN_S, detached, last_words, reap
 
 if TYPE_CHECKING:
-    from diskbench.providers.lab.places import Place
+    from diskbench.providers.lab.places import LeaseFolder
     from diskbench.providers.lab.request import LabRequest
 
 _DEVICE = Path("/dev/fuse")
@@ -31,7 +31,9 @@ def check_fuse() -> None:
         )
 
 
-def slow_down(place: Place, group: Path, request: LabRequest, volume: str, image: Path) -> None:
+def slow_down(
+    place: LeaseFolder, group: Path, request: LabRequest, volume: str, image: Path
+) -> None:
     """Let the image answer as late as the request says, by a process in `group`; returns when it
     does. Twice is as once.
 

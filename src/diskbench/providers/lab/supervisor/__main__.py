@@ -16,7 +16,7 @@ from pathlib import Path
 from diskbench.providers.lab.supervisor.governor import Governor
 from diskbench.providers.lab.supervisor.hold import Hold
 from diskbench.providers.lab.supervisor.orders import Orders, parse_orders, read_report
-from diskbench.providers.lab.throttle import Counters, Limits, read_counters, write_limits
+from diskbench.providers.lab.throttle import Counters, ThrottleLimits, read_counters, write_limits
 
 TICK_S = 0.1
 """How often counters are read; a hundredth of the shortest burst that tests look at. Our choice."""
@@ -63,7 +63,9 @@ def _counters(governor: Governor) -> dict[str, Counters]:
     return found
 
 
-def _apply(governor: Governor, limits: dict[str, Limits], hold: Hold, moved: set[str]) -> None:
+def _apply(
+    governor: Governor, limits: dict[str, ThrottleLimits], hold: Hold, moved: set[str]
+) -> None:
     orders = governor.orders
     for disk in orders.disks:
         wanted = limits.get(disk.kernel)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from diskbench.catalog.bucket import Allowance, balance_after, capacity, rate
 from diskbench.providers.lab.supervisor.counted import SMALL, Cost, cost_of
 from diskbench.providers.lab.supervisor.credit import allowed, owed
-from diskbench.providers.lab.supervisor.orders import Disk, Orders, Pool
+from diskbench.providers.lab.supervisor.orders import LabPool, Orders, ThrottledDisk
 from diskbench.providers.lab.supervisor.share import remembered, share
 from diskbench.providers.lab.supervisor.weather import Weather
-from diskbench.providers.lab.throttle import Counters, Limits
+from diskbench.providers.lab.throttle import Counters, ThrottleLimits
 
 READ, WRITE = "read", "write"
 STALLED_BPS = 4096
@@ -63,7 +63,7 @@ class Governor:
 
     def tick(
         self, counters: Mapping[str, Counters], seconds: float, at_s: float
-    ) -> dict[str, Limits]:
+    ) -> dict[str, ThrottleLimits]:
         """Account for `seconds` in which the devices came to `counters`; the limits from now on,
         by device. A device without counters is left out."""
         for disk in self.orders.disks:
@@ -91,7 +91,9 @@ class Governor:
         full = capacity(limit)
         self._buckets[key] = _Bucket(limit, min(full, self.balances.get(key, full)))
 
-    def _account(self, disk: Disk, before: Counters, now: Counters, seconds: float) -> None:
+    def _account(
+        self, disk: ThrottledDisk, before: Counters, now: Counters, seconds: float
+    ) -> None:
         done = {
             READ: (now.read_ops - before.read_ops, now.read_bytes - before.read_bytes),
             WRITE: (now.write_ops - before.write_ops, now.write_bytes - before.write_bytes),
@@ -122,13 +124,15 @@ class Governor:
                         owed=owed(one.allowance),
                     )
 
-    def _limits(self, present: set[str], factor: float) -> dict[str, Limits]:
+    def _limits(self, present: set[str], factor: float) -> dict[str, ThrottleLimits]:
         disks = [disk for disk in self.orders.disks if disk.kernel in present]
         ios, size = self._allowances(disks)
         self._cap(ios, size)
         return {disk.kernel: self._kernel_limits(disk, ios, size, factor) for disk in disks}
 
-    def _allowances(self, disks: list[Disk]) -> tuple[dict[Stream, float], dict[Stream, float]]:
+    def _allowances(
+        self, disks: list[ThrottledDisk]
+    ) -> tuple[dict[Stream, float], dict[Stream, float]]:
         """I/Os and bytes a second, as they are charged, that each stream's own disk allows it."""
         ios: dict[Stream, float] = {}
         size: dict[Stream, float] = {}
@@ -162,8 +166,12 @@ class Governor:
         return allowed(one.allowance, one.balance)
 
     def _kernel_limits(
-        self, disk: Disk, ios: Mapping[Stream, float], size: Mapping[Stream, float], factor: float
-    ) -> Limits:
+        self,
+        disk: ThrottledDisk,
+        ios: Mapping[Stream, float],
+        size: Mapping[Stream, float],
+        factor: float,
+    ) -> ThrottleLimits:
         """What the kernel is told: operations and bytes as it counts them, which is before they are
         charged."""
         told = {}
@@ -178,14 +186,14 @@ class Governor:
                 # Kernels differ in whether a cut request counts once; its bytes always count.
                 moved = min(moved, ios[stream] * disk.max_io_bytes)
             told[direction] = (_rounded(ops, factor, 1), _rounded(moved, factor, STALLED_BPS))
-        return Limits(told[READ][0], told[WRITE][0], told[READ][1], told[WRITE][1])
+        return ThrottleLimits(told[READ][0], told[WRITE][0], told[READ][1], told[WRITE][1])
 
 
-def _key(disk: Disk, index: int, kind: str) -> str:
+def _key(disk: ThrottledDisk, index: int, kind: str) -> str:
     return f"{disk.kernel}/{index}/{kind}"
 
 
-def _covered(pool: Pool) -> tuple[str, ...]:
+def _covered(pool: LabPool) -> tuple[str, ...]:
     return (READ, WRITE) if pool.covers == "both" else (pool.covers,)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import astuple, dataclass, field
 
-from diskbench.providers.lab.throttle import Limits
+from diskbench.providers.lab.throttle import ThrottleLimits
 
 RIPPLE = 0.08
 """Changes by less wait until they have come to rest; our choice."""
@@ -24,11 +24,11 @@ AT_REST = 3
 class Hold:
     """What the kernel was told of each device, and what it would be told since."""
 
-    _told: dict[str, Limits] = field(default_factory=dict)
+    _told: dict[str, ThrottleLimits] = field(default_factory=dict)
     _since: dict[str, int] = field(default_factory=dict)
-    _wanted: dict[str, tuple[Limits, int]] = field(default_factory=dict)
+    _wanted: dict[str, tuple[ThrottleLimits, int]] = field(default_factory=dict)
 
-    def due(self, kernel: str, wanted: Limits, *, moved: bool = True) -> bool:
+    def due(self, kernel: str, wanted: ThrottleLimits, *, moved: bool = True) -> bool:
         """Is it time to tell the kernel `wanted`? To be asked once a tick; `moved` is whether
         the device did anything since the last."""
         before, ticks = self._wanted.get(kernel, (None, 0))
@@ -44,13 +44,13 @@ class Hold:
             return True
         return since > PAUSE and _change(wanted, told) > RIPPLE
 
-    def told(self, kernel: str, limits: Limits) -> None:
+    def told(self, kernel: str, limits: ThrottleLimits) -> None:
         """The kernel was told."""
         self._told[kernel] = limits
         self._since[kernel] = 0
 
 
-def _change(wanted: Limits, told: Limits) -> float:
+def _change(wanted: ThrottleLimits, told: ThrottleLimits) -> float:
     """The largest relative change of any limit; infinite where one comes or goes."""
     pairs = zip(astuple(wanted), astuple(told), strict=True)
     return max(_relative(new, old) for new, old in pairs)

@@ -11,7 +11,7 @@ from diskbench.catalog.bucket import Allowance, IoAccounting
 
 
 @dataclass(frozen=True)
-class Pool:
+class LabPool:
     """Limits that reads, writes or both share. None is no limit."""
 
     covers: str
@@ -20,12 +20,12 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class Disk:
+class ThrottledDisk:
     """One device and what it may do; requests are counted as by IoAccounting of the three sizes."""
 
     kernel: str
     number: str
-    pools: tuple[Pool, ...] = ()
+    pools: tuple[LabPool, ...] = ()
     max_io_bytes: int | None = None
     min_charge_bytes: int | None = None
     parts_from_bytes: int | None = None
@@ -44,7 +44,7 @@ class Orders:
     generation: int
     version: int
     throttle: str
-    disks: tuple[Disk, ...] = ()
+    disks: tuple[ThrottledDisk, ...] = ()
     credit: bool = True
     cap_iops: float | None = None
     cap_bytes: float | None = None
@@ -55,7 +55,7 @@ class Orders:
 
 
 @dataclass(frozen=True)
-class Report:
+class SupervisorReport:
     """What the supervisor says: the orders it follows, and the credits left in each bucket."""
 
     generation: int
@@ -69,20 +69,20 @@ def parse_orders(text: str) -> Orders:
     return Orders(**data)
 
 
-def read_report(path: Path) -> Report | None:
+def read_report(path: Path) -> SupervisorReport | None:
     """What a supervisor said last; None when it said nothing yet."""
     try:
-        return Report(**json.loads(path.read_text("utf-8")))
+        return SupervisorReport(**json.loads(path.read_text("utf-8")))
     except FileNotFoundError:
         return None
 
 
-def _disk(data: dict[str, Any]) -> Disk:
+def _disk(data: dict[str, Any]) -> ThrottledDisk:
     pools = tuple(
-        Pool(pool["covers"], _rate(pool.get("iops")), _rate(pool.get("bytes")))
+        LabPool(pool["covers"], _rate(pool.get("iops")), _rate(pool.get("bytes")))
         for pool in data.pop("pools", ())
     )
-    return Disk(pools=pools, **data)
+    return ThrottledDisk(pools=pools, **data)
 
 
 def _rate(data: dict[str, Any] | None) -> Allowance | None:

@@ -148,8 +148,8 @@ class EvidenceStore(Protocol):
 
 class Provider(Protocol):
     """Where a machine with a disk comes from. What more it can do is a small protocol of its own,
-    so that a provider's type says it (DESIGN.md section 2). What diskbench knows of it before it is
-    made is its diskbench.plugin.Plugin.
+    so that a provider's type says it (docs/design.md#abilities). What diskbench knows of it before
+    it is made is its diskbench.plugin.Plugin.
 
     A provider that is no Renter measures machines that are there: `cell.address`, or this one.
     """

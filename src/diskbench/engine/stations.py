@@ -235,7 +235,7 @@ class LiveStations:
         return Absence(plan, self.renter(plan), lambda text: self.watcher.note(plan.trial_id, text))
 
     def _hold_credit(self, plan: Plan, step: Step) -> None:
-        """Where burst credit can be held, filling a disk spends none (DESIGN.md, Lab)."""
+        """Where burst credit can be held, filling a disk spends none (docs/design.md#lab)."""
         renter: object = self.renter(plan)
         if isinstance(renter, HoldsCredit):
             renter.set_credit(plan.lease_id, on=step.role != "fill")

@@ -1,5 +1,5 @@
 """What a provider has under our tags that outlived its lease, whoever made it and whatever the
-database knows of it: the third net of DESIGN.md section 3."""
+database knows of it: the third net of docs/design.md#three-nets."""
 
 from __future__ import annotations
 

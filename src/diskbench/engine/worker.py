@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 TICK_S = 2.0
 """How often a worker looks for turns to give and cells to take over; our choice."""
 SWEEP_EVERY_S = 30.0
-"""How often it looks for leases that outlived their use (DESIGN.md section 7)."""
+"""How often it looks for leases that outlived their use (docs/design.md#three-nets)."""
 OWN_POLL_S = 0.25
 """How often it looks into its own queue: a cell waits no longer, and an idle worker does little."""
 PER_PARTITION = 64

@@ -1,1 +1,1 @@
-"""The nouns of diskbench (DESIGN.md section 1): frozen data, no I/O."""
+"""The nouns of diskbench (docs/design.md#nouns): frozen data, no I/O."""

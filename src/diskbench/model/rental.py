@@ -170,7 +170,7 @@ class Rental(Frozen):
 
 
 class Claim(Frozen):
-    """Under which name something is rented: every resource carries it (DESIGN.md section 5)."""
+    """What every rented resource carries, to be found again (docs/design.md#conventions)."""
 
     lease_id: str
     expires_at: float

@@ -1,7 +1,7 @@
 """DBOS in this process: launch, start a trial, take over a dead process's trial, wait.
 
 Each process has a fresh executor id and listens to its own queue at most, so that no bystander
-ever runs another's trials (DESIGN.md section 7, Takeover). Only public calls of DBOS are used.
+ever runs another's trials (docs/design.md#takeover). Only public calls of DBOS are used.
 """
 
 from __future__ import annotations

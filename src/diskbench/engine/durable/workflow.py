@@ -1,8 +1,9 @@
 """A trial as a durable workflow: every station is a checkpoint.
 
-A killed controller's trial goes on, in another process, at the station where it stood. The first
-four traps of DESIGN.md section 3 shape this file: the application version is fixed, nothing is
-taken down inside the workflow, and a stop is a message that stations obey, never a DBOS cancel.
+A killed controller's trial continues, in another process, at the station where it stood. The four
+properties in docs/design.md#durable-execution shape this file: the application version is fixed,
+nothing is taken down inside the workflow, and a stop is a message that stations obey, never a DBOS
+cancel.
 """
 
 from __future__ import annotations

@@ -1,0 +1,114 @@
+"""What comments and pages point to is there: headings of pages, requirements, files and rooms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.docs.pages import ROOT
+
+PACKAGE = ROOT / "src/diskbench"
+ENDINGS = {".py", ".md", ".toml", ".sh", ".yaml", ".j2", ".awk", ".ipynb", ""}
+PLACES = ("src", "docs", "tests", "benchmarks", "profiles", "notebooks", "script")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+REFERENCE = re.compile(r"docs/((?:[\w-]+/)*[\w-]+\.md)#([\w-]+)")
+LINK = re.compile(r"\]\(((?:[\w./-]+\.md)?)#([\w-]+)\)")
+REQUIREMENT = re.compile(r"\bMR-(\d+)\b")
+ROOMS = re.compile(r"<!-- rooms -->\n(.*?)<!-- end -->", re.DOTALL)
+COMING = {"results", "testing"}
+"""Rooms of the design that are being made; empty when all are there."""
+NOT_A_ROOM = {"__pycache__"}
+OWN_FILE = Path(__file__).resolve()
+
+
+def texts() -> Iterator[tuple[Path, str]]:
+    files = [file for place in PLACES for file in sorted((ROOT / place).rglob("*"))]
+    for file in [*files, *sorted(ROOT.glob("*.md")), ROOT / "pyproject.toml"]:
+        if "__pycache__" in file.parts or file == OWN_FILE:
+            continue
+        if file.is_file() and file.suffix in ENDINGS:
+            yield file, file.read_text(encoding="utf-8", errors="replace")
+
+
+def anchor(heading: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def anchors(page: Path) -> set[str]:
+    return {anchor(heading) for heading in HEADING.findall(page.read_text(encoding="utf-8"))}
+
+
+def test_an_anchor_is_made_as_github_makes_it():
+    assert anchor("Requirements (MR-1 to MR-15)") == "requirements-mr-1-to-mr-15"
+    assert anchor("Rows of a step (`fio/rows.py`)") == "rows-of-a-step-fiorowspy"
+
+
+def test_references_to_headings_resolve():
+    lost = [
+        f"{file.relative_to(ROOT)}: docs/{page}#{heading}"
+        for file, text in texts()
+        for page, heading in REFERENCE.findall(text)
+        if not (ROOT / "docs" / page).exists() or heading not in anchors(ROOT / "docs" / page)
+    ]
+    assert lost == []
+
+
+def test_links_within_pages_resolve():
+    lost = [
+        f"{file.relative_to(ROOT)}: {page}#{heading}"
+        for file, text in texts()
+        if file.suffix == ".md"
+        for page, heading in LINK.findall(text)
+        if heading not in anchors(file.parent / page if page else file)
+    ]
+    assert lost == []
+
+
+def test_nothing_points_to_a_document_that_is_not_here():
+    assert [str(file.relative_to(ROOT)) for file, text in texts() if "DESIGN.md" in text] == []
+
+
+def test_every_requirement_that_is_named_is_defined():
+    method = (ROOT / "docs/METHOD.md").read_text(encoding="utf-8")
+    defined = re.findall(r"^### MR-(\d+) \w", method, re.MULTILINE)
+    assert defined == [str(number) for number in range(1, 16)]
+    lost = [
+        f"{file.relative_to(ROOT)}: MR-{number}"
+        for file, text in texts()
+        for number in REQUIREMENT.findall(text)
+        if number not in defined
+    ]
+    assert lost == []
+
+
+def rooms_of_the_design() -> dict[str, str]:
+    found = ROOMS.search((ROOT / "docs/design.md").read_text(encoding="utf-8"))
+    assert found
+    lines = [line.split(maxsplit=1) for line in found.group(1).splitlines() if line.strip()]
+    return {name.removesuffix("/"): rest for name, rest in lines}
+
+
+def test_the_design_names_every_room_and_only_rooms():
+    rooms = {file.name for file in PACKAGE.iterdir() if file.is_dir()} - NOT_A_ROOM
+    assert rooms - COMING == set(rooms_of_the_design()) - COMING
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "docs/contributing").glob("*.md")), ids=lambda path: path.name
+)
+def test_a_page_for_contributors_names_the_files_to_touch(path: Path):
+    text = path.read_text(encoding="utf-8")
+    section = re.search(r"^## Files to touch\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert section, f"{path.name} has no section `Files to touch`"
+    named = re.findall(r"`([\w./{},-]+)`", section.group(1))
+    assert named
+    assert [file for file in named if not _exists(file)] == []
+
+
+def _exists(path: str) -> bool:
+    """A path from the root of the project; NAME stands for the new file, so its folder counts."""
+    whole = ROOT / path
+    return whole.parent.is_dir() if "NAME" in path else whole.exists()

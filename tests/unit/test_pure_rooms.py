@@ -1,0 +1,128 @@
+"""The pure rooms have no clock, no random numbers without a seed, no files but the package's own.
+
+Import contracts in pyproject.toml keep libraries of the world out of them; this reads their source
+for what the standard library and builtins offer without an import that a contract could forbid.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src/diskbench"
+PURE = ("model", "plan", "fio", "analysis", "catalog")
+CLOCKS = {
+    "time": {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns",
+             "sleep", "localtime", "gmtime"},
+    "datetime": {"now", "utcnow", "today"},
+    "date": {"today"},
+}  # fmt: skip
+FILES = {
+    "read_text", "read_bytes", "write_text", "write_bytes", "open", "unlink", "mkdir", "iterdir",
+    "glob", "rglob", "exists", "is_file", "is_dir", "stat", "touch", "rename",
+}  # fmt: skip
+MODULES = {"random", "secrets", "tempfile", "shutil", "glob", "threading", "uuid"}
+ALLOWED = {
+    # A provider's catalogue data lie in its package, which may be somebody else's.
+    "catalog/published.py": {"read_text", "is_file", "is_dir", "iterdir", "exists"},  # likewise
+    "catalog/book.py": {"read_text", "is_file", "is_dir", "iterdir", "exists"},
+    # A profile may be a file that the user names, and the shipped ones lie beside the package.
+    "fio/profiles.py": {"read_text", "iterdir", "is_file", "is_dir", "glob", "exists"},
+    "fio/warnings.py": {"os.strerror"},  # a table of words
+    "model/ids.py": {"time.time"},  # a refusal says how old each thing of that id is
+}
+"""File → the calls that it may make, each with its reason."""
+
+
+def found(text: str) -> list[str]:
+    """What a source does that a pure room may not: `line: call`."""
+    return [f"{line}: {what}" for line, what in sorted(_impure(ast.parse(text)))]
+
+
+def _impure(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    package_data = {id(node) for call in _resources(tree) for node in ast.walk(call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] in MODULES:
+                    yield node.lineno, f"import {alias.name}"
+        elif isinstance(node, ast.ImportFrom):
+            module = (node.module or "").split(".")[0]
+            if module in MODULES:
+                yield node.lineno, f"from {node.module} import"
+            for alias in node.names:
+                if module == "time" and alias.name in CLOCKS["time"]:
+                    yield node.lineno, f"time.{alias.name}"
+        elif isinstance(node, ast.Call) and id(node) not in package_data:
+            yield from _called(node)
+
+
+def _called(node: ast.Call) -> Iterator[tuple[int, str]]:
+    function = node.func
+    if isinstance(function, ast.Name) and function.id == "open":
+        yield node.lineno, "open"
+    if not isinstance(function, ast.Attribute):
+        return
+    owner = function.value
+    name = owner.id if isinstance(owner, ast.Name) else getattr(owner, "attr", "")
+    if function.attr in CLOCKS.get(name, ()):
+        yield node.lineno, f"{name}.{function.attr}"
+    elif name == "os" or (name == "environ" and function.attr == "get"):
+        yield node.lineno, f"os.{function.attr}"
+    elif function.attr in FILES:
+        yield node.lineno, function.attr
+    elif function.attr == "default_rng" and not node.args and not node.keywords:
+        yield node.lineno, "default_rng without a seed"
+
+
+def _resources(tree: ast.Module) -> Iterator[ast.Call]:
+    """Calls that read the package's own data: files("diskbench.fio").joinpath(…).read_text()."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            inner = [n.func for n in ast.walk(node.func) if isinstance(n, ast.Call)]
+            names = {f.id if isinstance(f, ast.Name) else getattr(f, "attr", "") for f in inner}
+            if "files" in names:
+                yield node
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import time\ntime.time()", ["2: time.time"]),
+        ("from time import monotonic", ["1: time.monotonic"]),
+        ("from datetime import datetime\ndatetime.now(UTC)", ["2: datetime.now"]),
+        ("import datetime\ndatetime.datetime.now()", ["2: datetime.now"]),
+        ("import random", ["1: import random"]),
+        ("np.random.default_rng()", ["1: default_rng without a seed"]),
+        ("np.random.default_rng(3)", []),
+        ("with open(name) as file: ...", ["1: open"]),
+        ("Path(name).read_text()", ["1: read_text"]),
+        ('files("diskbench.fio").joinpath("data").read_text("utf-8")', []),
+        ('(resources.files(__package__) / "data" / name).read_text()', []),
+        ("os.getpid()", ["1: os.getpid"]),
+        ("datetime.fromisoformat(text)", []),
+    ],
+)
+def test_what_is_impure_is_found(text: str, expected: list[str]):
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize("room", PURE)
+def test_a_pure_room_reads_no_clock_and_no_files(room: str):
+    impure = [
+        f"{path}:{line}"
+        for file in sorted((PACKAGE / room).rglob("*.py"))
+        for path in [file.relative_to(PACKAGE).as_posix()]
+        for line in found(file.read_text(encoding="utf-8"))
+        if line.split(": ")[1] not in ALLOWED.get(path, set())
+    ]
+    assert impure == []
+
+
+@pytest.mark.parametrize("path", ALLOWED)
+def test_an_exception_is_still_needed(path: str):
+    made = {line.split(": ")[1] for line in found((PACKAGE / path).read_text(encoding="utf-8"))}
+    assert made & ALLOWED[path]

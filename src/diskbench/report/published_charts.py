@@ -92,7 +92,9 @@ _IAAS = (
         "iaas-2018", "throttling", "runs", "Google's pd-standard 20 GiB falls in its fifth run",
         "the post's chart of Google's throttling over ten runs, IOPS, read and write",
         ("before-the-fall/pd-standard-20/*", "after-the-fall/pd-standard-20/*"),
-        fall=PublishedFall(5, 10, "the post: performance fell after four runs, about twenty minutes"),
+        fall=PublishedFall(
+            5, 10, "the post: performance fell after four runs, about twenty minutes"
+        ),
     ),
     PostChart(
         "iaas-2018", "throttling-aws", "runs", "AWS gp2 20 GiB falls in its 34th run",

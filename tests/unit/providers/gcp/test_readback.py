@@ -14,9 +14,15 @@ ZONE = "us-central1-a"
 URL = f"https://www.googleapis.com/compute/v1/projects/p/zones/{ZONE}"
 DETAILS = GcpResolved(
     project="p", region="us-central1", size_gib=100, boot_type="hyperdisk-balanced",
-    wanted=GcpDiskRequest(kind="disk", type="hyperdisk-balanced", iops=4000, throughput_mib_per_s=250.0),
-    machine=GcpMachine(type="n4-standard-4", arch="x86_64", vcpus=4, memory_bytes=2**34, max_disks=16),
-    image=GcpImage(link="projects/u/global/images/i", name="i", arch="x86_64", root_gib=10, user="u"),
+    wanted=GcpDiskRequest(
+        kind="disk", type="hyperdisk-balanced", iops=4000, throughput_mib_per_s=250.0
+    ),
+    machine=GcpMachine(
+        type="n4-standard-4", arch="x86_64", vcpus=4, memory_bytes=2**34, max_disks=16
+    ),
+    image=GcpImage(
+        link="projects/u/global/images/i", name="i", arch="x86_64", root_gib=10, user="u"
+    ),
     network=GcpNetwork(network="projects/p/global/networks/default"),
     zones=(ZONE,), ssh_cidr="203.0.113.7/32", emulated=False,
 )  # fmt: skip

@@ -66,7 +66,7 @@ class Stored:
             patch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{self.place}/rows.db")
             patch.setenv("DISKBENCH_EVIDENCE_URL", (self.place / "evidence").as_uri())
             patch.chdir(self.place)
-            assert main.run(["report", *words, "-q", "-o", str(path)]) == 0
+            assert main.main(["report", *words, "-q", "-o", str(path)]) == 0
         return path
 
     def burst(self, *, number=0, labels=(), seconds=SECONDS):

@@ -52,7 +52,7 @@ def site(history):
         patched.chdir(place)
         patched.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{place}/rows.db")
         store = (place / "evidence").as_uri()
-        assert main.run(["publish", "site", "-q", "--evidence-url", store]) == 0
+        assert main.main(["publish", "site", "-q", "--evidence-url", store]) == 0
     return place / "site"
 
 

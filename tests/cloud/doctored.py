@@ -26,7 +26,7 @@ class Doctor:
     def text(self, *flags: str) -> tuple[int, str, str]:
         """Exit code, stdout and stderr."""
         self.capsys.readouterr()
-        code = main.run(["doctor", *flags])
+        code = main.main(["doctor", *flags])
         out, err = self.capsys.readouterr()
         return code, out, err
 

@@ -118,7 +118,7 @@ def _open(cloud: str | None, *, refresh: bool) -> Books:
     from diskbench.errors import DiskbenchError, UnknownName
 
     if cloud is not None and cloud not in catalogues():
-        raise UnknownName("catalogue", cloud, catalogues(), field="cloud")
+        raise UnknownName("catalogue", cloud, catalogues())
     if not refresh:
         return refreshed.open_books()
     failures: list[DiskbenchError] = []

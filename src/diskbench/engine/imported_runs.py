@@ -58,7 +58,7 @@ def imported(
             yield ReadImport(
                 source=source,
                 manifest=manifest,
-                dated=rows.run["measured_at"] is not None,
+                dated=rows.measured_at is not None,
                 audits=tuple(run_audits(store, manifest.run_id)) if of_fio else (),
             )
 

@@ -124,10 +124,10 @@ def _runs(view: TrialView) -> str:
 
 
 def _doubts(view: TrialView) -> str:
-    if not view.warnings:
+    if not view.doubts:
         return ""
     lines = ["## What to doubt", ""]
-    for group in view.warnings:
+    for group in view.doubts:
         cases = "; ".join(f"{step}: {text}" if step else text for step, text in group.cases)
         advice = f" → {group.advice}" if group.advice else ""
         lines.append(f"- **{escaped(group.code)}**: {escaped(cases + advice)}")

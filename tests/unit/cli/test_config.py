@@ -16,7 +16,7 @@ def call(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(*arguments):
-        code = main.run(list(arguments))
+        code = main.main(list(arguments))
         done = capfd.readouterr()
         return code, done.out, done.err
 

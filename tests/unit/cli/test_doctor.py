@@ -23,7 +23,7 @@ def call(tmp_path, monkeypatch, capsys):
         monkeypatch.delenv(f"DISKBENCH_{name}", raising=False)
 
     def run(*words: str) -> tuple[int, str, str]:
-        code = main.run(list(words))
+        code = main.main(list(words))
         return code, *capsys.readouterr()
 
     return run

@@ -57,7 +57,7 @@ class Shown:
         return np.concatenate([np.full(seconds, float(value)) for value, seconds in parts])
 
     def call(self, *arguments):
-        code = main.run(list(arguments))
+        code = main.main(list(arguments))
         done = self._capfd.readouterr()
         assert code == 0, done.err
         return done.out

@@ -34,7 +34,7 @@ def database(tmp_path, monkeypatch):
 
 
 def publish(*options, site="site"):
-    return main.run(["publish", site, "--evidence-url", (Path.cwd() / "e").as_uri(), *options])
+    return main.main(["publish", site, "--evidence-url", (Path.cwd() / "e").as_uri(), *options])
 
 
 def times(site="site"):
@@ -254,7 +254,7 @@ def real(tmp_path, monkeypatch):
 
 
 def site_of(*options):
-    return main.run(["publish", "site", *options])
+    return main.main(["publish", "site", *options])
 
 
 def test_evidence_is_copied_once_and_linked_and_goes_again(real, capsys):
@@ -281,7 +281,7 @@ def test_files_whose_names_are_no_addresses_are_linked_all_the_same(tmp_path, mo
     name = "50% of #1 <b>.json"
     case = Path(__file__).parents[2] / "cases/imported/gobonniego-1.0.9.json"
     (tmp_path / name).write_bytes(case.read_bytes())
-    assert main.run(["results", "import", name]) == 0
+    assert main.main(["results", "import", name]) == 0
     assert site_of("--with-evidence") == 0
     page = "".join(path.read_text() for path in Path("site/runs").iterdir())
     assert name not in page

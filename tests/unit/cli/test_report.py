@@ -59,7 +59,7 @@ def test_a_page_shows_all_runs_of_the_trial_and_the_seconds_of_the_one_asked_for
     stores, tmp_path, capsys
 ):
     plan, _ = stores
-    assert main.run(["report", FIRST]) == 0
+    assert main.main(["report", FIRST]) == 0
     path = tmp_path / f"diskbench-{FIRST}.html"
     assert capsys.readouterr().out.strip() == str(path)
     html = path.read_text()
@@ -73,7 +73,7 @@ def test_a_page_shows_all_runs_of_the_trial_and_the_seconds_of_the_one_asked_for
 
 def test_what_was_measured_when_and_by_which_versions_and_how_to_repeat_it(stores, tmp_path):
     plan, evidence = stores
-    assert main.run(["report", "-q", "-o", str(tmp_path / "a.html")]) == 0
+    assert main.main(["report", "-q", "-o", str(tmp_path / "a.html")]) == 0
     html = (tmp_path / "a.html").read_text()
     assert f"{evidence.url}/runs/{FIRST}/" in html
     began = find_run(open_database(f"sqlite:///{tmp_path}/rows.db"), FIRST).started_at
@@ -90,16 +90,16 @@ def test_files_are_of_the_kind_that_their_endings_say(stores, tmp_path, capsys):
     kinds = {"html": b"<!doctype", "svg": b"<svg", "png": b"\x89PNG", "md": b"# ", "pdf": b"%PDF"}
     wanted = {tmp_path / f"a.{kind}": magic for kind, magic in kinds.items()}
     flags = [word for path in wanted for word in ("--to", str(path))]
-    assert main.run(["report", "last", "--quiet", *flags]) == 0
+    assert main.main(["report", "last", "--quiet", *flags]) == 0
     for path, magic in wanted.items():
         assert path.read_bytes().startswith(magic), path
     assert capsys.readouterr().out == ""
 
 
 def test_a_format_may_be_named_whatever_the_file_is_called(stores, tmp_path, capsys):  # noqa: ARG001
-    assert main.run(["report", "--format", "md", "-o", str(tmp_path / "README")]) == 0
+    assert main.main(["report", "--format", "md", "-o", str(tmp_path / "README")]) == 0
     assert (tmp_path / "README").read_text().startswith("# ")
-    assert main.run(["report", "--format", "md"]) == 0
+    assert main.main(["report", "--format", "md"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].endswith(f"diskbench-{SECOND}.md")
 
 
@@ -109,21 +109,21 @@ def test_a_format_may_be_named_whatever_the_file_is_called(stores, tmp_path, cap
      [FIRST, "team=storage"]],
 )  # fmt: skip
 def test_what_is_compared_can_be_shown(stores, tmp_path, words):  # noqa: ARG001
-    assert main.run(["report", "-q", "-o", str(tmp_path / "a.html"), *words]) == 0
+    assert main.main(["report", "-q", "-o", str(tmp_path / "a.html"), *words]) == 0
     html = (tmp_path / "a.html").read_text()
     assert FIRST in html
     assert SECOND in html
 
 
 def test_a_selection_of_nothing_is_exit_2(stores, capsys):  # noqa: ARG001
-    assert main.run(["report", "-f", "profile=default"]) == 2
+    assert main.main(["report", "-f", "profile=default"]) == 2
     assert "names no run" in capsys.readouterr().err
 
 
 def test_without_evidence_the_page_only_lacks_its_seconds(stores, tmp_path, capsys):
     _, evidence = stores
     evidence.delete("runs")
-    assert main.run(["report", SECOND, "--to", str(tmp_path / "a.html")]) == 0
+    assert main.main(["report", SECOND, "--to", str(tmp_path / "a.html")]) == 0
     assert "no series" in capsys.readouterr().err
     html = (tmp_path / "a.html").read_text()
     assert "Inside" not in html
@@ -131,8 +131,8 @@ def test_without_evidence_the_page_only_lacks_its_seconds(stores, tmp_path, caps
 
 
 def test_an_unknown_run_or_ending_is_exit_2_and_writes_nothing(stores, tmp_path, capsys):  # noqa: ARG001
-    assert main.run(["report", "zzz"]) == 2
-    assert main.run(["report", FIRST, "--to", str(tmp_path / "a.docx")]) == 2
+    assert main.main(["report", "zzz"]) == 2
+    assert main.main(["report", FIRST, "--to", str(tmp_path / "a.docx")]) == 2
     assert "use .html, .svg, .png, .md, .pdf" in capsys.readouterr().err
-    assert main.run(["report", FIRST, "--to", str(tmp_path / "missing" / "a.html")]) == 2
+    assert main.main(["report", FIRST, "--to", str(tmp_path / "missing" / "a.html")]) == 2
     assert not list(tmp_path.glob("*.html")) + list(tmp_path.glob("*.docx"))

@@ -39,7 +39,7 @@ def stored(tmp_path, monkeypatch):
 
 
 def test_charts_are_listed(capsys):
-    assert main.run(["report", "--chart", "list"]) == 0
+    assert main.main(["report", "--chart", "list"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
         one.name for one in charts()
     ]
@@ -47,7 +47,7 @@ def test_charts_are_listed(capsys):
 
 @pytest.mark.parametrize("name", [one.name for one in charts()])
 def test_each_chart_is_drawn_alone_or_says_what_it_needs(name, capsys):
-    code = main.run(["report", "--chart", name, "-o", "one.svg"])
+    code = main.main(["report", "--chart", name, "-o", "one.svg"])
     err = capsys.readouterr().err
     if code == 0:
         drawn = Path("one.svg").read_text()
@@ -61,17 +61,17 @@ def test_each_chart_is_drawn_alone_or_says_what_it_needs(name, capsys):
 
 def test_what_four_runs_give_is_drawn(capsys):
     for name in ("runs", "seconds", "overview", "telling-runs"):
-        assert main.run(["report", "--chart", name, "-q", "-o", f"{name}.html"]) == 0, name
+        assert main.main(["report", "--chart", name, "-q", "-o", f"{name}.html"]) == 0, name
         text = Path(f"{name}.html").read_text()
         assert text.count("<figure") >= 1
-    assert main.run(["report", "--chart", "nosuch"]) == 2
+    assert main.main(["report", "--chart", "nosuch"]) == 2
     assert "--chart list" in capsys.readouterr().err
 
 
 def test_an_axis_is_of_one_chart(capsys):
-    assert main.run(["report", "--axis", "log"]) == 2
+    assert main.main(["report", "--axis", "log"]) == 2
     assert "--chart NAME" in capsys.readouterr().err
-    assert main.run(["report", "--chart", "seconds", "--axis", "log", "-q", "-o", "a.svg"]) == 0
+    assert main.main(["report", "--chart", "seconds", "--axis", "log", "-q", "-o", "a.svg"]) == 0
     points = [
         ChartPoint(label=name, metric="iops", value=rate) for name, rate in (("a", 9), ("b", 9e4))
     ]
@@ -83,18 +83,18 @@ def test_an_axis_is_of_one_chart(capsys):
 
 def test_what_only_the_audit_doubts_stands_on_every_surface(tmp_path, capsys):
     """Rows of before hold no doubts of the audit; it is read beside them."""
-    assert main.run(["results", "import", place(tmp_path / "in", size=8192)]) == 0
+    assert main.main(["results", "import", place(tmp_path / "in", size=8192)]) == 0
     run_id = capsys.readouterr().out.strip()
     database = open_database(os.environ["DISKBENCH_DATABASE_URL"])
     with database.begin() as connection:
         connection.execute(warning.delete())
     database.dispose()
-    assert main.run(["results", "show", run_id]) == 0
+    assert main.main(["results", "show", run_id]) == 0
     assert "! figures-disagree" in capsys.readouterr().out
     for name in ("a.html", "a.md"):
-        assert main.run(["report", run_id, "-q", "-o", name]) == 0
+        assert main.main(["report", run_id, "-q", "-o", name]) == 0
         assert "figures-disagree" in Path(name).read_text(), name
-    assert main.run(["publish", "-q", "site"]) == 0
+    assert main.main(["publish", "-q", "site"]) == 0
     entries = json.loads(Path("site/diskbench-site.json").read_text())["files"]
     pages = [Path("site", name).read_text() for name in entries if name.startswith("runs/")]
     assert sum("<strong>figures-disagree</strong>" in one for one in pages) == 1

@@ -28,14 +28,14 @@ def imported(tmp_path, monkeypatch, capsys):
         ]
         log = place / "disk_iops.1.log"
         log.write_text("".join(rows))
-        assert main.run(["results", "import", str(log), "--label", "of=many"]) == 0
+        assert main.main(["results", "import", str(log), "--label", "of=many"]) == 0
         ids += capsys.readouterr().out.split()
     return ids
 
 
 def test_all_runs_are_one_picture_and_the_telling_ones_are_drawn_in_full(imported, tmp_path):
     path = tmp_path / "many.html"
-    assert main.run(["report", "of=many", "-q", "-o", str(path)]) == 0
+    assert main.main(["report", "of=many", "-q", "-o", str(path)]) == 0
     page = path.read_text()
     titles = re.findall(r"<strong>([^<]*)</strong>", page)
     assert "disk: all runs second by second" in titles
@@ -58,11 +58,11 @@ def test_series_and_phases_are_made_when_runs_are_imported(imported, tmp_path):
 def test_a_run_whose_evidence_is_gone_costs_the_page_only_its_row(imported, tmp_path):
     shutil.rmtree(tmp_path / "evidence" / "runs" / imported[0])
     path = tmp_path / "many.html"
-    assert main.run(["report", "of=many", "-q", "-o", str(path)]) == 0
+    assert main.main(["report", "of=many", "-q", "-o", str(path)]) == 0
     assert "n = 4 runs" in path.read_text()
 
 
 def test_two_runs_have_no_such_picture(imported, tmp_path):
     path = tmp_path / "two.html"
-    assert main.run(["report", *imported[:2], "-q", "-o", str(path)]) == 0
+    assert main.main(["report", *imported[:2], "-q", "-o", str(path)]) == 0
     assert "all runs second by second" not in path.read_text()

@@ -57,7 +57,7 @@ def call(stores, capfdbinary):  # noqa: ARG001 - the settings lead to its stores
     """Run a command line; returns exit code, stdout and stderr."""
 
     def run(*arguments):
-        code = main.run(list(arguments))
+        code = main.main(list(arguments))
         done = capfdbinary.readouterr()
         return code, done.out, done.err.decode()
 

@@ -61,7 +61,7 @@ def rent(database, *, given_back: bool) -> None:
 
 
 def shown_cost(capfd) -> str | None:
-    assert main.run(["results", "show", "last"]) == 0
+    assert main.main(["results", "show", "last"]) == 0
     found = re.search(r"^cost  (.*)$", capfd.readouterr().out, re.MULTILINE)
     return found[1] if found else None
 
@@ -91,7 +91,7 @@ def test_without_a_lease_nothing_is_said(database, capfd):  # noqa: ARG001 - it 
 
 def test_programs_read_it_in_the_document(database, capfd):
     rent(database, given_back=True)
-    assert main.run(["results", "show", "last", "--output", "json"]) == 0
+    assert main.main(["results", "show", "last", "--output", "json"]) == 0
     document = json.loads(capfd.readouterr().out)
     jsonschema.validate(document, results_schema())
     (cost,) = document["costs"]

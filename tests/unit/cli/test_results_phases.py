@@ -25,9 +25,9 @@ def shown(tmp_path, monkeypatch, capfd):
                 f"{n * 1000}, {round(v * factor)}, 0, 0, 0, 0\n" for n, v in enumerate(series, 1)
             )
             (tmp_path / f"gp2_{kind}.1.log").write_text("".join(rows))
-        assert main.run(["results", "import", "gp2_iops.1.log", "gp2_bw.1.log"]) == 0
+        assert main.main(["results", "import", "gp2_iops.1.log", "gp2_bw.1.log"]) == 0
         capfd.readouterr()
-        assert main.run(["results", "show", *flags]) == 0
+        assert main.main(["results", "show", *flags]) == 0
         return capfd.readouterr().out
 
     return show

@@ -39,7 +39,7 @@ def call(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
 
     def run(*arguments, code=0):
-        assert main.run(["results", *arguments]) == code
+        assert main.main(["results", *arguments]) == code
         return capfd.readouterr()
 
     return run

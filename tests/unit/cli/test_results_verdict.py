@@ -26,7 +26,7 @@ def diskbench(tmp_path, monkeypatch, capfd):
 
     def run(*words, code=0):
         capfd.readouterr()
-        assert main.run(list(words)) == code
+        assert main.main(list(words)) == code
         return capfd.readouterr().out
 
     return run

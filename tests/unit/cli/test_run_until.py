@@ -17,7 +17,7 @@ def call(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
 
     def run(*arguments):
-        return main.run(list(arguments)), capfd.readouterr()
+        return main.main(list(arguments)), capfd.readouterr()
 
     return run
 

@@ -27,7 +27,7 @@ def call(tmp_path, monkeypatch, capfdbinary):
     database.dispose()
 
     def run(*arguments):
-        code = main.run(list(arguments))
+        code = main.main(list(arguments))
         out, err = capfdbinary.readouterr()
         return code, out, err.decode()
 

@@ -58,7 +58,7 @@ def call(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
 
     def run(*arguments):
-        code = main.run(list(arguments))
+        code = main.main(list(arguments))
         out, err = capfd.readouterr()
         return code, out, err
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.unit.report.made import plan, row
+from tests.unit.report.made import row
 from tests.unit.report.reported import judged, report, trial, verdict
 
 import diskbench
 from diskbench.model.doubts import DOUBTS, WEIGHTS, Doubt
+from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.markdown import markdown
 from diskbench.report.page import page
-from diskbench.report.subject import subject_of_plan
 from diskbench.report.tables import result_table
 
 SOURCE = Path(diskbench.__file__).parent
@@ -117,10 +117,8 @@ def test_every_doubt_is_shown_on_every_surface(doubt, surface):
 def _shown(surface, warnings, verdicts) -> str:
     if surface == "terminal":
         out = io.StringIO()
-        found = result_table(
-            subject_of_plan(plan()), [row(STEP)], warnings=warnings, verdicts=verdicts
-        )
-        Console(file=out, width=100).print(found)
+        view = trial_view(trial([row(STEP)], warnings=warnings, verdicts=verdicts))
+        Console(file=out, width=100).print(result_table(view))
         return " ".join(out.getvalue().split())
     made = report(trial([row(STEP)], warnings=warnings, verdicts=verdicts))
     text = {"markdown": markdown, "page": page}[surface](made)

@@ -287,7 +287,7 @@ def as_run_has_it(monkeypatch_target: list[object], words: list[str]) -> None:
     with patch(
         "diskbench.cli.start.start", lambda request, *_, **__: monkeypatch_target.append(request)
     ):
-        assert main.run(["run", *words]) == 0
+        assert main.main(["run", *words]) == 0
 
 
 FLAGS = {

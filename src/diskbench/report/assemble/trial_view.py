@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.analysis.shown import verdict_warnings
 from diskbench.report.assemble.footnotes import footnotes
 from diskbench.report.assemble.phase_rows import phase_rows, stall_notes
 from diskbench.report.assemble.price_text import price_lines
@@ -75,7 +76,8 @@ class TrialView:
     baseline, `slowed` why it slowed down. `lines` are the figures by direction, as numbers, and
     `figures` the same in words; `rows` hold measured beside promised, with the columns `shown`.
     `missing` says why there is no figure. `next` is the command worth typing after this in a
-    terminal, `next_on_page` the one for a reader of a page.
+    terminal, `next_on_page` the one for a reader of a page. `doubts` are the `warnings` with what
+    the verdicts alone found: for surfaces that have no table of verdicts.
     """
 
     id: str
@@ -100,6 +102,7 @@ class TrialView:
     phase_notes: tuple[str, ...]
     phase_lines: tuple[str, ...]
     warnings: tuple[WarningGroup, ...]
+    doubts: tuple[WarningGroup, ...]
     runs: tuple[RunRow, ...]
     next: NextStep
     next_on_page: NextStep
@@ -139,6 +142,7 @@ def trial_view(trial: TrialFacts) -> TrialView:
         phase_notes=stall_notes(trial.phases),
         phase_lines=tuple(phase_lines(trial.phases)),
         warnings=warnings,
+        doubts=grouped_warnings((*trial.warnings, *verdict_warnings(trial.verdicts))),
         runs=tuple(map(_run, trial.runs)),
         next=next_step(subject, found, warnings),
         next_on_page=next_step(subject, found, warnings, on_page=True),
